@@ -1,0 +1,69 @@
+"""The Flask application."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from flask import Response
+from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
+
+from app.api import shapes
+from app.api.debates import debates_blueprint, success
+from app.api.errors import invalid_request, register_errors
+from app.api.requests import register_request_rules
+from app.usecases.health import readiness
+from app.usecases.services import Services
+
+_SPARE_BODY_BYTES = 64 * 1024
+
+
+def make_application(services: Services) -> OpenAPI:
+    settings = services.settings
+    app = OpenAPI(
+        "app.api",
+        info=Info(title="debate-runner", version=_version()),
+        security_schemes={"token": {"type": "http", "scheme": "bearer"}},
+        doc_ui=False,
+        validation_error_status=400,
+        validation_error_model=shapes.ErrorAnswer,
+        validation_error_callback=invalid_request,
+    )
+    # A text in JSON may take six bytes for one, and a debate has a motion and three personas.
+    app.config["MAX_CONTENT_LENGTH"] = 4 * 6 * settings.max_content_length + _SPARE_BODY_BYTES
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.json.ensure_ascii = False  # type: ignore[attr-defined]
+    register_request_rules(app, settings.auth_token)
+    register_errors(app, settings.max_content_length)
+    app.register_api(_health_blueprint(services))
+    app.register_api(debates_blueprint(services))
+    app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
+    return app
+
+
+def _health_blueprint(services: Services) -> APIBlueprint:
+    api = APIBlueprint("health", __name__, abp_tags=[Tag(name="health")])
+
+    @api.get("/health", summary="Is this process alive?", responses={200: shapes.HealthAnswer})
+    def health() -> tuple[Response, int]:
+        return success({"status": "ok"})
+
+    @api.get(
+        "/ready",
+        summary="Is everything there that a debate needs?",
+        responses={200: shapes.ReadyAnswer, 503: shapes.ReadyAnswer},
+    )
+    def ready() -> tuple[Response, int]:
+        found = readiness(services)
+        data = {
+            "database": "up" if found.database else "down",
+            "queue": "up" if found.queue else "down",
+            "workers": found.workers,
+        }
+        return success(data, 200 if found.is_ready else 503)
+
+    return api
+
+
+def _version() -> str:
+    try:
+        return version("debate-runner")
+    except PackageNotFoundError:
+        return "0.1.0+checkout"

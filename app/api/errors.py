@@ -1,0 +1,87 @@
+"""From what went wrong to what the client is told. No stack trace, SQL or secret leaves the server."""
+
+from typing import Any
+
+import structlog
+from flask import Flask, Response, g, jsonify
+from pydantic import ValidationError
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge
+
+from app.core import errors
+from app.store.engine import DatabaseAway
+
+log = structlog.get_logger(__name__)
+
+HTTP_STATUS_OF: dict[str, int] = {
+    errors.InvalidInput.code: 400,
+    errors.AuthFailed.code: 401,
+    errors.Forbidden.code: 403,
+    errors.ActionNotAllowed.code: 403,
+    errors.DebateNotFound.code: 404,
+    errors.ArgumentNotFound.code: 404,
+    "NOT_FOUND": 404,
+    "METHOD_NOT_ALLOWED": 405,
+    errors.DebateExists.code: 409,
+    errors.ContentTooLarge.code: 413,
+    "INTERNAL_ERROR": 500,
+    "SERVICE_UNAVAILABLE": 503,
+}
+RETRY_AFTER_SECONDS = 2
+
+
+def failure(code: str, message: str, **context: Any) -> Response:
+    given = {name: value for name, value in context.items() if value is not None}
+    response = jsonify({"success": False, "error": {"code": code, "message": message, **given}})
+    response.status_code = HTTP_STATUS_OF[code]
+    return response
+
+
+def invalid_request(problem: ValidationError) -> Response:
+    """The first problem, in words that name the field."""
+    first = problem.errors(include_url=False, include_context=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or "body"
+    what = "is required" if first["type"] == "missing" else first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        what = "is not a known field"
+    return failure("INVALID_INPUT", f"{field}: {what}", field=field)
+
+
+def _refused(refusal: errors.DebateError) -> Response:
+    return failure(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
+
+
+def _database_away(problem: Exception) -> Response:
+    log.error("request.database_away", problem=str(getattr(problem, "orig", problem)))
+    response = failure("SERVICE_UNAVAILABLE", "The database cannot be reached just now; nothing was changed")
+    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
+
+
+def _http_error(problem: HTTPException) -> Response:
+    if isinstance(problem, NotFound):
+        return failure("NOT_FOUND", "There is nothing at this address")
+    if isinstance(problem, MethodNotAllowed):
+        allowed = ", ".join(sorted(problem.valid_methods or []))
+        response = failure("METHOD_NOT_ALLOWED", f"This address takes {allowed}")
+        response.headers["Allow"] = allowed
+        return response
+    if problem.code is not None and problem.code < 500:
+        return failure("INVALID_INPUT", problem.description or "The request is malformed")
+    return _unexpected(problem)
+
+
+def _unexpected(problem: Exception) -> Response:
+    log.error("request.failed", exc_info=problem)
+    return failure("INTERNAL_ERROR", f"Something went wrong; the log has it under the request id {g.request_id}")
+
+
+def register_errors(app: Flask, max_content_length: int) -> None:
+    def too_large(_: RequestEntityTooLarge) -> Response:
+        return failure("CONTENT_TOO_LARGE", "The request's body is far too large", max_length=max_content_length)
+
+    app.register_error_handler(errors.DebateError, _refused)
+    app.register_error_handler(RequestEntityTooLarge, too_large)
+    app.register_error_handler(HTTPException, _http_error)
+    for away in DatabaseAway:
+        app.register_error_handler(away, _database_away)
+    app.register_error_handler(Exception, _unexpected)

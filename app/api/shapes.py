@@ -1,0 +1,161 @@
+"""What answers look like, for the OpenAPI document. `app.wire` makes them; a test holds the two together."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from app.core.debate import State, Status, StopReason, TurnType
+from app.core.formats import Format
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class VerdictShape(Shape):
+    winner: Literal["proposer", "opponent", "tie"]
+    scores: dict[str, float]
+    reasoning: str
+    stop: bool
+
+
+class TotalsShape(Shape):
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+class TurnUsageShape(TotalsShape):
+    latency_ms: int | None
+
+
+class LimitsShape(Shape):
+    max_rounds: int | None
+    max_seconds: float | None
+    max_total_tokens: int | None
+    max_cost_usd: float | None
+
+
+class DebateShape(Shape):
+    id: UUID
+    title: str
+    debate_type: str
+    format: Format
+    status: Status
+    state: State
+    next_round: int
+    next_actor: Literal["debater_a", "debater_b", "judge"]
+    rounds_completed: int
+    argument_count: int
+    stop_reason: StopReason | None
+    stop_note: str | None
+    last_error: str | None
+    attempts: int
+    seats: dict[str, dict[str, Any]]
+    limits: LimitsShape
+    usage: TotalsShape
+    verdict: VerdictShape | None
+    created_at: str
+    updated_at: str
+
+
+class ArgumentShape(Shape):
+    id: UUID
+    debate_id: UUID
+    seq: int
+    type: TurnType
+    role: Literal["proposer", "opponent", "arbitrator"]
+    actor: Literal["debater_a", "debater_b", "judge"]
+    round: int | None
+    parent_id: UUID | None
+    content: str
+    verdict: VerdictShape | None
+    player: str
+    usage: TurnUsageShape | None
+    client_request_id: str | None
+    created_at: str
+
+
+class StoredData(Shape):
+    debate: DebateShape
+    argument: ArgumentShape
+
+
+class DebateData(Shape):
+    debate: DebateShape
+
+
+class TranscriptData(Shape):
+    debate: DebateShape
+    motion: ArgumentShape
+    arguments: list[ArgumentShape]
+
+
+class ListData(Shape):
+    debates: list[DebateShape]
+    total: int
+    total_is_estimate: bool
+    next_cursor: str | None
+
+
+class DeletedData(Shape):
+    deleted: Literal[True]
+
+
+class HealthData(Shape):
+    status: Literal["ok"]
+
+
+class ReadyData(Shape):
+    database: Literal["up", "down"]
+    queue: Literal["up", "down"]
+    workers: int
+
+
+class Success(Shape):
+    success: Literal[True]
+
+
+class StoredAnswer(Success):
+    data: StoredData
+
+
+class DebateAnswer(Success):
+    data: DebateData
+
+
+class TranscriptAnswer(Success):
+    data: TranscriptData
+
+
+class ListAnswer(Success):
+    data: ListData
+
+
+class DeletedAnswer(Success):
+    data: DeletedData
+
+
+class HealthAnswer(Success):
+    data: HealthData
+
+
+class ReadyAnswer(Shape):
+    success: bool
+    data: ReadyData
+
+
+class ErrorBody(BaseModel):
+    """Besides these, an error carries the fields that explain it (current_state, allowed_roles, max_length …)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    code: str
+    message: str
+    suggestion: str | None = None
+
+
+class ErrorAnswer(Shape):
+    success: Literal[False]
+    error: ErrorBody

@@ -1,0 +1,43 @@
+"""Builds what the use cases work with, once per process."""
+
+from redis import BlockingConnectionPool, Redis
+
+from app.bus import EventBus
+from app.queue import TaskQueue, make_celery
+from app.settings import Settings
+from app.store.engine import make_engine
+from app.teller import Teller
+from app.usecases.services import Services
+
+REDIS_CONNECTIONS = 8
+"""Only the teller, the sweeper and readiness use these; one too many waits for its turn instead of failing."""
+
+
+class NotConfigured(Exception):
+    """The servers' addresses are not known: the caller must start the embedded ones first."""
+
+
+def build_services(settings: Settings, *, name: str, database_connections: int) -> Services:
+    if settings.database_url is None or settings.redis_url is None:
+        raise NotConfigured("DEBATE_DATABASE_URL and DEBATE_REDIS_URL")
+    pool = BlockingConnectionPool.from_url(
+        settings.redis_url,
+        max_connections=REDIS_CONNECTIONS,
+        timeout=5,
+        socket_timeout=5,
+        socket_connect_timeout=3,
+        health_check_interval=15,
+    )
+    redis = Redis(connection_pool=pool)
+    tasks = TaskQueue(make_celery(settings.redis_url), redis)
+    return Services(
+        settings=settings,
+        engine=make_engine(settings.database_url, database_connections, name),
+        tasks=tasks,
+        teller=Teller(EventBus(redis), tasks),
+    )
+
+
+def close_services(services: Services) -> None:
+    services.teller.close()
+    services.engine.dispose()

@@ -1,0 +1,118 @@
+"""`debate run`: one debate from motion to verdict, before your eyes."""
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from app.cli import show
+from app.cli.client import Api, Json
+from app.cli.errors import CommandFailed, Exit
+from app.cli.follow import follow
+from app.cli.stack import Servers, Stack, free_port
+from app.settings import Settings
+from app.store.migrate import upgrade
+
+TITLE_LENGTH = 200
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    motion: str
+    rounds: int
+    seats: dict[str, str]
+    """role → player"""
+    think_seconds: float | None
+    as_json: bool
+
+
+def run_debate(settings: Settings, options: RunOptions) -> None:
+    with _server(settings, options.as_json) as api:
+        created = api.post("/debates", _request(options))
+        debate_id = created["debate"]["id"]
+        try:
+            debate, arguments = _follow(api, debate_id, options)
+        except KeyboardInterrupt:
+            show.err.print("\nStopping the debate …")
+            api.post(f"/debates/{debate_id}/stop", {"reason": "Ctrl-C in `debate run`"})
+            raise
+    if options.as_json:
+        show.print_json({"debate": debate, "arguments": arguments})
+    if debate["status"] == "failed":
+        raise CommandFailed(show.ending(debate))
+
+
+@contextlib.contextmanager
+def _server(settings: Settings, quiet: bool) -> Iterator[Api]:
+    """The server that answers, or one of our own for as long as this command runs."""
+    api = Api.of(settings)
+    if api.answers():
+        yield api
+        return
+    if settings.server_url is not None:
+        raise CommandFailed(
+            f"No server answers at {settings.server_url}",
+            Exit.NO_SERVER,
+            "Unset DEBATE_SERVER_URL to have `debate run` bring up its own",
+        )
+    with show.spinner("Starting Postgres, Valkey, the API and a worker", quiet), contextlib.ExitStack() as stack:
+        complete = stack.enter_context(Servers(settings))
+        upgrade(str(complete.database_url))
+        # A port of our own: this server goes away with the command, so nobody else should find it.
+        host = "127.0.0.1"
+        ours = complete.with_changes(server_host=host, server_port=free_port(host), server_url=None)
+        stack.enter_context(Stack(ours, workers=1, logs=settings.data_dir / "logs")).start()
+        running = stack.pop_all()
+    with running:
+        yield Api.of(ours)
+
+
+def _request(options: RunOptions) -> Json:
+    def seat(player: str) -> dict[str, Any]:
+        thinks = {"think_seconds": options.think_seconds} if options.think_seconds and player == "scripted" else {}
+        return {"player": player, **thinks}
+
+    title = " ".join(options.motion.split())
+    return {
+        "title": title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1] + "…",
+        "debate_type": "general_debate",
+        "format": "rounds",
+        "motion_content": options.motion,
+        "client_request_id": str(uuid.uuid4()),
+        "seats": {role: seat(player) for role, player in options.seats.items()},
+        "limits": {"max_rounds": options.rounds},
+    }
+
+
+def _follow(api: Api, debate_id: str, options: RunOptions) -> tuple[Json, list[Json]]:
+    told: list[Json] = []
+    shown_round = 0
+    debate: Json = {}
+    with show.spinner("Waiting for the first turn", options.as_json) as say:
+        for debate, new in follow(api, debate_id):
+            told += new
+            if options.as_json:
+                continue
+            for argument in new:
+                if argument["round"] and argument["round"] > shown_round:
+                    shown_round = argument["round"]
+                    show.out.print(show.round_title(shown_round, debate["limits"]["max_rounds"]))
+                is_motion = argument["type"] == "MOTION"
+                show.out.print(show.motion_lines(argument) if is_motion else show.argument_lines(argument))
+            say(_thinking(debate))
+    if not options.as_json:
+        table = show.verdict_table(debate)
+        if table is not None:
+            show.out.print(table)
+        show.out.print(f"\n{show.safe(show.ending(debate))}  [dim]{debate_id}[/]", soft_wrap=True)
+    return debate, told
+
+
+def _thinking(debate: Json) -> str:
+    if debate["attempts"]:
+        return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
+    if debate["state"] == "CLOSED":
+        return ""
+    role = {"debater_a": "proposer", "debater_b": "opponent", "judge": "arbitrator"}[debate["next_actor"]]
+    return f"The {role} is thinking"

@@ -1,0 +1,135 @@
+"""What people see. Their words go to stdout in a terminal; with --json, stdout is for one JSON document only."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+Json = dict[str, Any]
+
+SEAT_COLOURS = {"proposer": "cyan", "opponent": "magenta", "arbitrator": "yellow"}
+STATUS_COLOURS = {
+    "created": "blue",
+    "running": "green",
+    "paused": "yellow",
+    "completed": "bright_black",
+    "stopped": "bright_black",
+    "failed": "red",
+}
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def print_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def clean(text: str) -> str:
+    """Other people's words: no escape sequence of theirs reaches the terminal."""
+    return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
+
+
+def safe(text: str) -> str:
+    """The same, for a place where rich would read markup."""
+    return escape(clean(text))
+
+
+def argument_lines(argument: Json) -> Group:
+    title = Text(argument["role"].capitalize(), style=f"bold {SEAT_COLOURS[argument['role']]}")
+    kind = "" if argument["type"] in ("CLAIM", "RULING") else argument["type"].lower()
+    player = "" if argument["player"] == "external" else clean(argument["player"])
+    title.append("".join(f"  {detail}" for detail in (kind, player) if detail), style="dim")
+    return Group(title, Padding(Text(clean(argument["content"])), (0, 0, 1, 2), expand=False))
+
+
+def motion_lines(argument: Json) -> Group:
+    return Group(Text("Motion", style="bold"), Padding(Text(clean(argument["content"])), (0, 0, 1, 2), expand=False))
+
+
+def round_title(number: int, of: int | None) -> Text:
+    return Text(f"Round {number} of {of}\n" if of else f"Round {number}\n", style="bold underline")
+
+
+@contextmanager
+def spinner(words: str, hidden: bool) -> Iterator[Callable[[str], None]]:
+    """Turns on stderr while something takes its time; gives a function that changes its words."""
+    if hidden or not err.is_terminal:
+        yield lambda _: None
+        return
+    with err.status(words) as status:
+        yield lambda changed: status.update(safe(changed))
+
+
+def verdict_table(debate: Json) -> Table | None:
+    verdict = debate["verdict"]
+    if verdict is None:
+        return None
+    table = Table(title="Verdict", title_justify="left", title_style="bold", show_edge=True)
+    for column in ("", "proposer", "opponent"):
+        table.add_column(column, style=SEAT_COLOURS.get(column, ""), justify="left" if not column else "right")
+    scores = verdict["scores"]
+    table.add_row("score", f"{scores['proposer']:g}", f"{scores['opponent']:g}")
+    crown = {role: "✓" if verdict["winner"] == role else "" for role in ("proposer", "opponent")}
+    if verdict["winner"] == "tie":
+        crown = {"proposer": "tie", "opponent": "tie"}
+    table.add_row("winner", crown["proposer"], crown["opponent"])
+    return table
+
+
+def ending(debate: Json) -> str:
+    words = {
+        "max_rounds": "all rounds were held",
+        "time_limit": "its time ran out",
+        "token_limit": "its tokens were used up",
+        "cost_limit": "its budget was used up",
+        "judge_early_stop": "the judge found it decided",
+        "manual_stop": "it was stopped by hand",
+        "ruling": "a ruling closed it",
+        "resolution": "the proposer asked for completion",
+    }
+    reason = words.get(debate["stop_reason"] or "", debate["stop_reason"] or "")
+    if debate["status"] == "failed":
+        return f"The debate failed: {clean(debate['last_error'] or 'no reason was recorded')}"
+    return f"The debate is {debate['status']}: {reason}."
+
+
+def debates_table(debates: list[Json]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("id", "status", "progress", "updated", "title"):
+        table.add_column(column, overflow="fold" if column == "title" else "ellipsis", no_wrap=column != "title")
+    for debate in debates:
+        colour = STATUS_COLOURS[debate["status"]]
+        table.add_row(
+            debate["id"],
+            f"[{colour}]{debate['status']}[/]",
+            _progress(debate),
+            _age(debate["updated_at"]),
+            safe(debate["title"]),
+        )
+    return table
+
+
+def _progress(debate: Json) -> str:
+    rounds = debate["limits"]["max_rounds"]
+    done = f"{debate['rounds_completed']}/{rounds}" if rounds else str(debate["rounds_completed"])
+    if debate["state"] == "CLOSED":
+        return f"{done} rounds"
+    waits_for = debate["state"].removeprefix("AWAITING_").replace("_", " ").lower()
+    return f"{done} rounds, {waits_for}"
+
+
+def _age(moment: str) -> str:
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return f"{max(seconds, 0):.0f} s ago"

@@ -1,0 +1,114 @@
+"""Which account the servers run as. Everybody's servers run as their user; root's run as nobody."""
+
+import ctypes
+import os
+import pwd
+import signal
+import stat
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.embedded.errors import EmbeddedError
+
+# linux/prctl.h, linux/securebits.h, linux/capability.h
+PR_SET_PDEATHSIG = 1
+PR_SET_SECUREBITS = 28
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_RAISE = 2
+SECBIT_NO_SETUID_FIXUP = 4
+CAP_DAC_OVERRIDE = 1
+CAPABILITY_VERSION_3 = 0x20080522
+
+IS_LINUX = sys.platform == "linux"
+
+
+@dataclass(frozen=True)
+class Account:
+    uid: int
+    gid: int
+    switch: bool = False  # we are root: become this account before running a server
+    override: bool = False  # it could not reach its files otherwise: let it pass permission checks
+
+
+def reserved_account() -> Account | None:
+    """The account that root's servers switch to; None for everybody else."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        nobody = pwd.getpwnam("nobody")
+    except KeyError:
+        raise EmbeddedError(
+            "Postgres refuses to run as root and this machine has no account `nobody` to run it as: "
+            "start as another user, or name a Postgres and a Redis of your own."
+        ) from None
+    return Account(nobody.pw_uid, nobody.pw_gid, switch=True)
+
+
+def servers_account(needed: Iterable[Path]) -> Account:
+    """The account to run the servers as, able to reach the directories and programs that they need."""
+    account = reserved_account()
+    if account is None:
+        return Account(os.geteuid(), os.getegid())
+    within_reach = all(_may_enter(account, step) for path in needed for step in [path, *path.parents])
+    return Account(account.uid, account.gid, switch=True, override=IS_LINUX and not within_reach)
+
+
+def _may_enter(account: Account, path: Path) -> bool:
+    """Whether the account may pass through this directory or run this program, by the permission bits alone."""
+    found = path.stat()
+    if found.st_uid == account.uid:
+        return bool(found.st_mode & stat.S_IXUSR)
+    if found.st_gid == account.gid:
+        return bool(found.st_mode & stat.S_IXGRP)
+    return bool(found.st_mode & stat.S_IXOTH)
+
+
+def entry_to(account: Account, death_signal: signal.Signals) -> Callable[[], None]:
+    """What a child does between fork and exec: become the account, and ask to be signalled when we die.
+
+    Everything is looked up here, in the parent: the child only makes system calls.
+    """
+    parent = os.getpid()
+    libc = ctypes.CDLL(None, use_errno=True) if IS_LINUX else None
+
+    def enter() -> None:
+        if account.switch:
+            if account.override and libc is not None:
+                # Keeps the capabilities over setuid, and makes access(2), which Postgres asks about its own program,
+                # respect them afterwards.
+                _check(libc.prctl(PR_SET_SECUREBITS, *_longs(SECBIT_NO_SETUID_FIXUP, 0, 0, 0)))
+            os.setgroups([])
+            os.setgid(account.gid)
+            os.setuid(account.uid)
+            if account.override and libc is not None:
+                _keep_only_override(libc)
+        os.umask(0o077)
+        if libc is not None:
+            # After setuid, which clears it.
+            _check(libc.prctl(PR_SET_PDEATHSIG, *_longs(death_signal, 0, 0, 0)))
+            if os.getppid() != parent:
+                os._exit(1)
+
+    return enter
+
+
+def _keep_only_override(libc: ctypes.CDLL) -> None:
+    """Give up every capability but one, and let that one survive exec (ambient)."""
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    bit = 1 << CAP_DAC_OVERRIDE
+    effective_permitted_inheritable = (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0)
+    _check(libc.capset(header, effective_permitted_inheritable))
+    _check(libc.prctl(PR_CAP_AMBIENT, *_longs(PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE, 0, 0)))
+
+
+def _longs(*values: int) -> list[ctypes.c_ulong]:
+    """prctl reads its arguments as longs; a bare int would leave half of each undefined."""
+    return [ctypes.c_ulong(value) for value in values]
+
+
+def _check(result: int) -> None:
+    if result != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))

@@ -1,0 +1,159 @@
+"""The process that owns the servers: python -m app.embedded.guardian <data directory>
+
+Started by the first user, in a session of its own. It says `ready` or what went wrong on standard output, then keeps
+the servers alive for as long as anybody holds the users' lock. Standard library only, to start fast.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+from app.embedded.account import servers_account
+from app.embedded.binaries import postgres_program, valkey_program
+from app.embedded.errors import EmbeddedError
+from app.embedded.locks import Mode, lock, open_lock, try_lock
+from app.embedded.paths import Layout, make_socket_dir
+from app.embedded.postgres import Postgres
+from app.embedded.server import Server
+from app.embedded.servers import READY
+from app.embedded.valkey import Valkey
+
+# Users look at the guardian's lock for an instant at a time; a real holder keeps it.
+LOCK_PATIENCE_SECONDS = 2.0
+STARTING_POLL_SECONDS = 0.01
+WATCHING_POLL_SECONDS = 0.1
+MAX_LOG_BYTES = 10_000_000
+
+
+class Guardian:
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        refusal = f"Another process already looks after the servers in {layout.data_dir}: try again."
+        deadline = time.monotonic() + LOCK_PATIENCE_SECONDS
+        # Never closed: held to our last breath.
+        lock(layout.guardian_lock, Mode.EXCLUSIVE, deadline, refusal)
+        self._users_lock = open_lock(layout.users_lock)
+        self._announced = False
+        self._asked_to_stop = False
+        signal.signal(signal.SIGTERM, lambda *_: self._ask_to_stop())
+
+        needed = [layout.data_dir, layout.socket_home.parent, postgres_program("postgres"), valkey_program()]
+        account = servers_account(needed)
+        make_socket_dir(layout, account)
+        self.postgres = Postgres(layout, account)
+        self.valkey = Valkey(layout, account)
+        # Valkey first: it starts while Postgres makes its cluster.
+        self.servers: list[Server] = [self.valkey, self.postgres]
+
+    def start(self) -> None:
+        """Start both servers and wait until they are ready, for as long as somebody else waits too."""
+        for server in self.servers:
+            server.log.write_bytes(b"")
+            server.start()
+        while not self._all_ready():
+            for server in self.servers:
+                if server.is_dead():
+                    raise server.death_notice()
+            if self._is_over():
+                raise EmbeddedError("The servers were told to stop before they were ready.")
+            time.sleep(STARTING_POLL_SECONDS)
+        self._announce()
+
+    def watch(self) -> None:
+        """Return when nobody uses the servers any more, or when told to stop."""
+        while not self._is_over():
+            try:
+                self._tend()
+            except (EmbeddedError, OSError) as error:
+                # The users would rather have one server than none: go on, and try again.
+                with contextlib.suppress(OSError):
+                    sys.stderr.write(f"{error}\n")
+            time.sleep(WATCHING_POLL_SECONDS)
+
+    def stop(self) -> None:
+        """Stop the servers. The locks stay ours until the process ends: then nothing of us is left."""
+        self._withdraw()
+        for server in self.servers:
+            server.ask_to_stop()
+        for server in self.servers:
+            server.wait_until_stopped()
+        if self.layout.socket_home != self.layout.data_dir:
+            shutil.rmtree(self.layout.socket_home, ignore_errors=True)
+
+    def _is_over(self) -> bool:
+        # Once taken, the exclusive lock stays with us: a new user waits until the servers are down, then starts anew.
+        return self._asked_to_stop or try_lock(self._users_lock, Mode.EXCLUSIVE)
+
+    def _all_ready(self) -> bool:
+        return all(server.is_ready() for server in self.servers)
+
+    def _tend(self) -> None:
+        for server in self.servers:
+            if server.is_dead():
+                # Whoever comes now must wait until the server is back.
+                self._withdraw()
+                server.restart_when_due()
+        if not self._announced and self._all_ready():
+            self._announce()
+        for log in (self.layout.guardian_log, self.layout.postgres_log, self.layout.valkey_log):
+            if log.stat().st_size > MAX_LOG_BYTES:
+                os.truncate(log, 0)
+
+    def _announce(self) -> None:
+        facts = {
+            "database_url": self.postgres.url,
+            "redis_url": self.valkey.url,
+            "guardian_pid": os.getpid(),
+            "postgres_pid": self.postgres.pid,
+            "valkey_pid": self.valkey.pid,
+        }
+        draft = self.layout.servers_file.with_suffix(".new")
+        draft.write_text(json.dumps(facts))
+        draft.rename(self.layout.servers_file)
+        self._announced = True
+
+    def _withdraw(self) -> None:
+        self.layout.servers_file.unlink(missing_ok=True)
+        self._announced = False
+
+    def _ask_to_stop(self) -> None:
+        self._asked_to_stop = True
+
+
+def main() -> None:
+    # The parent ends at once, so that no user has to collect a guardian that outlives or precedes it.
+    if os.fork():
+        os._exit(0)
+    os.umask(0o077)
+    report_to = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    layout = Layout(Path(sys.argv[1]))
+    try:
+        guardian = Guardian(layout)
+        try:
+            guardian.start()
+            _report(report_to, READY)
+            os.close(report_to)
+            guardian.watch()
+        finally:
+            guardian.stop()
+    except EmbeddedError as error:
+        _report(report_to, str(error))
+    except OSError as error:
+        _report(report_to, f"The servers in {layout.data_dir} could not be started: {error}.")
+
+
+def _report(descriptor: int, outcome: str) -> None:
+    # The user that started us may be gone; others may not be.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(descriptor, outcome.encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Children, signals, and processes that an earlier guardian left behind."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from app.embedded.account import Account, entry_to
+from app.embedded.errors import EmbeddedError
+
+POLL_SECONDS = 0.01
+TAIL_BYTES = 2000
+# A new cluster took 46 MB when measured; the rest is room to work in.
+LITTLE_SPACE_BYTES = 64_000_000
+# What the servers may see of our environment. Keys of models and the like are none of their business.
+PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
+
+# Signals to send, each with the seconds to wait for its effect before the next one.
+StopSignals = Sequence[tuple[signal.Signals, float]]
+
+
+def launch(
+    command: Sequence[str | Path],
+    account: Account,
+    cwd: Path,
+    log: Path,
+    death_signal: signal.Signals,
+    stdin: int = subprocess.DEVNULL,
+    kept_open: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a server or a tool as the account, its output at the end of the log."""
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {"LC_ALL": "C"}
+    with log.open("ab") as output:
+        try:
+            return subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=environment,
+                stdin=stdin,
+                stdout=output,
+                stderr=output,
+                pass_fds=kept_open,
+                preexec_fn=entry_to(account, death_signal),
+            )
+        except subprocess.SubprocessError as error:
+            raise EmbeddedError(
+                f"Root's servers run as the user with id {account.uid}, and this machine or container does not allow "
+                "the switch: start as another user, or name a Postgres and a Redis of your own."
+            ) from error
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def stop(pids: Callable[[], list[int]], signals: StopSignals) -> None:
+    """Send the signals, one after the other, until pids() finds nobody any more."""
+    for number, patience_seconds in signals:
+        for pid in pids():
+            send(pid, number)
+        deadline = time.monotonic() + patience_seconds
+        while time.monotonic() < deadline:
+            if not pids():
+                return
+            time.sleep(POLL_SECONDS)
+
+
+def strays(program: str, cwd: Path, marker: str) -> list[int]:
+    """Live processes of this program that work in this directory, whoever started them.
+
+    Where there is no /proc, those whose command line holds the marker.
+    """
+    if Path("/proc/self/cwd").exists():
+        return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and _works_in(entry, program, cwd)]
+    listing = subprocess.run(["/bin/ps", "-axww", "-o", "pid=,command="], capture_output=True, text=True, check=True)
+    rows = (line.split(maxsplit=1) for line in listing.stdout.splitlines())
+    return [int(row[0]) for row in rows if len(row) == 2 and program in row[1] and marker in row[1]]
+
+
+def _works_in(pid: str, program: str, cwd: Path) -> bool:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd") == str(cwd) and Path(f"/proc/{pid}/comm").read_text().strip() == program
+    except OSError:
+        return False  # gone, a zombie, or somebody else's
+
+
+def explanation(log: Path) -> str:
+    """What is known about a failure, to go after the sentence that reports it: a full disk, the end of the log."""
+    free_bytes = shutil.disk_usage(log.parent).free
+    if free_bytes < LITTLE_SPACE_BYTES:
+        return f" Its disk is full, or nearly: {free_bytes // 1_000_000} MB are free. Make room there.{tail(log)}"
+    return tail(log)
+
+
+def tail(log: Path) -> str:
+    """The end of a log, to go into an error message."""
+    try:
+        text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace").strip()
+    except OSError:
+        return ""
+    return f"\nThe end of {log}:\n{text}" if text else ""

@@ -1,0 +1,153 @@
+"""The user's side: start the servers or join those that run, and say when done."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from app.embedded.errors import EmbeddedError
+from app.embedded.locks import Mode, is_free_for, lock, locked
+from app.embedded.paths import Layout, make_data_dir
+from app.embedded.process import tail
+
+POLL_SECONDS = 0.01
+# Longer than a guardian takes from the polite signal to SIGKILL.
+LEAVING_SECONDS = 15.0
+READY = "ready"  # what a guardian reports when all is well
+
+
+@dataclass(frozen=True)
+class ServerUrls:
+    database_url: str  # a libpq URI
+    redis_url: str
+
+
+class EmbeddedServers:
+    """One user of the servers under a data directory. They run while anybody, in any process, uses them."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._layout = Layout(data_dir.expanduser().resolve())
+        self._users_lock: int | None = None
+
+    def __enter__(self) -> ServerUrls:
+        return self.acquire()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.release()
+
+    def acquire(self, timeout_seconds: float = 60) -> ServerUrls:
+        """Start the servers or join them. Again while holding them: makes sure that they still run."""
+        deadline = time.monotonic() + timeout_seconds
+        try:
+            make_data_dir(self._layout.data_dir)
+            if self._users_lock is None:
+                # First: from here on no guardian decides that nobody needs it.
+                refusal = f"The servers in {self._layout.data_dir} did not stop in time to be started again: try again."
+                self._users_lock = lock(self._layout.users_lock, Mode.SHARED, deadline, refusal)
+            return self._start_or_join(deadline)
+        except OSError as error:
+            self._leave()
+            raise EmbeddedError(
+                f"The data directory {self._layout.data_dir} cannot be used ({error.strerror}: {error.filename}): "
+                "make it writable for you, or choose another one."
+            ) from error
+        except BaseException:
+            self._leave()
+            raise
+
+    def release(self) -> None:
+        """Give up our use. If we were the last user, wait until the servers are down."""
+        if self._users_lock is None:
+            return
+        self._leave()
+        deadline = time.monotonic() + LEAVING_SECONDS
+        while time.monotonic() < deadline and not self._guardian_is_gone() and not self._others_use_them():
+            time.sleep(POLL_SECONDS)
+
+    def _leave(self) -> None:
+        """By closing, not by unlocking: a forked child that shares the lock keeps its use."""
+        if self._users_lock is not None:
+            os.close(self._users_lock)
+            self._users_lock = None
+
+    def _guardian_is_gone(self) -> bool:
+        return is_free_for(self._layout.guardian_lock, Mode.SHARED)
+
+    def _others_use_them(self) -> bool:
+        # Free for nobody: the guardian holds it and is stopping. Free for all: it has not noticed yet that we left.
+        path = self._layout.users_lock
+        return not is_free_for(path, Mode.EXCLUSIVE) and is_free_for(path, Mode.SHARED)
+
+    def _start_or_join(self, deadline: float) -> ServerUrls:
+        late = f"The servers in {self._layout.data_dir} were not ready in the time given: try again."
+        with locked(self._layout.start_lock, Mode.EXCLUSIVE, deadline, late):
+            while True:
+                if self._guardian_is_gone():
+                    self._start_guardian(deadline, late)
+                urls = self._announced_urls()
+                if urls is not None:
+                    return urls
+                if time.monotonic() > deadline:
+                    raise EmbeddedError(late + tail(self._layout.postgres_log))
+                time.sleep(POLL_SECONDS)
+
+    def _announced_urls(self) -> ServerUrls | None:
+        try:
+            facts = json.loads(self._layout.servers_file.read_text())
+        except FileNotFoundError:
+            return None
+        return ServerUrls(facts["database_url"], facts["redis_url"])
+
+    def _start_guardian(self, deadline: float, late: str) -> None:
+        # Left by a guardian that was killed.
+        self._layout.servers_file.unlink(missing_ok=True)
+        self._layout.guardian_log.write_bytes(b"")
+        # -P: a file that lies about in the working directory is no module of ours.
+        command = [sys.executable, "-P", "-m", "app.embedded.guardian", str(self._layout.data_dir)]
+        report, report_end = os.pipe()
+        try:
+            with self._layout.guardian_log.open("ab") as log, open(report_end, "wb") as output:
+                starter = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=log,
+                    cwd=self._layout.data_dir,
+                    env=os.environ | {"PYTHONPATH": _import_path()},
+                    start_new_session=True,
+                )
+            outcome = _read_until(report, deadline)
+        finally:
+            os.close(report)
+        starter.wait()
+        if outcome is None:
+            raise EmbeddedError(late + tail(self._layout.postgres_log))
+        message = outcome.decode(errors="replace")
+        if message != READY:
+            raise EmbeddedError(message or f"The servers' guardian did not start.{tail(self._layout.guardian_log)}")
+
+
+def _import_path() -> str:
+    """What we can import, the guardian can too, wherever it works."""
+    root = Path(__file__).resolve().parents[2]
+    return os.pathsep.join([str(root), *(os.path.abspath(entry) for entry in sys.path if entry)])
+
+
+def _read_until(descriptor: int, deadline: float) -> bytes | None:
+    """Everything up to the end of the pipe, or None when the deadline comes first. Polls, for gevent's sake."""
+    os.set_blocking(descriptor, False)
+    received = b""
+    while time.monotonic() < deadline:
+        try:
+            chunk = os.read(descriptor, 65536)
+        except BlockingIOError:
+            time.sleep(POLL_SECONDS)
+            continue
+        if not chunk:
+            return received
+        received += chunk
+    return None

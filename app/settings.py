@@ -1,0 +1,102 @@
+"""Every setting of the product. The only place that reads the environment."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.core.players import why_unknown
+
+
+class SettingsError(Exception):
+    """A variable has a value that cannot be used. The message names it."""
+
+
+def _known_player(name: str) -> str:
+    problem = why_unknown(name)
+    if problem:
+        raise ValueError(problem)
+    return name
+
+
+def _with_scheme(*schemes: str) -> AfterValidator:
+    def check(url: str | None) -> str | None:
+        if url is not None and not url.startswith(schemes):
+            raise ValueError(f"must start with one of {', '.join(schemes)}")
+        return url
+
+    return AfterValidator(check)
+
+
+BlankIsNone = BeforeValidator(lambda value: None if value == "" else value)
+"""An empty variable in a compose file means that it was not set."""
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="DEBATE_", frozen=True, extra="ignore")
+
+    server_host: str = Field("127.0.0.1", description="The address the API binds")
+    server_port: int = Field(3456, ge=1, le=65535, description="The port the API binds")
+    server_url: str | None = Field(None, description="Where the command line finds the API")
+    auth_token: Annotated[str | None, BlankIsNone] = Field(None, description="The operator's token")
+    database_url: Annotated[str | None, BlankIsNone, _with_scheme("postgresql://", "postgres://")] = Field(
+        None, description="Postgres; an embedded one under the data directory if absent"
+    )
+    redis_url: Annotated[str | None, BlankIsNone, _with_scheme("redis://", "rediss://", "unix://")] = Field(
+        None, description="Redis or Valkey; an embedded one under the data directory if absent"
+    )
+    data_dir: Path = Field(
+        default_factory=lambda: Path(platformdirs.user_data_dir("debate-runner", appauthor=False)),
+        description="Where the embedded servers keep their files",
+    )
+    poll_timeout_ms: int = Field(60_000, ge=0, le=600_000, description="The longest a long poll is held")
+    http_timeout_ms: int = Field(65_000, ge=1_000, le=700_000, description="The longest a kept-alive connection idles")
+    max_content_length: int = Field(10_240, ge=1, le=1_000_000, description="The most bytes of UTF-8 in one text")
+    default_player: Annotated[str, AfterValidator(_known_player)] = Field(
+        "scripted", description="Fills the seats of a `rounds` debate that names none"
+    )
+    claim_seconds: float = Field(15, ge=0.5, le=3600, description="How soon a dead worker's turn is taken over")
+    worker_concurrency: int = Field(
+        100, ge=1, le=1000, description="Turns that one worker process thinks about at once"
+    )
+
+    @property
+    def url(self) -> str:
+        """Where clients on this machine reach the API."""
+        return self.server_url or f"http://{self.server_host}:{self.server_port}"
+
+    @property
+    def is_embedded(self) -> bool:
+        return self.database_url is None or self.redis_url is None
+
+    def with_changes(self, **changes: Any) -> "Settings":
+        return self.model_copy(update=changes)
+
+
+def load_settings() -> Settings:
+    try:
+        return Settings()
+    except ValidationError as problems:
+        lines = [
+            f"DEBATE_{str(problem['loc'][0]).upper()}={problem['input']!r}: {problem['msg']}"
+            for problem in problems.errors()
+        ]
+        raise SettingsError("; ".join(lines)) from None
+
+
+def settings_or_exit() -> Settings:
+    """For the entry points: a bad value stops the process with a sentence that names it."""
+    try:
+        return load_settings()
+    except SettingsError as problem:
+        sys.exit(f"debate: bad configuration: {problem}")
+
+
+def child_environment(settings: Settings) -> dict[str, str]:
+    """The environment that makes a child process load the same settings."""
+    given = settings.model_dump(exclude_none=True, mode="json")
+    return {**os.environ, **{f"DEBATE_{name.upper()}": str(value) for name, value in given.items()}}

@@ -1,0 +1,41 @@
+"""The connection to Postgres."""
+
+from sqlalchemy import URL, create_engine, make_url
+from sqlalchemy import Connection as Connection
+from sqlalchemy import Engine as Engine
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import NullPool
+
+# A lock is held for one short transaction, so waiting this long for one means that something is broken.
+LOCK_TIMEOUT_MS = 5_000
+STATEMENT_TIMEOUT_MS = 30_000
+IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
+
+
+def _psycopg_url(database_url: str) -> URL:
+    return make_url(database_url).set(drivername="postgresql+psycopg")
+
+
+def make_engine(database_url: str, pool_size: int, application_name: str) -> Engine:
+    options = (
+        f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
+        f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
+    )
+    return create_engine(
+        _psycopg_url(database_url),
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=10,
+        pool_use_lifo=True,
+        connect_args={"application_name": application_name, "options": options, "connect_timeout": 5},
+    )
+
+
+def make_migration_engine(database_url: str) -> Engine:
+    """One connection, no limits of time but those that a migration sets itself."""
+    return create_engine(_psycopg_url(database_url), poolclass=NullPool, connect_args={"connect_timeout": 5})
+
+
+DatabaseAway = (OperationalError, InterfaceError, PoolTimeout)
+"""What SQLAlchemy raises when Postgres cannot be reached, refuses, or has no connection to spare."""

@@ -1,0 +1,113 @@
+"""The tables. Migrations make them; a test fails when the two differ."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    false,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = MetaData()
+# A missing value is SQL's NULL, never the JSON text "null".
+_json = JSONB(none_as_null=True)
+_timestamp = DateTime(timezone=True)
+
+debates = Table(
+    "debates",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("debate_type", Text, nullable=False),
+    Column("format", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("next_round", Integer, nullable=False),
+    Column("next_actor", Text, nullable=False),
+    Column("intervention_open", Boolean, nullable=False, server_default=false()),
+    Column("stop_reason", Text),
+    Column("stop_note", Text),
+    Column("last_error", Text),
+    Column("seats", _json, nullable=False),
+    Column("limits", _json, nullable=False),
+    Column("turn_count", Integer, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False, server_default=text("0")),
+    Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
+    Column("cost_usd", Double, nullable=False, server_default=text("0")),
+    # The last verdict, so that a list of debates needs no look at their turns.
+    Column("verdict", _json),
+    Column("claim_token", Uuid),
+    Column("claimed_by", Text),
+    Column("claim_expires_at", _timestamp),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    # Backoff: no claim before this.
+    Column("next_attempt_at", _timestamp),
+    # When the sweeper should look at it; NULL while there is nothing a worker could do.
+    Column("due_at", _timestamp),
+    # When a task was last queued for it and not heard of since; NULL when none was.
+    Column("queued_at", _timestamp),
+    # max_seconds as a moment, while the debate runs; what was left of it while it is paused or failed.
+    Column("deadline_at", _timestamp),
+    Column("seconds_left", Double),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("updated_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    CheckConstraint("format IN ('rounds', 'dialogue')", name="debates_format_known"),
+    CheckConstraint(
+        "status IN ('created', 'running', 'paused', 'completed', 'stopped', 'failed')", name="debates_status_known"
+    ),
+    CheckConstraint("next_actor IN ('debater_a', 'debater_b', 'judge')", name="debates_next_actor_known"),
+    CheckConstraint("next_round >= 1", name="debates_next_round_positive"),
+    CheckConstraint(
+        "(status IN ('completed', 'stopped')) = (stop_reason IS NOT NULL)", name="debates_closed_has_reason"
+    ),
+)
+Index("debates_by_update", debates.c.updated_at.desc(), debates.c.id)
+Index("debates_by_status_and_update", debates.c.status, debates.c.updated_at.desc(), debates.c.id)
+Index("debates_due", debates.c.due_at, postgresql_where=debates.c.due_at.is_not(None))
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("round", Integer),
+    Column("actor", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    # No foreign key: turns are immutable and go only with their debate; the key would make that a scan for each turn.
+    Column("parent_id", Uuid),
+    Column("client_request_id", Text),
+    Column("verdict", _json),
+    Column("player", Text, nullable=False),
+    Column("usage", _json),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    UniqueConstraint("debate_id", "round", "actor", name="turns_one_per_slot"),
+    UniqueConstraint("debate_id", "seq", name="turns_one_per_seq"),
+    UniqueConstraint("debate_id", "client_request_id", name="turns_one_per_request"),
+    CheckConstraint("actor IN ('debater_a', 'debater_b', 'judge')", name="turns_actor_known"),
+    CheckConstraint(
+        "type IN ('MOTION', 'CLAIM', 'APPEAL', 'RULING', 'INTERVENTION', 'RESOLUTION')", name="turns_type_known"
+    ),
+    CheckConstraint("(type = 'INTERVENTION') = (round IS NULL)", name="turns_only_interventions_lack_a_round"),
+    CheckConstraint("seq >= 1", name="turns_seq_positive"),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("seen_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+)

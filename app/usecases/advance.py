@@ -1,0 +1,164 @@
+"""The life of one turn, as workers live it: claim, think, commit, tell.
+
+`claim` and `commit` are one short transaction each. The thinking between them happens in the worker, with no
+transaction and no connection held. Whatever else changes the debate meanwhile takes the claim away, and `commit` then
+drops the turn.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+import structlog
+
+from app.core.brief import Brief, Thought
+from app.core.debate import CLOSED_STATUSES, Debate, Status, Turn
+from app.core.errors import DebateNotFound
+from app.core.limits import close, limit_reached
+from app.core.machine import Move, decide
+from app.core.retry import GiveUp, after_failure
+from app.store import debates, turns
+from app.store.debates import SETTLED, Claimed, Later
+from app.usecases.events import new_arguments, state_changed
+from app.usecases.locking import lock_existing, lock_with_tail
+from app.usecases.services import Services
+from app.usecases.submit import turns_of
+
+log = structlog.get_logger(__name__)
+
+RECENT_TURNS = 12
+"""What a brief holds besides the motion."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTurn:
+    """The right to take the turn under the cursor, and what is needed to take it."""
+
+    brief: Brief
+    token: UUID
+    worker_id: str
+
+    @property
+    def debate(self) -> Debate:
+        return self.brief.debate
+
+
+def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | None:
+    """The next turn of this debate, or None when there is nothing for us to do."""
+    schedule = Claimed(uuid4(), worker_id, services.settings.claim_seconds)
+    with services.engine.begin() as connection:
+        try:
+            locked, recent = lock_with_tail(connection, debate_id, RECENT_TURNS)
+        except DebateNotFound:
+            return None
+        debate = locked.debate
+        if debate.status in CLOSED_STATUSES or debate.status in (Status.PAUSED, Status.FAILED):
+            return None
+        reason = limit_reached(debate.cursor, debate.limits, debate.usage, debate.past_deadline)
+        if reason:
+            closed = debates.save(connection, debate, close(debate, reason))
+        elif not debate.awaits_worker:
+            # Nothing for a worker: somebody outside has the floor. Say so, or the sweeper would ask again and again.
+            if locked.is_due:
+                debates.reschedule(connection, debate, debate, SETTLED)
+            return None
+        elif locked.claim_is_live or locked.backing_off:
+            return None
+        else:
+            running = debate.evolve(status=Status.RUNNING)
+            debates.reschedule(connection, debate, running, schedule)
+            motion = turns.motion(connection, debate_id)
+    if reason:
+        services.teller.publish(state_changed(closed))
+        return None
+    return HeldTurn(Brief(running, motion, _without_motion(recent)), schedule.token, worker_id)
+
+
+def _without_motion(recent: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    return recent[1:] if recent[0].seq == 1 else recent
+
+
+def commit(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
+    """Stores the turn and moves the cursor. With `go_on`, takes the next claim in the same transaction."""
+    try:
+        return _commit(services, held, thought, go_on)
+    except turns.TurnExists:
+        # Stored already, so the cursor stands behind its turns. Looking at the debate anew repairs it and goes on.
+        log.warning("turn.exists", debate_id=str(held.debate.id), round=held.debate.cursor.round)
+        release(services, held)
+        return None
+
+
+def _commit(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
+    move = Move(
+        held.brief.seat,
+        thought.type,
+        thought.content,
+        by_worker=True,
+        close=thought.close,
+        verdict=thought.verdict,
+        usage=thought.usage,
+    )
+    with services.engine.begin() as connection:
+        check = debates.lock_claim(connection, held.debate.id)
+        if check is None or check.token != held.token:
+            log.info(
+                "turn.dropped", debate_id=str(held.debate.id), round=held.debate.cursor.round, seat=held.brief.seat
+            )
+            return None
+        before = held.debate.evolve(past_deadline=check.past_deadline)
+        decision = decide(before, move)
+        answers = held.brief.recent[-1] if held.brief.recent else held.brief.motion
+        stored = turns.insert_turns(connection, turns_of(before, decision.turns, answers))
+        goes_on = go_on and decision.debate.awaits_worker
+        schedule = Claimed(uuid4(), held.worker_id, services.settings.claim_seconds) if goes_on else SETTLED
+        after = debates.save(connection, before, decision.debate, schedule)
+    services.teller.publish(*new_arguments(after, stored))
+    if isinstance(schedule, Claimed):
+        recent = (*held.brief.recent, *stored)[-RECENT_TURNS:]
+        return HeldTurn(Brief(after, held.brief.motion, recent), schedule.token, held.worker_id)
+    if after.awaits_worker:
+        services.teller.enqueue(after.id)
+    return None
+
+
+def record_failure(
+    services: Services,
+    held: HeldTurn,
+    message: str,
+    *,
+    permanent: bool,
+    retry_after_seconds: float | None,
+    jitter: float,
+) -> None:
+    """The player could not take its turn: later again, or the debate has failed."""
+    with services.engine.begin() as connection:
+        check = debates.lock_claim(connection, held.debate.id)
+        if check is None or check.token != held.token:
+            return
+        attempts = held.debate.attempts + 1
+        failed = held.debate.evolve(attempts=attempts, last_error=message)
+        decision = after_failure(attempts, permanent, jitter)
+        if isinstance(decision, GiveUp):
+            after = debates.save(connection, held.debate, failed.evolve(status=Status.FAILED))
+        else:
+            delay = max(decision.delay_seconds, retry_after_seconds or 0)
+            after = debates.save(connection, held.debate, failed, Later(delay))
+    log.warning("turn.failed", debate_id=str(after.id), attempts=attempts, status=after.status, error=message)
+    services.teller.publish(state_changed(after))
+
+
+def release(services: Services, held: HeldTurn) -> None:
+    """Hands the turn back untaken, for another worker to take at once."""
+    with services.engine.begin() as connection:
+        check = debates.lock_claim(connection, held.debate.id)
+        if check is None or check.token != held.token:
+            return
+        debate = lock_existing(connection, held.debate.id).debate
+        debates.reschedule(connection, debate, debate, SETTLED)
+    services.teller.enqueue(held.debate.id)
+
+
+def renew_claims(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
+    """Keeps claims (debate id, token) alive; returns the debates whose claim is still ours."""
+    with services.engine.begin() as connection:
+        return debates.renew_claims(connection, held, services.settings.claim_seconds)

@@ -1,0 +1,120 @@
+"""Recording a motion."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from app.core.debate import Debate, Limits, Status, Turn, TurnType
+from app.core.errors import DebateExists, InvalidInput
+from app.core.formats import Format
+from app.core.limits import default_max_rounds
+from app.core.machine import first_cursor, motion_round
+from app.core.players import EXTERNAL, SeatSetup, why_unknown
+from app.core.seats import Seat
+from app.ids import debate_id_for, new_turn_id
+from app.store import debates, turns
+from app.usecases.events import new_arguments
+from app.usecases.services import Services
+from app.usecases.texts import checked_text
+
+MAX_TITLE_BYTES = 800
+"""200 characters, four bytes each at the most."""
+MAX_REQUEST_ID_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NewDebate:
+    title: str
+    debate_type: str
+    motion_content: str
+    client_request_id: str
+    debate_id: UUID | None = None
+    format: Format = Format.DIALOGUE
+    seats: Mapping[Seat, SeatSetup] | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A debate with one of its turns, as a submission leaves them."""
+
+    debate: Debate
+    turn: Turn
+    replayed: bool = False
+    """The same request came before: this is what was stored then."""
+
+
+def create_debate(services: Services, new: NewDebate) -> Stored:
+    debate, motion = _plan(services, new)
+    with services.engine.begin() as connection:
+        stored = debates.insert_debate(connection, debate)
+        if stored is None:
+            return _replay(services, new, debate.id)
+        [motion] = turns.insert_turns(connection, [motion])
+    services.teller.publish(*new_arguments(stored, [motion]))
+    if stored.awaits_worker:
+        services.teller.enqueue(stored.id)
+    return Stored(stored, motion)
+
+
+def _plan(services: Services, new: NewDebate) -> tuple[Debate, Turn]:
+    limit = services.settings.max_content_length
+    checked_text("title", new.title, MAX_TITLE_BYTES)
+    checked_text("motion_content", new.motion_content, limit)
+    checked_text("client_request_id", new.client_request_id, MAX_REQUEST_ID_BYTES)
+    seats = _seats(services, new)
+    limits = new.limits
+    if limits.max_rounds is None:
+        limits = Limits(
+            default_max_rounds(new.format, seats), limits.max_seconds, limits.max_total_tokens, limits.max_cost_usd
+        )
+    debate = Debate(
+        id=new.debate_id or debate_id_for(new.client_request_id),
+        title=new.title,
+        debate_type=new.debate_type,
+        format=new.format,
+        status=Status.CREATED,
+        cursor=first_cursor(new.format),
+        seats=seats,
+        limits=limits,
+    )
+    motion = Turn(
+        id=new_turn_id(),
+        debate_id=debate.id,
+        seq=1,
+        round=motion_round(new.format),
+        seat=Seat.PROPOSER,
+        type=TurnType.MOTION,
+        content=new.motion_content,
+        player=EXTERNAL,
+        client_request_id=new.client_request_id,
+    )
+    return debate, motion
+
+
+def _seats(services: Services, new: NewDebate) -> dict[Seat, SeatSetup]:
+    default = EXTERNAL if new.format is Format.DIALOGUE else services.settings.default_player
+    given = new.seats or {}
+    seats = {seat: given.get(seat) or SeatSetup(default) for seat in Seat}
+    for seat, setup in seats.items():
+        problem = why_unknown(setup.player)
+        if problem:
+            raise InvalidInput(f"seats.{seat.role}.player", problem)
+        if setup.persona is not None:
+            checked_text(f"seats.{seat.role}.persona", setup.persona, services.settings.max_content_length)
+    return seats
+
+
+def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:
+    with services.engine.begin() as connection:
+        existing = debates.get(connection, debate_id)
+        motion = turns.motion(connection, debate_id) if existing else None
+    if existing is None or motion is None:
+        # Deleted between the two looks: the client may simply ask again.
+        raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
+    if motion.client_request_id != new.client_request_id:
+        raise DebateExists(
+            f"The debate {debate_id} was created by another request",
+            suggestion="Leave debate_id out, or use a new one",
+        )
+    return Stored(existing, motion, replayed=True)

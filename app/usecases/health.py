@@ -1,0 +1,40 @@
+"""Is everything there that a debate needs?"""
+
+from dataclasses import dataclass
+
+import structlog
+
+from app.queue import QueueUnavailable
+from app.store import sweeping
+from app.store.engine import DatabaseAway
+from app.usecases.services import Services
+from app.usecases.sweep import WORKER_SEEN_SECONDS
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    database: bool
+    queue: bool
+    workers: int
+
+    @property
+    def is_ready(self) -> bool:
+        """Without workers debates are still recorded and read; they start when a worker comes."""
+        return self.database and self.queue
+
+
+def readiness(services: Services) -> Readiness:
+    database, queue, workers = True, True, 0
+    try:
+        with services.engine.connect() as connection:
+            workers = sweeping.count_workers(connection, WORKER_SEEN_SECONDS)
+    except DatabaseAway as problem:
+        log.warning("ready.database_down", problem=str(problem))
+        database = False
+    try:
+        services.tasks.length()
+    except QueueUnavailable:
+        queue = False
+    return Readiness(database, queue, workers)

@@ -1,0 +1,16 @@
+"""What the use cases work with. Built once per process by `app.bootstrap` and passed as a plain argument."""
+
+from dataclasses import dataclass
+
+from app.queue import TaskQueue
+from app.settings import Settings
+from app.store.engine import Engine
+from app.teller import Teller
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    settings: Settings
+    engine: Engine
+    tasks: TaskQueue
+    teller: Teller

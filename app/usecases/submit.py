@@ -1,0 +1,82 @@
+"""One use case for everything that somebody outside says in a debate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.debate import Debate, Turn, TurnType, Verdict
+from app.core.machine import Move, PlannedTurn, decide
+from app.core.seats import Seat
+from app.ids import new_turn_id
+from app.store import debates, turns
+from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
+from app.usecases.events import new_arguments
+from app.usecases.locking import lock_existing, reconciled
+from app.usecases.services import Services
+from app.usecases.texts import checked_text
+
+DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    seat: Seat
+    type: TurnType
+    content: str
+    client_request_id: str | None = None
+    close: bool = False
+    verdict: Verdict | None = None
+
+
+def submit(services: Services, debate_id: UUID, submission: Submission) -> Stored:
+    checked_text("content", submission.content, services.settings.max_content_length)
+    if submission.client_request_id is not None:
+        checked_text("client_request_id", submission.client_request_id, MAX_REQUEST_ID_BYTES)
+    with services.engine.begin() as connection:
+        locked = lock_existing(connection, debate_id)
+        if submission.client_request_id is not None:
+            before = turns.of_request(connection, debate_id, submission.client_request_id)
+            if before is not None:
+                return Stored(locked.debate, before, replayed=True)
+        last_turns = turns.tail(connection, debate_id, 2)
+        debate = reconciled(locked, last_turns).debate
+        move = Move(
+            submission.seat,
+            submission.type,
+            submission.content,
+            close=submission.close,
+            verdict=submission.verdict,
+        )
+        decision = decide(debate, move)
+        planned = turns_of(debate, decision.turns, last_turns[-1], submission.client_request_id)
+        stored = turns.insert_turns(connection, planned)
+        after = debates.save(connection, debate, decision.debate)
+    services.teller.publish(*new_arguments(after, stored))
+    if after.awaits_worker:
+        services.teller.enqueue(after.id)
+    return Stored(after, stored[0])
+
+
+def turns_of(
+    debate: Debate, planned: Sequence[PlannedTurn], answers: Turn, client_request_id: str | None = None
+) -> list[Turn]:
+    """The turns of a decision with ids; each answers the one before it, and only the first is the request's own."""
+    made: list[Turn] = []
+    for plan in planned:
+        turn = Turn(
+            id=new_turn_id(),
+            debate_id=debate.id,
+            seq=plan.seq,
+            round=plan.round,
+            seat=plan.seat,
+            type=plan.type,
+            content=plan.content,
+            player=plan.player,
+            parent_id=answers.id,
+            client_request_id=None if made else client_request_id,
+            verdict=plan.verdict,
+            usage=plan.usage,
+        )
+        made.append(turn)
+        answers = turn
+    return made

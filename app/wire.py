@@ -1,0 +1,85 @@
+"""Debates and turns as clients see them (contract.md, "Shapes"). The same shapes go over HTTP and over pub/sub."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from app.core.debate import Debate, Turn, Usage, Verdict
+
+Json = dict[str, Any]
+
+
+def time_json(moment: datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def verdict_json(verdict: Verdict | None) -> Json | None:
+    if verdict is None:
+        return None
+    return {
+        "winner": verdict.winner,
+        "scores": {role: verdict.scores[role] for role in ("proposer", "opponent")},
+        "reasoning": verdict.reasoning,
+        "stop": verdict.stop,
+    }
+
+
+def usage_json(usage: Usage | None) -> Json | None:
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": usage.cost_usd,
+        "latency_ms": usage.latency_ms,
+    }
+
+
+def debate_json(debate: Debate) -> Json:
+    return {
+        "id": str(debate.id),
+        "title": debate.title,
+        "debate_type": debate.debate_type,
+        "format": debate.format.value,
+        "status": debate.status.value,
+        "state": debate.state.value,
+        "next_round": debate.cursor.round,
+        "next_actor": debate.cursor.seat.actor,
+        "rounds_completed": debate.rounds_completed,
+        "argument_count": debate.turn_count,
+        "stop_reason": debate.stop_reason.value if debate.stop_reason else None,
+        "stop_note": debate.stop_note,
+        "last_error": debate.last_error,
+        "attempts": debate.attempts,
+        "seats": {seat.role: setup.as_json() for seat, setup in debate.seats.items()},
+        "limits": asdict(debate.limits),
+        "usage": {
+            "input_tokens": debate.usage.input_tokens,
+            "output_tokens": debate.usage.output_tokens,
+            "cost_usd": debate.usage.cost_usd,
+        },
+        "verdict": verdict_json(debate.verdict),
+        "created_at": time_json(debate.created_at),
+        "updated_at": time_json(debate.updated_at),
+    }
+
+
+def argument_json(turn: Turn) -> Json:
+    return {
+        "id": str(turn.id),
+        "debate_id": str(turn.debate_id),
+        "seq": turn.seq,
+        "type": turn.type.value,
+        "role": turn.seat.role,
+        "actor": turn.seat.actor,
+        "round": turn.round,
+        "parent_id": str(turn.parent_id) if turn.parent_id else None,
+        "content": turn.content,
+        "verdict": verdict_json(turn.verdict),
+        "player": turn.player,
+        "usage": usage_json(turn.usage),
+        "client_request_id": turn.client_request_id,
+        "created_at": time_json(turn.created_at),
+    }

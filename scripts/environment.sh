@@ -1,0 +1,75 @@
+# Sourced by the other scripts, from the top of the repository: makes the Python environment they run in.
+#
+#   make_environment run     what a user needs        (requirements.lock)
+#   make_environment dev     the tools of a developer (requirements-dev.lock, which holds the first)
+#
+# It does nothing when the environment already fits the lock file, so every script calls it every time.
+
+environment="${DEBATE_ENVIRONMENT:-$PWD/.venv}"
+# Subprocesses (gunicorn, celery) import the same tree from whatever directory the user stands in.
+PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONPATH
+
+find_python() {
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "debate-runner needs Python 3.11 or newer, and none was found on the PATH." >&2
+    exit 1
+}
+
+say() { printf '%s\n' "$*" >&2; }
+
+make_environment() {
+    if [ "$1" = dev ]; then lock=requirements-dev.lock; else lock=requirements.lock; fi
+    stamp="$environment/.installed-$1"
+    if cmp -s "$lock" "$stamp"; then return; fi
+
+    # Two commands started at once must not install into one directory together: mkdir is the lock, and a lock
+    # whose owner died is taken over.
+    while ! mkdir "$environment.lock" 2>/dev/null; do
+        owner=$(cat "$environment.lock/pid" 2>/dev/null || true)
+        if [ -n "$owner" ] && ! kill -0 "$owner" 2>/dev/null; then rm -rf "$environment.lock"; else sleep 1; fi
+    done
+    echo $$ > "$environment.lock/pid"
+    trap 'rm -rf "$environment.lock"' EXIT INT TERM
+    if ! cmp -s "$lock" "$stamp"; then install_environment "$lock" "$stamp"; fi
+    rm -rf "$environment.lock"
+    trap - EXIT INT TERM
+}
+
+install_environment() {
+    if ! "$environment/bin/python" -c '' 2>/dev/null; then
+        say "debate-runner: making a Python environment in $environment (once)"
+        python=$(find_python)
+        if ! "$python" -m venv --clear "$environment"; then
+            say "Python's venv module is missing (on Debian and Ubuntu: apt-get install python3-venv)."
+            exit 1
+        fi
+    fi
+    total=$(grep -c '==' "$1")
+    say "debate-runner: installing $total pinned packages"
+    log="$environment/install.log"
+    : > "$log"
+    "$environment/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes \
+        --only-binary :all: --requirement "$1" > "$log" 2>&1 &
+    installer=$!
+    while kill -0 "$installer" 2>/dev/null; do
+        if [ -t 2 ]; then
+            printf '\r  %s of %s packages found ' "$(grep -c '^Collecting' "$log")" "$total" >&2
+        fi
+        sleep 0.2
+    done
+    if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+    if ! wait "$installer"; then
+        tail -n 15 "$log" >&2
+        say "The installation failed; the whole log is $log"
+        exit 1
+    fi
+    cp "$1" "$2"
+    # The developers' lock file holds all of the users' one.
+    if [ "$1" = requirements-dev.lock ]; then cp requirements.lock "$environment/.installed-run"; fi
+}

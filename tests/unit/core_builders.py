@@ -1,0 +1,81 @@
+"""Debates, moves and refusals for the tests of the core."""
+
+from copy import deepcopy
+from uuid import UUID
+
+import pytest
+
+from app.core.debate import Cursor, Debate, Limits, State, Status, StopReason, TurnType
+from app.core.errors import ActionNotAllowed
+from app.core.formats import Format
+from app.core.machine import Move, decide
+from app.core.players import SeatSetup
+from app.core.seats import Seat
+
+SEAT_UNDER_CURSOR = {
+    State.AWAITING_PROPOSER: Seat.PROPOSER,
+    State.AWAITING_OPPONENT: Seat.OPPONENT,
+    State.AWAITING_ARBITRATOR: Seat.ARBITRATOR,
+    State.INTERVENTION_PENDING: Seat.ARBITRATOR,
+    State.CLOSED: Seat.PROPOSER,
+}
+ROLES = {"proposer", "opponent", "arbitrator"}
+EVERY_SEAT = frozenset(Seat)
+NO_SEAT: frozenset[Seat] = frozenset()
+
+
+def seats(workers: frozenset[Seat] = NO_SEAT) -> dict[Seat, SeatSetup]:
+    """`workers` are the seats that a worker's player fills; the others are external."""
+    return {seat: SeatSetup("scripted" if seat in workers else "external") for seat in Seat}
+
+
+def a_debate(
+    state: State = State.AWAITING_PROPOSER,
+    form: Format = Format.ROUNDS,
+    *,
+    workers: frozenset[Seat] = NO_SEAT,
+    round_: int = 2,
+    **changes: object,
+) -> Debate:
+    """A debate without limits that stands in `state`, in its second round unless told otherwise."""
+    closed = state is State.CLOSED
+    debate = Debate(
+        id=UUID(int=1),
+        title="Tabs or spaces",
+        debate_type="general_debate",
+        format=form,
+        status=Status.COMPLETED if closed else Status.RUNNING,
+        cursor=Cursor(round_, SEAT_UNDER_CURSOR[state]),
+        seats=seats(workers),
+        limits=Limits(),
+        intervention_open=state is State.INTERVENTION_PENDING,
+        stop_reason=StopReason.RULING if closed else None,
+        turn_count=7,
+    )
+    return debate.evolve(**changes)
+
+
+def a_move(seat: Seat, kind: TurnType, **details: object) -> Move:
+    return Move(seat, kind, "Because.", **details)
+
+
+def refusal(debate: Debate, move: Move) -> ActionNotAllowed:
+    """The refusal of this move: it says all that the contract asks for, and the debate is as it was."""
+    before = deepcopy(debate)
+    with pytest.raises(ActionNotAllowed) as caught:
+        decide(debate, move)
+    assert debate == before
+    says_everything(caught.value, debate)
+    return caught.value
+
+
+def says_everything(refused: ActionNotAllowed, debate: Debate) -> None:
+    roles = refused.context["allowed_roles"]
+    assert refused.code == "ACTION_NOT_ALLOWED"
+    assert refused.context["current_state"] == debate.state
+    assert isinstance(roles, list)
+    assert len(roles) == len(set(roles))
+    assert set(roles) <= ROLES
+    assert isinstance(refused.suggestion, str)
+    assert refused.suggestion.strip()
+    assert refused.message.strip()

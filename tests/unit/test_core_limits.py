@@ -1,0 +1,239 @@
+"""What ends a debate, and as what."""
+
+from itertools import product
+
+import pytest
+from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_move, seats
+
+from app.core.debate import Cursor, Limits, State, Status, StopReason, TurnType, Usage
+from app.core.formats import Format
+from app.core.limits import close, default_max_rounds, limit_reached, status_after
+from app.core.machine import decide
+from app.core.seats import Seat
+
+OPENING = {Format.ROUNDS: State.AWAITING_ARBITRATOR, Format.DIALOGUE: State.AWAITING_OPPONENT}
+LAST_OF_ROUND = {
+    Format.ROUNDS: (Seat.ARBITRATOR, TurnType.RULING),
+    Format.DIALOGUE: (Seat.OPPONENT, TurnType.CLAIM),
+}
+
+
+def ending(debate):
+    return debate.status, debate.stop_reason
+
+
+# Resolution
+
+
+@pytest.mark.parametrize(("form", "workers"), list(product(Format, (NO_SEAT, EVERY_SEAT))))
+def test_a_resolution_makes_two_turns_and_closes_the_debate(form, workers):
+    debate = a_debate(State.AWAITING_PROPOSER, form, workers=workers, round_=3)
+
+    decision = decide(debate, a_move(Seat.PROPOSER, TurnType.RESOLUTION, by_worker=workers == EVERY_SEAT))
+
+    resolution, ruling = decision.turns
+    assert (resolution.seq, resolution.round, resolution.seat, resolution.type) == (
+        8,
+        3,
+        Seat.PROPOSER,
+        TurnType.RESOLUTION,
+    )
+    assert (ruling.seq, ruling.round, ruling.seat, ruling.type) == (9, 3, Seat.ARBITRATOR, TurnType.RULING)
+    assert ruling.player == "automatic"
+    assert ruling.content.strip()
+    assert ending(decision.debate) == (Status.COMPLETED, StopReason.RESOLUTION)
+    assert decision.debate.turn_count == 9
+    assert decision.debate.cursor == Cursor(4, Seat.PROPOSER)
+
+
+def test_a_resolution_is_the_reason_even_when_a_limit_is_reached_with_it():
+    debate = a_debate(limits=Limits(max_rounds=2, max_total_tokens=1), usage=Usage(5, 5), past_deadline=True)
+    after = decide(debate, a_move(Seat.PROPOSER, TurnType.RESOLUTION)).debate
+    assert after.stop_reason is StopReason.RESOLUTION
+
+
+# The last round
+
+
+@pytest.mark.parametrize(("form", "by_worker"), list(product(Format, (False, True))))
+def test_the_last_move_of_the_last_round_completes_the_debate(form, by_worker):
+    workers = EVERY_SEAT if by_worker else NO_SEAT
+    debate = a_debate(OPENING[form], form, workers=workers, round_=3, limits=Limits(max_rounds=3))
+
+    after = decide(debate, a_move(*LAST_OF_ROUND[form], by_worker=by_worker)).debate
+
+    assert ending(after) == (Status.COMPLETED, StopReason.MAX_ROUNDS)
+    assert after.cursor == Cursor(4, Seat.PROPOSER)
+
+
+@pytest.mark.parametrize("form", Format)
+def test_the_last_move_of_the_round_before_the_last_goes_on(form):
+    debate = a_debate(OPENING[form], form, round_=2, limits=Limits(max_rounds=3))
+    after = decide(debate, a_move(*LAST_OF_ROUND[form])).debate
+    assert ending(after) == (Status.RUNNING, None)
+
+
+def test_the_opponent_of_the_last_round_still_leaves_the_word_to_the_judge_in_rounds():
+    debate = a_debate(State.AWAITING_OPPONENT, Format.ROUNDS, round_=3, limits=Limits(max_rounds=3))
+    after = decide(debate, a_move(Seat.OPPONENT, TurnType.CLAIM)).debate
+    assert (after.state, after.stop_reason) == (State.AWAITING_ARBITRATOR, None)
+
+
+def test_an_appeal_in_the_last_round_of_a_dialogue_is_ruled_on_before_the_end():
+    debate = a_debate(State.AWAITING_PROPOSER, Format.DIALOGUE, round_=3, limits=Limits(max_rounds=3))
+    called = decide(debate, a_move(Seat.PROPOSER, TurnType.APPEAL)).debate
+    assert called.state is State.AWAITING_ARBITRATOR
+    assert decide(called, a_move(Seat.ARBITRATOR, TurnType.RULING)).debate.stop_reason is StopReason.MAX_ROUNDS
+
+
+# Budgets
+
+
+@pytest.mark.parametrize(
+    ("limits", "past_deadline", "spends", "reason"),
+    [
+        (Limits(max_total_tokens=100), False, Usage(30, 30), StopReason.TOKEN_LIMIT),
+        (Limits(max_total_tokens=101), False, Usage(30, 30), None),
+        (Limits(max_cost_usd=1.0), False, Usage(cost_usd=0.5), StopReason.COST_LIMIT),
+        (Limits(max_cost_usd=1.01), False, Usage(cost_usd=0.5), None),
+        (Limits(max_seconds=9), True, None, StopReason.TIME_LIMIT),
+        (Limits(max_seconds=9), False, None, None),
+        (Limits(), False, Usage(10**9, 10**9, 10**6), None),
+    ],
+)
+@pytest.mark.parametrize("form", Format)
+def test_a_budget_that_is_used_up_with_a_turn_stops_the_debate_after_it(form, limits, past_deadline, spends, reason):
+    debate = a_debate(
+        State.AWAITING_PROPOSER,
+        form,
+        workers=EVERY_SEAT,
+        limits=limits,
+        usage=Usage(20, 20, 0.5),
+        past_deadline=past_deadline,
+    )
+
+    decision = decide(debate, a_move(Seat.PROPOSER, TurnType.CLAIM, by_worker=True, usage=spends))
+
+    assert len(decision.turns) == 1
+    assert decision.debate.cursor == Cursor(2, Seat.OPPONENT)
+    assert ending(decision.debate) == ((Status.STOPPED, reason) if reason else (Status.RUNNING, None))
+
+
+def test_the_last_round_comes_before_the_budgets_and_time_before_tokens_before_cost():
+    everything = Limits(max_rounds=2, max_seconds=1, max_total_tokens=1, max_cost_usd=1)
+    spent = Usage(1, 0, 1.0)
+    here, beyond = Cursor(2, Seat.ARBITRATOR), Cursor(3, Seat.PROPOSER)
+    assert limit_reached(beyond, everything, spent, past_deadline=True) is StopReason.MAX_ROUNDS
+    assert limit_reached(here, everything, spent, past_deadline=True) is StopReason.TIME_LIMIT
+    assert limit_reached(here, everything, spent, past_deadline=False) is StopReason.TOKEN_LIMIT
+    assert limit_reached(here, everything, Usage(cost_usd=1.0), past_deadline=False) is StopReason.COST_LIMIT
+    assert limit_reached(here, everything, Usage(), past_deadline=False) is None
+
+
+def test_an_intervention_does_not_outlive_a_limit():
+    debate = a_debate(State.AWAITING_OPPONENT, past_deadline=True)
+    after = decide(debate, a_move(Seat.ARBITRATOR, TurnType.INTERVENTION)).debate
+    assert (after.state, after.intervention_open) == (State.CLOSED, False)
+    assert ending(after) == (Status.STOPPED, StopReason.TIME_LIMIT)
+
+
+# Rulings that close
+
+
+def ruled(form, *, by_worker, round_=2, **changes):
+    debate = a_debate(State.AWAITING_ARBITRATOR, form, workers=EVERY_SEAT, round_=round_, **changes)
+    return decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, by_worker=by_worker, close=True)).debate
+
+
+def test_a_workers_judge_stops_a_debate_in_rounds_early():
+    after = ruled(Format.ROUNDS, by_worker=True, limits=Limits(max_rounds=3))
+    assert ending(after) == (Status.COMPLETED, StopReason.JUDGE_EARLY_STOP)
+
+
+def test_a_workers_judge_that_closes_in_the_last_round_was_not_early():
+    after = ruled(Format.ROUNDS, by_worker=True, round_=3, limits=Limits(max_rounds=3))
+    assert ending(after) == (Status.COMPLETED, StopReason.MAX_ROUNDS)
+
+
+def test_a_workers_judge_that_was_called_in_a_dialogue_closes_it_with_its_ruling():
+    assert ending(ruled(Format.DIALOGUE, by_worker=True)) == (Status.COMPLETED, StopReason.RULING)
+
+
+@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("changes", [{}, {"limits": Limits(max_rounds=2)}, {"past_deadline": True}])
+def test_a_person_who_closes_closes_with_a_ruling_whatever_limit_is_reached(form, changes):
+    after = ruled(form, by_worker=False, **changes)
+    assert ending(after) == (Status.COMPLETED, StopReason.RULING)
+    assert after.cursor == Cursor(3, Seat.PROPOSER)
+
+
+@pytest.mark.parametrize("form", Format)
+def test_a_person_may_close_when_ruling_on_an_intervention(form):
+    debate = a_debate(State.INTERVENTION_PENDING, form)
+    after = decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, close=True)).debate
+    assert ending(after) == (Status.COMPLETED, StopReason.RULING)
+    assert not after.intervention_open
+
+
+@pytest.mark.parametrize(
+    ("state", "seat", "kind", "by_worker"),
+    [
+        (State.AWAITING_PROPOSER, Seat.PROPOSER, TurnType.CLAIM, False),
+        (State.AWAITING_PROPOSER, Seat.PROPOSER, TurnType.CLAIM, True),
+        (State.AWAITING_PROPOSER, Seat.PROPOSER, TurnType.APPEAL, False),
+        (State.AWAITING_PROPOSER, Seat.PROPOSER, TurnType.APPEAL, True),
+        (State.AWAITING_OPPONENT, Seat.OPPONENT, TurnType.CLAIM, False),
+        (State.AWAITING_OPPONENT, Seat.OPPONENT, TurnType.CLAIM, True),
+        (State.AWAITING_OPPONENT, Seat.ARBITRATOR, TurnType.INTERVENTION, False),
+    ],
+)
+def test_only_a_ruling_can_close(state, seat, kind, by_worker):
+    debate = a_debate(state, workers=EVERY_SEAT if by_worker else NO_SEAT)
+    after = decide(debate, a_move(seat, kind, by_worker=by_worker, close=True)).debate
+    assert ending(after) == (Status.RUNNING, None)
+
+
+# Words for the end
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("max_rounds", "completed"),
+        ("judge_early_stop", "completed"),
+        ("ruling", "completed"),
+        ("resolution", "completed"),
+        ("manual_stop", "stopped"),
+        ("time_limit", "stopped"),
+        ("token_limit", "stopped"),
+        ("cost_limit", "stopped"),
+    ],
+)
+def test_an_end_by_the_rules_is_completed_and_one_cut_short_is_stopped(reason, status):
+    assert status_after(StopReason(reason)) == status
+    closed = close(a_debate(State.INTERVENTION_PENDING), StopReason(reason))
+    assert (closed.status, closed.stop_reason, closed.intervention_open) == (status, reason, False)
+
+
+def test_there_are_no_other_reasons_to_end():
+    assert len(StopReason) == 8
+
+
+# Defaults
+
+
+@pytest.mark.parametrize("arbitrator", [frozenset(), frozenset({Seat.ARBITRATOR})])
+@pytest.mark.parametrize(
+    ("form", "debaters", "expected"),
+    [
+        (Format.ROUNDS, {Seat.PROPOSER, Seat.OPPONENT}, 3),
+        (Format.ROUNDS, {Seat.PROPOSER}, 3),
+        (Format.ROUNDS, set(), 3),
+        (Format.DIALOGUE, {Seat.PROPOSER, Seat.OPPONENT}, 20),
+        (Format.DIALOGUE, {Seat.PROPOSER}, None),
+        (Format.DIALOGUE, {Seat.OPPONENT}, None),
+        (Format.DIALOGUE, set(), None),
+    ],
+)
+def test_rounds_last_three_rounds_and_a_dialogue_of_workers_twenty(form, debaters, expected, arbitrator):
+    assert default_max_rounds(form, seats(frozenset(debaters) | arbitrator)) == expected

@@ -1,0 +1,104 @@
+"""A debate that is paused, failed or closed: what may still be done."""
+
+from itertools import product
+
+import pytest
+from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_move, refusal
+
+from app.core.debate import Cursor, State, Status, TurnType
+from app.core.formats import Format
+from app.core.machine import allowed_moves, decide
+from app.core.seats import Seat
+
+OPEN_STATES = [state for state in State if state is not State.CLOSED]
+EVERY_MOVE = [
+    a_move(seat, kind, by_worker=by_worker, close=close)
+    for seat, kind, by_worker, close in product(Seat, TurnType, (False, True), (False, True))
+]
+
+
+def failed(state, workers=EVERY_SEAT, form=Format.ROUNDS):
+    return a_debate(state, form, workers=workers, status=Status.FAILED, last_error="The model is away", attempts=5)
+
+
+@pytest.mark.parametrize(("form", "state", "workers"), list(product(Format, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
+def test_a_paused_debate_takes_nothing(form, state, workers):
+    debate = a_debate(state, form, workers=workers, status=Status.PAUSED)
+    for move in EVERY_MOVE:
+        assert refusal(debate, move).context["allowed_roles"] == []
+    assert [allowed_moves(debate, seat) for seat in Seat] == [[], [], []]
+    assert not debate.awaits_worker
+
+
+@pytest.mark.parametrize(
+    ("form", "seat", "status", "workers"),
+    list(product(Format, Seat, (Status.COMPLETED, Status.STOPPED), (NO_SEAT, EVERY_SEAT))),
+)
+def test_a_closed_debate_takes_nothing(form, seat, status, workers):
+    debate = a_debate(State.CLOSED, form, workers=workers, status=status, cursor=Cursor(2, seat))
+    for move in EVERY_MOVE:
+        refused = refusal(debate, move)
+        assert refused.context["current_state"] == "CLOSED"
+        assert refused.context["allowed_roles"] == []
+    assert [allowed_moves(debate, seat) for seat in Seat] == [[], [], []]
+
+
+@pytest.mark.parametrize(("form", "state"), list(product(Format, OPEN_STATES)))
+def test_no_worker_moves_in_a_failed_debate(form, state):
+    debate = failed(state, form=form)
+    assert not debate.awaits_worker
+    for move in EVERY_MOVE:
+        if move.by_worker:
+            refusal(debate, move)
+
+
+@pytest.mark.parametrize(("form", "workers"), list(product(Format, (EVERY_SEAT, frozenset({Seat.ARBITRATOR})))))
+def test_a_person_may_rule_where_the_judge_failed_and_the_debate_runs_again(form, workers):
+    after = decide(failed(State.AWAITING_ARBITRATOR, workers, form), a_move(Seat.ARBITRATOR, TurnType.RULING)).debate
+
+    assert (after.status, after.last_error, after.attempts) == (Status.RUNNING, None, 0)
+    assert after.cursor == Cursor(3, Seat.PROPOSER)
+
+
+@pytest.mark.parametrize(("form", "state"), list(product(Format, (State.AWAITING_PROPOSER, State.AWAITING_OPPONENT))))
+def test_a_person_may_intervene_where_a_debater_failed_and_the_debate_runs_again(form, state):
+    after = decide(failed(state, form=form), a_move(Seat.ARBITRATOR, TurnType.INTERVENTION)).debate
+
+    assert (after.status, after.last_error, after.attempts) == (Status.RUNNING, None, 0)
+    assert after.state is State.INTERVENTION_PENDING
+    assert not after.awaits_worker
+
+
+@pytest.mark.parametrize(
+    ("state", "seat"), [("AWAITING_PROPOSER", Seat.PROPOSER), ("AWAITING_OPPONENT", Seat.OPPONENT)]
+)
+def test_nobody_outside_speaks_for_a_debater_that_failed(state, seat):
+    for kind in TurnType:
+        refusal(failed(State(state)), a_move(seat, kind))
+
+
+def test_a_failed_attempt_is_forgotten_once_the_turn_is_taken():
+    debate = a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT, attempts=3, last_error="Timed out")
+
+    after = decide(debate, a_move(Seat.OPPONENT, TurnType.CLAIM, by_worker=True)).debate
+
+    assert (after.attempts, after.last_error) == (0, None)
+
+
+@pytest.mark.parametrize(("status", "state", "workers"), list(product(Status, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
+def test_a_worker_is_awaited_only_in_its_own_seat_of_an_active_debate_without_an_intervention(status, state, workers):
+    debate = a_debate(state, workers=workers, status=status)
+    expected = (
+        status in (Status.CREATED, Status.RUNNING) and workers == EVERY_SEAT and state is not State.INTERVENTION_PENDING
+    )
+    assert debate.awaits_worker is expected
+
+
+def test_only_the_seat_under_the_cursor_decides_whether_a_worker_is_awaited():
+    assert a_debate(State.AWAITING_OPPONENT, workers=frozenset({Seat.OPPONENT})).awaits_worker
+    assert not a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT - {Seat.OPPONENT}).awaits_worker
+
+
+def test_rounds_completed_are_those_before_the_cursor():
+    assert a_debate(round_=1).rounds_completed == 0
+    assert a_debate(round_=4).rounds_completed == 3

@@ -1,0 +1,201 @@
+"""Random walks through the machine: what stays true whatever anybody does, in any order."""
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import pytest
+from core_builders import a_debate, a_move, refusal, seats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.core import control
+from app.core.debate import Cursor, Debate, Limits, State, Status, StopReason, TurnType, Usage
+from app.core.errors import ActionNotAllowed
+from app.core.formats import Format
+from app.core.machine import Move, PlannedTurn, decide, first_cursor, implied_cursor, motion_round
+from app.core.seats import Seat
+
+EVERY_PAIR = list(product(Seat, TurnType))
+HOLDER, PERSON, WORKER = "whoever fills the seat", "somebody outside", "a worker"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    pair: tuple[Seat, TurnType] | None
+    """None: the seat under the cursor makes its ordinary move."""
+    hand: str
+    close: bool
+    usage: Usage | None
+
+    def in_(self, debate: Debate) -> Move:
+        seat, kind = self.pair or due(debate)
+        by_worker = self.hand == WORKER or (self.hand == HOLDER and not debate.seats[seat].is_external)
+        # Only a ruling says close: that nothing else can is a test of its own.
+        return a_move(seat, kind, by_worker=by_worker, close=self.close and kind is TurnType.RULING, usage=self.usage)
+
+
+def due(debate: Debate) -> tuple[Seat, TurnType]:
+    seat = debate.cursor.seat
+    return seat, TurnType.RULING if seat is Seat.ARBITRATOR else TurnType.CLAIM
+
+
+# What is due comes more often than it would by chance, so that walks grow long before they end.
+attempts = st.builds(
+    Attempt,
+    pair=st.sampled_from([None] * 30 + EVERY_PAIR),
+    hand=st.sampled_from([HOLDER] * 6 + [PERSON, WORKER]),
+    close=st.sampled_from([False] * 19 + [True]),
+    usage=st.none() | st.builds(Usage, st.integers(0, 50), st.integers(0, 50), st.sampled_from([0.0, 0.01, 0.25])),
+)
+happenings = st.sampled_from(["pause", "fail", *["resume"] * 4])
+late = st.lists(st.just("the deadline passes"), max_size=1)
+stretch = st.lists(st.one_of(attempts, attempts, attempts, happenings), min_size=20, max_size=60)
+steps = st.builds(lambda before, deadline, after: before + deadline + after, stretch, late, stretch)
+limits = st.builds(
+    Limits,
+    max_rounds=st.none() | st.integers(1, 12),
+    max_total_tokens=st.none() | st.integers(1, 4000),
+    max_cost_usd=st.none() | st.sampled_from([0.3, 5.0, 20.0]),
+)
+
+
+@dataclass
+class Walk:
+    debate: Debate
+    turns: list[PlannedTurn] = field(default_factory=list)
+
+    def take(self, step: Attempt | str) -> None:
+        """One step; a refusal leaves everything as it was."""
+        try:
+            if isinstance(step, Attempt):
+                decision = decide(self.debate, step.in_(self.debate))
+                self.turns += decision.turns
+                self.debate = decision.debate
+            else:
+                self.debate = happened(self.debate, step)
+        except ActionNotAllowed:
+            pass
+
+
+def happened(debate: Debate, step: str) -> Debate:
+    if step == "pause":
+        return control.pause(debate)
+    if step == "resume":
+        return control.resume(debate)
+    if step == "fail":
+        return (
+            debate.evolve(status=Status.FAILED, last_error="It broke", attempts=5) if debate.awaits_worker else debate
+        )
+    return debate.evolve(past_deadline=True)
+
+
+def begun(form: Format, workers: frozenset[Seat], limits: Limits) -> Walk:
+    rounds = form is Format.ROUNDS
+    motion = PlannedTurn(1, 0 if rounds else 1, Seat.PROPOSER, TurnType.MOTION, "Resolved.", "external")
+    debate = a_debate(
+        form=form,
+        status=Status.CREATED,
+        cursor=Cursor(1, Seat.PROPOSER if rounds else Seat.OPPONENT),
+        seats=seats(workers),
+        limits=limits,
+        turn_count=1,
+    )
+    return Walk(debate, [motion])
+
+
+def holds_together(walk: Walk) -> None:
+    debate, turns = walk.debate, walk.turns
+    slots = [(turn.round, turn.seat.actor) for turn in turns if turn.round is not None]
+    assert len(slots) == len(set(slots)), "one turn for each (round, actor)"
+    assert all((turn.round is None) is (turn.type is TurnType.INTERVENTION) for turn in turns)
+    assert [turn.seq for turn in turns] == list(range(1, len(turns) + 1)), "seq has no hole"
+    assert debate.turn_count == len(turns)
+    for known in (turns, turns[-2:]):
+        cursor, intervention_open = implied_cursor(debate.format, known)
+        assert cursor == debate.cursor
+        if not debate.is_closed:
+            assert intervention_open is debate.intervention_open
+    assert (debate.stop_reason is not None) is debate.is_closed
+    assert not (debate.is_closed and debate.intervention_open)
+    assert (debate.state is State.CLOSED) is debate.is_closed
+    rounds = [turn.round for turn in turns if turn.round is not None]
+    assert rounds == sorted(rounds), "rounds never decrease"
+    assert debate.cursor.round >= rounds[-1]
+    assert debate.usage.total_tokens == sum(turn.usage.total_tokens for turn in turns if turn.usage)
+    if debate.limits.max_rounds is not None:
+        assert rounds[-1] <= debate.limits.max_rounds, "nobody speaks after the last round"
+
+
+def stays_closed(debate: Debate) -> None:
+    for (seat, kind), by_worker in product(EVERY_PAIR, (False, True)):
+        refusal(debate, a_move(seat, kind, by_worker=by_worker))
+    for refuse in (control.pause, control.resume):
+        with pytest.raises(ActionNotAllowed):
+            refuse(debate)
+    assert control.stop(debate, "Enough") == debate
+
+
+@settings(max_examples=300, deadline=None)
+@given(form=st.sampled_from(Format), workers=st.frozensets(st.sampled_from(Seat)), limits=limits, steps=steps)
+def test_a_debate_holds_together_after_every_step_of_any_walk(form, workers, limits, steps):
+    walk = begun(form, workers, limits)
+    holds_together(walk)
+    for step in steps:
+        before = walk.debate
+        walk.take(step)
+        holds_together(walk)
+        assert walk.debate.cursor.round >= before.cursor.round
+        if walk.debate.is_closed:
+            if not before.is_closed:
+                stays_closed(walk.debate)
+            else:
+                assert walk.debate.evolve(past_deadline=False) == before.evolve(past_deadline=False)
+
+
+@settings(max_examples=100, deadline=None)
+@given(form=st.sampled_from(Format), workers=st.frozensets(st.sampled_from(Seat)), limits=limits, steps=steps)
+def test_a_debate_that_a_person_stops_is_stopped_for_good(form, workers, limits, steps):
+    walk = begun(form, workers, limits)
+    for step in steps:
+        stopped = control.stop(walk.debate, "Enough")
+        if walk.debate.is_closed:
+            assert stopped is walk.debate
+            return
+        assert (stopped.status, stopped.stop_reason) == (Status.STOPPED, StopReason.MANUAL_STOP)
+        holds_together(Walk(stopped, walk.turns))
+        walk.take(step)
+    stays_closed(control.stop(walk.debate, "Enough"))
+
+
+@pytest.mark.parametrize("form", Format)
+def test_the_players_alone_bring_a_debate_with_a_last_round_to_its_end(form):
+    walk = begun(form, frozenset(Seat), Limits(max_rounds=4))
+    taken = 0
+    while walk.debate.awaits_worker:
+        kind = TurnType.RULING if walk.debate.cursor.seat is Seat.ARBITRATOR else TurnType.CLAIM
+        walk.take(Attempt((walk.debate.cursor.seat, kind), WORKER, close=False, usage=None))
+        holds_together(walk)
+        taken += 1
+
+    assert walk.debate.stop_reason is StopReason.MAX_ROUNDS
+    assert walk.debate.rounds_completed == 4
+    # Dialogue: the motion was the proposer's turn in the first round, and no judge sits.
+    assert taken == (4 * 3 if form is Format.ROUNDS else 4 * 2 - 1)
+
+
+@pytest.mark.parametrize(
+    ("form", "motion_in", "starts_at"),
+    [(Format.ROUNDS, 0, Cursor(1, Seat.PROPOSER)), (Format.DIALOGUE, 1, Cursor(1, Seat.OPPONENT))],
+)
+def test_the_motion_stands_before_the_first_round_or_opens_it(form, motion_in, starts_at):
+    motion = PlannedTurn(1, motion_in, Seat.PROPOSER, TurnType.MOTION, "Resolved.", "external")
+    assert motion_round(form) == motion_in
+    assert first_cursor(form) == starts_at
+    assert implied_cursor(form, [motion]) == (starts_at, False)
+    assert implied_cursor(form, []) == (starts_at, False)
+
+
+def test_a_turn_that_nobody_can_take_implies_no_cursor():
+    nonsense = PlannedTurn(2, 1, Seat.OPPONENT, TurnType.RULING, "I win.", "external")
+    with pytest.raises(ValueError, match="no seat ever makes this move"):
+        implied_cursor(Format.ROUNDS, [nonsense])

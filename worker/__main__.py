@@ -1,0 +1,25 @@
+"""`python -m worker`: one worker process on this machine."""
+
+import warnings
+
+from celery.platforms import SecurityWarning
+
+from worker.celery_app import celery_app, process, settings
+
+# Tasks are JSON, never pickles, so being root adds no way in; a user who runs everything as root knows it.
+warnings.simplefilter("ignore", SecurityWarning)
+
+celery_app.worker_main(
+    [
+        "--quiet",
+        "worker",
+        "--pool=threads",
+        f"--concurrency={settings.worker_concurrency}",
+        f"--hostname={process.worker_id}",
+        "--loglevel=WARNING",
+        # Each of these chatters between workers; the database already says who is alive.
+        "--without-gossip",
+        "--without-mingle",
+        "--without-heartbeat",
+    ]
+)

@@ -1,0 +1,32 @@
+"""The threads of a worker process besides its tasks: one keeps claims alive, one sweeps."""
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from app.store.engine import DatabaseAway
+
+log = structlog.get_logger(__name__)
+
+
+class Repeat(threading.Thread):
+    """Calls something every so often until told to stop. A failure is logged, and it goes on."""
+
+    def __init__(self, name: str, every_seconds: float, action: Callable[[], object]) -> None:
+        super().__init__(name=name, daemon=True)
+        self._every_seconds = every_seconds
+        self._action = action
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        while not self._stopping.wait(self._every_seconds):
+            try:
+                self._action()
+            except DatabaseAway as problem:
+                log.warning(f"{self.name}.database_away", problem=str(problem.__cause__ or problem))
+            except Exception:
+                log.exception(f"{self.name}.failed")
+
+    def stop(self) -> None:
+        self._stopping.set()

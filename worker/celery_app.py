@@ -1,0 +1,44 @@
+"""Celery's entry: `python -m worker`. The signals tie the process to Celery's life."""
+
+import logging
+from typing import Any
+
+from celery import signals
+
+from app.logs import configure_logs
+from app.queue import make_celery
+from app.settings import settings_or_exit
+from worker.process import WorkerProcess
+from worker.tasks import register_tasks
+
+settings = settings_or_exit()
+if settings.redis_url is None or settings.database_url is None:
+    raise SystemExit("debate: a worker needs DEBATE_DATABASE_URL and DEBATE_REDIS_URL (`debate worker` sets them)")
+celery_app = make_celery(settings.redis_url)
+process = WorkerProcess(settings)
+register_tasks(celery_app, process.runner)
+
+
+def _use_our_logs(**_: Any) -> None:
+    configure_logs()
+    # A line for each task says less than the line for each turn.
+    for chatty in ("celery.worker.strategy", "celery.app.trace"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _started(**_: Any) -> None:
+    process.start()
+
+
+def _shutting_down(**_: Any) -> None:
+    process.begin_shutdown()
+
+
+def _ended(**_: Any) -> None:
+    process.end()
+
+
+signals.setup_logging.connect(_use_our_logs, weak=False)
+signals.worker_ready.connect(_started, weak=False)
+signals.worker_shutting_down.connect(_shutting_down, weak=False)
+signals.worker_shutdown.connect(_ended, weak=False)

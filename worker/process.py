@@ -1,0 +1,66 @@
+"""One worker process: what it is made of, how it starts and how it ends."""
+
+import os
+import secrets
+import socket
+import threading
+from functools import partial
+
+from app.bootstrap import build_services, close_services
+from app.settings import Settings
+from app.usecases import advance
+from app.usecases.sweep import sweep, worker_gone, worker_seen
+from worker.background import Repeat
+from worker.claims import ClaimKeeper
+from worker.fairness import Fairness
+from worker.players.registry import player_for
+from worker.runner import Runner
+
+SWEEP_EVERY_SECONDS = 1.0
+MOST_DATABASE_CONNECTIONS = 16
+"""Thinking needs none, so a few serve a hundred threads."""
+FINISH_SECONDS = 8.0
+"""After SIGTERM turns in hand may finish for this long; then they are handed back."""
+
+
+class WorkerProcess:
+    def __init__(self, settings: Settings) -> None:
+        self.worker_id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        connections = min(settings.worker_concurrency + 2, MOST_DATABASE_CONNECTIONS)
+        self._services = build_services(settings, name="debate-worker", database_connections=connections)
+        self._shutting_down = threading.Event()
+        self._keeper = ClaimKeeper(partial(advance.renew_claims, self._services))
+        self.runner = Runner(
+            self._services,
+            self.worker_id,
+            self._keeper,
+            Fairness(self._services.tasks.length),
+            player_for,
+            self._shutting_down,
+        )
+        self._repeated = [
+            Repeat("keep_alive", settings.claim_seconds / 4, self._keep_alive),
+            Repeat("sweeper", SWEEP_EVERY_SECONDS, partial(sweep, self._services)),
+        ]
+
+    def start(self) -> None:
+        worker_seen(self._services, self.worker_id)
+        for thread in self._repeated:
+            thread.start()
+
+    def _keep_alive(self) -> None:
+        self._keeper.renew_all()
+        worker_seen(self._services, self.worker_id)
+
+    def begin_shutdown(self) -> None:
+        """No new turns. Those in hand finish, or are handed back when their time is up."""
+        self._shutting_down.set()
+        timer = threading.Timer(FINISH_SECONDS, self._keeper.cancel_all)
+        timer.daemon = True
+        timer.start()
+
+    def end(self) -> None:
+        for thread in self._repeated:
+            thread.stop()
+        worker_gone(self._services, self.worker_id)
+        close_services(self._services)

@@ -1,0 +1,90 @@
+"""What an `advance_debate` task does: takes turns of one debate for as long as it may."""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from uuid import UUID
+
+import structlog
+
+from app.core.brief import Thought
+from app.usecases import advance
+from app.usecases.advance import HeldTurn
+from app.usecases.services import Services
+from worker.claims import ClaimKeeper
+from worker.fairness import Fairness
+from worker.players.base import Cancelled, Player, PlayerError
+
+log = structlog.get_logger(__name__)
+_jitter = random.SystemRandom().random
+
+
+class Runner:
+    def __init__(
+        self,
+        services: Services,
+        worker_id: str,
+        keeper: ClaimKeeper,
+        fairness: Fairness,
+        player_for: Callable[[str], Player],
+        shutting_down: threading.Event,
+    ) -> None:
+        self._services = services
+        self._worker_id = worker_id
+        self._keeper = keeper
+        self._fairness = fairness
+        self._player_for = player_for
+        self._shutting_down = shutting_down
+
+    def advance_debate(self, debate_id: UUID) -> None:
+        started_at = time.monotonic()
+        if self._shutting_down.is_set():
+            # Not begun: another worker, or the next start, does it.
+            self._services.teller.enqueue(debate_id)
+            return
+        turn = advance.claim(self._services, debate_id, self._worker_id)
+        while turn is not None:
+            turn = self._take(turn, started_at)
+
+    def _take(self, turn: HeldTurn, started_at: float) -> HeldTurn | None:
+        """One turn. Returns the next one of this debate if this task is to go on with it."""
+        cancelled = self._keeper.hold(turn)
+        try:
+            thought = self._think(turn, cancelled)
+            if thought is None:
+                return None
+            go_on = not self._shutting_down.is_set() and self._fairness.may_go_on(started_at)
+            return advance.commit(self._services, turn, thought, go_on)
+        finally:
+            self._keeper.let_go(turn.debate.id, turn.token)
+
+    def _think(self, turn: HeldTurn, cancelled: threading.Event) -> Thought | None:
+        began = time.monotonic()
+        try:
+            thought = self._player_for(turn.brief.setup.player).think(turn.brief, cancelled)
+        except Cancelled:
+            log.info("turn.cancelled", debate_id=str(turn.debate.id), round=turn.debate.cursor.round)
+            advance.release(self._services, turn)
+            return None
+        except PlayerError as problem:
+            self._failed(turn, problem)
+            return None
+        except Exception as problem:
+            # A bug in one player must not take down the thread, nor be retried in silence.
+            log.exception("player.crashed", debate_id=str(turn.debate.id))
+            self._failed(turn, PlayerError(f"{type(problem).__name__}: {problem}"))
+            return None
+        latency_ms = round((time.monotonic() - began) * 1000)
+        return replace(thought, usage=replace(thought.usage, latency_ms=latency_ms))
+
+    def _failed(self, turn: HeldTurn, problem: PlayerError) -> None:
+        advance.record_failure(
+            self._services,
+            turn,
+            str(problem),
+            permanent=problem.permanent,
+            retry_after_seconds=problem.retry_after_seconds,
+            jitter=_jitter(),
+        )

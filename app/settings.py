@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.core.players import why_unknown
@@ -32,21 +33,24 @@ def _with_scheme(*schemes: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-BlankIsNone = BeforeValidator(lambda value: None if value == "" else value)
-"""An empty variable in a compose file means that it was not set."""
+_SECRETS = frozenset({"auth_token", "database_url", "redis_url"})
+"""What a sentence about a bad value does not repeat."""
 
 
 class Settings(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix="DEBATE_", frozen=True, extra="ignore")
+    # An empty variable in a compose file means that it was not set.
+    model_config = SettingsConfigDict(env_prefix="DEBATE_", env_ignore_empty=True, frozen=True, extra="ignore")
 
     server_host: str = Field("127.0.0.1", description="The address the API binds")
     server_port: int = Field(3456, ge=1, le=65535, description="The port the API binds")
-    server_url: str | None = Field(None, description="Where the command line finds the API")
-    auth_token: Annotated[str | None, BlankIsNone] = Field(None, description="The operator's token")
-    database_url: Annotated[str | None, BlankIsNone, _with_scheme("postgresql://", "postgres://")] = Field(
+    server_url: Annotated[str | None, _with_scheme("http://", "https://")] = Field(
+        None, description="Where the command line finds the API"
+    )
+    auth_token: str | None = Field(None, description="The operator's token")
+    database_url: Annotated[str | None, _with_scheme("postgresql://", "postgres://")] = Field(
         None, description="Postgres; an embedded one under the data directory if absent"
     )
-    redis_url: Annotated[str | None, BlankIsNone, _with_scheme("redis://", "rediss://", "unix://")] = Field(
+    redis_url: Annotated[str | None, _with_scheme("redis://", "rediss://", "unix://")] = Field(
         None, description="Redis or Valkey; an embedded one under the data directory if absent"
     )
     data_dir: Path = Field(
@@ -81,11 +85,13 @@ def load_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as problems:
-        lines = [
-            f"DEBATE_{str(problem['loc'][0]).upper()}={problem['input']!r}: {problem['msg']}"
-            for problem in problems.errors()
-        ]
-        raise SettingsError("; ".join(lines)) from None
+        raise SettingsError("; ".join(_sentence(problem) for problem in problems.errors())) from None
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    name = str(problem["loc"][0])
+    value = "" if name in _SECRETS else f"={problem['input']!r}"
+    return f"DEBATE_{name.upper()}{value}: {problem['msg'].removeprefix('Value error, ')}"
 
 
 def settings_or_exit() -> Settings:
@@ -98,5 +104,7 @@ def settings_or_exit() -> Settings:
 
 def child_environment(settings: Settings) -> dict[str, str]:
     """The environment that makes a child process load the same settings."""
-    given = settings.model_dump(exclude_none=True, mode="json")
-    return {**os.environ, **{f"DEBATE_{name.upper()}": str(value) for name, value in given.items()}}
+    given = {f"DEBATE_{name.upper()}": value for name, value in settings.model_dump(mode="json").items()}
+    # What is not set here must not come down from our own environment.
+    inherited = {name: value for name, value in os.environ.items() if name.upper() not in given}
+    return {**inherited, **{name: str(value) for name, value in given.items() if value is not None}}

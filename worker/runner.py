@@ -58,7 +58,7 @@ class Runner:
             go_on = not self._shutting_down.is_set() and self._fairness.may_go_on(started_at)
             return advance.commit(self._services, turn, thought, go_on)
         finally:
-            self._keeper.let_go(turn.debate.id, turn.token)
+            self._keeper.let_go(turn)
 
     def _think(self, turn: HeldTurn, cancelled: threading.Event) -> Thought | None:
         began = time.monotonic()

@@ -6,12 +6,13 @@ from flask import Response, jsonify
 from flask_openapi3 import APIBlueprint, Tag
 
 from app.api import schemas, shapes
-from app.core.debate import TurnType
+from app.core.debate import TurnType, Verdict
 from app.core.seats import Seat
 from app.usecases import control, read
 from app.usecases.create import Stored, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import DEFAULT_INTERVENTION, Submission, submit
+from app.usecases.texts import checked_text
 from app.wire import argument_json, debate_json
 
 _TAG = Tag(name="debates", description="Motions, turns and rulings")
@@ -29,6 +30,13 @@ def stored_answer(stored: Stored) -> tuple[Response, int]:
     if stored.replayed:
         response.headers["Idempotent-Replayed"] = "true"
     return response, status
+
+
+def _verdict(body: schemas.VerdictBody | None, max_bytes: int) -> Verdict | None:
+    if body is None:
+        return None
+    checked_text("verdict.reasoning", body.reasoning, max_bytes)
+    return body.verdict()
 
 
 def debates_blueprint(services: Services) -> APIBlueprint:
@@ -100,7 +108,7 @@ def debates_blueprint(services: Services) -> APIBlueprint:
             body.content,
             body.client_request_id,
             close=body.close,
-            verdict=body.verdict.verdict() if body.verdict else None,
+            verdict=_verdict(body.verdict, services.settings.max_content_length),
         )
         return stored_answer(submit(services, path.debate_id, submission))
 

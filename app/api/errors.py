@@ -27,6 +27,12 @@ HTTP_STATUS_OF: dict[str, int] = {
     "SERVICE_UNAVAILABLE": 503,
 }
 RETRY_AFTER_SECONDS = 2
+_OWN_WORDS = {
+    "missing": "is required",
+    "extra_forbidden": "is not a known field",
+    "model_type": "must be a JSON object",
+}
+"""Where pydantic's would be unclear, or name a class of ours."""
 
 
 def failure(code: str, message: str, **context: Any) -> Response:
@@ -40,9 +46,7 @@ def invalid_request(problem: ValidationError) -> Response:
     """The first problem, in words that name the field."""
     first = problem.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "body"
-    what = "is required" if first["type"] == "missing" else first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        what = "is not a known field"
+    what = _OWN_WORDS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
     return failure("INVALID_INPUT", f"{field}: {what}", field=field)
 
 

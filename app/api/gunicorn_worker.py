@@ -31,4 +31,4 @@ class PromptWorker(GeventWorker):  # type: ignore[misc]
     def _end_waiting(self) -> None:
         """As if their patience had run out: the connection is closed in the ordinary way."""
         for greenlet, patience in list(self._waiting.items()):
-            gevent.kill(greenlet, patience, block=False)
+            greenlet.kill(patience, block=False)

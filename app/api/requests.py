@@ -7,6 +7,7 @@ import secrets
 
 import structlog
 from flask import Flask, Response, g, request
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.core.errors import AuthFailed, InvalidInput
 
@@ -47,6 +48,9 @@ def _check_body() -> None:
     if request.method not in ("POST", "PUT", "PATCH"):
         return
     body = request.get_data()
+    # A body sent in chunks does not say how long it is, and is cut at the limit.
+    if request.max_content_length is not None and len(body) >= request.max_content_length:
+        raise RequestEntityTooLarge
     if not body:
         return
     if not request.is_json:
@@ -57,6 +61,8 @@ def _check_body() -> None:
         raise InvalidInput("body", "is not UTF-8") from None
     except json.JSONDecodeError as problem:
         raise InvalidInput("body", f"is not JSON: {problem.msg} at character {problem.pos}") from None
+    except ValueError:
+        raise InvalidInput("body", "holds a number with far too many digits") from None
     except RecursionError:
         raise InvalidInput("body", "is nested too deeply") from None
     if not isinstance(parsed, dict):

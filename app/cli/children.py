@@ -15,6 +15,8 @@ from app.settings import Settings, child_environment
 TAIL_LINES = 12
 API_COMMAND = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
 WORKER_COMMAND = [sys.executable, "-m", "worker"]
+WORKPLACE = Path(__file__).resolve().parents[2]
+"""Both commands import from where they work. Where the user stands there may be an `app` that is not ours."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -29,9 +31,13 @@ class Child:
         """With a log file its output goes there; without one, where ours goes."""
         self.name = name
         self._log = log
-        output: IO[bytes] | None = log.open("wb") if log else None
+        if log:
+            log.write_bytes(b"")
+        # Appending: a second command in the same data directory has the same log, and neither writes over the other.
+        output: IO[bytes] | None = log.open("ab") if log else None
         self.process = subprocess.Popen(
             command,
+            cwd=WORKPLACE,
             env=child_environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=output or sys.stderr,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from app.cli.errors import CommandFailed, Exit
+from app.cli.interrupts import Interrupted, raise_when_told_to_end
 
 app = typer.Typer(
     help="Run debates between AI models, agents and people, in the background, without losing a turn.",
@@ -174,15 +175,15 @@ def upgrade() -> None:
 
 
 def run() -> None:
+    raise_when_told_to_end()
     try:
-        app(prog_name="debate", standalone_mode=False)
+        # Out of standalone mode typer.Exit comes back as a plain return value.
+        sys.exit(app(prog_name="debate", standalone_mode=False))
     except CommandFailed as failure:
         _complain(failure.message, failure.suggestion)
         sys.exit(failure.exit_code)
-    except typer.Exit as leaving:
-        sys.exit(leaving.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        sys.exit(130)
+    except Interrupted as told:
+        sys.exit(told.exit_code)
     except Exception as problem:
         # Click's own complaints about usage print themselves.
         if hasattr(problem, "show") and hasattr(problem, "exit_code"):

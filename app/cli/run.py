@@ -10,6 +10,7 @@ from app.cli import show
 from app.cli.client import Api, Json
 from app.cli.errors import CommandFailed, Exit
 from app.cli.follow import follow
+from app.cli.interrupts import Interrupted
 from app.cli.stack import Servers, Stack, free_port
 from app.settings import Settings
 from app.store.migrate import upgrade
@@ -28,14 +29,15 @@ class RunOptions:
 
 
 def run_debate(settings: Settings, options: RunOptions) -> None:
+    request = _request(options)
     with _server(settings, options.as_json) as api:
-        created = api.post("/debates", _request(options))
+        created = api.post("/debates", request)
         debate_id = created["debate"]["id"]
         try:
             debate, arguments = _follow(api, debate_id, options)
-        except KeyboardInterrupt:
+        except Interrupted as told:
             show.err.print("\nStopping the debate …")
-            api.post(f"/debates/{debate_id}/stop", {"reason": "Ctrl-C in `debate run`"})
+            api.post(f"/debates/{debate_id}/stop", {"reason": f"{told} to `debate run`"})
             raise
     if options.as_json:
         show.print_json({"debate": debate, "arguments": arguments})
@@ -74,6 +76,11 @@ def _request(options: RunOptions) -> Json:
         return {"player": player, **thinks}
 
     title = " ".join(options.motion.split())
+    # The server would say so too, but only after it was started, and in the API's words.
+    if not title:
+        raise CommandFailed("The motion is empty", suggestion="Say what is to be debated")
+    if any(0xD800 <= ord(letter) <= 0xDFFF for letter in title):
+        raise CommandFailed("The motion is not valid UTF-8")
     return {
         "title": title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1] + "…",
         "debate_type": "general_debate",
@@ -99,7 +106,8 @@ def _follow(api: Api, debate_id: str, options: RunOptions) -> tuple[Json, list[J
                     shown_round = argument["round"]
                     show.out.print(show.round_title(shown_round, debate["limits"]["max_rounds"]))
                 is_motion = argument["type"] == "MOTION"
-                show.out.print(show.motion_lines(argument) if is_motion else show.argument_lines(argument))
+                lines = show.motion_lines(argument) if is_motion else show.argument_lines(argument)
+                show.out.print(lines, crop=False)
             say(_thinking(debate))
     if not options.as_json:
         table = show.verdict_table(debate)

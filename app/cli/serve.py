@@ -1,12 +1,14 @@
 """`debate up`, `debate api`, `debate worker`: the processes."""
 
+import contextlib
 import ipaddress
 import os
 import time
 
 from app.cli import show
-from app.cli.children import API_COMMAND, WORKER_COMMAND, Child, end
+from app.cli.children import API_COMMAND, WORKER_COMMAND, WORKPLACE, Child, end
 from app.cli.errors import CommandFailed, Exit
+from app.cli.interrupts import Interrupted
 from app.cli.stack import Servers, Stack, port_is_free
 from app.settings import Settings, child_environment
 from app.store.migrate import upgrade
@@ -15,7 +17,8 @@ from app.store.migrate import upgrade
 def up(settings: Settings, workers: int) -> None:
     _refuse_open_server(settings)
     _refuse_taken_port(settings)
-    with Servers(settings) as complete:
+    # To be told to end is how a server's life ends well.
+    with contextlib.suppress(Interrupted), Servers(settings) as complete:
         upgrade(str(complete.database_url))
         logs = settings.data_dir / "logs"
         stack = Stack(complete, workers, logs)
@@ -24,9 +27,17 @@ def up(settings: Settings, workers: int) -> None:
         with stack:
             show.err.print(f"debate-runner is up at [bold]{complete.url}[/]  [dim](Ctrl-C ends it)[/]")
             show.err.print(f"  data   {settings.data_dir}\n  logs   {logs}")
-            while True:
-                stack.check()
-                time.sleep(0.5)
+            _watch(stack)
+
+
+def _watch(stack: Stack) -> None:
+    try:
+        while True:
+            stack.check()
+            time.sleep(0.5)
+    except Interrupted:
+        show.err.print("\nEnding: turns in hand get a few seconds to finish …")
+        raise
 
 
 def api(settings: Settings) -> None:
@@ -42,9 +53,10 @@ def worker(settings: Settings) -> None:
 def _run_part(settings: Settings, name: str, command: list[str]) -> None:
     if not settings.is_embedded:
         # This process becomes the part: signals, exit code and pid are its own.
+        os.chdir(WORKPLACE)
         os.execve(command[0], command, child_environment(settings))  # noqa: S606 (an argument list, no shell)
     # Somebody must stay to hold the embedded servers.
-    with Servers(settings) as complete:
+    with contextlib.suppress(Interrupted), Servers(settings) as complete:
         upgrade(str(complete.database_url))
         child = Child(name, command, complete, log=None)
         try:

@@ -2,14 +2,16 @@
 
 import json
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.markup import escape
-from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -25,6 +27,8 @@ STATUS_COLOURS = {
     "failed": "red",
 }
 
+BIDI_CONTROLS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
@@ -34,8 +38,12 @@ def print_json(document: Any) -> None:
 
 
 def clean(text: str) -> str:
-    """Other people's words: no escape sequence of theirs reaches the terminal."""
-    return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
+    """Other people's words: no escape sequence of theirs reaches the terminal, and none turns the line around."""
+    return "".join(letter for letter in text if letter in "\n\t" or not _is_control(letter))
+
+
+def _is_control(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Cc", "Cs") or letter in BIDI_CONTROLS
 
 
 def safe(text: str) -> str:
@@ -43,16 +51,30 @@ def safe(text: str) -> str:
     return escape(clean(text))
 
 
+@dataclass
+class Indented:
+    """Somebody's words, two spaces in: wrapped for a terminal, in lines as long as they are for anything else."""
+
+    words: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for paragraph in clean(self.words).rstrip().split("\n"):
+            text = Text(paragraph.rstrip())
+            for line in text.wrap(console, options.max_width - 2) if console.is_terminal else [text]:
+                line.rstrip()
+                yield Segment(f"  {line.plain}\n" if line.plain else "\n")
+
+
 def argument_lines(argument: Json) -> Group:
     title = Text(argument["role"].capitalize(), style=f"bold {SEAT_COLOURS[argument['role']]}")
     kind = "" if argument["type"] in ("CLAIM", "RULING") else argument["type"].lower()
     player = "" if argument["player"] == "external" else clean(argument["player"])
     title.append("".join(f"  {detail}" for detail in (kind, player) if detail), style="dim")
-    return Group(title, Padding(Text(clean(argument["content"])), (0, 0, 1, 2), expand=False))
+    return Group(title, Indented(argument["content"]), "")
 
 
 def motion_lines(argument: Json) -> Group:
-    return Group(Text("Motion", style="bold"), Padding(Text(clean(argument["content"])), (0, 0, 1, 2), expand=False))
+    return Group(Text("Motion", style="bold"), Indented(argument["content"]), "")
 
 
 def round_title(number: int, of: int | None) -> Text:
@@ -69,11 +91,11 @@ def spinner(words: str, hidden: bool) -> Iterator[Callable[[str], None]]:
         yield lambda changed: status.update(safe(changed))
 
 
-def verdict_table(debate: Json) -> Table | None:
+def verdict_table(debate: Json) -> Group | None:
     verdict = debate["verdict"]
     if verdict is None:
         return None
-    table = Table(title="Verdict", title_justify="left", title_style="bold", show_edge=True)
+    table = Table()
     for column in ("", "proposer", "opponent"):
         table.add_column(column, style=SEAT_COLOURS.get(column, ""), justify="left" if not column else "right")
     scores = verdict["scores"]
@@ -82,7 +104,7 @@ def verdict_table(debate: Json) -> Table | None:
     if verdict["winner"] == "tie":
         crown = {"proposer": "tie", "opponent": "tie"}
     table.add_row("winner", crown["proposer"], crown["opponent"])
-    return table
+    return Group(Text("Verdict", style="bold"), table)
 
 
 def ending(debate: Json) -> str:

@@ -191,7 +191,7 @@ def delete_debate(connection: Connection, debate_id: UUID) -> bool:
 
 
 def renew_claims(connection: Connection, held: Sequence[tuple[UUID, UUID]], seconds: float) -> set[UUID]:
-    """Extends the claims (debate id, token) that are still ours; returns the debates whose claim is."""
+    """Extends the claims (debate id, token) that are still ours; returns their tokens."""
     expires = _now + timedelta(seconds=seconds)
     statement = (
         update(debates)
@@ -200,7 +200,7 @@ def renew_claims(connection: Connection, held: Sequence[tuple[UUID, UUID]], seco
             debates.c.claim_token == func.any(bindparam("tokens", type_=ARRAY(Uuid))),
         )
         .values(claim_expires_at=expires, due_at=expires)
-        .returning(debates.c.id)
+        .returning(debates.c.claim_token)
     )
     parameters = {"ids": [debate_id for debate_id, _ in held], "tokens": [token for _, token in held]}
     return set(connection.execute(statement, parameters).scalars())

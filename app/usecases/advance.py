@@ -159,6 +159,6 @@ def release(services: Services, held: HeldTurn) -> None:
 
 
 def renew_claims(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
-    """Keeps claims (debate id, token) alive; returns the debates whose claim is still ours."""
+    """Keeps claims (debate id, token) alive; returns the tokens that are still ours."""
     with services.engine.begin() as connection:
         return debates.renew_claims(connection, held, services.settings.claim_seconds)

@@ -1,0 +1,162 @@
+"""What the tests work with: places with programs on them, an API client, and patience."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import redis
+
+from app.cli.stack import free_port
+from app.embedded.binaries import valkey_program
+from app.settings import Settings, child_environment
+
+REPOSITORY = Path(__file__).parent.parent
+numbers = itertools.count(1)
+
+
+@dataclass
+class Place:
+    """A database and a queue of one's own, and the programs that run on them."""
+
+    settings: Settings
+    programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, command: list[str], **changes: Any) -> subprocess.Popen[bytes]:
+        environment = child_environment(self.settings.with_changes(**changes))
+        environment["PYTHONPATH"] = str(REPOSITORY)
+        program = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
+        self.programs.append(program)
+        return program
+
+    def start_worker(self, **changes: Any) -> subprocess.Popen[bytes]:
+        return self.start([sys.executable, "-m", "worker"], **changes)
+
+    def start_api(self, **changes: Any) -> "Api":
+        port = free_port("127.0.0.1")
+        command = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
+        self.start(command, server_port=port, **changes)
+        api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False))
+        wait_until(lambda: api.is_up(), 30, "the API answers")
+        return api
+
+    def sql(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with psycopg.connect(str(self.settings.database_url), autocommit=True) as connection:
+            cursor = connection.execute(statement, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    def is_claimed(self, debate_id: str, actor: str | None = None) -> bool:
+        """A worker thinks about this debate's next turn (of this actor, if one is named)."""
+        [(token, next_actor)] = self.sql("SELECT claim_token, next_actor FROM debates WHERE id = %s", debate_id)
+        return token is not None and actor in (None, next_actor)
+
+    def redis(self) -> "redis.Redis":
+        return redis.Redis.from_url(str(self.settings.redis_url))
+
+    def end_programs(self) -> None:
+        for program in self.programs:
+            if program.poll() is None:
+                # A program that a test has stopped (SIGSTOP) would not hear anything else.
+                os.killpg(program.pid, signal.SIGCONT)
+                program.terminate()
+        for program in self.programs:
+            try:
+                program.wait(15)
+            except subprocess.TimeoutExpired:
+                os.killpg(program.pid, signal.SIGKILL)
+                program.wait()
+
+
+@dataclass
+class Api:
+    http: httpx.Client
+
+    def is_up(self) -> bool:
+        try:
+            return self.http.get("/health").status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def create(self, **changes: Any) -> dict[str, Any]:
+        """A `rounds` debate of scripted players unless said otherwise; the debate as answered."""
+        answer = self.http.post("/debates", json=new_debate(**changes))
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]["debate"]
+
+    def debate(self, debate_id: str) -> dict[str, Any]:
+        return self.transcript(debate_id)["debate"]
+
+    def transcript(self, debate_id: str) -> dict[str, Any]:
+        answer = self.http.get(f"/debates/{debate_id}")
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    def wait_closed(self, debate_id: str, seconds: float = 30) -> dict[str, Any]:
+        wait_until(lambda: self.debate(debate_id)["state"] == "CLOSED", seconds, f"{debate_id} is closed")
+        return self.transcript(debate_id)
+
+
+def new_debate(**changes: Any) -> dict[str, Any]:
+    body = {
+        "title": "Cars in cities",
+        "debate_type": "general_debate",
+        "motion_content": "Cities should ban private cars from their centres",
+        "client_request_id": f"request-{next(numbers)}",
+        "format": "rounds",
+    }
+    return {name: value for name, value in {**body, **changes}.items() if value is not None}
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.03)
+    raise AssertionError(f"not within {seconds} seconds: {what}")
+
+
+def assert_whole(transcript: dict[str, Any], rounds: int = 3) -> None:
+    """Exactly one motion and three turns a round, in order, seq without a hole, each answering the one before."""
+    turns = [transcript["motion"], *transcript["arguments"]]
+    assert [turn["seq"] for turn in turns] == list(range(1, 3 * rounds + 2))
+    assert [turn["type"] for turn in turns].count("MOTION") == 1
+    expected = [(number, actor) for number in range(1, rounds + 1) for actor in ("debater_a", "debater_b", "judge")]
+    assert [(turn["round"], turn["actor"]) for turn in turns[1:]] == expected
+    assert [turn["parent_id"] for turn in turns] == [None, *(turn["id"] for turn in turns[:-1])]
+
+
+class OwnValkey:
+    """A Valkey to stop, freeze and restart, from the embedded servers' binary."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._socket = directory / "valkey.sock"
+        self.url = f"unix://{self._socket}?db=0"
+
+    def start(self) -> None:
+        options = ["--port", "0", "--unixsocket", str(self._socket), "--save", "", "--daemonize", "no"]
+        self._process = subprocess.Popen(
+            [valkey_program(), *options], cwd=self._directory, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+        wait_until(self._socket.exists, 10, "Valkey is up")
+
+    def stop(self) -> None:
+        self.thaw()
+        self._process.terminate()
+        self._process.wait(10)
+
+    def freeze(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGCONT)

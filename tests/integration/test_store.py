@@ -1,0 +1,160 @@
+"""What the database itself guards, and that migrations and models say the same."""
+
+import threading
+from uuid import uuid4
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from harness import Place, new_debate, numbers
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.api.schemas import CreateDebateBody
+from app.core.debate import Status, TurnType
+from app.core.errors import ActionNotAllowed
+from app.core.machine import implied_cursor
+from app.core.seats import Seat
+from app.store.engine import make_migration_engine
+from app.store.migrate import current_revision, newest_revision, upgrade
+from app.store.tables import metadata
+from app.usecases import control, read
+from app.usecases.create import create_debate
+from app.usecases.repair import repair
+from app.usecases.services import Services
+from app.usecases.submit import Submission, submit
+
+EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
+
+
+def test_models_and_migrations_do_not_drift(place: Place) -> None:
+    with make_migration_engine(str(place.settings.database_url)).connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        constraints = "SELECT conname FROM pg_constraint WHERE conrelid IN ('debates'::regclass, 'turns'::regclass)"
+        migrated = {row[0] for row in place.sql(constraints)}
+    # compare_metadata does not look at CHECK constraints.
+    declared = {str(rule.name) for table in metadata.tables.values() for rule in table.constraints if rule.name}
+    assert declared <= migrated
+
+
+def test_two_processes_that_migrate_together_are_safe(place: Place) -> None:
+    name = f"empty_{next(numbers)}"
+    place.sql(f"CREATE DATABASE {name} TEMPLATE template0")
+    url = str(place.settings.database_url).replace(
+        f"/{place.settings.database_url.split('/')[3].split('?')[0]}?", f"/{name}?"
+    )
+    results: list[tuple[str | None, str | None]] = []
+    threads = [threading.Thread(target=lambda: results.append(upgrade(url))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    newest = newest_revision()
+    assert sorted(results, key=str) == sorted([(None, newest)] + 3 * [(newest, newest)], key=str)
+    assert current_revision(url) == newest
+
+
+def test_two_connections_that_race_for_one_slot_store_one_turn(services: Services, place: Place) -> None:
+    debate = create_debate(services, CreateDebateBody(**new_debate()).new_debate()).debate
+    insert = (
+        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
+        " VALUES (%s, %s, %s, 1, 'debater_a', 'CLAIM', 'words', 'scripted')"
+    )
+    url = str(place.settings.database_url)
+    with psycopg.connect(url) as first, psycopg.connect(url) as second:
+        first.execute(insert, (uuid4(), debate.id, 2))
+        outcome: list[Exception] = []
+
+        def race() -> None:
+            try:
+                second.execute(insert, (uuid4(), debate.id, 3))
+            except psycopg.errors.UniqueViolation as conflict:
+                outcome.append(conflict)
+
+        racer = threading.Thread(target=race)
+        racer.start()
+        first.commit()
+        racer.join()
+        second.rollback()
+    assert [conflict.diag.constraint_name for conflict in outcome] == ["turns_one_per_slot"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "constraint"),
+    [
+        ("UPDATE debates SET status = 'lost'", "debates_status_known"),
+        ("UPDATE debates SET format = 'chess'", "debates_format_known"),
+        ("UPDATE debates SET next_actor = 'audience'", "debates_next_actor_known"),
+        ("UPDATE debates SET next_round = 0", "debates_next_round_positive"),
+        ("UPDATE debates SET status = 'completed'", "debates_closed_has_reason"),
+        ("UPDATE turns SET actor = 'audience'", "turns_actor_known"),
+        ("UPDATE turns SET type = 'SHOUT'", "turns_type_known"),
+        ("UPDATE turns SET round = NULL", "turns_only_interventions_lack_a_round"),
+        ("UPDATE turns SET seq = 0", "turns_seq_positive"),
+    ],
+)
+def test_the_database_refuses_what_the_core_never_says(
+    services: Services, place: Place, statement: str, constraint: str
+) -> None:
+    create_debate(services, CreateDebateBody(**new_debate()).new_debate())
+    with pytest.raises(psycopg.errors.CheckViolation) as refusal:
+        place.sql(statement)
+    assert refusal.value.diag.constraint_name == constraint
+
+
+MOVES = st.lists(
+    st.sampled_from(
+        [
+            (Seat.PROPOSER, TurnType.CLAIM),
+            (Seat.PROPOSER, TurnType.APPEAL),
+            (Seat.PROPOSER, TurnType.RESOLUTION),
+            (Seat.OPPONENT, TurnType.CLAIM),
+            (Seat.ARBITRATOR, TurnType.INTERVENTION),
+            (Seat.ARBITRATOR, TurnType.RULING),
+        ]
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moves=MOVES, form=st.sampled_from(["rounds", "dialogue"]), stopped=st.booleans())
+def test_repair_in_sql_agrees_with_the_core(
+    services: Services, place: Place, moves: list[tuple[Seat, TurnType]], form: str, stopped: bool
+) -> None:
+    """Whatever was played, a healthy debate is left alone and a damaged cursor comes back to where it was."""
+    body = new_debate(format=form, seats=EXTERNAL, limits={"max_rounds": 100})
+    debate = create_debate(services, CreateDebateBody(**body).new_debate()).debate
+    for seat, kind in moves:
+        try:
+            submit(services, debate.id, Submission(seat, kind, "words"))
+        except ActionNotAllowed:
+            continue
+    if stopped:
+        control.stop_debate(services, debate.id, None)
+    before = read.get_transcript(services, debate.id, None)
+    assert implied_cursor(debate.format, (before.motion, *before.arguments))[0] == before.debate.cursor
+    assert [row for row in repair(services) if row.debate_id == debate.id] == []
+    place.sql("UPDATE debates SET next_round = 99, next_actor = 'judge', turn_count = 98 WHERE id = %s", debate.id)
+    assert [row.debate_id for row in repair(services)] == [debate.id]
+    after = read.get_transcript(services, debate.id, 0).debate
+    assert (after.cursor, after.turn_count, after.intervention_open, after.status) == (
+        before.debate.cursor,
+        before.debate.turn_count,
+        before.debate.intervention_open,
+        before.debate.status,
+    )
+
+
+def test_a_repaired_debate_that_runs_is_looked_at_by_a_worker(services: Services, place: Place) -> None:
+    debate = create_debate(services, CreateDebateBody(**new_debate()).new_debate()).debate
+    place.sql("UPDATE debates SET next_round = 9")
+    [row] = repair(services)
+    assert (row.debate_id, row.was, row.now) == (
+        debate.id,
+        "round 9, debater_a, 1 turns",
+        "round 1, debater_a, 1 turns",
+    )
+    assert place.sql("SELECT due_at <= now(), queued_at FROM debates") == [(True, None)]
+    assert read.get_transcript(services, debate.id, 0).debate.status is Status.CREATED

@@ -1,0 +1,177 @@
+"""Every variable is checked at start: a bad value stops the process with a sentence that names it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings, SettingsError, child_environment, load_settings, settings_or_exit
+
+BAD = {
+    "server_port": ["abc", "0", "65536", "-1", "3456.5"],
+    "server_url": ["localhost:3456", "ftp://localhost"],
+    "database_url": ["mysql://localhost/debate", "localhost:5432", "/var/run/postgresql"],
+    "redis_url": ["http://localhost", "localhost:6379"],
+    "poll_timeout_ms": ["-1", "600001", "soon"],
+    "http_timeout_ms": ["999", "700001", "1 minute"],
+    "max_content_length": ["0", "1000001", "10k"],
+    "default_player": ["nobody", "Scripted"],
+    "claim_seconds": ["0.4", "3601", "nan", "inf", "a while"],
+    "worker_concurrency": ["0", "1001", "many"],
+}
+ANY_TEXT_WILL_DO = {"server_host", "auth_token", "data_dir"}
+OTHER_THAN_DEFAULT = {
+    "server_host": "0.0.0.0",  # noqa: S104 (a value to carry, nothing binds it)
+    "server_port": "4000",
+    "server_url": "https://debates.example",
+    "auth_token": "a-long-enough-token",
+    "database_url": "postgresql://somebody:secret@db.example/debate",
+    "redis_url": "rediss://queue.example/3",
+    "data_dir": "/var/lib/debates",
+    "poll_timeout_ms": "0",
+    "http_timeout_ms": "1000",
+    "max_content_length": "20480",
+    "default_player": "external",
+    "claim_seconds": "0.5",
+    "worker_concurrency": "7",
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_set(monkeypatch):
+    for name in [name for name in os.environ if name.upper().startswith("DEBATE_")]:
+        monkeypatch.delenv(name)
+
+
+def variable(field):
+    return f"DEBATE_{field.upper()}"
+
+
+def set_all(monkeypatch):
+    for field, value in OTHER_THAN_DEFAULT.items():
+        monkeypatch.setenv(variable(field), value)
+
+
+def test_the_tables_above_know_every_setting():
+    assert set(Settings.model_fields) == set(BAD) | ANY_TEXT_WILL_DO == set(OTHER_THAN_DEFAULT)
+
+
+def test_without_any_variable_there_are_the_documented_defaults():
+    settings = load_settings()
+
+    assert (settings.server_host, settings.server_port, settings.url) == ("127.0.0.1", 3456, "http://127.0.0.1:3456")
+    assert (settings.auth_token, settings.database_url, settings.redis_url) == (None, None, None)
+    assert (settings.poll_timeout_ms, settings.http_timeout_ms, settings.max_content_length) == (60_000, 65_000, 10_240)
+    assert (settings.default_player, settings.claim_seconds, settings.worker_concurrency) == ("scripted", 15, 100)
+    assert settings.data_dir.is_absolute()
+
+
+@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in BAD.items() for value in values])
+def test_a_bad_value_stops_with_a_sentence_that_names_its_variable(monkeypatch, field, value):
+    monkeypatch.setenv(variable(field), value)
+
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+
+    said = str(caught.value)
+    assert said.startswith(variable(field))
+    assert "\n" not in said
+    assert len(said) < 300
+
+
+def test_several_bad_values_are_all_named(monkeypatch):
+    monkeypatch.setenv("DEBATE_SERVER_PORT", "0")
+    monkeypatch.setenv("DEBATE_CLAIM_SECONDS", "0")
+
+    with pytest.raises(SettingsError, match=r"DEBATE_SERVER_PORT.*DEBATE_CLAIM_SECONDS"):
+        load_settings()
+
+
+def test_the_sentence_repeats_a_bad_value_but_never_a_password(monkeypatch):
+    monkeypatch.setenv("DEBATE_SERVER_PORT", "70000")
+    monkeypatch.setenv("DEBATE_DATABASE_URL", "mysql://somebody:secret@db.example/debate")
+    monkeypatch.setenv("DEBATE_REDIS_URL", "http://:secret@queue.example")
+
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+
+    assert "'70000'" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_an_entry_point_exits_with_the_sentence(monkeypatch):
+    monkeypatch.setenv("DEBATE_WORKER_CONCURRENCY", "0")
+
+    with pytest.raises(SystemExit, match=r"^debate: bad configuration: DEBATE_WORKER_CONCURRENCY='0': "):
+        settings_or_exit()
+
+
+@pytest.mark.parametrize("field", sorted(OTHER_THAN_DEFAULT))
+def test_a_blank_variable_means_that_it_is_not_set(monkeypatch, field):
+    monkeypatch.setenv(variable(field), "")
+
+    assert load_settings() == Settings()
+    assert getattr(load_settings(), field) == Settings.model_fields[field].get_default(call_default_factory=True)
+
+
+@pytest.mark.parametrize("field", sorted(OTHER_THAN_DEFAULT))
+def test_each_variable_sets_its_setting(monkeypatch, field):
+    monkeypatch.setenv(variable(field), OTHER_THAN_DEFAULT[field])
+
+    found = getattr(load_settings(), field)
+
+    assert found == type(found)(OTHER_THAN_DEFAULT[field])
+    assert found != Settings.model_fields[field].get_default(call_default_factory=True)
+
+
+def test_variables_that_are_not_ours_are_left_alone(monkeypatch):
+    monkeypatch.setenv("DEBATE_OF_THE_CENTURY", "yes")
+    monkeypatch.setenv("SERVER_PORT", "1")
+    assert load_settings().server_port == 3456
+
+
+def test_the_address_for_clients_is_the_one_that_was_set_or_the_one_that_is_bound():
+    assert Settings(server_host="127.0.0.9", server_port=81).url == "http://127.0.0.9:81"
+    assert Settings(server_port=81, server_url="https://debates.example").url == "https://debates.example"
+
+
+@pytest.mark.parametrize("missing", ["database_url", "redis_url"])
+def test_a_server_without_an_address_is_embedded(missing):
+    addresses = {"database_url": "postgresql:///debate", "redis_url": "redis://localhost"}
+    assert not Settings(**addresses).is_embedded
+    assert Settings(**{**addresses, missing: None}).is_embedded
+
+
+def load_in(monkeypatch, environment):
+    for name in list(os.environ):
+        monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return load_settings()
+
+
+def test_a_child_loads_the_same_settings(monkeypatch):
+    set_all(monkeypatch)
+    ours = load_settings()
+
+    assert load_in(monkeypatch, child_environment(ours)) == ours
+
+
+def test_a_child_loads_the_same_defaults(monkeypatch):
+    ours = Settings(data_dir=Path("here and there"))
+
+    assert load_in(monkeypatch, child_environment(ours)) == ours
+
+
+def test_what_was_changed_to_nothing_does_not_come_down_from_our_own_environment(monkeypatch):
+    set_all(monkeypatch)
+    ours = load_settings().with_changes(server_url=None, auth_token=None, database_url=None, redis_url=None)
+
+    assert load_in(monkeypatch, child_environment(ours)) == ours
+
+
+def test_a_child_keeps_the_rest_of_the_environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-something")
+
+    assert child_environment(Settings())["OPENAI_API_KEY"] == "sk-something"
+    assert child_environment(Settings())["PATH"] == os.environ["PATH"]

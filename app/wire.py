@@ -1,10 +1,9 @@
 """Debates and turns as clients see them (contract.md, "Shapes"). The same shapes go over HTTP and over pub/sub."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from app.core.debate import Debate, Turn, Usage, Verdict
+from app.core.debate import Debate, Limits, Turn, Usage, Verdict
 
 Json = dict[str, Any]
 
@@ -54,7 +53,7 @@ def debate_json(debate: Debate) -> Json:
         "last_error": debate.last_error,
         "attempts": debate.attempts,
         "seats": {seat.role: setup.as_json() for seat, setup in debate.seats.items()},
-        "limits": asdict(debate.limits),
+        "limits": {name: getattr(debate.limits, name) for name in Limits.__slots__},
         "usage": {
             "input_tokens": debate.usage.input_tokens,
             "output_tokens": debate.usage.output_tokens,

@@ -124,34 +124,30 @@ def ending(debate: Json) -> str:
     return f"The debate is {debate['status']}: {reason}."
 
 
-def debates_table(debates: list[Json]) -> Table:
+def print_debates(debates: list[Json]) -> None:
+    """A line each. In a terminal the title is cut to fit; everywhere else nothing is."""
+    width = out.width if out.is_terminal else UNLIMITED_WIDTH
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("id", "status", "progress", "updated", "title"):
-        table.add_column(column, overflow="fold" if column == "title" else "ellipsis", no_wrap=column != "title")
+    for column in ("id", "status", "rounds", "updated"):
+        table.add_column(column, no_wrap=True, min_width=max(len(str(cell)) for cell in (column, *cells[column])))
+    table.add_column("title", no_wrap=True, overflow="ellipsis")
     for debate in debates:
         colour = STATUS_COLOURS[debate["status"]]
+        title = " ".join(safe(debate["title"]).split())
         table.add_row(
-            debate["id"],
-            f"[{colour}]{debate['status']}[/]",
-            _progress(debate),
-            _age(debate["updated_at"]),
-            safe(debate["title"]),
+            debate["id"], f"[{colour}]{debate['status']}[/]", _rounds(debate), _age(debate["updated_at"]), title
         )
-    return table
+    out.print(table, width=width, crop=False)
 
 
-def _progress(debate: Json) -> str:
-    rounds = debate["limits"]["max_rounds"]
-    done = f"{debate['rounds_completed']}/{rounds}" if rounds else str(debate["rounds_completed"])
-    if debate["state"] == "CLOSED":
-        return f"{done} rounds"
-    waits_for = debate["state"].removeprefix("AWAITING_").replace("_", " ").lower()
-    return f"{done} rounds, {waits_for}"
+def _rounds(debate: Json) -> str:
+    most = debate["limits"]["max_rounds"]
+    return f"{debate['rounds_completed']}/{most}" if most else str(debate["rounds_completed"])
 
 
 def _age(moment: str) -> str:
     seconds = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
-            return f"{seconds / size:.0f} {unit} ago"
-    return f"{max(seconds, 0):.0f} s ago"
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

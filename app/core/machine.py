@@ -137,12 +137,13 @@ def _with_automatic_ruling(resolution: PlannedTurn, after: Debate) -> Decision:
 
 
 def _stop_reason(after: Debate, move: Move) -> StopReason | None:
-    if move.close and not move.by_worker:
+    closes = move.close and move.type is TurnType.RULING
+    if closes and not move.by_worker:
         return StopReason.RULING
     reached = limit_reached(after.cursor, after.limits, after.usage, after.past_deadline)
     if reached:
         return reached
-    if move.close:
+    if closes:
         return StopReason.JUDGE_EARLY_STOP if after.format.facts.judge_sits_every_round else StopReason.RULING
     return None
 

@@ -1,6 +1,6 @@
 """Debates: read, lock, save. The scheduling columns are written here and nowhere else.
 
-A debate is always in one of these situations towards the workers; `save` writes all columns of the one it is told:
+Whoever saves a debate says who is to look at it next; all columns of that situation are written:
 
 | schedule | means |
 |---|---|
@@ -12,12 +12,14 @@ A debate is always in one of these situations towards the workers; `save` writes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum
+from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, null, select, update
+from sqlalchemy import Connection, Double, Interval, Text, Uuid, bindparam, delete, func, literal, null, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
-from sqlalchemy.types import Uuid
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.core.debate import Debate, Status
 from app.store.rows import debate_columns, debate_of, debate_row, limits_row, past_deadline
@@ -26,6 +28,19 @@ from app.store.tables import debates
 _now = func.clock_timestamp()
 # Marked as queued: whoever saves this queues it right after the commit.
 _QUEUED: dict[str, Any] = {"due_at": _now, "queued_at": _now}
+_SECOND = literal(timedelta(seconds=1), Interval)
+_RESCHEDULED = ("status", "next_round", "next_actor", "intervention_open", "turn_count")
+_MOVED = (
+    *_RESCHEDULED,
+    "stop_reason",
+    "stop_note",
+    "last_error",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "verdict",
+    "attempts",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,67 +138,99 @@ _LOCK_CLAIM = (
 
 def save(connection: Connection, before: Debate, after: Debate, schedule: Schedule = SETTLED) -> Debate:
     """Writes what changed in a locked debate, and who is to look at it next."""
-    values = {**debate_row(after), **_scheduled(after, schedule), **_deadline(before, after), "updated_at": _now}
-    statement = (
-        update(debates).where(debates.c.id == bindparam("debate_id")).values(values).returning(debates.c.updated_at)
-    )
-    updated_at = connection.execute(statement, {"debate_id": after.id}).scalar_one()
-    return after.evolve(updated_at=updated_at)
+    statement = _update(_situation(after, schedule), _time_limit(before, after), moved=True)
+    parameters = {**debate_row(after), **_parameters(after, schedule)}
+    return after.evolve(updated_at=connection.execute(statement, parameters).scalar_one())
 
 
-def reschedule(connection: Connection, before: Debate, after: Debate, schedule: Schedule) -> None:
+def reschedule(connection: Connection, before: Debate, after: Debate, schedule: Schedule = SETTLED) -> None:
     """Writes who is to look at it next, and what little that changes; watchers see no new activity."""
-    values = {
-        "status": after.status.value,
-        "next_round": after.cursor.round,
-        "next_actor": after.cursor.seat.actor,
-        "intervention_open": after.intervention_open,
-        "turn_count": after.turn_count,
-        **_scheduled(after, schedule),
-        **_deadline(before, after),
-    }
-    connection.execute(update(debates).where(debates.c.id == after.id).values(values))
+    statement = _update(_situation(after, schedule), _time_limit(before, after), moved=False)
+    connection.execute(statement, {**debate_row(after), **_parameters(after, schedule)})
 
 
-def _scheduled(debate: Debate, schedule: Schedule) -> dict[str, Any]:
+class _Situation(Enum):
+    """Who is to look at the debate next."""
+
+    CLAIMED = "a worker thinks"
+    LATER = "a worker, after a delay"
+    QUEUED = "a worker, as soon as one is free"
+    WAITING = "somebody outside, or the clock"
+    CLOSED = "nobody"
+
+
+class _TimeLimit(Enum):
+    """What happens to max_seconds, which runs only while the debate does."""
+
+    UNCHANGED = "unchanged"
+    STARTS = "starts, or goes on with what was left"
+    HELD = "held, with what is left"
+
+
+def _situation(debate: Debate, schedule: Schedule) -> _Situation:
     if isinstance(schedule, Claimed):
-        expires = _now + timedelta(seconds=schedule.seconds)
-        return _columns(
-            claim_token=schedule.token, claimed_by=schedule.worker_id, claim_expires_at=expires, due_at=expires
-        )
+        return _Situation.CLAIMED
     if isinstance(schedule, Later):
-        again = _now + timedelta(seconds=schedule.delay_seconds)
-        return _columns(next_attempt_at=again, due_at=again)
-    return _settled(debate)
-
-
-def _settled(debate: Debate) -> dict[str, Any]:
+        return _Situation.LATER
     if debate.awaits_worker:
-        return _columns(**_QUEUED)
-    if debate.is_closed or debate.limits.max_seconds is None:
-        return _columns()
-    # Nobody but the clock can move it on: a worker looks at it when its time is up.
-    return _columns(due_at=debates.c.deadline_at)
+        return _Situation.QUEUED
+    return _Situation.CLOSED if debate.is_closed else _Situation.WAITING
 
 
-def _columns(**given: Any) -> dict[str, Any]:
+def _time_limit(before: Debate, after: Debate) -> _TimeLimit:
+    if after.limits.max_seconds is None or before.status is after.status or after.is_closed:
+        return _TimeLimit.UNCHANGED
+    return _TimeLimit.STARTS if after.status is Status.RUNNING else _TimeLimit.HELD
+
+
+def _parameters(debate: Debate, schedule: Schedule) -> dict[str, Any]:
+    parameters: dict[str, Any] = {"debate_id": debate.id, "max_seconds": debate.limits.max_seconds}
+    if isinstance(schedule, Claimed):
+        return {**parameters, "token": schedule.token, "worker_id": schedule.worker_id, "seconds": schedule.seconds}
+    if isinstance(schedule, Later):
+        return {**parameters, "seconds": schedule.delay_seconds}
+    return parameters
+
+
+@cache
+def _update(situation: _Situation, time_limit: _TimeLimit, moved: bool) -> ReturningUpdate[Any]:
+    """Made once for each of the few combinations: building a statement costs more than running it."""
+    names = _MOVED if moved else _RESCHEDULED
+    values: dict[str, Any] = {name: bindparam(name, type_=debates.c[name].type) for name in names}
+    values.update(_schedule_columns(situation))
+    values.update(_time_limit_columns(situation, time_limit))
+    if moved:
+        values["updated_at"] = _now
+    return update(debates).where(debates.c.id == bindparam("debate_id")).values(values).returning(debates.c.updated_at)
+
+
+def _schedule_columns(situation: _Situation) -> dict[str, Any]:
+    soon = _now + bindparam("seconds", type_=Double) * _SECOND
+    given: dict[str, Any] = {}
+    if situation is _Situation.CLAIMED:
+        token, worker_id = bindparam("token", type_=Uuid), bindparam("worker_id", type_=Text)
+        given = {"claim_token": token, "claimed_by": worker_id, "claim_expires_at": soon, "due_at": soon}
+    elif situation is _Situation.LATER:
+        given = {"next_attempt_at": soon, "due_at": soon}
+    elif situation is _Situation.QUEUED:
+        given = _QUEUED
+    elif situation is _Situation.WAITING:
+        # Nobody but the clock can move it on: a worker looks at it when its time is up.
+        given = {"due_at": debates.c.deadline_at}
     names = ("claim_token", "claimed_by", "claim_expires_at", "next_attempt_at", "due_at", "queued_at")
-    return {name: given.get(name) for name in names}
+    return {name: given.get(name, null()) for name in names}
 
 
-def _deadline(before: Debate, after: Debate) -> dict[str, Any]:
-    """The time limit runs only while the debate does. Written only when that changes."""
-    if after.limits.max_seconds is None or before.status is after.status:
-        return {}
-    if after.status is Status.RUNNING:
-        left = func.coalesce(debates.c.seconds_left, after.limits.max_seconds)
-        deadline: ColumnElement[Any] = _now + left * timedelta(seconds=1)
-        changed: dict[str, Any] = {"deadline_at": deadline, "seconds_left": null()}
-        if not after.awaits_worker:
-            changed["due_at"] = deadline
-        return changed
-    seconds = func.extract("epoch", debates.c.deadline_at - _now)
-    return {"deadline_at": null(), "seconds_left": seconds, "due_at": null()}
+def _time_limit_columns(situation: _Situation, time_limit: _TimeLimit) -> dict[str, Any]:
+    if time_limit is _TimeLimit.STARTS:
+        left = func.coalesce(debates.c.seconds_left, bindparam("max_seconds", type_=Double))
+        deadline = _now + left * _SECOND
+        also_due = {"due_at": deadline} if situation is _Situation.WAITING else {}
+        return {"deadline_at": deadline, "seconds_left": null(), **also_due}
+    if time_limit is _TimeLimit.HELD:
+        seconds_left = func.extract("epoch", debates.c.deadline_at - _now)
+        return {"deadline_at": null(), "seconds_left": seconds_left, "due_at": null()}
+    return {}
 
 
 def delete_debate(connection: Connection, debate_id: UUID) -> bool:

@@ -1,5 +1,6 @@
 """The connection to Postgres."""
 
+import psycopg
 from sqlalchemy import URL, create_engine, make_url
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine as Engine
@@ -37,5 +38,5 @@ def make_migration_engine(database_url: str) -> Engine:
     return create_engine(_psycopg_url(database_url), poolclass=NullPool, connect_args={"connect_timeout": 5})
 
 
-DatabaseAway = (OperationalError, InterfaceError, PoolTimeout)
-"""What SQLAlchemy raises when Postgres cannot be reached, refuses, or has no connection to spare."""
+DatabaseAway = (OperationalError, InterfaceError, PoolTimeout, psycopg.OperationalError)
+"""What is raised when Postgres cannot be reached, refuses, or has no connection to spare."""

@@ -11,7 +11,7 @@ from app.core.debate import Turn
 from app.store.rows import turn_columns, turn_of, turn_row
 from app.store.tables import turns
 
-_KEYS_OF_ONE_TURN = ("turns_one_per_slot", "turns_one_per_seq")
+KEYS_OF_ONE_TURN = ("turns_one_per_slot", "turns_one_per_seq")
 
 
 class TurnExists(Exception):
@@ -24,7 +24,7 @@ def insert_turns(connection: Connection, new: Sequence[Turn]) -> list[Turn]:
         try:
             created_at = connection.execute(_INSERT, turn_row(turn)).scalar_one()
         except IntegrityError as conflict:
-            if getattr(conflict.orig, "diag", None) and conflict.orig.diag.constraint_name in _KEYS_OF_ONE_TURN:  # type: ignore[union-attr]
+            if getattr(conflict.orig, "diag", None) and conflict.orig.diag.constraint_name in KEYS_OF_ONE_TURN:  # type: ignore[union-attr]
                 raise TurnExists(f"{turn.debate_id} round {turn.round} {turn.seat.actor}") from conflict
             raise
         stored.append(replace(turn, created_at=created_at))

@@ -17,6 +17,7 @@ from app.core.limits import close, limit_reached
 from app.core.machine import Move, decide
 from app.core.retry import GiveUp, after_failure
 from app.store import debates, turns
+from app.store.commit import store_turn
 from app.store.debates import SETTLED, Claimed, Later
 from app.usecases.events import new_arguments, state_changed
 from app.usecases.locking import lock_existing, lock_with_tail
@@ -59,7 +60,7 @@ def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | Non
         elif not debate.awaits_worker:
             # Nothing for a worker: somebody outside has the floor. Say so, or the sweeper would ask again and again.
             if locked.is_due:
-                debates.reschedule(connection, debate, debate, SETTLED)
+                debates.reschedule(connection, debate, debate)
             return None
         elif locked.claim_is_live or locked.backing_off:
             return None
@@ -77,18 +78,56 @@ def _without_motion(recent: tuple[Turn, ...]) -> tuple[Turn, ...]:
     return recent[1:] if recent[0].seq == 1 else recent
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a thought makes of the debate: before it is stored, and after."""
+
+    debate: Debate
+    turns: tuple[Turn, ...]
+    following: Claimed | None
+    """The claim of the next turn, where the task goes on with it."""
+
+
 def commit(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
     """Stores the turn and moves the cursor. With `go_on`, takes the next claim in the same transaction."""
     try:
-        return _commit(services, held, thought, go_on)
+        step = _store(services, held, thought, go_on)
     except turns.TurnExists:
         # Stored already, so the cursor stands behind its turns. Looking at the debate anew repairs it and goes on.
         log.warning("turn.exists", debate_id=str(held.debate.id), round=held.debate.cursor.round)
         release(services, held)
         return None
+    if step is None:
+        log.info("turn.dropped", debate_id=str(held.debate.id), round=held.debate.cursor.round, seat=held.brief.seat)
+        return None
+    services.teller.publish(*new_arguments(step.debate, step.turns))
+    if step.following:
+        recent = (*held.brief.recent, *step.turns)[-RECENT_TURNS:]
+        return HeldTurn(Brief(step.debate, held.brief.motion, recent), step.following.token, held.worker_id)
+    if step.debate.awaits_worker:
+        services.teller.enqueue(step.debate.id)
+    return None
 
 
-def _commit(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
+def _store(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> _Step | None:
+    """None when the claim is lost: somebody did something else with the debate meanwhile."""
+    step = _plan(services, held, thought, go_on, held.debate.past_deadline)
+    if len(step.turns) == 1:
+        stored = store_turn(services.engine, held.token, step.turns[0], step.debate, step.following)
+        if stored is not None:
+            return _Step(stored[0], (stored[1],), step.following)
+    # Two turns at once, or something was not as we knew it: look first.
+    with services.engine.begin() as connection:
+        check = debates.lock_claim(connection, held.debate.id)
+        if check is None or check.token != held.token:
+            return None
+        step = _plan(services, held, thought, go_on, check.past_deadline)
+        written = turns.insert_turns(connection, step.turns)
+        after = debates.save(connection, held.debate, step.debate, step.following or SETTLED)
+    return _Step(after, tuple(written), step.following)
+
+
+def _plan(services: Services, held: HeldTurn, thought: Thought, go_on: bool, past_deadline: bool) -> _Step:
     move = Move(
         held.brief.seat,
         thought.type,
@@ -98,27 +137,13 @@ def _commit(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -
         verdict=thought.verdict,
         usage=thought.usage,
     )
-    with services.engine.begin() as connection:
-        check = debates.lock_claim(connection, held.debate.id)
-        if check is None or check.token != held.token:
-            log.info(
-                "turn.dropped", debate_id=str(held.debate.id), round=held.debate.cursor.round, seat=held.brief.seat
-            )
-            return None
-        before = held.debate.evolve(past_deadline=check.past_deadline)
-        decision = decide(before, move)
-        answers = held.brief.recent[-1] if held.brief.recent else held.brief.motion
-        stored = turns.insert_turns(connection, turns_of(before, decision.turns, answers))
-        goes_on = go_on and decision.debate.awaits_worker
-        schedule = Claimed(uuid4(), held.worker_id, services.settings.claim_seconds) if goes_on else SETTLED
-        after = debates.save(connection, before, decision.debate, schedule)
-    services.teller.publish(*new_arguments(after, stored))
-    if isinstance(schedule, Claimed):
-        recent = (*held.brief.recent, *stored)[-RECENT_TURNS:]
-        return HeldTurn(Brief(after, held.brief.motion, recent), schedule.token, held.worker_id)
-    if after.awaits_worker:
-        services.teller.enqueue(after.id)
-    return None
+    before = held.debate.evolve(past_deadline=True) if past_deadline else held.debate
+    decision = decide(before, move)
+    answers = held.brief.recent[-1] if held.brief.recent else held.brief.motion
+    following = None
+    if go_on and decision.debate.awaits_worker:
+        following = Claimed(uuid4(), held.worker_id, services.settings.claim_seconds)
+    return _Step(decision.debate, tuple(turns_of(before, decision.turns, answers)), following)
 
 
 def record_failure(
@@ -154,7 +179,7 @@ def release(services: Services, held: HeldTurn) -> None:
         if check is None or check.token != held.token:
             return
         debate = lock_existing(connection, held.debate.id).debate
-        debates.reschedule(connection, debate, debate, SETTLED)
+        debates.reschedule(connection, debate, debate)
     services.teller.enqueue(held.debate.id)
 
 

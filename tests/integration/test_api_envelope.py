@@ -44,8 +44,7 @@ def refusal_of(answer, code, *words):
 
 def stored(place):
     """How much the database holds, and which transaction was the last to change a debate."""
-    last_change = "SELECT max(xmin::text::bigint) FROM debates"
-    return place.sql(f"SELECT (SELECT count(*) FROM debates), (SELECT count(*) FROM turns), ({last_change})")
+    return place.sql("SELECT count(*), max(xmin::text::bigint), (SELECT count(*) FROM turns) FROM debates")
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 from core_builders import a_debate, a_move, refusal, seats
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from app.core import control
@@ -16,6 +16,8 @@ from app.core.machine import Move, PlannedTurn, decide, first_cursor, implied_cu
 from app.core.seats import Seat
 
 EVERY_PAIR = list(product(Seat, TurnType))
+# Shrinking a long walk takes minutes, longer than a test may run: the walk is shown as it was found.
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 HOLDER, PERSON, WORKER = "whoever fills the seat", "somebody outside", "a worker"
 
 
@@ -135,7 +137,7 @@ def stays_closed(debate: Debate) -> None:
     assert control.stop(debate, "Enough") == debate
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, phases=UNSHRUNK)
 @given(form=st.sampled_from(Format), workers=st.frozensets(st.sampled_from(Seat)), limits=limits, steps=steps)
 def test_a_debate_holds_together_after_every_step_of_any_walk(form, workers, limits, steps):
     walk = begun(form, workers, limits)
@@ -152,7 +154,7 @@ def test_a_debate_holds_together_after_every_step_of_any_walk(form, workers, lim
                 assert walk.debate.evolve(past_deadline=False) == before.evolve(past_deadline=False)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, phases=UNSHRUNK)
 @given(form=st.sampled_from(Format), workers=st.frozensets(st.sampled_from(Seat)), limits=limits, steps=steps)
 def test_a_debate_that_a_person_stops_is_stopped_for_good(form, workers, limits, steps):
     walk = begun(form, workers, limits)

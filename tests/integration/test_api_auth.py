@@ -1,0 +1,86 @@
+"""With a token set, everything but what a load balancer reads wants it."""
+
+import pytest
+from harness import Api, new_debate
+from test_api_envelope import NO_SUCH_DEBATE, data_of, nothing_written, refusal_of
+from test_api_errors import EVERY_ENDPOINT
+
+TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
+WRONG = [
+    None,
+    "",
+    TOKEN,
+    "Bearer",
+    "Bearer wrong",
+    f"Bearer {TOKEN}x",
+    f"Bearer {TOKEN[:-1]}",
+    f"Bearer {TOKEN.upper()}",
+    f"Bearer {TOKEN} {TOKEN}",
+    f"Basic {TOKEN}",
+    f"Token {TOKEN}",
+    "Bearer é",
+]
+
+
+@pytest.fixture(scope="module")
+def guarded(module_place) -> Api:
+    return module_place.start_api(auth_token=TOKEN)
+
+
+def sent(authorization):
+    return {} if authorization is None else {"Authorization": authorization.encode()}
+
+
+@pytest.mark.parametrize("authorization", WRONG)
+def test_without_the_token_nothing_is_answered_and_nothing_is_written(guarded, module_place, authorization):
+    with nothing_written(module_place):
+        answer = guarded.http.post("/debates", json=new_debate(), headers=sent(authorization))
+    refusal_of(answer, "AUTH_FAILED")
+
+
+def test_the_answer_does_not_tell_how_wrong_a_token_is(guarded):
+    answers = {guarded.http.get("/debates", headers=sent(authorization)).text for authorization in WRONG}
+    assert len(answers) == 1
+    assert TOKEN not in answers.pop()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/debates"),
+        ("POST", "/debates"),
+        *[(method, f"/debates/{NO_SUCH_DEBATE}{path}") for method, path in EVERY_ENDPOINT],
+        ("GET", "/debates/not-a-uuid"),
+        ("GET", "/nothing/here"),
+        ("PUT", "/health/"),
+        ("GET", "/health/../debates"),
+    ],
+)
+def test_every_address_wants_the_token_and_none_tells_whether_it_exists(guarded, method, path):
+    refusal_of(guarded.http.request(method, path), "AUTH_FAILED")
+
+
+def test_a_broken_body_is_not_looked_at_before_the_token(guarded):
+    answer = guarded.http.post("/debates", content=b"{", headers={"Content-Type": "application/json"})
+    refusal_of(answer, "AUTH_FAILED")
+
+
+@pytest.mark.parametrize("authorization", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"BEARER  {TOKEN}"])
+def test_with_the_token_everything_is_answered(guarded, authorization):
+    headers = sent(authorization)
+    created = data_of(guarded.http.post("/debates", json=new_debate(), headers=headers), 201)
+    debate_id = created["debate"]["id"]
+
+    data_of(guarded.http.get("/debates", headers=headers))
+    data_of(guarded.http.post(f"/debates/{debate_id}/stop", headers=headers))
+    data_of(guarded.http.delete(f"/debates/{debate_id}", headers=headers))
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready", "/openapi.json"])
+@pytest.mark.parametrize("authorization", [None, "Bearer wrong"])
+def test_what_a_load_balancer_reads_is_open(guarded, path, authorization):
+    assert guarded.http.get(path, headers=sent(authorization)).status_code == 200
+
+
+def test_without_a_token_set_any_header_is_taken(api):
+    assert api.http.get("/debates", headers=sent("Bearer anything")).status_code == 200

@@ -1,0 +1,206 @@
+"""/openapi.json, and that the answers are what it says."""
+
+import json
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+from harness import new_debate
+from pydantic import ValidationError
+from test_api_envelope import NO_SUCH_DEBATE
+
+from app.api import shapes
+from app.api.application import make_application
+from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage, Verdict
+from app.core.formats import Format
+from app.core.players import SeatSetup
+from app.core.seats import Seat
+from app.wire import argument_json, debate_json
+
+ROUTES = {
+    ("/health", "get"),
+    ("/ready", "get"),
+    ("/debates", "post"),
+    ("/debates", "get"),
+    ("/debates/{debate_id}", "get"),
+    ("/debates/{debate_id}", "delete"),
+    ("/debates/{debate_id}/ruling", "post"),
+    ("/debates/{debate_id}/intervention", "post"),
+    ("/debates/{debate_id}/stop", "post"),
+    ("/debates/{debate_id}/pause", "post"),
+    ("/debates/{debate_id}/resume", "post"),
+}
+NOW = datetime(2026, 2, 3, 4, 5, 6, 789_999, tzinfo=UTC)
+VERDICT = Verdict("tie", {"proposer": 0, "opponent": 9.5}, "Both were right.", stop=True)
+USAGE = Usage(10, 20, 0.003, 1500)
+
+
+@pytest.fixture(scope="module")
+def document(api):
+    answer = api.http.get("/openapi.json")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    return answer.json()
+
+
+def documented(document):
+    methods = {"get", "put", "post", "delete", "patch"}
+    return {(path, method) for path, item in document["paths"].items() for method in item if method in methods}
+
+
+# The document
+
+
+def test_it_is_an_openapi_document_of_version_3_1(document):
+    assert document["openapi"].startswith("3.1.")
+    assert document["info"]["title"] == "debate-runner"
+    assert document["info"]["version"]
+
+
+def test_it_has_the_routes_of_the_contract(document):
+    assert documented(document) >= ROUTES
+
+
+def test_no_route_is_missing_from_it(document, services):
+    """Whoever adds a route without describing it hears it here."""
+    rules = {
+        (rule.rule.replace("<", "{").replace(">", "}"), method.lower())
+        for rule in make_application(services).url_map.iter_rules()
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+    }
+    undocumented = {path for path, _ in rules - documented(document)}
+    assert undocumented <= {"/openapi.json", "/static/{path:filename}"}
+
+
+def test_every_reference_in_it_leads_somewhere(document):
+    def references(part):
+        if isinstance(part, dict):
+            yield from [part["$ref"]] if isinstance(part.get("$ref"), str) else []
+            part = list(part.values())
+        if isinstance(part, list):
+            for inner in part:
+                yield from references(inner)
+
+    found = set(references(document))
+    assert found
+    for reference in found:
+        part = document
+        for name in reference.removeprefix("#/").split("/"):
+            part = part[name]
+
+
+def test_every_operation_has_a_summary_and_a_name_of_its_own(document):
+    operations = [document["paths"][path][method] for path, method in documented(document)]
+    assert all(operation["summary"] for operation in operations)
+    assert len({operation["operationId"] for operation in operations}) == len(operations)
+
+
+def test_the_body_of_a_new_debate_is_described(document):
+    schema = document["components"]["schemas"]["CreateDebateBody"]
+    assert set(schema["required"]) == {"title", "debate_type", "motion_content", "client_request_id"}
+    assert schema["additionalProperties"] is False
+    assert (schema["properties"]["title"]["minLength"], schema["properties"]["title"]["maxLength"]) == (1, 200)
+
+
+# The answers
+
+
+def test_every_answer_has_the_shape_that_the_document_names(api, document):
+    debate_id = NO_SUCH_DEBATE
+    body = new_debate(format="dialogue")
+
+    def check(method, path, status, json=None):
+        answer = api.http.request(method, path.replace("{debate_id}", debate_id), json=json)
+        assert answer.status_code == status, answer.text
+        described = document["paths"][path][method]["responses"][str(status)]
+        reference = described["content"]["application/json"]["schema"]["$ref"]
+        getattr(shapes, reference.rpartition("/")[2]).model_validate_json(answer.text, strict=False)
+        return answer.json().get("data")
+
+    check("get", "/health", 200)
+    check("get", "/ready", 200)
+    check("get", "/debates/{debate_id}", 404)
+    check("post", "/debates", 400, {})
+    debate_id = check("post", "/debates", 201, body)["debate"]["id"]
+    check("post", "/debates", 200, body)
+    check("post", "/debates", 409, new_debate(debate_id=debate_id))
+    check("post", "/debates", 413, new_debate(motion_content="x" * 20_000))
+    verdict = {"winner": "tie", "scores": {"proposer": 1, "opponent": 2.5}, "reasoning": "Both."}
+    check("post", "/debates/{debate_id}/ruling", 403, {"content": "Now"})
+    check("post", "/debates/{debate_id}/intervention", 201, {"client_request_id": "a"})
+    check("post", "/debates/{debate_id}/intervention", 200, {"client_request_id": "a"})
+    check("post", "/debates/{debate_id}/ruling", 201, {"content": "x", "verdict": verdict, "client_request_id": "b"})
+    check("post", "/debates/{debate_id}/ruling", 200, {"content": "x", "client_request_id": "b"})
+    check("get", "/debates/{debate_id}", 200)
+    check("post", "/debates/{debate_id}/pause", 200)
+    check("post", "/debates/{debate_id}/resume", 200)
+    check("post", "/debates/{debate_id}/stop", 200, {"reason": "Enough"})
+    check("post", "/debates/{debate_id}/pause", 403)
+    check("get", "/debates", 200)
+    check("delete", "/debates/{debate_id}", 200)
+
+
+def a_debate(**changes):
+    debate = Debate(
+        id=uuid4(),
+        title="Cars in cities",
+        debate_type="general_debate",
+        format=Format.ROUNDS,
+        status=Status.RUNNING,
+        cursor=Cursor(2, Seat.OPPONENT),
+        seats={seat: SeatSetup("scripted") for seat in Seat},
+        limits=Limits(),
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    return debate.evolve(**changes)
+
+
+def a_turn(**changes):
+    required = {"seq": 2, "round": 1, "seat": Seat.PROPOSER, "type": TurnType.CLAIM, "content": "So", "player": "x"}
+    return Turn(**{"id": uuid4(), "debate_id": uuid4(), **required, "created_at": NOW, **changes})
+
+
+DEBATES = [
+    *[a_debate(format=form) for form in Format],
+    *[a_debate(status=status) for status in Status],
+    *[a_debate(status=Status.STOPPED, stop_reason=reason, stop_note="Enough") for reason in StopReason],
+    *[a_debate(cursor=Cursor(1, seat), intervention_open=seat is Seat.ARBITRATOR) for seat in Seat],
+    a_debate(status=Status.FAILED, last_error="It broke", attempts=5, next_attempt_at=NOW),
+    a_debate(limits=Limits(3, 60.5, 2**53, 0.25), usage=USAGE, verdict=VERDICT),
+    a_debate(seats={seat: SeatSetup("scripted", "A mayor", 0.5, 300, 1.5, True, None) for seat in Seat}),
+    a_debate(seats={seat: SeatSetup("external", agent_id=str(uuid4())) for seat in Seat}),
+]
+TURNS = [
+    *[a_turn(type=kind) for kind in TurnType],
+    *[a_turn(seat=seat) for seat in Seat],
+    a_turn(round=None, type=TurnType.INTERVENTION, parent_id=uuid4(), client_request_id="a"),
+    a_turn(verdict=VERDICT, usage=USAGE),
+    a_turn(usage=Usage()),
+]
+
+
+@pytest.mark.parametrize("debate", DEBATES)
+def test_every_debate_on_the_wire_has_the_documented_shape(debate):
+    wire = debate_json(debate)
+    assert list(wire) == list(shapes.DebateShape.model_fields)
+    shown = shapes.DebateShape.model_validate_json(json.dumps(wire), strict=True)
+    assert shown.model_dump(mode="json") == wire
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_every_argument_on_the_wire_has_the_documented_shape(turn):
+    wire = argument_json(turn)
+    assert list(wire) == list(shapes.ArgumentShape.model_fields)
+    shown = shapes.ArgumentShape.model_validate_json(json.dumps(wire), strict=True)
+    assert shown.model_dump(mode="json") == wire
+
+
+def test_a_field_that_the_document_does_not_know_would_be_noticed():
+    with pytest.raises(ValidationError, match="surprise"):
+        shapes.DebateShape.model_validate({**debate_json(a_debate()), "surprise": 1})
+
+
+def test_times_are_utc_with_milliseconds_cut_not_rounded():
+    assert debate_json(a_debate())["created_at"] == "2026-02-03T04:05:06.789Z"
+    assert argument_json(a_turn())["created_at"] == "2026-02-03T04:05:06.789Z"

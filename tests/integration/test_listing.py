@@ -1,0 +1,333 @@
+"""GET /debates: order, filters and pages. Many debates are put in by SQL, each test's with a word of its own."""
+
+import itertools
+from uuid import UUID
+
+import psycopg
+import pytest
+from test_api_envelope import data_of, refusal_of
+
+INSERT = """
+    INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, intervention_open, stop_reason,
+                         seats, limits, turn_count, updated_at)
+    SELECT gen_random_uuid(), %(title)s, %(debate_type)s, %(format)s, %(status)s, %(next_round)s, %(next_actor)s,
+           %(intervention_open)s, CASE WHEN %(status)s IN ('completed', 'stopped') THEN 'manual_stop' END,
+           '{"proposer": {"player": "external"}, "opponent": {"player": "external"},
+             "arbitrator": {"player": "external"}}', '{}', 1,
+           coalesce(%(updated_at)s::timestamptz, clock_timestamp()) + number %% %(moments)s * interval '1 microsecond'
+    FROM generate_series(1, %(count)s) AS number
+    RETURNING id::text
+"""
+DEFAULTS = {
+    "debate_type": "general_debate",
+    "format": "dialogue",
+    "status": "running",
+    "next_round": 2,
+    "next_actor": "debater_a",
+    "intervention_open": False,
+    "updated_at": None,
+    "moments": 1,
+    "count": 1,
+}
+words = itertools.count(1)
+
+
+@pytest.fixture
+def word():
+    """What the titles of one test's debates have in common."""
+    return f"word-{next(words)}-"
+
+
+def insert(place, **columns):
+    with psycopg.connect(place.settings.database_url, autocommit=True) as connection:
+        return [debate_id for (debate_id,) in connection.execute(INSERT, {**DEFAULTS, **columns})]
+
+
+@pytest.fixture
+def put(module_place, word):
+    """Puts debates with this test's word in and returns their ids."""
+    return lambda title="", **columns: insert(module_place, title=f"{word} {title}", **columns)
+
+
+def listed(api, **query):
+    return data_of(api.http.get("/debates", params=query))
+
+
+def ids(page):
+    return [debate["id"] for debate in page["debates"]]
+
+
+def in_order(module_place, word):
+    """The ids as the list should have them, sorted here and not by the database."""
+    rows = module_place.sql("SELECT id, updated_at FROM debates WHERE title LIKE %s", f"{word}%")
+    return [str(debate_id) for debate_id, at in sorted(rows, key=lambda row: (-row[1].timestamp(), row[0]))]
+
+
+def follow(api, between_pages=lambda: None, **query):
+    """All pages, each by the cursor of the one before it."""
+    pages = [listed(api, **query)]
+    while pages[-1]["next_cursor"]:
+        between_pages()
+        pages.append(listed(api, **query, cursor=pages[-1]["next_cursor"]))
+    return pages
+
+
+# Order and shape
+
+
+def test_an_empty_list_says_so(api, word):
+    nothing = {"debates": [], "total": 0, "total_is_estimate": False, "next_cursor": None}
+    assert listed(api, q=word) == nothing
+
+
+def test_the_debate_with_the_latest_activity_comes_first(api):
+    first, second, third = (api.create()["id"] for _ in range(3))
+    assert ids(listed(api, limit=3)) == [third, second, first]
+
+    api.http.post(f"/debates/{first}/pause")
+    assert ids(listed(api, limit=3)) == [first, third, second]
+
+
+def test_a_listed_debate_is_the_debate_itself(api):
+    debate = api.create()
+    assert listed(api, limit=1)["debates"] == [debate]
+
+
+def test_debates_of_the_same_moment_are_ordered_by_id(api, put, word):
+    made = put(updated_at="2020-01-01T00:00:00Z", count=50)
+    assert ids(listed(api, q=word)) == sorted(made, key=UUID)
+
+
+# Filters
+
+STANDINGS = {
+    "AWAITING_PROPOSER": {"next_actor": "debater_a"},
+    "AWAITING_OPPONENT": {"next_actor": "debater_b"},
+    "AWAITING_ARBITRATOR": {"next_actor": "judge"},
+    "INTERVENTION_PENDING": {"next_actor": "judge", "intervention_open": True},
+    "CLOSED": {"next_actor": "judge", "status": "stopped"},
+}
+
+
+@pytest.mark.parametrize("state", STANDINGS)
+def test_the_state_filter_finds_what_the_answers_call_by_that_state(api, put, word, state):
+    made = {name: put(name, **columns) for name, columns in STANDINGS.items()}
+    made["CLOSED"] += put(status="completed", next_actor="debater_b")
+    made["AWAITING_OPPONENT"] += put(status="paused", next_actor="debater_b") + put(
+        status="failed", next_actor="debater_b"
+    )
+
+    page = listed(api, q=word, state=state)
+
+    assert sorted(ids(page)) == sorted(made[state])
+    assert {debate["state"] for debate in page["debates"]} == {state}
+    assert page["total"] == len(made[state])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("status", ["created", "running", "paused", "completed", "stopped", "failed"]),
+        ("debate_type", ["general_debate", "coding_plan_debate"]),
+        ("format", ["rounds", "dialogue"]),
+    ],
+)
+def test_a_filter_finds_its_own_and_nothing_else(api, put, word, parameter, values):
+    made = {value: put(**{parameter: value}) for value in values}
+    for value in values:
+        page = listed(api, q=word, **{parameter: value})
+        assert (ids(page), page["total"]) == (made[value], 1)
+
+
+def test_filters_narrow_each_other(api, put, word):
+    put(status="paused", format="rounds")
+    put(status="running", format="dialogue")
+    both = put(status="paused", format="dialogue")
+    assert ids(listed(api, q=word, status="paused", format="dialogue")) == both
+    assert ids(listed(api, q=word, status="paused", format="dialogue", state="CLOSED")) == []
+
+
+def test_pending_first_opponent_finds_debates_whose_opponent_has_yet_to_speak(api, put, word):
+    waiting = put(next_actor="debater_b", next_round=1, status="created")
+    put(next_actor="debater_b", next_round=2)
+    put(next_actor="debater_a", next_round=1)
+    put(next_actor="debater_b", next_round=1, status="stopped")
+
+    assert ids(listed(api, q=word, pending_first_opponent="true")) == waiting
+    assert listed(api, q=word, pending_first_opponent="false")["total"] == 4
+
+
+def test_a_new_dialogue_waits_for_its_first_opponent(api, word):
+    debate_id = api.create(title=word, format="dialogue")["id"]
+    assert ids(listed(api, q=word, pending_first_opponent="true")) == [debate_id]
+    api.http.post(f"/debates/{debate_id}/intervention")
+    assert ids(listed(api, q=word, pending_first_opponent="true")) == []
+
+
+@pytest.mark.parametrize(
+    ("q", "found", "not_found"),
+    [
+        ("100%", "100% sure", "1000 sure"),
+        ("a_b", "is a_b so", "is axb so"),
+        ("a\\b", "is a\\b so", "is ab so"),
+        ("\\%", "is \\% so", "is % so"),
+        ("a/b", "is a/b so", "is ab so"),
+        ("it's", "it's so", "its so"),
+        ("Straße", "die STRASSE, die Straße", "die STRASSE"),
+        ("CARS", "no cars here", "no buses here"),
+        ("日本", "in 日本", "in 中国"),
+        (":name", "a :name", "a name"),
+    ],
+)
+def test_q_finds_its_very_letters_in_the_title(api, module_place, q, found, not_found):
+    wanted = api.create(title=found)["id"]
+    other = api.create(title=not_found)["id"]
+    listed_ids = ids(listed(api, q=q))
+    assert wanted in listed_ids
+    assert other not in listed_ids
+
+
+def test_a_blank_q_filters_nothing(api, put):
+    put()
+    assert listed(api, q="")["total"] == listed(api)["total"] > 0
+
+
+# Pages
+
+
+def test_fifty_debates_come_unless_said_otherwise(api, put, word):
+    put(count=51)
+    page = listed(api, q=word)
+    assert (len(page["debates"]), page["total"]) == (50, 51)
+    assert page["next_cursor"]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 199, 200])
+def test_offset_skips_that_many(api, module_place, put, word, limit):
+    put(updated_at="2020-01-01T00:00:00Z", count=210, moments=4)
+    everything = in_order(module_place, word)
+    for offset in (0, 1, 100, 209, 210, 2**31 - 1):
+        page = listed(api, q=word, limit=limit, offset=offset)
+        assert ids(page) == everything[offset : offset + limit]
+        assert page["total"] == 210
+        assert (page["next_cursor"] is None) == (offset + limit >= 210)
+
+
+@pytest.mark.parametrize("limit", [17, 100, 200])
+@pytest.mark.parametrize("moments", [1, 3, 400])
+def test_cursors_lead_through_every_debate_exactly_once(api, module_place, put, word, limit, moments):
+    """Of several hundred debates most share their updated_at, or differ by less than the wire shows."""
+    put(updated_at="2020-01-01T00:00:00Z", count=400, moments=moments)
+
+    pages = follow(api, q=word, limit=limit)
+
+    assert [one for page in pages for one in ids(page)] == in_order(module_place, word)
+    assert [len(page["debates"]) for page in pages[:-1]] == [limit] * (len(pages) - 1)
+    assert {page["total"] for page in pages} == {400}
+    assert len(pages) == -(-400 // limit)
+
+
+def test_what_happens_between_two_pages_neither_repeats_nor_hides_a_debate(api, module_place, put, word):
+    put(updated_at="2020-01-01T00:00:00Z", count=60, moments=2)
+    everything = in_order(module_place, word)
+
+    def meanwhile():
+        put("newer")
+        module_place.sql("DELETE FROM debates WHERE id = %s", everything[0])
+
+    pages = follow(api, meanwhile, q=word, limit=10)
+
+    assert [one for page in pages for one in ids(page)] == everything
+
+
+def test_a_cursor_works_with_the_filters_it_came_from(api, module_place, put, word):
+    put(updated_at="2020-01-01T00:00:00Z", count=25, status="paused")
+    put(updated_at="2020-01-01T00:00:00Z", count=25, status="running")
+    pages = follow(api, q=word, status="paused", limit=10)
+    assert [len(page["debates"]) for page in pages] == [10, 10, 5]
+    assert {debate["status"] for page in pages for debate in page["debates"]} == {"paused"}
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "garbage",
+        "!!!!",
+        "é",
+        "a b",
+        "bnVsbA",  # null
+        "W10",  # []
+        "WzEsMl0",  # [1,2]
+        "WyJub3ciLCIwMDAwIl0",  # ["now","0000"]
+        # A moment without a time zone
+        "WyIyMDIwLTAxLTAxVDAwOjAwOjAwIiwgIjAwMDAwMDAwLTAwMDAtNDAwMC04MDAwLTAwMDAwMDAwMDAwMCJd",
+        "x" * 201,
+    ],
+)
+def test_a_cursor_that_this_list_did_not_give_out_is_refused(api, cursor):
+    refusal_of(api.http.get("/debates", params={"cursor": cursor}), "INVALID_INPUT", "cursor: ")
+
+
+# Totals
+
+
+@pytest.fixture(scope="module")
+def bulk(module_place, api):
+    """More than 10,000 debates whose title, which this is, has everything that SQL could stumble over."""
+    title = "bulk 100% a_b \\ a\\:b it's :name ::text %(x)s %s $1 /%/ \"twice\"'; DROP TABLE debates; --"
+    insert(module_place, title=title, count=10_500, status="paused")
+    module_place.sql("ANALYZE debates")
+    return title
+
+
+def test_a_total_is_exact_to_ten_thousand_and_an_estimate_beyond(api, put, word):
+    put(count=10_000)
+    page = listed(api, q=word, limit=1)
+    assert (page["total"], page["total_is_estimate"]) == (10_000, False)
+
+    put()
+    page = listed(api, q=word, limit=1)
+    assert page["total_is_estimate"] is True
+    assert page["total"] > 10_000
+
+
+@pytest.mark.parametrize("query", [{}, {"status": "paused"}, {"format": "dialogue"}])
+def test_an_estimate_is_near_the_truth(api, module_place, bulk, query):
+    module_place.sql("ANALYZE debates")
+    rows = module_place.sql("SELECT status, format FROM debates")
+    real = sum(set(query.values()) <= set(row) for row in rows)
+    page = listed(api, limit=1, **query)
+    assert page["total_is_estimate"] is True
+    assert page["total"] == pytest.approx(real, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "q",
+    [
+        "100%",
+        "a_b",
+        "\\",
+        "a\\:b",
+        "it's",
+        ":name",
+        "::text",
+        "%(x)s",
+        "%s",
+        "$1",
+        "/%/",
+        '"twice"',
+        "'; DROP TABLE debates; --",
+        "e'",
+        "bulk 100% a_b \\ a\\:b it's :name ::text %(x)s %s $1 /%/ ",
+    ],
+)
+def test_no_q_breaks_the_estimate(api, bulk, q):
+    page = listed(api, q=q, limit=1)
+    assert page["total_is_estimate"] is (q in bulk)
+    assert (page["total"] > 10_000) is (q in bulk)
+
+
+def test_a_filter_that_finds_few_of_many_counts_them(api, bulk, put, word):
+    put(count=3)
+    page = listed(api, q=word)
+    assert (page["total"], page["total_is_estimate"]) == (3, False)

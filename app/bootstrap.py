@@ -17,7 +17,10 @@ class NotConfigured(Exception):
     """The servers' addresses are not known: the caller must start the embedded ones first."""
 
 
-def build_services(settings: Settings, *, name: str, database_connections: int) -> Services:
+def build_services(
+    settings: Settings, *, name: str, database_connections: int, patience_seconds: float = 5
+) -> Services:
+    """`patience_seconds`: how long to wait for a free connection to the database."""
     if settings.database_url is None or settings.redis_url is None:
         raise NotConfigured("DEBATE_DATABASE_URL and DEBATE_REDIS_URL")
     pool = BlockingConnectionPool.from_url(
@@ -32,7 +35,7 @@ def build_services(settings: Settings, *, name: str, database_connections: int) 
     tasks = TaskQueue(make_celery(settings.redis_url), redis)
     return Services(
         settings=settings,
-        engine=make_engine(settings.database_url, database_connections, name),
+        engine=make_engine(settings.database_url, database_connections, patience_seconds, name),
         tasks=tasks,
         teller=Teller(EventBus(redis), tasks),
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from app.queue import QueueUnavailable
 
 ASK_EVERY_SECONDS = 0.25
-SLICE_SECONDS = 1.0
+SLICE_SECONDS = 3.0
 """A debate that others wait for keeps its thread for this long: handing over costs a trip through the queue."""
 LONGEST_SECONDS = 600.0
 """Even with nobody waiting a task ends here, long before Redis would hand it out again as lost."""

@@ -19,6 +19,8 @@ from worker.runner import Runner
 SWEEP_EVERY_SECONDS = 1.0
 MOST_DATABASE_CONNECTIONS = 16
 """Thinking needs none, so a few serve a hundred threads."""
+CONNECTION_PATIENCE_SECONDS = 60.0
+"""A thought that was paid for is worth waiting for a connection to store it."""
 FINISH_SECONDS = 8.0
 """After SIGTERM turns in hand may finish for this long; then they are handed back."""
 
@@ -27,7 +29,12 @@ class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.worker_id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         connections = min(settings.worker_concurrency + 2, MOST_DATABASE_CONNECTIONS)
-        self._services = build_services(settings, name="debate-worker", database_connections=connections)
+        self._services = build_services(
+            settings,
+            name="debate-worker",
+            database_connections=connections,
+            patience_seconds=CONNECTION_PATIENCE_SECONDS,
+        )
         self._shutting_down = threading.Event()
         self._keeper = ClaimKeeper(partial(advance.renew_claims, self._services))
         self.runner = Runner(

@@ -1,9 +1,12 @@
 """`debate db upgrade` and `debate repair`: the commands that speak to the database themselves."""
 
+import logging
+
 from app.bootstrap import build_services, close_services
 from app.cli import show
 from app.cli.errors import CommandFailed
 from app.cli.stack import Servers
+from app.logs import configure_logs
 from app.settings import Settings
 from app.store.engine import DatabaseAway
 from app.store.migrate import upgrade as upgrade_database
@@ -23,6 +26,7 @@ def upgrade(settings: Settings) -> None:
 
 
 def repair(settings: Settings, as_json: bool) -> None:
+    configure_logs(logging.ERROR)
     with Servers(settings) as complete:
         services = build_services(complete, name="debate-repair", database_connections=1)
         try:
@@ -38,8 +42,9 @@ def repair(settings: Settings, as_json: bool) -> None:
         show.print_json({"repaired": found})
         return
     for row in repaired:
-        show.out.print(f"{row.debate_id}  {row.was}  →  {row.now}  [dim]{show.safe(row.title)}[/]")
-    show.out.print(f"{len(repaired)} cursors repaired." if repaired else "Every cursor agrees with its turns.")
+        show.out.print(f"{row.debate_id}  {row.was}  →  {row.now}  [dim]{show.safe(row.title)}[/]", soft_wrap=True)
+    count = "1 cursor" if len(repaired) == 1 else f"{len(repaired)} cursors"
+    show.out.print(f"{count} repaired." if repaired else "Every cursor agrees with its turns.")
 
 
 def _away(problem: Exception) -> CommandFailed:

@@ -1,5 +1,6 @@
 """`debate doctor`: checks each part and says what to do about what is wrong."""
 
+import logging
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +10,13 @@ from app.cli import show
 from app.cli.client import Api
 from app.cli.errors import CommandFailed
 from app.cli.stack import Servers, port_is_free
+from app.logs import configure_logs
+from app.queue import QueueUnavailable
 from app.settings import Settings
 from app.store.engine import DatabaseAway
 from app.store.migrate import current_revision, newest_revision
 from app.usecases.health import readiness
+from app.usecases.services import Services
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,8 @@ class Finding:
 
 def doctor(settings: Settings, as_json: bool) -> bool:
     """True when everything is well."""
+    # What is wrong is in the findings, in better words.
+    configure_logs(logging.CRITICAL)
     findings = list(_examine(settings))
     if as_json:
         show.print_json([vars(finding) for finding in findings])
@@ -50,23 +56,33 @@ def _examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _examine_servers(settings: Settings, workers_expected: bool) -> Iterator[Finding]:
+    database = list(_examine_database(settings))
+    yield from database
     services = build_services(settings, name="debate-doctor", database_connections=1)
     try:
-        found = readiness(services)
+        yield _examine_queue(services)
+        # Workers are counted in the database, in a table of the newest schema.
+        if all(finding.is_well for finding in database):
+            yield _examine_workers(services, workers_expected)
     finally:
         close_services(services)
-    yield from _examine_schema(settings)
-    advice = None if found.queue else "Is DEBATE_REDIS_URL right, and does Redis run there?"
-    yield Finding("queue", found.queue, "answers" if found.queue else "does not answer", advice)
-    yield Finding(
-        "workers",
-        found.workers > 0 or not workers_expected,
-        f"{found.workers} alive",
-        None if found.workers else "Debates wait until one comes: start `debate worker` or `debate up`",
-    )
 
 
-def _examine_schema(settings: Settings) -> Iterator[Finding]:
+def _examine_queue(services: Services) -> Finding:
+    try:
+        services.tasks.length()
+    except QueueUnavailable as problem:
+        return Finding("queue", False, str(problem), "Is DEBATE_REDIS_URL right, and does Redis run there?")
+    return Finding("queue", True, "answers")
+
+
+def _examine_workers(services: Services, expected: bool) -> Finding:
+    alive = readiness(services).workers
+    advice = None if alive else "Debates wait until one comes: start `debate worker` or `debate up`"
+    return Finding("workers", alive > 0 or not expected, f"{alive} alive", advice)
+
+
+def _examine_database(settings: Settings) -> Iterator[Finding]:
     try:
         current, newest = current_revision(str(settings.database_url)), newest_revision()
     except DatabaseAway as problem:

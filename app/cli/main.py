@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
@@ -20,7 +21,7 @@ db = typer.Typer(help="The database's schema.", no_args_is_help=True)
 app.add_typer(db, name="db")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
-DebateId = Annotated[str, typer.Argument(help="The debate's id.")]
+DebateId = Annotated[UUID, typer.Argument(help="The debate's id.")]
 
 
 @app.command("run")
@@ -109,11 +110,15 @@ def list_(
     if as_json:
         show.print_json(page)
     elif page["debates"]:
-        show.out.print(show.debates_table(page["debates"]))
+        show.print_debates(page["debates"])
         if page["total"] > len(page["debates"]):
             show.err.print(f"[dim]{len(page['debates'])} of {page['total']}; --limit shows more[/]")
+    elif status:
+        show.err.print(f"No debate is {status}.")
     else:
-        show.err.print('No debates yet. Start one: debate run "Cities should ban private cars from their centres"')
+        show.err.print(
+            'No debates yet. Start one: debate run "Cities should ban private cars from their centres"', soft_wrap=True
+        )
 
 
 @app.command()

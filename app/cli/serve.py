@@ -25,8 +25,9 @@ def up(settings: Settings, workers: int) -> None:
         with show.spinner("Starting the API and its workers", hidden=False):
             stack.start()
         with stack:
-            show.err.print(f"debate-runner is up at [bold]{complete.url}[/]  [dim](Ctrl-C ends it)[/]")
-            show.err.print(f"  data   {settings.data_dir}\n  logs   {logs}")
+            show.err.print(f"debate-runner is up at [bold]{complete.url}[/]  [dim](Ctrl-C ends it)[/]", soft_wrap=True)
+            show.err.print(f"  data   {show.safe(str(settings.data_dir))}", soft_wrap=True)
+            show.err.print(f"  logs   {show.safe(str(logs))}", soft_wrap=True)
             _watch(stack)
 
 

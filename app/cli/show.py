@@ -27,6 +27,7 @@ STATUS_COLOURS = {
     "failed": "red",
 }
 
+ROOMY_WIDTH = 110
 BIDI_CONTROLS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 out = Console(highlight=False)
@@ -125,19 +126,33 @@ def ending(debate: Json) -> str:
 
 
 def print_debates(debates: list[Json]) -> None:
-    """A line each. In a terminal the title is cut to fit; everywhere else nothing is."""
-    width = out.width if out.is_terminal else UNLIMITED_WIDTH
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("id", "status", "rounds", "updated"):
-        table.add_column(column, no_wrap=True, min_width=max(len(str(cell)) for cell in (column, *cells[column])))
-    table.add_column("title", no_wrap=True, overflow="ellipsis")
-    for debate in debates:
-        colour = STATUS_COLOURS[debate["status"]]
-        title = " ".join(safe(debate["title"]).split())
-        table.add_row(
-            debate["id"], f"[{colour}]{debate['status']}[/]", _rounds(debate), _age(debate["updated_at"]), title
-        )
-    out.print(table, width=width, crop=False)
+    """A line each. A terminal gets them cut to its width, a narrow one without the next speaker; a file gets all."""
+    is_narrow = out.is_terminal and out.width < ROOMY_WIDTH
+    rows = [{"id": "id", "status": "status", "rounds": "rounds", "next": "next", "age": "updated", "title": "title"}]
+    rows += [_row(debate) for debate in debates]
+    columns = [column for column in rows[0] if column != "title" and not (is_narrow and column == "next")]
+    widths = {column: max(len(row[column]) for row in rows) for column in columns}
+    for row in rows:
+        line = Text(style="bold" if row is rows[0] else "")
+        for column in columns:
+            style = STATUS_COLOURS.get(row[column], "") if column == "status" else ""
+            line.append(row[column].ljust(widths[column]) + "  ", style)
+        line.append(row["title"])
+        if out.is_terminal:
+            line.truncate(out.width, overflow="ellipsis")
+        out.print(line, soft_wrap=True)
+
+
+def _row(debate: Json) -> dict[str, str]:
+    is_open = debate["state"] != "CLOSED"
+    return {
+        "id": debate["id"],
+        "status": debate["status"],
+        "rounds": _rounds(debate),
+        "next": debate["state"].removeprefix("AWAITING_").replace("_", " ").lower() if is_open else "",
+        "age": _age(debate["updated_at"]),
+        "title": " ".join(clean(debate["title"]).split()),
+    }
 
 
 def _rounds(debate: Json) -> str:

@@ -18,7 +18,7 @@ def _psycopg_url(database_url: str) -> URL:
     return make_url(database_url).set(drivername="postgresql+psycopg")
 
 
-def make_engine(database_url: str, pool_size: int, application_name: str) -> Engine:
+def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, application_name: str) -> Engine:
     options = (
         f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
         f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
@@ -27,7 +27,7 @@ def make_engine(database_url: str, pool_size: int, application_name: str) -> Eng
         _psycopg_url(database_url),
         pool_size=pool_size,
         max_overflow=0,
-        pool_timeout=10,
+        pool_timeout=pool_timeout_seconds,
         pool_use_lifo=True,
         connect_args={"application_name": application_name, "options": options, "connect_timeout": 5},
     )

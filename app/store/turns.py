@@ -41,8 +41,8 @@ def tail(connection: Connection, debate_id: UUID, count: int) -> tuple[Turn, ...
     return tuple(turn_of(row) for row in reversed(rows))
 
 
-def after(connection: Connection, debate_id: UUID, seq: int) -> tuple[Turn, ...]:
-    rows = connection.execute(_AFTER, {"debate_id": debate_id, "seq": seq}).mappings()
+def after(connection: Connection, debate_id: UUID, seq: int, at_most: int | None = None) -> tuple[Turn, ...]:
+    rows = connection.execute(_AFTER.limit(at_most), {"debate_id": debate_id, "seq": seq}).mappings()
     return tuple(turn_of(row) for row in rows)
 
 

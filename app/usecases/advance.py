@@ -6,7 +6,7 @@ drops the turn.
 """
 
 from dataclasses import dataclass
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import structlog
 
@@ -16,6 +16,7 @@ from app.core.errors import DebateNotFound
 from app.core.limits import close, limit_reached
 from app.core.machine import Move, decide
 from app.core.retry import GiveUp, after_failure
+from app.ids import new_claim_token
 from app.store import debates, turns
 from app.store.commit import store_turn
 from app.store.debates import SETTLED, Claimed, Later
@@ -45,7 +46,7 @@ class HeldTurn:
 
 def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | None:
     """The next turn of this debate, or None when there is nothing for us to do."""
-    schedule = Claimed(uuid4(), worker_id, services.settings.claim_seconds)
+    schedule = Claimed(new_claim_token(), worker_id, services.settings.claim_seconds)
     with services.engine.begin() as connection:
         try:
             locked, recent = lock_with_tail(connection, debate_id, RECENT_TURNS)
@@ -142,7 +143,7 @@ def _plan(services: Services, held: HeldTurn, thought: Thought, go_on: bool, pas
     answers = held.brief.recent[-1] if held.brief.recent else held.brief.motion
     following = None
     if go_on and decision.debate.awaits_worker:
-        following = Claimed(uuid4(), held.worker_id, services.settings.claim_seconds)
+        following = Claimed(new_claim_token(), held.worker_id, services.settings.claim_seconds)
     return _Step(decision.debate, tuple(turns_of(before, decision.turns, answers)), following)
 
 

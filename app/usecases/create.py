@@ -48,9 +48,11 @@ def create_debate(services: Services, new: NewDebate) -> Stored:
     debate, motion = _plan(services, new)
     with services.engine.begin() as connection:
         stored = debates.insert_debate(connection, debate)
-        if stored is None:
-            return _replay(services, new, debate.id)
-        [motion] = turns.insert_turns(connection, [motion])
+        if stored is not None:
+            [motion] = turns.insert_turns(connection, [motion])
+    if stored is None:
+        # After the transaction: needing a second connection while holding one could starve the pool.
+        return _replay(services, new, debate.id)
     services.teller.publish(*new_arguments(stored, [motion]))
     if stored.awaits_worker:
         services.teller.enqueue(stored.id)
@@ -108,10 +110,11 @@ def _seats(services: Services, new: NewDebate) -> dict[Seat, SeatSetup]:
 def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:
     with services.engine.begin() as connection:
         existing = debates.get(connection, debate_id)
-        motion = turns.motion(connection, debate_id) if existing else None
-    if existing is None or motion is None:
+        stored = turns.after(connection, debate_id, 0, at_most=1)
+    if existing is None or not stored:
         # Deleted between the two looks: the client may simply ask again.
         raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
+    [motion] = stored
     if motion.client_request_id != new.client_request_id:
         raise DebateExists(
             f"The debate {debate_id} was created by another request",

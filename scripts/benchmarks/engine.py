@@ -96,8 +96,6 @@ def _create(services: Services, count: int) -> list[UUID]:
             "Bench", "general_debate", "Cities should ban cars", f"{started}-{number}", format=Format.ROUNDS
         )
         made.append(create_debate(_untold(services), new).debate.id)
-    with services.engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE debates SET due_at = NULL, queued_at = NULL WHERE status = 'created'")
     return made
 
 
@@ -126,6 +124,8 @@ def _ours(settings: Settings, services: Services, count: int) -> float:
 
 def _bare(settings: Settings, services: Services, count: int, threads: int) -> float:
     made = _create(services, count)
+    # Out of our sweeper's sight.
+    _query(settings, "WITH hidden AS (UPDATE debates SET due_at = NULL RETURNING 1) SELECT count(*) FROM hidden")
     shares = [made[number::PROCESSES] for number in range(PROCESSES)]
     barrier = multiprocessing.get_context("spawn").Barrier(PROCESSES + 1)
     processes = [

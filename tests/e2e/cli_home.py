@@ -1,0 +1,151 @@
+"""A data directory of one's own, and `debate` commands run in it as a user would run them."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from harness import REPOSITORY, wait_until
+
+from app.cli.stack import free_port
+from app.embedded import EmbeddedServers
+
+
+@dataclass
+class Command:
+    """A command that runs; what it has printed so far is in two files."""
+
+    process: "subprocess.Popen[bytes]"
+    output: Path
+    complaints: Path
+
+    @property
+    def stdout(self) -> str:
+        return self.output.read_text()
+
+    @property
+    def stderr(self) -> str:
+        return self.complaints.read_text()
+
+    def wait_for(self, words: str, seconds: float = 30) -> None:
+        def has_come() -> bool:
+            assert self.process.poll() is None, f"ended with {self.process.returncode}: {self.stderr}"
+            return words in self.stdout + self.stderr
+
+        wait_until(has_come, seconds, f"{words!r} is printed")
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def end(self, seconds: float = 30) -> int:
+        """Its exit code."""
+        return self.process.wait(seconds)
+
+
+class Home:
+    def __init__(self) -> None:
+        # resolve: /tmp may be a link, and processes are found by the path that they really work in.
+        self.top = Path(tempfile.mkdtemp(prefix="debate-cli-")).resolve()
+        self.data_dir = self.top / "data"
+        self.port = free_port("127.0.0.1")
+        self.settings: dict[str, str] = {}
+        self._commands: list[Command] = []
+
+    def environment(self, changes: dict[str, Any]) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("DEBATE_")}
+        ours = {"PYTHONPATH": REPOSITORY, "DEBATE_DATA_DIR": self.data_dir, "DEBATE_SERVER_PORT": self.port}
+        given = {**inherited, **ours, **self.settings, **changes}
+        return {name: str(value) for name, value in given.items()}
+
+    def start(self, *arguments: str | bytes, **environment: Any) -> Command:
+        number = len(self._commands)
+        output, complaints = self.top / f"{number}.out", self.top / f"{number}.err"
+        with output.open("wb") as stdout, complaints.open("wb") as stderr:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "app.cli", *arguments],
+                env=self.environment(environment),
+                cwd=self.top,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                # In the background of a script SIGINT is ignored, and that is inherited; at a terminal it is not.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )
+        command = Command(process, output, complaints)
+        self._commands.append(command)
+        return command
+
+    def debate(self, *arguments: str | bytes, seconds: float = 60, **environment: Any) -> Command:
+        """Runs it to its end."""
+        command = self.start(*arguments, **environment)
+        command.end(seconds)
+        return command
+
+    @contextmanager
+    def sql(self) -> Iterator["psycopg.Connection[Any]"]:
+        with EmbeddedServers(self.data_dir) as urls, psycopg.connect(urls.database_url, autocommit=True) as connection:
+            yield connection
+
+    def left_running(self) -> list[str]:
+        return [description for pid in os.listdir("/proc") if pid.isdigit() and (description := self._ours(pid))]
+
+    def wait_until_nothing_runs(self, seconds: float) -> None:
+        try:
+            wait_until(lambda: not self.left_running(), seconds, "nothing runs")
+        except AssertionError:
+            raise AssertionError(f"still running after {seconds} seconds: {self.left_running()}") from None
+
+    def close(self) -> None:
+        for command in self._commands:
+            if command.process.poll() is None:
+                command.process.terminate()
+        for command in self._commands:
+            try:
+                command.process.wait(20)
+            except subprocess.TimeoutExpired:
+                command.process.kill()
+                command.process.wait()
+        shutil.rmtree(self.top, ignore_errors=True)
+
+    def _ours(self, pid: str) -> str | None:
+        """Its command line, if it mentions our directory, works in it or was told about it."""
+        try:
+            command_line = Path(f"/proc/{pid}/cmdline").read_bytes()
+            told = Path(f"/proc/{pid}/environ").read_bytes()
+            place = os.readlink(f"/proc/{pid}/cwd")
+        except OSError:
+            return None  # gone meanwhile, a zombie, or somebody else's
+        mark = os.fsencode(self.top)
+        if mark in command_line + told or place.startswith(str(self.top)):
+            return f"{pid}: {command_line.replace(bytes(1), b' ').decode(errors='replace')}"
+        return None
+
+
+@contextmanager
+def new_home(**settings: str) -> Iterator[Home]:
+    home = Home()
+    home.settings = settings
+    try:
+        yield home
+    finally:
+        home.close()
+
+
+def assert_one_sentence(command: Command, exit_code: int, *words: str) -> None:
+    """It failed as a command should: words on stderr, none of them Python's, and nothing on stdout."""
+    assert command.process.returncode == exit_code, command.stderr
+    assert command.stdout == ""
+    assert "Traceback" not in command.stderr
+    assert command.stderr.startswith("debate: ")
+    # A sentence, and perhaps what to do about it on a second line.
+    assert len(command.stderr.splitlines()) <= 2, command.stderr
+    for word in words:
+        assert word in command.stderr

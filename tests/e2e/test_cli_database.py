@@ -1,0 +1,123 @@
+"""`debate doctor`, `debate db upgrade`, `debate repair`."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from cli_home import Home, assert_one_sentence, new_home
+from harness import Place, numbers
+
+from app.embedded import ServerUrls
+
+NO_DATABASE = "postgresql://debate@127.0.0.1:9/debate"
+NO_REDIS = "redis://127.0.0.1:9/0"
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Home]:
+    with new_home() as made:
+        yield made
+
+
+@pytest.fixture
+def empty_database(servers: ServerUrls) -> dict[str, str]:
+    """As settings."""
+    name = f"empty_{next(numbers)}"
+    with psycopg.connect(servers.database_url.replace("/debate?", "/postgres?"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    url = servers.database_url.replace("/debate?", f"/{name}?")
+    return {"DEBATE_DATABASE_URL": url, "DEBATE_REDIS_URL": servers.redis_url}
+
+
+@pytest.fixture
+def configured(make_place: Callable[[], Place]) -> tuple[Place, dict[str, str]]:
+    place = make_place()
+    settings = place.settings
+    return place, {"DEBATE_DATABASE_URL": str(settings.database_url), "DEBATE_REDIS_URL": str(settings.redis_url)}
+
+
+def findings(text: str) -> dict[str, dict[str, object]]:
+    return {finding["part"]: finding for finding in json.loads(text)}
+
+
+def test_doctor_on_an_empty_data_directory_says_what_is_missing_and_nothing_is_left_running(home: Home) -> None:
+    seen = home.debate("doctor")
+    assert seen.process.returncode == 1
+    assert f"embedded, in {home.data_dir}" in seen.stdout
+    assert "Run `debate db upgrade`" in seen.stdout
+    home.wait_until_nothing_runs(2)
+
+
+def test_after_an_upgrade_of_the_embedded_database_doctor_is_content(home: Home) -> None:
+    upgraded = home.debate("db", "upgrade")
+    assert upgraded.process.returncode == 0, upgraded.stderr
+    seen = home.debate("doctor", "--json")
+    assert seen.process.returncode == 0, seen.stdout
+    assert seen.stderr == ""
+    found = findings(seen.stdout)
+    assert set(found) == {"python", "servers", "database", "schema", "queue", "workers", "api"}
+    assert all(finding["is_well"] for finding in found.values())
+    home.wait_until_nothing_runs(2)
+
+
+def test_doctor_says_which_configured_server_does_not_answer(home: Home, servers: ServerUrls) -> None:
+    neither = home.debate("doctor", "--json", DEBATE_DATABASE_URL=NO_DATABASE, DEBATE_REDIS_URL=NO_REDIS)
+    assert neither.process.returncode == 1
+    found = findings(neither.stdout)
+    assert not found["database"]["is_well"]
+    assert "DEBATE_DATABASE_URL" in str(found["database"]["advice"])
+    assert not found["queue"]["is_well"]
+    assert "DEBATE_REDIS_URL" in str(found["queue"]["advice"])
+
+    no_queue = home.debate("doctor", DEBATE_DATABASE_URL=servers.database_url, DEBATE_REDIS_URL=NO_REDIS)
+    assert no_queue.process.returncode == 1
+    assert "✓ database" in no_queue.stdout
+    assert "✗ queue" in no_queue.stdout
+    assert "Traceback" not in no_queue.stdout + no_queue.stderr
+
+
+def test_doctor_says_that_no_worker_is_there(home: Home, configured: tuple[Place, dict[str, str]]) -> None:
+    seen = home.debate("doctor", **configured[1])
+    assert seen.process.returncode == 1
+    assert "✗ workers" in seen.stdout
+    assert "debate worker" in seen.stdout
+
+
+def test_an_upgrade_says_what_it_did_and_the_next_has_nothing_to_do(home: Home, empty_database: dict[str, str]) -> None:
+    first = home.debate("db", "upgrade", **empty_database)
+    assert (first.process.returncode, first.stderr) == (0, "")
+    assert first.stdout.startswith("The schema went from nothing to ")
+    second = home.debate("db", "upgrade", **empty_database)
+    assert (second.process.returncode, second.stderr) == (0, "")
+    assert "already" in second.stdout
+
+
+def test_two_upgrades_at_once_both_succeed_and_one_of_them_did_it(home: Home, empty_database: dict[str, str]) -> None:
+    both = [home.start("db", "upgrade", **empty_database) for _ in range(2)]
+    assert [upgrade.end() for upgrade in both] == [0, 0], [upgrade.stderr for upgrade in both]
+    assert sorted("already" in upgrade.stdout for upgrade in both) == [False, True]
+
+
+@pytest.mark.parametrize("arguments", [("db", "upgrade"), ("repair",)])
+def test_without_a_database_the_command_says_so(home: Home, arguments: tuple[str, ...]) -> None:
+    refused = home.debate(*arguments, DEBATE_DATABASE_URL=NO_DATABASE, DEBATE_REDIS_URL=NO_REDIS)
+    assert_one_sentence(refused, 1, "The database does not answer")
+
+
+def test_repair_shows_which_cursor_it_put_right(home: Home, configured: tuple[Place, dict[str, str]]) -> None:
+    place, environment = configured
+    debate_id = place.start_api().create(title="Damaged [red]")["id"]
+    place.end_programs()
+    place.sql("UPDATE debates SET next_round = 9, next_actor = 'debater_b' WHERE id = %s", debate_id)
+    repaired = home.debate("repair", **environment)
+    assert (repaired.process.returncode, repaired.stderr) == (0, "")
+    line, summary = repaired.stdout.splitlines()
+    for words in (debate_id, "round 9, debater_b, 1 turns  →  round 1, debater_a, 1 turns", "Damaged [red]"):
+        assert words in line
+    assert summary == "1 cursor repaired."
+
+    place.sql("UPDATE debates SET turn_count = 5 WHERE id = %s", debate_id)
+    document = json.loads(home.debate("repair", "--json", **environment).stdout)
+    assert [row["debate_id"] for row in document["repaired"]] == [debate_id]
+    assert home.debate("repair", **environment).stdout == "Every cursor agrees with its turns.\n"

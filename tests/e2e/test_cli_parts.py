@@ -1,0 +1,50 @@
+"""`debate api` and `debate worker`, each started by itself."""
+
+import signal
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+from cli_home import Home, new_home
+from harness import Api, Place, wait_until
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    with new_home() as made:
+        yield made
+
+
+def api_of(home: Home) -> Api:
+    api = Api(httpx.Client(base_url=f"http://127.0.0.1:{home.port}", timeout=30, trust_env=False))
+    wait_until(api.is_up, 30, "the API answers")
+    return api
+
+
+def test_an_api_and_a_worker_in_one_data_directory_work_together_and_end_when_told(home: Home) -> None:
+    worker, api = home.start("worker"), home.start("api")
+    client = api_of(home)
+    debate = client.wait_closed(client.create()["id"])["debate"]
+    assert debate["status"] == "completed"
+
+    worker.send(signal.SIGTERM)
+    assert worker.end(15) == 0, worker.stderr
+    assert client.is_up(), "the servers stay while the API uses them"
+    api.send(signal.SIGTERM)
+    assert api.end(15) == 0, api.stderr
+    assert "Traceback" not in worker.stderr + api.stderr
+    home.wait_until_nothing_runs(2)
+
+
+def test_the_parts_on_configured_servers_need_no_data_directory_and_end_at_ctrl_c(
+    home: Home, make_place: Callable[[], Place]
+) -> None:
+    settings = make_place().settings
+    servers = {"DEBATE_DATABASE_URL": settings.database_url, "DEBATE_REDIS_URL": settings.redis_url}
+    worker, api = home.start("worker", **servers), home.start("api", **servers)
+    client = api_of(home)
+    assert client.wait_closed(client.create()["id"])["debate"]["status"] == "completed"
+    for part in (worker, api):
+        part.send(signal.SIGINT)
+    assert [part.end(15) for part in (worker, api)] == [0, 0]
+    assert not home.data_dir.exists()

@@ -6,6 +6,7 @@ the messages, and what it cannot deliver is only a hint that the sweeper and the
 
 import queue
 import threading
+import time
 from uuid import UUID
 
 import structlog
@@ -18,6 +19,8 @@ log = structlog.get_logger(__name__)
 _MOST_WAITING = 20_000
 """Messages kept while Redis is slow. Beyond it they are dropped: memory is bounded, and Postgres has the truth."""
 _MOST_AT_ONCE = 500
+GATHER_SECONDS = 0.002
+"""What comes together goes together: a trip to Redis for each turn would cost a busy worker more than the turn."""
 
 
 class Teller:
@@ -54,6 +57,7 @@ class Teller:
     def _run(self) -> None:
         while True:
             batch = [self._waiting.get()]
+            time.sleep(GATHER_SECONDS)
             while len(batch) < _MOST_AT_ONCE:
                 try:
                     batch.append(self._waiting.get_nowait())

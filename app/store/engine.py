@@ -5,6 +5,7 @@ from sqlalchemy import URL, create_engine, make_url
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine as Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import NullPool
 
@@ -40,3 +41,6 @@ def make_migration_engine(database_url: str) -> Engine:
 
 DatabaseAway = (OperationalError, InterfaceError, PoolTimeout, psycopg.OperationalError)
 """What is raised when Postgres cannot be reached, refuses, or has no connection to spare."""
+
+SchemaMissing = ProgrammingError
+"""What a query raises while the tables are not there: `debate db upgrade` was not run."""

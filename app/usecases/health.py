@@ -6,7 +6,7 @@ import structlog
 
 from app.queue import QueueUnavailable
 from app.store import sweeping
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseAway, SchemaMissing
 from app.usecases.services import Services
 from app.usecases.sweep import WORKER_SEEN_SECONDS
 
@@ -30,7 +30,7 @@ def readiness(services: Services) -> Readiness:
     try:
         with services.engine.connect() as connection:
             workers = sweeping.count_workers(connection, WORKER_SEEN_SECONDS)
-    except DatabaseAway as problem:
+    except (*DatabaseAway, SchemaMissing) as problem:
         log.warning("ready.database_down", problem=str(problem))
         database = False
     try:

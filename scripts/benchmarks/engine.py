@@ -3,6 +3,7 @@
 import argparse
 import multiprocessing
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -58,12 +59,12 @@ def _measure(settings: Settings, options: argparse.Namespace) -> None:
             time.sleep(0.1)
         ours: list[float] = []
         bare: dict[int, list[float]] = {threads: [] for threads in options.threads}
-        _ours(settings, services, options.debates)
+        _ours(settings, services, workers, options.debates)
         # Taken in turn, so that whatever else the machine does falls on both.
         for _ in range(options.repeats):
             for threads in options.threads:
                 bare[threads].append(_bare(settings, services, options.debates, threads))
-            ours.append(_ours(settings, services, options.debates))
+            ours.append(_ours(settings, services, workers, options.debates))
     finally:
         for worker in workers:
             worker.terminate()
@@ -108,18 +109,26 @@ def _untold(services: Services) -> Services:
     return Services(services.settings, services.engine, services.tasks, _Silent())  # type: ignore[arg-type]
 
 
-def _ours(settings: Settings, services: Services, count: int) -> float:
+def _ours(settings: Settings, services: Services, workers: list[subprocess.Popen[bytes]], count: int) -> float:
+    """The clock starts when all debates are queued: creating and queueing them is the API's work."""
     made = _create(services, count)
-    began = time.monotonic()
+    _signal(workers, signal.SIGSTOP)
     for debate_id in made:
         services.tasks.send(debate_id)
-    open_debates = "SELECT count(*) FROM debates WHERE status <> 'completed'"
-    while _query(settings, open_debates):
-        time.sleep(0.02)
-    seconds = time.monotonic() - began
+    with psycopg.connect(str(settings.database_url), autocommit=True) as connection:
+        began = time.monotonic()
+        _signal(workers, signal.SIGCONT)
+        while connection.execute("SELECT 1 FROM debates WHERE status <> 'completed' LIMIT 1").fetchone():
+            time.sleep(0.02)
+        seconds = time.monotonic() - began
     assert _query(settings, "SELECT count(*) FROM turns") == count * (TURNS + 1)
     _query(settings, "WITH gone AS (DELETE FROM debates RETURNING 1) SELECT count(*) FROM gone")
     return count * TURNS / seconds
+
+
+def _signal(workers: list[subprocess.Popen[bytes]], number: signal.Signals) -> None:
+    for worker in workers:
+        worker.send_signal(number)
 
 
 def _bare(settings: Settings, services: Services, count: int, threads: int) -> float:

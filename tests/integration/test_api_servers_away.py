@@ -100,3 +100,9 @@ def test_without_the_queue_debates_are_still_recorded(module_place):
     debate_id = api.create()["id"]
     assert data_of(api.http.post(f"/debates/{debate_id}/intervention"), 201)["debate"]["id"] == debate_id
     assert data_of(api.http.post(f"/debates/{debate_id}/stop"))["debate"]["status"] == "stopped"
+
+
+def test_a_database_without_its_tables_is_not_ready(place):
+    place.sql("DROP TABLE workers")
+    ready = place.start_api().http.get("/ready")
+    assert (ready.status_code, ready.json()["data"]["database"]) == (503, "down")

@@ -4,8 +4,7 @@ import psycopg
 from sqlalchemy import URL, create_engine, make_url
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine as Engine
-from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import NullPool
 

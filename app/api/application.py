@@ -6,9 +6,10 @@ from flask import Response
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 
 from app.api import shapes
-from app.api.debates import debates_blueprint, success
+from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.errors import invalid_request, register_errors
 from app.api.requests import register_request_rules
+from app.api.submissions import submissions_blueprint
 from app.usecases.health import readiness
 from app.usecases.services import Services
 
@@ -34,12 +35,13 @@ def make_application(services: Services) -> OpenAPI:
     register_errors(app, settings.max_content_length)
     app.register_api(_health_blueprint(services))
     app.register_api(debates_blueprint(services))
+    app.register_api(submissions_blueprint(services))
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
     return app
 
 
 def _health_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint("health", __name__, abp_tags=[Tag(name="health")])
+    api = APIBlueprint("health", __name__, abp_tags=[Tag(name="health")], abp_responses=ERRORS)
 
     @api.get("/health", summary="Is this process alive?", responses={200: shapes.HealthAnswer})
     def health() -> tuple[Response, int]:

@@ -5,18 +5,17 @@ from typing import Any
 from flask import Response, jsonify
 from flask_openapi3 import APIBlueprint, Tag
 
+from app import export
 from app.api import schemas, shapes
-from app.core.debate import TurnType, Verdict
+from app.core.guidance import action_for
 from app.core.seats import Seat
 from app.usecases import control, read
 from app.usecases.create import Stored, create_debate
 from app.usecases.services import Services
-from app.usecases.submit import DEFAULT_INTERVENTION, Submission, submit
-from app.usecases.texts import checked_text
 from app.wire import argument_json, debate_json
 
 _TAG = Tag(name="debates", description="Motions, turns and rulings")
-_ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 413, 503), shapes.ErrorAnswer)
+ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 503), shapes.ErrorAnswer)
 
 
 def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
@@ -32,15 +31,21 @@ def stored_answer(stored: Stored) -> tuple[Response, int]:
     return response, status
 
 
-def _verdict(body: schemas.VerdictBody | None, max_bytes: int) -> Verdict | None:
-    if body is None:
-        return None
-    checked_text("verdict.reasoning", body.reasoning, max_bytes)
-    return body.verdict()
+_EXPORTS = {
+    "json": (export.as_json, "application/json", "json"),
+    "markdown": (export.as_markdown, "text/markdown", "md"),
+    "html": (export.as_html, "text/html", "html"),
+}
+EXPORTS: dict[str | int, Any] = {
+    200: {
+        "description": "The transcript",
+        "content": {mimetype: {"schema": {}} for _, mimetype, _ in _EXPORTS.values()},
+    }
+}
 
 
 def debates_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint("debates", __name__, abp_tags=[_TAG], abp_responses=_ERRORS)
+    api = APIBlueprint("debates", __name__, abp_tags=[_TAG], abp_responses=ERRORS)
 
     @api.post(
         "/debates",
@@ -96,30 +101,32 @@ def debates_blueprint(services: Services) -> APIBlueprint:
     def resume(path: schemas.DebatePath) -> tuple[Response, int]:
         return success({"debate": debate_json(control.resume_debate(services, path.debate_id))})
 
-    @api.post(
-        "/debates/<debate_id>/ruling",
-        summary="Rule in the arbitrator's place",
-        responses={201: shapes.StoredAnswer, 200: shapes.StoredAnswer},
+    @api.get(
+        "/debates/<debate_id>/poll",
+        summary="Is there something new for me?",
+        responses={200: shapes.PollAnswer},
     )
-    def ruling(path: schemas.DebatePath, body: schemas.RulingBody) -> tuple[Response, int]:
-        submission = Submission(
-            Seat.ARBITRATOR,
-            TurnType.RULING,
-            body.content,
-            body.client_request_id,
-            close=body.close,
-            verdict=_verdict(body.verdict, services.settings.max_content_length),
-        )
-        return stored_answer(submit(services, path.debate_id, submission))
+    def poll(path: schemas.DebatePath, query: schemas.PollQuery) -> tuple[Response, int]:
+        return success(news_json(read.poll(services, path.debate_id, query.argument_id), Seat(query.role)))
 
-    @api.post(
-        "/debates/<debate_id>/intervention",
-        summary="Interrupt: from here only a person rules",
-        responses={201: shapes.StoredAnswer, 200: shapes.StoredAnswer},
-    )
-    def intervention(path: schemas.DebatePath, body: schemas.InterventionBody) -> tuple[Response, int]:
-        content = DEFAULT_INTERVENTION if body.content is None else body.content
-        submission = Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, content, body.client_request_id)
-        return stored_answer(submit(services, path.debate_id, submission))
+    @api.get("/debates/<debate_id>/export", summary="The transcript as a download", responses=EXPORTS)
+    def export_(path: schemas.DebatePath, query: schemas.ExportQuery) -> Response:
+        transcript = read.get_transcript(services, path.debate_id, None)
+        render, mimetype, ending = _EXPORTS[query.format]
+        text = render(transcript.debate, (transcript.motion, *transcript.arguments))
+        response = Response(text, mimetype=mimetype)
+        response.headers["Content-Disposition"] = f'attachment; filename="debate-{path.debate_id}.{ending}"'
+        return response
 
     return api
+
+
+def news_json(news: read.News, seat: Seat) -> dict[str, Any]:
+    if news.latest is None:
+        return {"has_new_argument": False, "debate_id": str(news.debate.id), "last_seen_seq": news.last_seen_seq}
+    return {
+        "has_new_argument": True,
+        "action": action_for(news.debate, seat, news.latest.type),
+        "debate_state": news.debate.state,
+        "argument": argument_json(news.latest),
+    }

@@ -4,15 +4,16 @@ from functools import cache
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, model_validator
 from pydantic.types import Strict
 
-from app.core.debate import Limits, State, Status, Verdict
+from app.core.debate import Limits, State, Status, TurnType, Verdict
 from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.seats import Seat
 from app.store.listing import Filters
 from app.usecases.create import NewDebate
+from app.usecases.submit import Submission
 
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 DebateType = Literal["coding_plan_debate", "general_debate"]
@@ -140,6 +141,30 @@ class TranscriptQuery(Query):
     limit: int | None = Field(
         None, ge=0, le=LARGEST_INTEGER, description="The last N arguments, the motion not counted; all if absent"
     )
+
+
+class PollQuery(Query):
+    role: Literal["proposer", "opponent"]
+    argument_id: Annotated[UUID | None, BeforeValidator(lambda value: value or None)] = Field(
+        None, description="The last argument you have seen; absent or empty if none"
+    )
+
+
+class ExportQuery(Query):
+    format: Literal["json", "markdown", "html"] = "json"
+
+
+class SubmissionBody(Request):
+    target_id: UUID = Field(description="The argument that this one answers")
+    content: str
+    client_request_id: str = Field(description="Send the same one again when you repeat a request")
+
+    def submission(self, seat: Seat, kind: TurnType) -> Submission:
+        return Submission(seat, kind, self.content, self.client_request_id, self.target_id)
+
+
+class ArgumentBody(SubmissionBody):
+    role: Literal["proposer", "opponent"]
 
 
 class StopBody(OptionalBody):

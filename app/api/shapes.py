@@ -3,10 +3,14 @@
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.core.debate import State, Status, StopReason, TurnType
 from app.core.formats import Format
+from app.core.guidance import Action
+
+Responses = dict[str | int, Any]
+"""Status → shape, as flask-openapi3 wants it."""
 
 
 class Shape(BaseModel):
@@ -113,6 +117,19 @@ class ReadyData(Shape):
     workers: int
 
 
+class PollNew(Shape):
+    has_new_argument: Literal[True]
+    action: Action
+    debate_state: State
+    argument: ArgumentShape
+
+
+class PollNothing(Shape):
+    has_new_argument: Literal[False]
+    debate_id: UUID
+    last_seen_seq: int
+
+
 class Success(Shape):
     success: Literal[True]
 
@@ -127,6 +144,15 @@ class DebateAnswer(Success):
 
 class TranscriptAnswer(Success):
     data: TranscriptData
+
+
+def _one_of(schema: dict[str, Any]) -> None:
+    """The two shapes exclude each other, which pydantic's anyOf does not say."""
+    schema["oneOf"] = schema.pop("anyOf")
+
+
+class PollAnswer(Success):
+    data: PollNew | PollNothing = Field(json_schema_extra=_one_of)
 
 
 class ListAnswer(Success):

@@ -46,6 +46,11 @@ def after(connection: Connection, debate_id: UUID, seq: int, at_most: int | None
     return tuple(turn_of(row) for row in rows)
 
 
+def get(connection: Connection, turn_id: UUID) -> Turn | None:
+    row = connection.execute(_GET, {"turn_id": turn_id}).mappings().one_or_none()
+    return turn_of(row) if row else None
+
+
 def of_request(connection: Connection, debate_id: UUID, client_request_id: str) -> Turn | None:
     parameters = {"debate_id": debate_id, "client_request_id": client_request_id}
     row = connection.execute(_OF_REQUEST, parameters).mappings().one_or_none()
@@ -53,6 +58,7 @@ def of_request(connection: Connection, debate_id: UUID, client_request_id: str) 
 
 
 _INSERT = insert(turns).returning(turns.c.created_at)
+_GET = select(*turn_columns).where(turns.c.id == bindparam("turn_id"))
 _of_debate = select(*turn_columns).where(turns.c.debate_id == bindparam("debate_id"))
 _MOTION = _of_debate.where(turns.c.seq == 1)
 _TAIL = _of_debate.order_by(turns.c.seq.desc()).limit(bindparam("count"))

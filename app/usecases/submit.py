@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.debate import Debate, Turn, TurnType, Verdict
+from app.core.errors import ArgumentNotFound, InvalidInput
 from app.core.machine import Move, PlannedTurn, decide
 from app.core.seats import Seat
 from app.ids import new_turn_id
 from app.store import debates, turns
+from app.store.engine import Connection
 from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
 from app.usecases.events import new_arguments
 from app.usecases.locking import lock_existing, reconciled
@@ -24,6 +26,8 @@ class Submission:
     type: TurnType
     content: str
     client_request_id: str | None = None
+    target_id: UUID | None = None
+    """The argument that this one answers; the last one, if none is named."""
     close: bool = False
     verdict: Verdict | None = None
 
@@ -40,6 +44,7 @@ def submit(services: Services, debate_id: UUID, submission: Submission) -> Store
                 return Stored(locked.debate, before, replayed=True)
         last_turns = turns.tail(connection, debate_id, 2)
         debate = reconciled(locked, last_turns).debate
+        answers = _target(connection, debate_id, submission.target_id) or last_turns[-1]
         move = Move(
             submission.seat,
             submission.type,
@@ -48,13 +53,24 @@ def submit(services: Services, debate_id: UUID, submission: Submission) -> Store
             verdict=submission.verdict,
         )
         decision = decide(debate, move)
-        planned = turns_of(debate, decision.turns, last_turns[-1], submission.client_request_id)
+        planned = turns_of(debate, decision.turns, answers, submission.client_request_id)
         stored = turns.insert_turns(connection, planned)
         after = debates.save(connection, debate, decision.debate)
     services.teller.publish(*new_arguments(after, stored))
     if after.awaits_worker:
         services.teller.enqueue(after.id)
     return Stored(after, stored[0])
+
+
+def _target(connection: Connection, debate_id: UUID, target_id: UUID | None) -> Turn | None:
+    if target_id is None:
+        return None
+    target = turns.get(connection, target_id)
+    if target is None:
+        raise ArgumentNotFound(target_id)
+    if target.debate_id != debate_id:
+        raise InvalidInput("target_id", "is an argument of another debate")
+    return target
 
 
 def turns_of(

@@ -1,0 +1,72 @@
+"""A transcript as a document: JSON for programs, Markdown and HTML for people."""
+
+import json
+from html import escape
+
+from app.core.debate import Debate, Turn, TurnType, Verdict
+from app.wire import argument_json, debate_json, time_json
+
+
+def as_json(debate: Debate, turns: tuple[Turn, ...]) -> str:
+    document = {"debate": debate_json(debate), "arguments": [argument_json(turn) for turn in turns]}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def as_markdown(debate: Debate, turns: tuple[Turn, ...]) -> str:
+    parts = [f"# {_one_line(debate.title)}", _facts(debate)]
+    for turn in turns:
+        # Quoted line by line, so that a heading or a rule inside somebody's words does not become one of ours.
+        parts.append(f"## {_heading(turn)}")
+        parts.append("\n".join(f"> {line}" for line in turn.content.splitlines()))
+        if turn.verdict:
+            parts.append(f"**Verdict:** {_verdict(turn.verdict)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def as_html(debate: Debate, turns: tuple[Turn, ...]) -> str:
+    body = []
+    for turn in turns:
+        verdict = f"<p class=verdict>{escape(_verdict(turn.verdict))}</p>" if turn.verdict else ""
+        body.append(
+            f'<section id="turn-{turn.seq}" class="{turn.seat.role}"><h2>{escape(_heading(turn))}</h2>'
+            f"<p>{escape(turn.content)}</p>{verdict}</section>"
+        )
+    title = escape(debate.title)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><h1>{title}</h1><p>{escape(_facts(debate))}</p>\n"
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _heading(turn: Turn) -> str:
+    if turn.type is TurnType.MOTION:
+        return "Motion"
+    kind = "" if turn.type is TurnType.CLAIM else f", {turn.type.lower()}"
+    where = "" if turn.round is None else f" (round {turn.round})"
+    return f"{turn.seq}. {turn.seat.role.capitalize()}{kind}{where}"
+
+
+def _facts(debate: Debate) -> str:
+    reason = f" ({debate.stop_reason})" if debate.stop_reason else ""
+    seats = ", ".join(f"{seat.role}: {setup.player}" for seat, setup in debate.seats.items())
+    return f"{debate.status}{reason} · {seats} · {time_json(debate.created_at)} · {debate.id}"
+
+
+def _verdict(verdict: Verdict) -> str:
+    scores = f"proposer {verdict.scores['proposer']:g}, opponent {verdict.scores['opponent']:g}"
+    return f"{verdict.winner} ({scores}). {verdict.reasoning}"
+
+
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;"
+    "padding:0 1rem}section p{white-space:pre-wrap;overflow-wrap:anywhere}section{border-left:4px solid gray;"
+    "padding-left:1rem}.proposer{border-color:teal}.opponent{border-color:purple}.arbitrator{border-color:goldenrod}"
+    ".verdict{font-weight:600}"
+)

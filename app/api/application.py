@@ -7,6 +7,7 @@ from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 
 from app.api import shapes
 from app.api.debates import ERRORS, debates_blueprint, success
+from app.api.docs_page import register_docs_page
 from app.api.errors import invalid_request, register_errors
 from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
@@ -36,6 +37,7 @@ def make_application(services: Services) -> OpenAPI:
     app.register_api(_health_blueprint(services))
     app.register_api(debates_blueprint(services))
     app.register_api(submissions_blueprint(services))
+    register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
     return app
 

@@ -12,7 +12,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from app.core.errors import AuthFailed, InvalidInput
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
-OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json"})
+OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
 """What a load balancer or a generator of clients reads without a token."""
 
 

@@ -117,7 +117,11 @@ def _autocommit(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
         connection.autocommit = False
         raise
     except BaseException:
+        lost = connection.closed
         pooled.invalidate()
+        if lost:
+            # Postgres went away, and the rest of the pool with it: as SQLAlchemy does, make all of it anew.
+            engine.dispose()
         raise
     finally:
         pooled.close()

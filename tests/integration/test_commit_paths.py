@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -34,7 +35,7 @@ from app.usecases.services import Services
 from app.usecases.submit import Submission, submit, turns_of
 
 CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
-VERDICT = Verdict("opponent", {"proposer": 4.5, "opponent": 8}, 'Said "100 % sure" {twice} – naïve 🚗')
+VERDICT = Verdict("opponent", {"proposer": 4.5, "opponent": 8}, 'Said "100 % sure" {twice}, naïve 🚗')
 RULING = Thought(TurnType.RULING, "The opponent.", VERDICT, usage=Usage(5, 5))
 CLOSING = replace(RULING, close=True)
 SCRIPTED = {seat: SeatSetup("scripted") for seat in Seat}
@@ -473,7 +474,7 @@ BACKENDS = "FROM pg_stat_activity WHERE datname = current_database() AND applica
 
 
 def lose_connections(place: Place) -> int:
-    ended = place.sql(f"SELECT pg_terminate_backend(pid, 5000) {BACKENDS}")  # noqa: S608 (a constant)
+    ended = place.sql(f"SELECT pg_terminate_backend(pid, 5000) {BACKENDS}")
     assert all(gone for (gone,) in ended)
     return len(ended)
 
@@ -491,6 +492,10 @@ def test_connections_lost_between_two_turns_cost_one_commit(
         advance.commit(services, held, CLAIM, go_on=True)
     assert advance.commit(services, held, CLAIM, go_on=True) is not None
     assert len(assert_sound(services, debate)[1]) == 2
+    with ExitStack() as all_at_once:
+        for _ in range(connections):
+            connection = all_at_once.enter_context(services.engine.connect())
+            assert connection.execute(text("SELECT 1")).scalar() == 1
 
 
 def test_a_connection_lost_in_the_middle_of_a_commit_stores_nothing_and_is_replaced(

@@ -20,3 +20,10 @@ class CommandFailed(Exception):
         self.message = message
         self.exit_code = exit_code
         self.suggestion = suggestion
+
+
+class Unavailable(CommandFailed):
+    """No answer came, or a server's word that it cannot answer just now. Asking again may help."""
+
+    retry_after_seconds: float = 0
+    """How long the server asked us to wait, if it said so."""

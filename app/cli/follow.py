@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 
 from app.cli.client import Api, Json
+from app.cli.show import has_ended
 
 ASK_EVERY_SECONDS = 0.15
 
@@ -20,6 +21,6 @@ def follow(api: Api, debate_id: str, seen: int = 0) -> Iterator[tuple[Json, list
             new = [argument for argument in [transcript["motion"], *transcript["arguments"]] if argument["seq"] > seen]
             seen = debate["argument_count"]
             yield debate, new
-        if debate["state"] == "CLOSED" or debate["status"] == "failed":
+        if has_ended(debate):
             return
         time.sleep(ASK_EVERY_SECONDS)

@@ -8,14 +8,13 @@ from typing import Any
 
 from app.cli import show
 from app.cli.client import Api, Json
+from app.cli.content import checked, title_of
 from app.cli.errors import CommandFailed, Exit
 from app.cli.follow import follow
 from app.cli.interrupts import Interrupted
 from app.cli.stack import Servers, Stack, free_port
 from app.settings import Settings
 from app.store.migrate import upgrade
-
-TITLE_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -75,14 +74,11 @@ def _request(options: RunOptions) -> Json:
         thinks = {"think_seconds": options.think_seconds} if options.think_seconds and player == "scripted" else {}
         return {"player": player, **thinks}
 
-    title = " ".join(options.motion.split())
     # The server would say so too, but only after it was started, and in the API's words.
-    if not title:
+    if not options.motion.strip():
         raise CommandFailed("The motion is empty", suggestion="Say what is to be debated")
-    if any(0xD800 <= ord(letter) <= 0xDFFF for letter in title):
-        raise CommandFailed("The motion is not valid UTF-8")
     return {
-        "title": title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1] + "…",
+        "title": title_of(checked(options.motion, "The motion")),
         "debate_type": "general_debate",
         "format": "rounds",
         "motion_content": options.motion,

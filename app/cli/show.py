@@ -47,6 +47,10 @@ def _is_control(letter: str) -> bool:
     return unicodedata.category(letter) in ("Cc", "Cs") or letter in BIDI_CONTROLS
 
 
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def safe(text: str) -> str:
     """The same, for a place where rich would read markup."""
     return escape(clean(text))
@@ -66,11 +70,17 @@ class Indented:
                 yield Segment(f"  {line.plain}\n" if line.plain else "\n")
 
 
-def argument_lines(argument: Json) -> Group:
+def say(line: str) -> None:
+    """A line of ours, as long as it is: it can be copied whole."""
+    out.print(Text(clean(line)), soft_wrap=True)
+
+
+def argument_lines(argument: Json, with_id: bool = False) -> Group:
     title = Text(argument["role"].capitalize(), style=f"bold {SEAT_COLOURS[argument['role']]}")
     kind = "" if argument["type"] in ("CLAIM", "RULING") else argument["type"].lower()
     player = "" if argument["player"] == "external" else clean(argument["player"])
-    title.append("".join(f"  {detail}" for detail in (kind, player) if detail), style="dim")
+    argument_id = argument["id"] if with_id else ""
+    title.append("".join(f"  {detail}" for detail in (kind, player, argument_id) if detail), style="dim")
     return Group(title, Indented(argument["content"]), "")
 
 
@@ -84,11 +94,15 @@ def round_title(number: int, of: int | None) -> Text:
 
 @contextmanager
 def spinner(words: str, hidden: bool) -> Iterator[Callable[[str], None]]:
-    """Turns on stderr while something takes its time; gives a function that changes its words."""
-    if hidden or not err.is_terminal:
+    """Turns while something takes its time; gives a function that changes its words.
+
+    On the console that the turns are printed on, where that is a terminal: rich then moves it below what is printed.
+    """
+    console = out if out.is_terminal else err
+    if hidden or not console.is_terminal:
         yield lambda _: None
         return
-    with err.status(words) as status:
+    with console.status(words) as status:
         yield lambda changed: status.update(safe(changed))
 
 
@@ -125,6 +139,17 @@ def ending(debate: Json) -> str:
     return f"The debate is {debate['status']}: {reason}."
 
 
+def has_ended(debate: Json) -> bool:
+    return bool(debate["state"] == "CLOSED" or debate["status"] == "failed")
+
+
+def print_end(debate: Json) -> None:
+    table = verdict_table(debate)
+    if table is not None:
+        out.print(table)
+    say(ending(debate))
+
+
 def print_debates(debates: list[Json]) -> None:
     """A line each. A terminal gets them cut to its width, a narrow one without the next speaker; a file gets all."""
     is_narrow = out.is_terminal and out.width < ROOMY_WIDTH
@@ -151,7 +176,7 @@ def _row(debate: Json) -> dict[str, str]:
         "rounds": _rounds(debate),
         "next": debate["state"].removeprefix("AWAITING_").replace("_", " ").lower() if is_open else "",
         "age": _age(debate["updated_at"]),
-        "title": " ".join(clean(debate["title"]).split()),
+        "title": one_line(clean(debate["title"])),
     }
 
 

@@ -1,0 +1,615 @@
+"""The commands of agents, and of people who take a seat, against a real server."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from harness import REPOSITORY, Api, Place, assert_whole, wait_until
+from lossy_proxy import LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
+from typer.main import get_command
+
+from app.cli.main import app as command_line
+
+NOBODY = "00000000-0000-4000-8000-000000000000"
+MOTION = "Cities should ban private cars from their centres"
+Json = dict[str, Any]
+
+
+@dataclass
+class Ended:
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def document(self) -> Any:
+        assert (self.code, self.stderr) == (0, ""), self
+        return json.loads(self.stdout)
+
+
+class Cli:
+    def __init__(self, directory: Path, server: str) -> None:
+        self.directory = directory
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("DEBATE_")},
+            "PYTHONPATH": str(REPOSITORY),
+            "DEBATE_SERVER_URL": server,
+            "DEBATE_DATA_DIR": str(directory / "data"),
+        }
+
+    def __call__(self, *arguments: str | bytes, stdin: bytes | None = None, **environment: str) -> Ended:
+        ran = subprocess.run(
+            [sys.executable, "-m", "app.cli", *arguments],
+            cwd=self.directory,
+            env={**self.environment, **environment},
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+        )
+        return Ended(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+
+    def json(self, *arguments: str) -> Any:
+        return self(*arguments, "--json").document
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "app.cli", *arguments],
+            cwd=self.directory,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture
+def cli(api: Api, tmp_path: Path) -> Iterator[Cli]:
+    made = Cli(tmp_path, str(api.http.base_url).rstrip("/"))
+    yield made
+    assert not (tmp_path / "data").exists(), "a command that speaks to a server starts none of its own"
+
+
+@pytest.fixture
+def dialogue(api: Api) -> Json:
+    """All three seats are held from outside, and the opponent speaks first."""
+    return api.create(format="dialogue")
+
+
+def say(api: Api, debate_id: str, role: str, content: str = "A point") -> Json:
+    transcript = api.transcript(debate_id)
+    latest = [transcript["motion"], *transcript["arguments"]][-1]
+    body = {"role": role, "content": content, "target_id": latest["id"], "client_request_id": os.urandom(8).hex()}
+    answer = api.http.post(f"/debates/{debate_id}/arguments", json=body)
+    assert answer.status_code == 201, answer.text
+    argument: Json = answer.json()["data"]["argument"]
+    return argument
+
+
+def assert_fails(ended: Ended, code: int, *words: str) -> None:
+    assert ended.code == code, ended
+    assert ended.stdout == ""
+    assert "Traceback" not in ended.stderr
+    for word in words:
+        assert word in ended.stderr
+
+
+# create, list, get-context
+
+
+def test_create_prints_the_id_and_how_to_go_on(cli: Cli, api: Api) -> None:
+    created = cli("create", "--content", f"  {MOTION}\n")
+    assert (created.code, created.stderr) == (0, "")
+    debate_id = re.findall(r"debate wait ([0-9a-f-]{36}) --role opponent --my-turn", created.stdout)[0]
+    transcript = api.transcript(debate_id)
+    assert transcript["motion"]["content"] == f"  {MOTION}\n"
+    debate = transcript["debate"]
+    assert (debate["title"], debate["debate_type"], debate["format"]) == (MOTION, "general_debate", "dialogue")
+
+
+def test_create_takes_every_field_of_the_api(cli: Cli) -> None:
+    debate_id = cli("generate-id").stdout.strip()
+    options = ["--debate-id", debate_id, "--client-request-id", f"mine-{debate_id}", "--title", "Cars"]
+    options += ["--type", "coding_plan_debate", "--format", "rounds", "--max-rounds", "2", "--max-seconds", "60.5"]
+    options += ["--max-total-tokens", "1000", "--max-cost-usd", "0.5"]
+    options += ["--proposer", "external", "--opponent", "scripted", "--arbitrator", "external"]
+    created = cli.json("create", "--content", MOTION, *options)
+    assert set(created) == {"debate", "argument"}
+    debate = created["debate"]
+    assert (debate["id"], debate["title"], debate["debate_type"]) == (debate_id, "Cars", "coding_plan_debate")
+    assert debate["limits"] == {"max_rounds": 2, "max_seconds": 60.5, "max_total_tokens": 1000, "max_cost_usd": 0.5}
+    players = {role: seat["player"] for role, seat in debate["seats"].items()}
+    assert players == {"proposer": "external", "opponent": "scripted", "arbitrator": "external"}
+    assert cli.json("create", "--content", MOTION, *options)["argument"]["id"] == created["argument"]["id"]
+
+
+def test_list_passes_every_filter_on(cli: Cli, api: Api) -> None:
+    mark = os.urandom(4).hex()
+    kept = [api.create(format="dialogue", title=f"{mark} {number}")["id"] for number in range(3)]
+    api.create(title=f"{mark} in rounds")
+    answered = api.create(format="dialogue", title=f"{mark} answered")["id"]
+    say(api, answered, "opponent")
+    filters = ["--q", mark, "--state", "AWAITING_OPPONENT", "--status", "created", "--type", "general_debate"]
+    filters += ["--format", "dialogue", "--pending-first-opponent"]
+    assert [debate["id"] for debate in cli.json("list", *filters)["debates"]] == kept[::-1]
+    first = cli.json("list", *filters, "--limit", "2")
+    second = cli.json("list", *filters, "--cursor", first["next_cursor"])
+    assert [debate["id"] for debate in second["debates"]] == kept[:1]
+    assert cli.json("list", *filters, "--offset", "2")["debates"] == second["debates"]
+    shown = cli("list", *filters, "--limit", "2")
+    assert f"2 of 3; --limit shows more, and so does --cursor {first['next_cursor']}" in shown.stderr
+    none = cli("list", "--q", "nowhere in a title")
+    assert (none.code, none.stdout, none.stderr) == (0, "", "No debate is like that.\n")
+
+
+def test_get_context_shows_what_was_said_and_what_each_role_can_do(cli: Cli, api: Api, dialogue: Json) -> None:
+    debate_id = dialogue["id"]
+    claim = say(api, debate_id, "opponent", "Deliveries need the street")
+    shown = cli("get-context", debate_id)
+    assert (shown.code, shown.stderr) == (0, "")
+    lines = shown.stdout.splitlines()
+    assert "  turn     the proposer's, from outside" in lines
+    assert f"  {MOTION}" in lines
+    assert f"Opponent  {claim['id']}" in lines
+    assert "  Deliveries need the street" in lines
+    assert lines[-3:] == [
+        "proposer: submit, appeal, request-completion",
+        "opponent: nothing to do now",
+        "arbitrator: intervention",
+    ]
+    mine = cli("get-context", debate_id, "--role", "proposer", "--limit", "0").stdout
+    assert "Deliveries" not in mine
+    assert "… 1 left out" in mine
+    document = cli.json("get-context", debate_id, "--role", "proposer")
+    assert document["available_actions"] == {"proposer": ["submit", "appeal", "request-completion"]}
+    assert {name: document[name] for name in ("debate", "motion", "arguments")} == api.transcript(debate_id)
+
+
+def test_get_context_knows_seats_of_workers_and_pauses(cli: Cli, api: Api) -> None:
+    seats = {role: {"player": "scripted"} for role in ("proposer", "opponent", "arbitrator")}
+    debate_id = api.create(seats=seats)["id"]
+    assert cli.json("get-context", debate_id)["available_actions"] == {
+        "proposer": [],
+        "opponent": [],
+        "arbitrator": ["intervention"],
+    }
+    assert "the proposer's: scripted takes it by itself" in cli("get-context", debate_id).stdout
+    api.http.post(f"/debates/{debate_id}/pause")
+    assert cli.json("get-context", debate_id, "--role", "arbitrator")["available_actions"] == {"arbitrator": []}
+    assert "once the debate is resumed" in cli("get-context", debate_id).stdout
+
+
+# Moves
+
+
+def test_every_move_from_the_first_argument_to_the_verdict(cli: Cli, api: Api, dialogue: Json) -> None:
+    debate_id = dialogue["id"]
+    first = cli.json("submit", debate_id, "--role", "opponent", "--content", "No")
+    assert set(first) == {"debate", "argument"}
+    motion_id = api.transcript(debate_id)["motion"]["id"]
+    assert first["argument"]["parent_id"] == motion_id, "without --target-id the latest is answered"
+    appealed = cli.json("appeal", debate_id, "--content", "Judge!", "--target-id", motion_id)
+    assert appealed["argument"]["parent_id"] == motion_id
+    ruled = cli("ruling", debate_id, "--content", "Go on")
+    assert (ruled.code, ruled.stderr) == (0, "")
+    assert "AWAITING_PROPOSER" in ruled.stdout
+    assert cli("submit", debate_id, "--role", "proposer", "--content", "Yes").code == 0
+    assert "(seq 6)" in cli("intervention", debate_id).stdout
+    verdict = ["--winner", "tie", "--proposer-score", "6", "--opponent-score", "6.5", "--reasoning", "Close"]
+    closed = cli.json("ruling", debate_id, "--content", "Enough", "--close", *verdict)
+    assert closed["argument"]["verdict"] == {
+        "winner": "tie",
+        "scores": {"proposer": 6, "opponent": 6.5},
+        "reasoning": "Close",
+        "stop": True,
+    }
+    assert (closed["debate"]["state"], closed["debate"]["stop_reason"]) == ("CLOSED", "ruling")
+    types = [argument["type"] for argument in api.transcript(debate_id)["arguments"]]
+    assert types == ["CLAIM", "APPEAL", "RULING", "CLAIM", "INTERVENTION", "RULING"]
+
+
+def test_request_completion_closes_the_debate(cli: Cli, api: Api, dialogue: Json) -> None:
+    say(api, dialogue["id"], "opponent")
+    ended = cli("request-completion", dialogue["id"], "--content", "We agree")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert "The debate is CLOSED" in ended.stdout
+    assert f"debate export {dialogue['id']} --format markdown" in ended.stdout
+
+
+def test_the_same_client_request_id_stores_nothing_twice(cli: Cli, api: Api, dialogue: Json) -> None:
+    command = ["submit", dialogue["id"], "--role", "opponent", "--content", "Once", "--client-request-id", "one"]
+    assert cli.json(*command)["argument"] == cli.json(*command)["argument"]
+    assert api.debate(dialogue["id"])["argument_count"] == 2
+
+
+def test_a_move_out_of_turn_ends_with_4_and_says_whose_turn_it_is(cli: Cli, dialogue: Json) -> None:
+    refused = cli("submit", dialogue["id"], "--role", "proposer", "--content", "Me first")
+    assert_fails(refused, 4, "Role 'proposer' cannot perform", "Wait for the opponent to submit")
+
+
+# Where the text comes from
+
+
+def test_a_text_comes_from_an_argument_a_file_or_standard_input_as_it_is(cli: Cli, api: Api, dialogue: Json) -> None:
+    text = "Über\tall\r\n — 🏙 \n"
+    (cli.directory / "text").write_bytes(text.encode())
+    sources: list[tuple[str, ...]] = [("--content", text), ("--file", "text"), ("--stdin",)]
+    for source, role in zip(sources, ("opponent", "proposer", "opponent"), strict=True):
+        assert cli("submit", dialogue["id"], "--role", role, *source, stdin=text.encode()).code == 0
+    assert [argument["content"] for argument in api.transcript(dialogue["id"])["arguments"]] == [text] * 3
+
+
+def refusal_of(*arguments: str | bytes) -> tuple[int, str]:
+    """Exit code and words of a command that fails before it asks any server. In this process, for there are many."""
+    with pytest.raises(Exception) as raised:  # noqa: PT011 (click's own, or ours)
+        command_line([os.fsdecode(argument) for argument in arguments], standalone_mode=False)
+    problem: Any = raised.value
+    return problem.exit_code, f"{problem.message} {getattr(problem, 'suggestion', None)}"
+
+
+@pytest.mark.parametrize("source", [(), ("--content", "a", "--stdin"), ("--content", "a", "--file", "b")])
+def test_a_text_needs_exactly_one_source(source: tuple[str, ...]) -> None:
+    code, words = refusal_of("appeal", NOBODY, *source)
+    assert code == 2
+    assert all(option in words for option in ("--content", "--file", "--stdin"))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (("--file", "latin"), "latin is not valid UTF-8: byte 3 is 0xe9"),
+        (("--content", b"caf\xe9"), "--content is not valid UTF-8"),
+        (("--file", "missing"), "missing cannot be read: No such file"),
+        (("--file", "."), "cannot be read: Is a directory"),
+        (("--content", " \n"), "empty"),
+        (("--file", "/dev/zero"), "no server takes that much"),
+    ],
+)
+def test_a_text_that_cannot_be_sent_is_an_error_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: tuple[str | bytes, ...], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("latin").write_bytes(b"caf\xe9")
+    code, said = refusal_of("appeal", NOBODY, *source)
+    assert code == 1
+    assert words in said
+
+
+def test_standard_input_that_is_not_utf8_is_an_error(cli: Cli) -> None:
+    assert_fails(cli("appeal", NOBODY, "--stdin", stdin=b"caf\xe9"), 1, "not valid UTF-8: byte 3 is 0xe9")
+
+
+def test_a_text_over_the_servers_limit_is_an_error_with_the_limit(cli: Cli, dialogue: Json) -> None:
+    refused = cli("submit", dialogue["id"], "--role", "opponent", "--content", "x" * 10_241)
+    assert_fails(refused, 1, "10240")
+
+
+def test_half_a_verdict_is_wrong_usage() -> None:
+    code, words = refusal_of("ruling", NOBODY, "--content", "x", "--winner", "tie")
+    assert code == 2
+    assert "--reasoning" in words
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("submit", NOBODY, "--content", "x"),
+        ("submit", NOBODY, "--role", "arbitrator", "--content", "x"),
+        ("wait", NOBODY, "--role", "judge"),
+        ("wait", NOBODY, "--role", "opponent", "--interval", "0"),
+        ("create", "--content", "x", "--format", "duel"),
+        ("export", NOBODY, "--format", "pdf"),
+        ("ruling", NOBODY, "--content", "x", "--proposer-score", "11"),
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments: tuple[str, ...]) -> None:
+    assert refusal_of(*arguments)[0] == 2
+
+
+# When the network fails
+
+
+@pytest.mark.parametrize("mishap", [LOSE_REQUEST, LOSE_ANSWER, UNAVAILABLE])
+def test_a_submit_is_repeated_with_the_same_id_until_it_is_stored_once(
+    cli: Cli, api: Api, dialogue: Json, mishap: str
+) -> None:
+    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
+        proxy.mishaps = [mishap]
+        command = ("submit", dialogue["id"], "--role", "opponent", "--content", "Once", "--json")
+        began = time.monotonic()
+        sent = cli(*command, DEBATE_SERVER_URL=proxy.url)
+        seconds = time.monotonic() - began
+    assert sent.code == 0, sent
+    assert "asking again in" in sent.stderr
+    assert len(proxy.posts) == 2
+    assert proxy.posts[0] == proxy.posts[1]
+    [stored] = api.transcript(dialogue["id"])["arguments"]
+    assert json.loads(sent.stdout)["argument"] == stored
+    assert stored["client_request_id"] == proxy.posts[0]["client_request_id"]
+    assert seconds >= (1 if mishap == UNAVAILABLE else 0.5), "Retry-After is a second"
+
+
+def test_create_is_repeated_with_the_same_id_too(cli: Cli, api: Api) -> None:
+    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
+        proxy.mishaps = [LOSE_ANSWER]
+        sent = cli("create", "--content", MOTION, "--json", DEBATE_SERVER_URL=proxy.url)
+    assert sent.code == 0, sent
+    assert proxy.posts[0] == proxy.posts[1]
+
+
+def test_after_three_repetitions_it_gives_up_and_says_how_to_repeat_safely(cli: Cli, api: Api, dialogue: Json) -> None:
+    server = cli.environment["DEBATE_SERVER_URL"]
+    command = ("submit", dialogue["id"], "--role", "opponent", "--content", "Once")
+    with lossy_proxy(server) as broken, lossy_proxy(server) as away:
+        broken.mishaps = [LOSE_ANSWER, LOSE_REQUEST, LOSE_REQUEST, LOSE_REQUEST]
+        away.mishaps, away.retry_after = [UNAVAILABLE] * 4, "0"
+        cli.environment["DEBATE_SERVER_URL"] = away.url
+        refused = cli.start("intervention", dialogue["id"])
+        failed = cli(*command, DEBATE_SERVER_URL=broken.url)
+        _, complaints = refused.communicate(timeout=20)
+        assert_fails(failed, 3, f"No server answers at {broken.url}")
+        assert (len(broken.posts), len(away.posts)) == (4, 4)
+    assert refused.returncode == 1
+    assert "503" in complaints
+    assert "--client-request-id" in complaints
+    [option] = re.findall(r"(--client-request-id \S+) cannot store it twice", failed.stderr)
+    again = cli(*command, *option.split(), DEBATE_SERVER_URL=server)
+    assert (again.code, again.stderr) == (0, "")
+    assert api.debate(dialogue["id"])["argument_count"] == 2
+
+
+# wait
+
+
+def test_wait_prints_what_is_new_and_the_commands_that_answer_it(cli: Cli, api: Api, dialogue: Json) -> None:
+    debate_id = dialogue["id"]
+    claim = say(api, debate_id, "opponent", "Deliveries need the street")
+    news = cli("wait", debate_id, "--role", "proposer")
+    assert (news.code, news.stderr) == (0, "")
+    lines = news.stdout.splitlines()
+    facts = ["action    respond", "state     AWAITING_PROPOSER", f"argument  {claim['id']}"]
+    assert lines[:7] == [*facts, "", "Opponent", "  Deliveries need the street", ""]
+    assert lines[7] == "It is your turn:"
+    assert [line.split("#")[0].split() for line in lines[8:]] == [
+        ["debate", "submit", debate_id, "--role", "proposer", "--target-id", claim["id"], "--content", '"…"'],
+        ["debate", "appeal", debate_id, "--target-id", claim["id"], "--content", '"…"'],
+        ["debate", "request-completion", debate_id, "--target-id", claim["id"], "--content", '"…"'],
+    ]
+    other = cli("wait", debate_id, "--role", "opponent").stdout
+    assert "action    wait_for_proposer" in other
+    assert other.endswith(f"Wait:\n  debate wait {debate_id} --role opponent --argument-id {claim['id']}\n")
+
+
+def test_wait_with_json_prints_the_answer_of_poll(cli: Cli, api: Api, dialogue: Json) -> None:
+    polled = api.http.get(f"/debates/{dialogue['id']}/poll", params={"role": "opponent"}).json()["data"]
+    assert cli.json("wait", dialogue["id"], "--role", "opponent") == polled
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_wait_that_times_out_ends_with_5_and_prints_the_command_to_go_on(
+    cli: Cli, api: Api, dialogue: Json, as_json: bool
+) -> None:
+    motion_id = api.transcript(dialogue["id"])["motion"]["id"]
+    arguments = ["wait", dialogue["id"], "--role", "opponent", "--argument-id", motion_id]
+    arguments += ["--timeout", "0.3", "--interval", "0.1", *(["--json"] if as_json else [])]
+    late = cli(*arguments)
+    assert late.code == 5
+    assert late.stderr.splitlines() == [
+        "debate: Nothing new for the opponent within 0.3 seconds",
+        f"  Go on waiting: debate {' '.join(arguments)}",
+    ]
+    nothing = {"has_new_argument": False, "debate_id": dialogue["id"], "last_seen_seq": 1}
+    assert (json.loads(late.stdout) if as_json else late.stdout) == (nothing if as_json else "")
+
+
+def test_wait_sees_an_argument_come(cli: Cli, api: Api, dialogue: Json) -> None:
+    motion_id = api.transcript(dialogue["id"])["motion"]["id"]
+    waiting = cli.start("wait", dialogue["id"], "--role", "proposer", "--argument-id", motion_id, "--interval", "0.1")
+    time.sleep(0.8)
+    assert waiting.poll() is None
+    say(api, dialogue["id"], "opponent", "At last")
+    output, complaints = waiting.communicate(timeout=10)
+    assert (waiting.returncode, complaints) == (0, "")
+    assert "  At last" in output
+
+
+def test_wait_for_my_turn_lets_pass_what_leaves_the_turn_with_others(cli: Cli, api: Api, dialogue: Json) -> None:
+    say(api, dialogue["id"], "opponent")
+    waiting = cli.start("wait", dialogue["id"], "--role", "opponent", "--my-turn", "--interval", "0.1")
+    time.sleep(0.8)
+    assert waiting.poll() is None
+    say(api, dialogue["id"], "proposer", "Your turn")
+    output, _ = waiting.communicate(timeout=10)
+    assert waiting.returncode == 0
+    assert "action    respond" in output
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_wait_ends_when_the_debate_is_stopped_and_nothing_was_said(
+    cli: Cli, api: Api, dialogue: Json, as_json: bool
+) -> None:
+    motion_id = api.transcript(dialogue["id"])["motion"]["id"]
+    options = ["--argument-id", motion_id, "--interval", "0.1", *(["--json"] if as_json else [])]
+    waiting = cli.start("wait", dialogue["id"], "--role", "opponent", *options)
+    threading.Timer(0.6, lambda: api.http.post(f"/debates/{dialogue['id']}/stop")).start()
+    output, complaints = waiting.communicate(timeout=10)
+    assert (waiting.returncode, complaints) == (0, "")
+    if as_json:
+        document = json.loads(output)
+        assert (document["has_new_argument"], document["debate"]["status"]) == (False, "stopped")
+    else:
+        assert output == "The debate is stopped: it was stopped by hand.\n"
+
+
+def test_wait_ends_with_1_when_the_debate_has_failed(cli: Cli, api: Api, module_place: Place, dialogue: Json) -> None:
+    motion_id = api.transcript(dialogue["id"])["motion"]["id"]
+    module_place.sql("UPDATE debates SET status = 'failed', last_error = 'no luck' WHERE id = %s", dialogue["id"])
+    failed = cli("wait", dialogue["id"], "--role", "opponent", "--argument-id", motion_id)
+    assert_fails(failed, 1, "The debate failed: no luck", f"debate resume {dialogue['id']}")
+
+
+def test_wait_outlives_a_server_that_goes_and_comes_back(cli: Cli, api: Api, dialogue: Json) -> None:
+    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
+        cli.environment["DEBATE_SERVER_URL"] = proxy.url
+        waiting = cli.start("wait", dialogue["id"], "--role", "proposer", "--my-turn", "--interval", "0.1")
+        wait_until(lambda: proxy.gets > 0, 10, "it has asked")
+        proxy.is_down = True
+        time.sleep(0.5)
+        say(api, dialogue["id"], "opponent", "Where were you?")
+        assert waiting.poll() is None
+        proxy.is_down = False
+        output, complaints = waiting.communicate(timeout=10)
+    assert (waiting.returncode, complaints) == (0, "")
+    assert "  Where were you?" in output
+
+
+def test_wait_ends_with_3_when_the_server_does_not_come_back_in_time(cli: Cli, dialogue: Json) -> None:
+    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
+        cli.environment["DEBATE_SERVER_URL"] = proxy.url
+        options = ("--my-turn", "--interval", "0.1", "--timeout", "1.5")
+        waiting = cli.start("wait", dialogue["id"], "--role", "proposer", *options)
+        wait_until(lambda: proxy.gets > 0, 10, "it has asked")
+        proxy.is_down = True
+        output, complaints = waiting.communicate(timeout=10)
+    assert (waiting.returncode, output) == (3, "")
+    assert complaints.startswith(f"debate: No server answers at {proxy.url}")
+
+
+def test_wait_without_a_server_ends_with_3_at_once(cli: Cli) -> None:
+    began = time.monotonic()
+    assert_fails(cli("wait", NOBODY, "--role", "opponent", DEBATE_SERVER_URL="http://127.0.0.1:9"), 3)
+    assert time.monotonic() - began < 5
+
+
+# stop, pause, resume, delete, export, generate-id
+
+
+def test_pause_resume_and_stop(cli: Cli, dialogue: Json) -> None:
+    debate_id = dialogue["id"]
+    held = cli("pause", debate_id)
+    assert (held.code, held.stderr) == (0, "")
+    assert held.stdout.startswith("The debate is paused.")
+    assert_fails(cli("submit", debate_id, "--role", "opponent", "--content", "x"), 4, "paused")
+    assert cli("resume", debate_id).stdout.startswith("The debate is running. The turn is the opponent's")
+    assert cli.json("pause", debate_id)["debate"]["status"] == "paused"
+    assert cli.json("stop", debate_id, "--reason", "enough")["debate"]["stop_note"] == "enough"
+    assert_fails(cli("pause", debate_id), 4)
+
+
+def test_delete_needs_a_yes_where_nobody_can_be_asked(cli: Cli, api: Api, dialogue: Json) -> None:
+    assert_fails(cli("delete", dialogue["id"]), 2, "--yes")
+    assert api.debate(dialogue["id"])["status"] == "created"
+    assert cli.json("delete", dialogue["id"], "--yes") == {"deleted": True}
+    assert_fails(cli("delete", dialogue["id"], "--yes"), 1, dialogue["id"])
+
+
+@pytest.mark.parametrize(("answer", "code"), [("\n", 1), ("y\n", 0)])
+def test_delete_asks_at_a_terminal(cli: Cli, api: Api, dialogue: Json, answer: str, code: int) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, answer.encode())
+        asked = subprocess.run(
+            [sys.executable, "-m", "app.cli", "delete", dialogue["id"]],
+            env=cli.environment,
+            stdin=theirs,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert asked.returncode == code, asked.stderr
+    assert asked.stderr.startswith("Delete “Cars in cities” and everything said in it (1 turn)? [y/N] ")
+    assert api.http.get(f"/debates/{dialogue['id']}").status_code == (404 if code == 0 else 200)
+
+
+def test_export_prints_what_the_server_exports(cli: Cli, api: Api, dialogue: Json) -> None:
+    say(api, dialogue["id"], "opponent", "Ünïcode — 🏙")
+    for form in ("json", "markdown", "html"):
+        exported = cli("export", dialogue["id"], "--format", form)
+        assert (exported.code, exported.stderr) == (0, "")
+        assert exported.stdout == api.http.get(f"/debates/{dialogue['id']}/export", params={"format": form}).text
+
+
+def test_export_does_not_overwrite_a_file_unless_told_to(cli: Cli, dialogue: Json) -> None:
+    file = cli.directory / "debate.json"
+    command = ("export", dialogue["id"], "--output", file.name)
+    first = cli(*command)
+    assert (first.code, first.stdout, first.stderr) == (0, "", "Written to debate.json.\n")
+    assert json.loads(file.read_text())["debate"]["id"] == dialogue["id"]
+    file.write_text("mine")
+    assert_fails(cli(*command), 1, "debate.json is there already", "--force")
+    assert file.read_text() == "mine"
+    assert cli(*command, "--force").code == 0
+    assert json.loads(file.read_text())["debate"]["id"] == dialogue["id"]
+    assert_fails(cli("export", dialogue["id"], "--output", "no/such/place"), 1, "cannot be written")
+    assert_fails(cli("export", NOBODY, "--output", "new.json"), 1, NOBODY)
+    assert not (cli.directory / "new.json").exists()
+
+
+def test_generate_id_prints_another_uuid_each_time(cli: Cli) -> None:
+    first, second = cli("generate-id").stdout, cli("generate-id").stdout
+    assert first != second
+    assert str(UUID(first.strip())) + "\n" == first
+
+
+def test_a_reader_that_has_enough_is_no_reason_for_a_traceback(cli: Cli, api: Api, dialogue: Json) -> None:
+    for number in range(20):
+        say(api, dialogue["id"], ("opponent", "proposer")[number % 2], "x" * 10_000)
+    exporting = cli.start("export", dialogue["id"])
+    assert exporting.stdout is not None
+    exporting.stdout.close()
+    assert exporting.stderr is not None
+    assert exporting.stderr.read() == ""
+    assert exporting.wait(10) == 1
+
+
+@pytest.mark.parametrize("command", sorted(get_command(command_line).commands))  # type: ignore[attr-defined]
+def test_every_command_has_an_example_in_its_help(command: str) -> None:
+    found = get_command(command_line).commands[command]  # type: ignore[attr-defined]
+    for leaf in getattr(found, "commands", {command: found}).values():
+        assert f"debate {command}" in leaf.help.split("Example: ")[1]
+
+
+# By hand
+
+
+def test_the_commands_in_the_document_lead_a_person_to_the_verdict(cli: Cli, api: Api, module_place: Place) -> None:
+    """docs/agents.md, run as it stands. The last of this module: from here on there is a worker."""
+    page = (REPOSITORY / "docs" / "agents.md").read_text()
+    section = page.split("\n## A person against the scripted player, by hand\n")[1]
+    [script] = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    module_place.start_worker()
+    debate = f"debate() {{ '{sys.executable}' -m app.cli \"$@\"; }}\n"
+    ran = subprocess.run(
+        ["/bin/sh", "-eu", "-c", debate + script + "echo $id"],
+        cwd=cli.directory,
+        env=cli.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert re.findall(r"^action +(\w+)", ran.stdout, re.MULTILINE) == ["respond", "respond", "debate_closed"]
+    assert "The debate is completed: all rounds were held." in ran.stdout
+    assert "Verdict" in ran.stdout
+    transcript = api.transcript(ran.stdout.split()[-1])
+    assert_whole(transcript, rounds=2)
+    said = [argument["content"] for argument in transcript["arguments"] if argument["player"] == "external"]
+    assert len(said) == 2
+    assert all(content in script for content in said)
+    assert said[0] in (cli.directory / "debate.md").read_text()

@@ -1,0 +1,164 @@
+"""The programs of docs/agents.md, run as they are written there, against a real server."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from harness import REPOSITORY, Api, numbers, wait_until
+from lossy_proxy import LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
+
+EXAMPLES = REPOSITORY / "docs" / "examples"
+DIALOGUE = ["MOTION", "CLAIM", "CLAIM", "CLAIM", "CLAIM", "CLAIM", "RESOLUTION", "RULING"]
+SPEAKERS = ["proposer", "opponent", "proposer", "opponent", "proposer", "opponent", "proposer", "arbitrator"]
+
+
+class Programs:
+    def __init__(self, directory: Path, server: str) -> None:
+        self.directory = directory
+        self.server = server
+        self.started: list[subprocess.Popen[str]] = []
+
+    def start(self, *command: str | Path) -> "subprocess.Popen[str]":
+        environment = {**os.environ, "DEBATE_SERVER_URL": self.server, "NO_PROXY": "127.0.0.1"}
+        program = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=self.directory,
+            env=environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self.started.append(program)
+        return program
+
+    def proposer(self, motion: str, *options: str) -> "subprocess.Popen[str]":
+        return self.start(EXAMPLES / "proposer.py", motion, *options)
+
+    def opponent(self, *options: str) -> "subprocess.Popen[str]":
+        return self.start(EXAMPLES / "opponent.py", *options)
+
+
+@pytest.fixture
+def programs(api: Api, tmp_path: Path) -> Iterator[Programs]:
+    made = Programs(tmp_path, str(api.http.base_url).rstrip("/"))
+    yield made
+    for program in made.started:
+        program.kill()
+        program.communicate()
+
+
+@pytest.fixture
+def motion() -> str:
+    return f"We should write the tests first ({next(numbers)})"
+
+
+def debate_of(api: Api, motion: str) -> str:
+    """Its id, once it is there."""
+
+    def found() -> list[str]:
+        listed = api.http.get("/debates", params={"q": motion}).json()["data"]["debates"]
+        return [debate["id"] for debate in listed]
+
+    wait_until(lambda: len(found()) == 1, 10, "the debate is created")
+    return found()[0]
+
+
+def assert_ends_well(*running: "subprocess.Popen[str]") -> None:
+    for program in running:
+        _, said = program.communicate(timeout=30)
+        assert program.returncode == 0, said
+        assert said.endswith("the debate is closed\n")
+
+
+def assert_nothing_lost_or_doubled(api: Api, debate_id: str) -> None:
+    transcript = api.transcript(debate_id)
+    turns = [transcript["motion"], *transcript["arguments"]]
+    assert [turn["type"] for turn in turns] == DIALOGUE
+    assert [turn["role"] for turn in turns] == SPEAKERS
+    assert [turn["parent_id"] for turn in turns] == [None, *(turn["id"] for turn in turns[:-1])]
+    assert (transcript["debate"]["status"], transcript["debate"]["stop_reason"]) == ("completed", "resolution")
+
+
+def test_the_two_programs_debate_to_the_end(api: Api, programs: Programs, motion: str) -> None:
+    opponent = programs.opponent()
+    proposer = programs.proposer(motion)
+    assert_ends_well(proposer, opponent)
+    assert_nothing_lost_or_doubled(api, debate_of(api, motion))
+    assert list(programs.directory.iterdir()) == [], "what the opponent remembered is gone with its debate"
+
+
+@pytest.mark.parametrize("victim", ["proposer", "opponent"])
+def test_a_program_killed_in_the_middle_and_started_again_doubles_nothing(
+    api: Api, programs: Programs, motion: str, victim: str
+) -> None:
+    def start(name: str) -> "subprocess.Popen[str]":
+        think = "0.4" if name == victim else "0"
+        return (
+            programs.proposer(motion, "--think", think) if name == "proposer" else programs.opponent("--think", think)
+        )
+
+    running = {name: start(name) for name in ("proposer", "opponent")}
+    debate_id = debate_of(api, motion)
+    for spoken in (3, 5):
+        wait_until(lambda at=spoken: api.debate(debate_id)["argument_count"] >= at, 20, f"{spoken} have spoken")
+        running[victim].send_signal(signal.SIGKILL)
+        running[victim].wait()
+        running[victim] = start(victim)
+    assert_ends_well(*running.values())
+    assert_nothing_lost_or_doubled(api, debate_id)
+
+
+def test_a_second_copy_of_a_program_doubles_nothing(api: Api, programs: Programs, motion: str) -> None:
+    first, second = programs.proposer(motion), programs.proposer(motion)
+    debate_id = debate_of(api, motion)
+    assert_ends_well(first, second, programs.opponent(debate_id), programs.opponent(debate_id))
+    assert_nothing_lost_or_doubled(api, debate_id)
+
+
+def test_a_network_that_loses_requests_and_answers_doubles_nothing(api: Api, programs: Programs, motion: str) -> None:
+    with lossy_proxy(programs.server) as proxy:
+        proxy.mishaps = [LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, LOSE_ANSWER]
+        programs.server = proxy.url
+        proposer = programs.proposer(motion, "--arguments", "2")
+        debate_id = debate_of(api, motion)
+        assert_ends_well(proposer, programs.opponent(debate_id))
+        assert proxy.mishaps == []
+    assert_nothing_lost_or_doubled(api, debate_id)
+
+
+def block(language: str, heading: str) -> str:
+    """The first block of this language in a section of docs/agents.md."""
+    page = (REPOSITORY / "docs" / "agents.md").read_text()
+    section = page.split(f"\n## {heading}\n")[1]
+    found = re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_smallest_opponent_in_the_document_argues_to_the_end(api: Api, programs: Programs, motion: str) -> None:
+    smallest = programs.directory / "smallest.py"
+    smallest.write_text(block("python", "In Python"))
+    proposer = programs.proposer(motion, "--arguments", "1")
+    debate_id = debate_of(api, motion)
+    opponent = programs.start(smallest, debate_id)
+    assert_ends_well(proposer)
+    _, said = opponent.communicate(timeout=20)
+    assert (opponent.returncode, said) == (0, "")
+    types = [argument["type"] for argument in api.transcript(debate_id)["arguments"]]
+    assert types == ["CLAIM", "CLAIM", "CLAIM", "RESOLUTION", "RULING"]
+
+
+@pytest.mark.skipif(not (shutil.which("curl") and shutil.which("jq")), reason="needs curl and jq")
+def test_the_curl_commands_in_the_document_work_as_they_stand(api: Api) -> None:
+    environment = {**os.environ, "DEBATE_SERVER_URL": str(api.http.base_url).rstrip("/"), "NO_PROXY": "127.0.0.1"}
+    ran = subprocess.run(
+        ["/bin/sh", "-eu", "-c", block("sh", "With curl")], env=environment, capture_output=True, text=True, timeout=30
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[-2:] == ["AWAITING_PROPOSER", "CLOSED"]

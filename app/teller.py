@@ -42,11 +42,12 @@ class Teller:
 
     def close(self, timeout_seconds: float = 5) -> None:
         """Delivers what waits, as far as the time goes."""
+        until = time.monotonic() + timeout_seconds
         try:
             self._waiting.put(None, timeout=timeout_seconds)
         except queue.Full:
             return
-        self._thread.join(timeout_seconds)
+        self._thread.join(max(0, until - time.monotonic()))
 
     def _put(self, message: Event | UUID) -> None:
         try:

@@ -113,7 +113,7 @@ def _autocommit(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
         connection.autocommit = True
         yield connection
         connection.autocommit = False
-    except psycopg.errors.UniqueViolation:
+    except (TurnExists, psycopg.errors.UniqueViolation):
         connection.autocommit = False
         raise
     except BaseException:

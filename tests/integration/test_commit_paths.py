@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -18,7 +18,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import text
 
 from app.bootstrap import build_services, close_services
-from app.core.brief import Thought
+from app.core.brief import Brief, Thought
 from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage, Verdict
 from app.core.formats import Format
 from app.core.machine import Move, decide, implied_cursor
@@ -33,6 +33,9 @@ from app.usecases.advance import HeldTurn
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit, turns_of
+from worker.claims import ClaimKeeper
+from worker.fairness import Fairness
+from worker.runner import Runner
 
 CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
 VERDICT = Verdict("opponent", {"proposer": 4.5, "opponent": 8}, 'Said "100 % sure" {twice}, naïve 🚗')
@@ -216,6 +219,12 @@ def before_the_last_thought(services: Services, place: Place, case: Case) -> Hel
         following = advance.commit(services, held, thought, go_on=True)
         assert following is not None
         held = following
+    # Whatever stands there, a commit writes all that it is to write.
+    place.sql(
+        "UPDATE debates SET next_attempt_at = now(), queued_at = now(), attempts = 3, last_error = 'left over',"
+        " stop_note = 'left over' WHERE id = %s",
+        debate.id,
+    )
     return held
 
 
@@ -474,9 +483,8 @@ BACKENDS = "FROM pg_stat_activity WHERE datname = current_database() AND applica
 
 
 def lose_connections(place: Place) -> int:
-    ended = place.sql(f"SELECT pg_terminate_backend(pid, 5000) {BACKENDS}")
-    assert all(gone for (gone,) in ended)
-    return len(ended)
+    """How many there were. A backend may go by itself meanwhile."""
+    return len(place.sql(f"SELECT pg_terminate_backend(pid, 5000) {BACKENDS}"))
 
 
 @pytest.mark.parametrize("connections", [1, 5])
@@ -518,6 +526,46 @@ def test_a_connection_lost_in_the_middle_of_a_commit_stores_nothing_and_is_repla
     assert len(assert_sound(services, debate)[1]) == 2
 
 
+def test_connections_lost_again_and_again_under_load_lose_no_turn_and_store_none_twice(
+    services: Services, with_connections: Callable[[int], Services], place: Place
+) -> None:
+    unsteady = with_connections(4)
+    made = [a_debate(services, limits=Limits(max_rounds=60)) for _ in range(4)]
+    away = 0
+
+    def take_all_turns(debate: Debate) -> None:
+        nonlocal away
+        held: HeldTurn | None = None
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                held = held or advance.claim(unsteady, debate.id, "worker")
+                if held is not None:
+                    thought = RULING if held.brief.seat is Seat.ARBITRATOR else CLAIM
+                    held = advance.commit(unsteady, held, thought, go_on=True)
+                elif read.get_transcript(unsteady, debate.id, 0).debate.is_closed:
+                    return
+                else:  # the answer to a commit was lost, and its next claim with it: it lapses
+                    time.sleep(0.05)
+            except DatabaseAway:
+                away += 1
+
+    with ThreadPoolExecutor(len(made)) as pool:
+        taking = [pool.submit(take_all_turns, debate) for debate in made]
+        for _ in range(5):
+            time.sleep(0.05)
+            if not all(future.done() for future in taking):
+                lose_connections(place)
+        for future in taking:
+            future.result(90)
+    assert away > 0
+    for debate in made:
+        after, turns = assert_sound(services, debate)
+        assert (after.stop_reason, len(turns)) == (StopReason.MAX_ROUNDS, 181)
+        assert after.usage.input_tokens == 60 * (30 + 30 + 5)
+    assert len(place.sql(f"SELECT pid {BACKENDS}")) <= 4, "the pool has kept to its size"
+
+
 def assert_transactions_work(services: Services, place: Place) -> None:
     """The one pooled connection has not stayed in the one statement's mode: what is rolled back is gone."""
     pooled = services.engine.raw_connection()
@@ -555,7 +603,7 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
         *slot,
     )
     rows = "SELECT d.*, t.id FROM debates d JOIN turns t ON t.debate_id = d.id ORDER BY t.seq"
-    before = place.sql(rows)
+    before, backend = place.sql(rows), place.sql(f"SELECT pid {BACKENDS}")
     turn, after = planned(held, CLAIM)
     for _ in range(3):
         with pytest.raises(TurnExists):
@@ -563,6 +611,7 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
     with pytest.raises(TurnExists), services.engine.begin() as connection:
         insert_turns(connection, [turn])
     assert place.sql(rows) == before
+    assert place.sql(f"SELECT pid {BACKENDS}") == backend, "it is an answer, not a fault of the connection"
     assert_transactions_work(services, place)
 
 
@@ -592,3 +641,26 @@ def test_words_that_postgres_refuses_leave_nothing_behind(
     assert advance.commit(services, held, CLAIM, go_on=False) is None
     assert len(assert_sound(services, debate)[1]) == 2
     assert_transactions_work(services, place)
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [replace(CLAIM, content="a \x00 in the middle"), replace(CLAIM, content="half a character \ud83d"), RULING],
+    ids=["a NUL", "a lone surrogate", "a move that is not this seat's"],
+)
+def test_a_thought_that_cannot_be_stored_counts_as_a_failure_of_its_player(
+    services: Services, debate: Debate, thought: Thought
+) -> None:
+    """Else the claim lapses and the same is thought, and paid for, again and again for ever."""
+
+    class Odd:
+        def think(self, _: Brief, __: threading.Event) -> Thought:
+            return thought
+
+    keeper = ClaimKeeper(lambda held: advance.renew_claims(services, held))
+    runner = Runner(services, "worker", keeper, Fairness(lambda: 0), lambda _: Odd(), threading.Event())
+    with suppress(Exception):
+        runner.advance_debate(debate.id)
+    after, turns = assert_sound(services, debate)
+    assert (after.attempts, len(turns)) == (1, 1)
+    assert after.last_error

@@ -10,6 +10,7 @@ from uuid import UUID
 import structlog
 
 from app.core.brief import Thought
+from app.store.engine import DatabaseAway
 from app.usecases import advance
 from app.usecases.advance import HeldTurn
 from app.usecases.services import Services
@@ -19,6 +20,7 @@ from worker.players.base import Cancelled, Player, PlayerError
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random
+COMMIT_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0)
 
 
 class Runner:
@@ -56,9 +58,26 @@ class Runner:
             if thought is None:
                 return None
             go_on = not self._shutting_down.is_set() and self._fairness.may_go_on(started_at)
-            return advance.commit(self._services, turn, thought, go_on)
+            return self._commit(turn, thought, go_on)
+        except advance.UnusableThought as problem:
+            self._failed(turn, PlayerError(f"The player's turn cannot be stored: {problem}"))
+            return None
         finally:
             self._keeper.let_go(turn)
+
+    def _commit(self, turn: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
+        """A thought may have cost money: a database that is away for a moment does not lose it.
+
+        Whether a try that failed was stored after all need not be known: its token is then gone, and the next try is
+        dropped.
+        """
+        for pause_seconds in COMMIT_PAUSES_SECONDS:
+            try:
+                return advance.commit(self._services, turn, thought, go_on)
+            except DatabaseAway as problem:
+                log.warning("turn.commit_failed", debate_id=str(turn.debate.id), problem=str(problem))
+                time.sleep(pause_seconds)
+        return advance.commit(self._services, turn, thought, go_on)
 
     def _think(self, turn: HeldTurn, cancelled: threading.Event) -> Thought | None:
         began = time.monotonic()

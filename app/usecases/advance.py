@@ -12,7 +12,7 @@ import structlog
 
 from app.core.brief import Brief, Thought
 from app.core.debate import CLOSED_STATUSES, Debate, Status, Turn
-from app.core.errors import DebateNotFound
+from app.core.errors import ActionNotAllowed, ContentTooLarge, DebateNotFound, InvalidInput
 from app.core.limits import close, limit_reached
 from app.core.machine import Move, decide
 from app.core.retry import GiveUp, after_failure
@@ -24,9 +24,12 @@ from app.usecases.events import new_arguments, state_changed
 from app.usecases.locking import lock_existing, lock_with_tail
 from app.usecases.services import Services
 from app.usecases.submit import turns_of
+from app.usecases.texts import checked_text
 
 log = structlog.get_logger(__name__)
 
+LARGEST_THOUGHT_BYTES = 1_000_000
+"""A player's text may be longer than what clients may send, but not without end."""
 RECENT_TURNS = 12
 """What a brief holds besides the motion."""
 
@@ -89,10 +92,19 @@ class _Step:
     """The claim of the next turn, where the task goes on with it."""
 
 
+class UnusableThought(Exception):
+    """A player gave back something that can never be stored; the message says what is wrong with it."""
+
+
 def commit(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
     """Stores the turn and moves the cursor. With `go_on`, takes the next claim in the same transaction."""
     try:
+        checked_text("content", thought.content, LARGEST_THOUGHT_BYTES)
+        if thought.verdict:
+            checked_text("verdict.reasoning", thought.verdict.reasoning, LARGEST_THOUGHT_BYTES)
         step = _store(services, held, thought, go_on)
+    except (InvalidInput, ContentTooLarge, ActionNotAllowed) as problem:
+        raise UnusableThought(problem.message) from problem
     except turns.TurnExists:
         # Stored already, so the cursor stands behind its turns. Looking at the debate anew repairs it and goes on.
         log.warning("turn.exists", debate_id=str(held.debate.id), round=held.debate.cursor.round)

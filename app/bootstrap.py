@@ -2,8 +2,10 @@
 
 from redis import BlockingConnectionPool, Redis
 
-from app.bus import EventBus
+from app.bus import EventBus, Subscription
 from app.queue import TaskQueue, make_celery
+from app.realtime.relay import Relay
+from app.realtime.source import PostgresSource
 from app.settings import Settings
 from app.store.engine import make_engine
 from app.teller import Teller
@@ -39,6 +41,12 @@ def build_services(
         tasks=tasks,
         teller=Teller(EventBus(redis), tasks),
     )
+
+
+def build_relay(services: Services) -> Relay:
+    """For processes that have listeners. Its subscription has a connection of its own."""
+    redis = Redis.from_url(str(services.settings.redis_url), socket_connect_timeout=3, health_check_interval=15)
+    return Relay(Subscription(redis), PostgresSource(services))
 
 
 def close_services(services: Services) -> None:

@@ -1,14 +1,23 @@
 """Events to whoever watches, over Redis pub/sub. A hint only: what is lost here is found again in Postgres."""
 
 import json
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
+log = structlog.get_logger(__name__)
+
 CHANNEL_PREFIX = "debate:events:"
+_HEAD = '{{"event":"{event}","data":'
+_TAIL = "}"
+_FIRST_PAUSE_SECONDS = 0.1
+_LONGEST_PAUSE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +40,81 @@ class EventBus:
         """All at once: one trip to Redis, however many turns were committed since the last."""
         pipeline = self._redis.pipeline(transaction=False)
         for event in events:
-            message = json.dumps({"event": event.name, "data": event.data}, ensure_ascii=False, separators=(",", ":"))
-            pipeline.publish(f"{CHANNEL_PREFIX}{event.debate_id}", message)
+            data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":"))
+            pipeline.publish(f"{CHANNEL_PREFIX}{event.debate_id}", _HEAD.format(event=event.name) + data + _TAIL)
         try:
             pipeline.execute()
         except RedisError as problem:
             raise BusUnavailable(str(problem)) from problem
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An event as it came over the bus."""
+
+    debate_id: UUID
+    event: str
+    data: str
+    """The JSON of its data, as it was published."""
+    seq: int
+    """The debate's last turn at that time; for new_argument, the turn's own."""
+    turn_id: str
+    state: str
+
+
+def state_mark(debate: dict[str, Any]) -> str:
+    """What a change of state changes, from the debate as clients see it: two marks that differ mean that something
+    other than a turn happened (a stop, a pause, a failed attempt)."""
+    return f"{debate['status']}/{debate['attempts']}"
+
+
+class Subscription:
+    """All events of all debates, over one connection that mends itself."""
+
+    def __init__(self, redis: "Redis") -> None:
+        self._redis = redis
+        self.is_up = False
+
+    def messages(self, ending: threading.Event) -> Iterator[Heard | None]:
+        """Each event as it comes; None each time that the connection was made anew or lost."""
+        pause = _FIRST_PAUSE_SECONDS
+        while not ending.is_set():
+            try:
+                with self._redis.pubsub(ignore_subscribe_messages=True) as pubsub:  # type: ignore[no-untyped-call]
+                    pubsub.psubscribe(f"{CHANNEL_PREFIX}*")
+                    self.is_up, pause = True, _FIRST_PAUSE_SECONDS
+                    yield None
+                    while not ending.is_set():
+                        message = pubsub.get_message(timeout=1)
+                        heard = _heard(message) if message else None
+                        if heard:
+                            yield heard
+            except RedisError as problem:
+                if self.is_up:
+                    log.warning("bus.away", problem=str(problem))
+            self.is_up = False
+            yield None
+            ending.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+
+def _heard(message: dict[str, Any]) -> Heard | None:
+    """None for what is not ours: anybody may publish on a channel."""
+    try:
+        debate_id = UUID(message["channel"].decode().removeprefix(CHANNEL_PREFIX))
+        text = message["data"].decode()
+        parsed = json.loads(text)
+        event, data = parsed["event"], parsed["data"]
+        debate, argument = data.get("debate"), data.get("argument")
+        return Heard(
+            debate_id,
+            event,
+            # As published: the same bytes go on to every listener.
+            text[len(_HEAD.format(event=event)) : -len(_TAIL)],
+            seq=argument["seq"] if argument else debate["argument_count"] if debate else 0,
+            turn_id=argument["id"] if argument else "",
+            state=state_mark(debate) if debate else "",
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        log.warning("bus.nonsense")
+        return None

@@ -5,21 +5,33 @@ from importlib.metadata import PackageNotFoundError, version
 from flask import Response
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 
-from app.api import shapes
+from app.api import schemas, shapes
 from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.docs_page import register_docs_page
 from app.api.errors import invalid_request, register_errors
+from app.api.realtime import realtime_blueprint
 from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
+from app.realtime.relay import Relay
 from app.usecases.health import readiness
 from app.usecases.services import Services
 
 _SPARE_BODY_BYTES = 64 * 1024
 
 
-def make_application(services: Services) -> OpenAPI:
+class _WithExamples(OpenAPI):
+    """flask-openapi3 drops the examples of a schema."""
+
+    def generate_spec_json(self) -> None:
+        super().generate_spec_json()  # type: ignore[no-untyped-call]
+        described = self.spec_json["components"]["schemas"]
+        for body in schemas.BODIES:
+            described[body.__name__]["examples"] = body.model_config["json_schema_extra"]["examples"]  # type: ignore[index]
+
+
+def make_application(services: Services, relay: Relay) -> OpenAPI:
     settings = services.settings
-    app = OpenAPI(
+    app = _WithExamples(
         "app.api",
         info=Info(title="debate-runner", version=_version()),
         security_schemes={"token": {"type": "http", "scheme": "bearer"}},
@@ -37,6 +49,7 @@ def make_application(services: Services) -> OpenAPI:
     app.register_api(_health_blueprint(services))
     app.register_api(debates_blueprint(services))
     app.register_api(submissions_blueprint(services))
+    app.register_api(realtime_blueprint(services, relay))
     register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
     return app

@@ -18,6 +18,10 @@ _TAG = Tag(name="debates", description="Motions, turns and rulings")
 ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 503), shapes.ErrorAnswer)
 
 
+NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
+"""Where the server has a token. The name is that of the security scheme in app.api.application."""
+
+
 def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
     return jsonify({"success": status < 400, "data": data}), status
 
@@ -45,7 +49,7 @@ EXPORTS: dict[str | int, Any] = {
 
 
 def debates_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint("debates", __name__, abp_tags=[_TAG], abp_responses=ERRORS)
+    api = APIBlueprint("debates", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.post(
         "/debates",

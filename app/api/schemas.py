@@ -20,12 +20,21 @@ DebateType = Literal["coding_plan_debate", "general_debate"]
 MOST_ROUNDS = 10_000
 MOST_LISTED = 200
 LARGEST_INTEGER = 2**31 - 1
+_AN_ARGUMENT = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
 class Request(BaseModel):
     """Unknown fields are refused: a misspelt limit must not silently mean no limit."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _shown(*examples: dict[str, Any], required: bool = True) -> ConfigDict:
+    """What the OpenAPI document says about a body besides its fields."""
+    return ConfigDict(
+        json_schema_extra={"examples": list(examples)},
+        openapi_extra={"required": required},  # type: ignore[typeddict-unknown-key]
+    )
 
 
 class OptionalBody(Request):
@@ -100,6 +109,24 @@ class LimitsBody(Request):
 
 
 class CreateDebateBody(Request):
+    model_config = _shown(
+        {
+            "title": "Cars in cities",
+            "debate_type": "general_debate",
+            "motion_content": "Cities should ban private cars from their centres.",
+            "client_request_id": "cars-1",
+            "format": "rounds",
+            "seats": {"opponent": {"player": "external"}},
+            "limits": {"max_rounds": 3},
+        },
+        {
+            "title": "Which queue?",
+            "debate_type": "coding_plan_debate",
+            "motion_content": "Use the database as the queue.",
+            "client_request_id": "queue-1",
+        },
+    )
+
     title: str = Field(min_length=1, max_length=200)
     debate_type: DebateType
     motion_content: str
@@ -150,11 +177,27 @@ class PollQuery(Query):
     )
 
 
+class WaitQuery(PollQuery):
+    timeout_ms: int | None = Field(
+        None, ge=0, le=LARGEST_INTEGER, description="The longest to wait; the server's own limit if absent or longer"
+    )
+
+
+class StreamQuery(Query):
+    last_event_id: Annotated[UUID | None, BeforeValidator(lambda value: value or None)] = Field(
+        None, description="The same as the header Last-Event-ID, for clients that cannot set one"
+    )
+
+
 class ExportQuery(Query):
     format: Literal["json", "markdown", "html"] = "json"
 
 
 class SubmissionBody(Request):
+    model_config = _shown(
+        {"target_id": _AN_ARGUMENT, "content": "We agree on the bus lanes.", "client_request_id": "cars-1-turn-4"}
+    )
+
     target_id: UUID = Field(description="The argument that this one answers")
     content: str
     client_request_id: str = Field(description="Send the same one again when you repeat a request")
@@ -164,10 +207,21 @@ class SubmissionBody(Request):
 
 
 class ArgumentBody(SubmissionBody):
+    model_config = _shown(
+        {
+            "role": "opponent",
+            "target_id": _AN_ARGUMENT,
+            "content": "Deliveries still need a way in.",
+            "client_request_id": "cars-1-turn-2",
+        }
+    )
+
     role: Literal["proposer", "opponent"]
 
 
 class StopBody(OptionalBody):
+    model_config = _shown({"reason": "The question was settled elsewhere."}, required=False)
+
     reason: str | None = Field(None, description="For whoever reads it later")
 
 
@@ -187,6 +241,20 @@ class VerdictBody(Request):
 
 
 class RulingBody(Request):
+    model_config = _shown(
+        {
+            "content": "The opponent answered every point.",
+            "close": True,
+            "verdict": {
+                "winner": "opponent",
+                "scores": {"proposer": 6, "opponent": 7.5},
+                "reasoning": "Only one side spoke about deliveries.",
+            },
+            "client_request_id": "cars-1-ruling",
+        },
+        {"content": "Go on, and speak about cost."},
+    )
+
     content: str
     close: StrictBool = Field(False, description="This ruling ends the debate")
     verdict: VerdictBody | None = None
@@ -194,5 +262,11 @@ class RulingBody(Request):
 
 
 class InterventionBody(OptionalBody):
+    model_config = _shown({"content": "Stop: this needs a person."}, required=False)
+
     content: str | None = None
     client_request_id: str | None = None
+
+
+BODIES = (CreateDebateBody, SubmissionBody, ArgumentBody, StopBody, RulingBody, InterventionBody)
+"""Every body that a request may have."""

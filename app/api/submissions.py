@@ -4,7 +4,7 @@ from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 
 from app.api import schemas, shapes
-from app.api.debates import ERRORS, stored_answer
+from app.api.debates import ERRORS, NEEDS_TOKEN, stored_answer
 from app.core.debate import TurnType, Verdict
 from app.core.seats import Seat
 from app.usecases.services import Services
@@ -23,7 +23,7 @@ def _verdict(body: schemas.VerdictBody | None, max_bytes: int) -> Verdict | None
 
 
 def submissions_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint("submissions", __name__, abp_tags=[_TAG], abp_responses=ERRORS)
+    api = APIBlueprint("submissions", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.post("/debates/<debate_id>/arguments", summary="Argue, as proposer or opponent", responses=_STORED)
     def argue(path: schemas.DebatePath, body: schemas.ArgumentBody) -> tuple[Response, int]:

@@ -1,7 +1,8 @@
 """gunicorn's entry: `gunicorn -c python:app.api.gunicorn app.api.wsgi:application`."""
 
 from app.api.application import make_application
-from app.bootstrap import build_services
+from app.api.gunicorn_worker import PromptWorker
+from app.bootstrap import build_relay, build_services
 from app.logs import configure_logs
 from app.settings import load_settings
 
@@ -9,6 +10,7 @@ from app.settings import load_settings
 DATABASE_CONNECTIONS = 16
 
 configure_logs()
-application = make_application(
-    build_services(load_settings(), name="debate-api", database_connections=DATABASE_CONNECTIONS)
-)
+services = build_services(load_settings(), name="debate-api", database_connections=DATABASE_CONNECTIONS)
+relay = build_relay(services)
+PromptWorker.at_exit.append(relay.end)
+application = make_application(services, relay)

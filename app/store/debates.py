@@ -104,6 +104,10 @@ def get(connection: Connection, debate_id: UUID) -> Debate | None:
     return debate_of(row) if row else None
 
 
+def get_many(connection: Connection, debate_ids: Sequence[UUID]) -> list[Debate]:
+    return [debate_of(row) for row in connection.execute(_GET_MANY, {"ids": list(debate_ids)}).mappings()]
+
+
 def lock(connection: Connection, debate_id: UUID) -> Locked | None:
     row = connection.execute(_LOCK, {"debate_id": debate_id}).mappings().one_or_none()
     if row is None:
@@ -121,6 +125,7 @@ def lock_claim(connection: Connection, debate_id: UUID) -> ClaimCheck | None:
 
 
 _GET = select(*debate_columns).where(debates.c.id == bindparam("debate_id"))
+_GET_MANY = select(*debate_columns).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _LOCK = (
     select(
         *debate_columns,

@@ -1,5 +1,6 @@
 """Reading debates. Each answer comes from one snapshot."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -52,14 +53,35 @@ class News:
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
     with _snapshot(services) as connection:
         debate = _existing(connection, debate_id)
-        last_seen_seq = 0
-        if last_seen is not None:
-            seen = turns.get(connection, last_seen)
-            if seen is None or seen.debate_id != debate_id:
-                raise InvalidInput("argument_id", "is no argument of this debate")
-            last_seen_seq = seen.seq
+        last_seen_seq = _seq_of(connection, debate_id, last_seen, "argument_id") if last_seen else 0
         [latest] = turns.tail(connection, debate_id, 1)
     return News(debate, last_seen_seq, latest if latest.seq > last_seen_seq else None)
+
+
+def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:
+    """The next turns after `seq`, with the debate as it was then."""
+    with _snapshot(services) as connection:
+        debate = _existing(connection, debate_id)
+        return debate, turns.after(connection, debate_id, seq, at_most)
+
+
+def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
+    """Those of them that exist."""
+    with services.engine.connect() as connection:
+        return debates.get_many(connection, debate_ids)
+
+
+def seq_of(services: Services, debate_id: UUID, turn_id: UUID, field: str) -> int:
+    """The place of a turn in its debate; `field` is what the client called it."""
+    with services.engine.connect() as connection:
+        return _seq_of(connection, debate_id, turn_id, field)
+
+
+def _seq_of(connection: Connection, debate_id: UUID, turn_id: UUID, field: str) -> int:
+    turn = turns.get(connection, turn_id)
+    if turn is None or turn.debate_id != debate_id:
+        raise InvalidInput(field, "is no argument of this debate")
+    return turn.seq
 
 
 def list_debates(

@@ -1,0 +1,71 @@
+"""Listening to a debate over HTTP: a stream of events, or a poll that is held."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from flask import Response, request
+from flask_openapi3 import APIBlueprint, Tag
+
+from app.api import schemas, shapes
+from app.api.debates import ERRORS, news_json, success
+from app.core.errors import InvalidInput
+from app.core.seats import Seat
+from app.realtime.longpoll import wait_for_news
+from app.realtime.relay import Relay
+from app.realtime.sse import stream
+from app.usecases import read
+from app.usecases.services import Services
+
+_TAG = Tag(name="realtime", description="Following a debate as it happens")
+WRITE_SECONDS = 20.0
+"""A reader that takes nothing for this long is cut off; it resumes with Last-Event-ID."""
+_STREAM: shapes.Responses = {
+    200: {"description": "Events, one for each turn", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+}
+
+
+def _last_event_id() -> UUID | None:
+    """What a browser sends by itself when it comes back."""
+    given = request.headers.get("Last-Event-ID", "").strip()
+    try:
+        return UUID(given) if given else None
+    except ValueError:
+        raise InvalidInput("Last-Event-ID", "must be the id of an argument") from None
+
+
+def realtime_blueprint(services: Services, relay: Relay) -> APIBlueprint:
+    api = APIBlueprint("realtime", __name__, abp_tags=[_TAG], abp_responses=ERRORS)
+
+    @api.get(
+        "/debates/<debate_id>/wait",
+        summary="The same as poll, held until there is something new",
+        responses={200: shapes.PollAnswer},
+    )
+    def wait(path: schemas.DebatePath, query: schemas.WaitQuery) -> tuple[Response, int]:
+        longest = services.settings.poll_timeout_ms
+        timeout_ms = longest if query.timeout_ms is None else min(query.timeout_ms, longest)
+        news = wait_for_news(relay, services, path.debate_id, query.argument_id, timeout_ms / 1000)
+        return success(news_json(news, Seat(query.role)))
+
+    @api.get("/debates/<debate_id>/stream", summary="Every turn as a server-sent event", responses=_STREAM)
+    def events(path: schemas.DebatePath, query: schemas.StreamQuery) -> Response:
+        last_seen = _last_event_id() or query.last_event_id
+        after_seq = read.seq_of(services, path.debate_id, last_seen, "last_event_id") if last_seen else 0
+        # Entered here, so that a debate that is not there is an ordinary 404 and not a broken stream.
+        listening = relay.listen(path.debate_id, after_seq)
+        listener = listening.__enter__()
+
+        def body() -> Iterator[str]:
+            yield from stream(relay, listener)
+
+        connection = request.environ.get("gunicorn.socket")
+        if connection is not None:
+            connection.settimeout(WRITE_SECONDS)
+        response = Response(body(), mimetype="text/event-stream")
+        response.call_on_close(lambda: listening.__exit__(None, None, None))
+        # A proxy that gathers or shortens the stream would hold turns back.
+        response.headers["Cache-Control"] = "no-cache, no-transform"
+        response.headers["X-Accel-Buffering"] = "no"
+        return response
+
+    return api

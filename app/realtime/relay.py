@@ -1,0 +1,159 @@
+"""One relay per process: a single Redis subscription, a feed per debate that somebody listens to, and Postgres to
+compare with. SSE, long poll and WebSocket are thin layers over it.
+
+An event from Redis is a hint that carries its turn. If it does not follow on what is known here, the turns between are
+read from Postgres. Every few seconds all feeds are compared with Postgres in one query, and at once when Redis comes
+back: a lost event heals by itself.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+
+from app.bus import Heard, Subscription
+from app.core.errors import DebateNotFound
+from app.realtime.feed import Feed, Item, Listener, Passing
+
+log = structlog.get_logger(__name__)
+
+COMPARE_SECONDS = 3.0
+COMPARE_SECONDS_WITHOUT_REDIS = 1.0
+READ_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a debate is, as Postgres says."""
+
+    seq: int
+    state: str
+    """What a change of state changes; see `app.bus.state_mark`."""
+    data: str
+    """The JSON of {debate}."""
+
+
+class Source(Protocol):
+    """What the relay asks of Postgres."""
+
+    def turns_after(self, debate_id: UUID, seq: int, at_most: int) -> list[Item]: ...
+
+    def positions(self, debate_ids: Sequence[UUID]) -> dict[UUID, Position]: ...
+
+
+class Relay:
+    def __init__(self, subscription: Subscription, source: Source) -> None:
+        self._subscription = subscription
+        self._source = source
+        self._lock = threading.Lock()
+        self._feeds: dict[UUID, Feed] = {}
+        self._look = threading.Event()
+        self._ending = threading.Event()
+        for name, work in (("relay-reader", self._read), ("relay-compare", self._compare_again_and_again)):
+            threading.Thread(target=work, name=name, daemon=True).start()
+
+    @contextmanager
+    def listen(self, debate_id: UUID, after_seq: int = 0) -> Iterator[Listener]:
+        """A listener that has seen everything up to `after_seq`."""
+        with self._lock:
+            feed = self._feeds.setdefault(debate_id, Feed(debate_id))
+            listener = Listener(feed, after_seq)
+            feed.add(listener)
+        try:
+            if not feed.is_started:
+                # After the feed is in the table: an event that comes before this read tells of a turn that it sees.
+                self._compare([feed])
+            if feed.is_gone:
+                raise DebateNotFound(debate_id)
+            yield listener
+        finally:
+            with self._lock:
+                feed.remove(listener)
+                if feed.is_empty:
+                    self._feeds.pop(debate_id, None)
+
+    def take(self, listener: Listener) -> list[Item]:
+        """The next turns for this listener, in order; none when it is up to date."""
+        items = listener.feed.after(listener.seq)
+        if items is None:
+            items = self._source.turns_after(listener.feed.debate_id, listener.seq, READ_AT_ONCE)
+        if items:
+            listener.seq = items[-1].seq
+        return items
+
+    def end(self) -> None:
+        """The server goes away: every listener is told."""
+        self._ending.set()
+        self._look.set()
+        with self._lock:
+            feeds = list(self._feeds.values())
+        for feed in feeds:
+            feed.end()
+
+    @property
+    def hears(self) -> bool:
+        """Redis is there; otherwise the comparisons carry everything."""
+        return self._subscription.is_up
+
+    @property
+    def is_ending(self) -> bool:
+        return self._ending.is_set()
+
+    def _read(self) -> None:
+        for heard in self._subscription.messages(self._ending):
+            if heard is None:
+                # Connected anew, or lost: what was published meanwhile is in Postgres.
+                self._look.set()
+                continue
+            feed = self._feeds.get(heard.debate_id)
+            if feed is not None and feed.is_started:
+                self._take_in(feed, heard)
+
+    def _take_in(self, feed: Feed, heard: Heard) -> None:
+        if heard.event == "debate_deleted":
+            feed.end()
+        elif heard.event == "new_argument":
+            if not feed.offer([Item(heard.seq, heard.turn_id, heard.data)], heard.state):
+                self._look.set()
+        elif heard.seq > feed.known:
+            # It speaks of a turn that is not here yet: look, and tell both.
+            self._look.set()
+        else:
+            feed.tell(Passing(heard.event, heard.data), heard.state)
+
+    def _compare_again_and_again(self) -> None:
+        while not self._ending.is_set():
+            self._look.wait(COMPARE_SECONDS if self._subscription.is_up else COMPARE_SECONDS_WITHOUT_REDIS)
+            self._look.clear()
+            with self._lock:
+                feeds = [feed for feed in self._feeds.values() if feed.is_started]
+            try:
+                self._compare(feeds)
+            except Exception as problem:
+                # Postgres is away: the next round sees to it.
+                log.warning("relay.compare_failed", problem=str(problem))
+
+    def _compare(self, feeds: list[Feed]) -> None:
+        if not feeds:
+            return
+        positions = self._source.positions([feed.debate_id for feed in feeds])
+        for feed in feeds:
+            position = positions.get(feed.debate_id)
+            if position is None:
+                feed.end()
+            elif not feed.is_started:
+                feed.start(position.seq, position.state)
+            else:
+                self._catch_up(feed, position)
+
+    def _catch_up(self, feed: Feed, position: Position) -> None:
+        if position.seq > feed.known:
+            feed.offer(self._source.turns_after(feed.debate_id, feed.known, READ_AT_ONCE), position.state)
+            # Still behind: too far for the log. Listeners read Postgres by themselves from where they are.
+            feed.start(position.seq, position.state)
+        elif position.seq == feed.known and position.state != feed.state:
+            feed.tell(Passing("state_changed", position.data), position.state)

@@ -1,0 +1,267 @@
+"""What a submission, a poll and an export may say: wrong ones are refused by the name of the field, and write nothing.
+
+Rulings and interventions are in test_api_errors.py; here are the endpoints of the agents.
+"""
+
+from itertools import product
+
+import pytest
+from harness import new_debate
+from test_api_envelope import NO_SUCH_DEBATE, data_of, nothing_written, refusal_of
+from test_protocol_table import SUBMISSIONS, after, said_in, send, standing_in
+
+LONE_SURROGATE = "a\ud800b"
+AGENTS = ["argue as proposer", "appeal", "resolve"]
+"""The agents' endpoints, by a submission that AWAITING_PROPOSER allows."""
+NOT_UUIDS = ["", " ", "motion", "1", 1, True, [], {}, NO_SUCH_DEBATE[:-1], NO_SUCH_DEBATE + "0", "a\x00b"]
+ENDPOINTS = ["arguments", "appeal", "resolution"]
+
+
+@pytest.fixture
+def proposers_turn(api):
+    """A dialogue with four arguments, and the proposer has the floor."""
+    return after(api, "dialogue", ["argue as opponent", "argue as proposer", "argue as opponent"])
+
+
+@pytest.fixture(scope="module")
+def standing(api):
+    """One debate for all that is refused anyway."""
+    return after(api, "dialogue", ["argue as opponent"])
+
+
+# target_id
+
+
+@pytest.mark.parametrize("position", range(4))
+@pytest.mark.parametrize("submission", AGENTS)
+def test_any_argument_of_the_debate_may_be_answered_and_becomes_the_parent(api, proposers_turn, submission, position):
+    target = said_in(api, proposers_turn)[position]["id"]
+
+    stored = data_of(send(api, proposers_turn, submission, target_id=target), 201)["argument"]
+
+    assert stored["parent_id"] == target
+    assert said_in(api, proposers_turn)[4] == stored
+
+
+def test_a_target_is_found_however_its_uuid_is_spelt(api, proposers_turn):
+    target = said_in(api, proposers_turn)[1]["id"]
+    stored = data_of(send(api, proposers_turn, "appeal", target_id=target.upper()), 201)["argument"]
+    assert stored["parent_id"] == target
+
+
+@pytest.mark.parametrize("target", NOT_UUIDS, ids=repr)
+@pytest.mark.parametrize("submission", AGENTS)
+def test_a_target_that_is_no_uuid_is_refused(api, module_place, standing, submission, target):
+    with nothing_written(module_place):
+        error = refusal_of(send(api, standing, submission, target_id=target), "INVALID_INPUT")
+    assert (error["field"], error["message"].startswith("target_id: ")) == ("target_id", True)
+
+
+@pytest.mark.parametrize("submission", AGENTS)
+def test_a_target_in_another_debate_is_refused(api, module_place, standing, submission):
+    elsewhere = said_in(api, api.create()["id"])[0]["id"]
+    with nothing_written(module_place):
+        answer = send(api, standing, submission, target_id=elsewhere)
+    refusal_of(answer, "INVALID_INPUT", "target_id: ", "another debate")
+
+
+@pytest.mark.parametrize("submission", AGENTS)
+@pytest.mark.parametrize("nobody", ["an id of nothing", "the debate's own id"])
+def test_a_target_in_no_debate_is_not_found(api, module_place, standing, submission, nobody):
+    target = NO_SUCH_DEBATE if nobody == "an id of nothing" else standing
+    with nothing_written(module_place):
+        refusal_of(send(api, standing, submission, target_id=target), "ARGUMENT_NOT_FOUND", target)
+
+
+def test_an_argument_of_a_deleted_debate_is_not_found(api, standing):
+    gone = api.create()["id"]
+    target = said_in(api, gone)[0]["id"]
+    data_of(api.http.delete(f"/debates/{gone}"))
+    refusal_of(send(api, standing, "appeal", target_id=target), "ARGUMENT_NOT_FOUND", target)
+
+
+@pytest.mark.parametrize("submission", ["rule", "intervene"])
+def test_the_arbitrator_names_no_target_and_answers_the_last_argument(api, submission):
+    state = {"rule": "AWAITING_ARBITRATOR", "intervene": "AWAITING_PROPOSER"}[submission]
+    debate_id = standing_in(api, state, "dialogue")
+    last = said_in(api, debate_id)[-1]["id"]
+    refusal_of(send(api, debate_id, submission, target_id=last), "INVALID_INPUT", "target_id: is not a known field")
+    assert data_of(send(api, debate_id, submission), 201)["argument"]["parent_id"] == last
+
+
+# The other fields
+
+
+@pytest.mark.parametrize(
+    ("submission", "field"),
+    [("argue as proposer", "role"), *product(AGENTS, ("target_id", "content", "client_request_id"))],
+)
+def test_a_missing_field_is_named(api, module_place, standing, submission, field):
+    with nothing_written(module_place):
+        answer = send(api, standing, submission, **{field: ...})
+    assert refusal_of(answer, "INVALID_INPUT")["message"] == f"{field}: is required"
+
+
+WRONG_TEXTS = [None, 5, True, ["x"], {}, "", " \t\n", "\u3000", "a\x00b", "\x00", LONE_SURROGATE]
+
+
+@pytest.mark.parametrize("value", WRONG_TEXTS, ids=repr)
+@pytest.mark.parametrize("field", ["content", "client_request_id"])
+@pytest.mark.parametrize("submission", AGENTS)
+def test_a_text_that_is_no_text_is_refused(api, module_place, standing, submission, field, value):
+    with nothing_written(module_place):
+        error = refusal_of(send(api, standing, submission, **{field: value}), "INVALID_INPUT")
+    assert (error["field"], error["message"].startswith(f"{field}: ")) == (field, True)
+
+
+@pytest.mark.parametrize(
+    "role", [None, "", "arbitrator", "judge", "debater_a", "Proposer", "proposer ", 1, []], ids=repr
+)
+def test_arguments_come_from_the_proposer_or_the_opponent(api, module_place, standing, role):
+    with nothing_written(module_place):
+        refusal_of(send(api, standing, "argue as proposer", role=role), "INVALID_INPUT", "role: ")
+
+
+@pytest.mark.parametrize(
+    ("submission", "field"),
+    [
+        ("argue as proposer", "verdict"),
+        ("argue as proposer", "close"),
+        ("argue as proposer", "round"),
+        ("argue as proposer", "debate_id"),
+        ("appeal", "role"),
+        ("appeal", "close"),
+        ("resolve", "role"),
+        ("resolve", "verdict"),
+        ("rule", "role"),
+        ("intervene", "role"),
+    ],
+)
+def test_an_unknown_field_is_refused_by_its_name(api, module_place, standing, submission, field):
+    with nothing_written(module_place):
+        answer = send(api, standing, submission, **{field: "proposer"})
+    refusal_of(answer, "INVALID_INPUT", f"{field}: is not a known field")
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "body: must be a JSON object"),
+        (b"[]", "body: must be a JSON object"),
+        (b"null", "body: must be a JSON object"),
+        (b'{"content": ', "body: is not JSON"),
+        (b'{"content": "\xff"}', "body: is not UTF-8"),
+    ],
+    ids=repr,
+)
+def test_a_body_that_is_no_json_object_is_refused(api, module_place, standing, endpoint, body, words):
+    with nothing_written(module_place):
+        answer = api.http.post(
+            f"/debates/{standing}/{endpoint}", content=body, headers={"Content-Type": "application/json"}
+        )
+    refusal_of(answer, "INVALID_INPUT", words)
+
+
+# Sizes
+
+STATE_FOR = {
+    "rule": "AWAITING_ARBITRATOR",
+    "rule and close": "AWAITING_ARBITRATOR",
+    "argue as opponent": "AWAITING_OPPONENT",
+}
+
+
+@pytest.mark.parametrize(
+    "content", ["x" * 10_240, "é" * 5_120, "日" * 3_413 + "x", "🙂" * 2_560], ids=lambda text: text[0]
+)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
+def test_10240_bytes_are_taken_and_come_back_as_they_were(api, submission, content):
+    debate_id = standing_in(api, STATE_FOR.get(submission, "AWAITING_PROPOSER"), "dialogue")
+    stored = data_of(send(api, debate_id, submission, content=content), 201)["argument"]
+    assert stored["content"] == content
+    assert stored in said_in(api, debate_id)
+
+
+@pytest.mark.parametrize(
+    "content", ["x" * 10_241, "é" * 5_121, "日" * 3_414, "🙂" * 2_560 + "x"], ids=lambda text: text[0]
+)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
+def test_one_byte_more_is_too_large_in_any_state(api, module_place, standing, submission, content):
+    with nothing_written(module_place):
+        answer = send(api, standing, submission, content=content)
+    error = refusal_of(answer, "CONTENT_TOO_LARGE", "content: ", str(len(content.encode())))
+    assert error["max_length"] == 10_240
+
+
+@pytest.mark.parametrize("request_id", ["x" * 200, "é" * 100])
+@pytest.mark.parametrize("submission", AGENTS)
+def test_a_request_id_of_200_bytes_is_taken_and_one_more_is_not(api, module_place, standing, submission, request_id):
+    debate_id = standing_in(api, "AWAITING_PROPOSER", "dialogue")
+    with nothing_written(module_place):
+        error = refusal_of(send(api, standing, submission, client_request_id=request_id + "x"), "CONTENT_TOO_LARGE")
+    assert error["max_length"] == 200
+    stored = data_of(send(api, debate_id, submission, client_request_id=request_id), 201)["argument"]
+    assert stored["client_request_id"] == request_id
+
+
+# Poll
+
+
+def poll(api, debate_id, query):
+    return api.http.get(f"/debates/{debate_id}/poll?{query}")
+
+
+@pytest.mark.parametrize(
+    "query", ["", "role=", "role=arbitrator", "role=judge", "role=debater_a", "role=Proposer", "role=proposer%20"]
+)
+def test_a_poll_comes_from_the_proposer_or_the_opponent(api, standing, query):
+    refusal_of(poll(api, standing, query), "INVALID_INPUT", "role: ")
+
+
+def test_a_poll_without_a_role_is_told_that_it_is_required(api, standing):
+    assert refusal_of(poll(api, standing, ""), "INVALID_INPUT")["message"] == "role: is required"
+
+
+@pytest.mark.parametrize("seen", ["1", "motion", "%20", "null", NO_SUCH_DEBATE[:-1], "a%00b", "%ff"])
+def test_a_last_seen_argument_that_is_no_uuid_is_refused(api, standing, seen):
+    refusal_of(poll(api, standing, f"role=proposer&argument_id={seen}"), "INVALID_INPUT", "argument_id: ")
+
+
+def test_a_last_seen_argument_of_no_debate_or_of_another_is_refused(api, standing):
+    elsewhere = said_in(api, api.create()["id"])[0]["id"]
+    for seen in (NO_SUCH_DEBATE, elsewhere, standing):
+        refusal_of(poll(api, standing, f"role=opponent&argument_id={seen}"), "INVALID_INPUT", "argument_id: ")
+
+
+def test_an_unknown_query_parameter_is_refused(api, standing):
+    refusal_of(poll(api, standing, "role=proposer&after=1"), "INVALID_INPUT", "after: ")
+
+
+@pytest.mark.parametrize("path", ["poll?role=proposer", "export"])
+def test_a_debate_that_is_not_there_is_not_found(api, path):
+    refusal_of(api.http.get(f"/debates/{NO_SUCH_DEBATE}/{path}"), "DEBATE_NOT_FOUND", NO_SUCH_DEBATE)
+    refusal_of(api.http.get(f"/debates/not-a-uuid/{path}"), "INVALID_INPUT", "debate_id: ")
+
+
+@pytest.mark.parametrize("path", [*ENDPOINTS, "poll?role=proposer", "export"])
+def test_a_wrong_method_is_told_the_right_one(api, standing, path):
+    right, wrong = ("GET", "POST") if path not in ENDPOINTS else ("POST", "GET")
+    refusal_of(api.http.request(wrong, f"/debates/{standing}/{path}"), "METHOD_NOT_ALLOWED", right)
+
+
+@pytest.mark.parametrize("path", [*ENDPOINTS, "poll?role=proposer", "export"])
+def test_with_a_token_set_the_agents_need_it_too(guarded, path):
+    method = "POST" if path in ENDPOINTS else "GET"
+    refusal_of(guarded.http.request(method, f"/debates/{NO_SUCH_DEBATE}/{path}"), "AUTH_FAILED")
+
+
+@pytest.fixture(scope="module")
+def guarded(module_place):
+    return module_place.start_api(auth_token="a-long-enough-token")  # noqa: S106 (the tests' own)
+
+
+def test_the_motion_of_a_dialogue_can_be_answered_straight_away(api):
+    created = data_of(api.http.post("/debates", json=new_debate(format="dialogue")), 201)
+    motion, debate_id = created["argument"]["id"], created["debate"]["id"]
+    assert data_of(send(api, debate_id, "argue as opponent", target_id=motion), 201)["argument"]["parent_id"] == motion

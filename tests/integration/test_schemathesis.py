@@ -1,0 +1,185 @@
+"""The served OpenAPI document, taken at its word: requests made from it, and answers compared with it.
+
+Every request goes over HTTP to gunicorn. The examples are the same in every run.
+"""
+
+from collections import defaultdict
+from itertools import cycle
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from harness import Api
+from hypothesis import HealthCheck
+from schemathesis.checks import (
+    content_type_conformance,
+    not_a_server_error,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from test_protocol_table import STATES, standing_in
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+ALL_CLEAR = range(200, 300)
+
+bounded = hypothesis.settings(
+    max_examples=12, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+)
+statuses: defaultdict[str, set[int]] = defaultdict(set)
+"""What each operation has answered so far."""
+
+
+@pytest.fixture(scope="module")
+def served(api: Api) -> Any:
+    return schemathesis.openapi.from_url(f"{api.http.base_url}/openapi.json")
+
+
+@pytest.fixture(scope="module")
+def served_for_debates(api: Api) -> Any:
+    """Without the systematic variations of each field: they are all tried where there is no debate."""
+    schema = schemathesis.openapi.from_url(f"{api.http.base_url}/openapi.json")
+    schema.config.phases.coverage.enabled = False
+    return schema
+
+
+@pytest.fixture(autouse=True)
+def _a_name_that_schemathesis_knows(request: pytest.FixtureRequest) -> None:
+    """schemathesis 4.32 reads this attribute of pytest's, which pytest 9.2 no longer has."""
+    request.node._nodeid = request.node.nodeid
+
+
+class Debates:
+    """A dialogue for each state. One that was changed is replaced by another in the same state."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._states = cycle(STATES)
+        self._last_arguments: dict[str, dict[str, Any]] = {}
+
+    def send(self, case: schemathesis.Case) -> None:
+        state = next(self._states)
+        argument = self._last_arguments.pop(state, None) or self._made(state)
+        case.path_parameters = {"debate_id": argument["debate_id"]}
+        if isinstance(case.body, dict) and "target_id" in case.body:
+            case.body["target_id"] = argument["id"]
+        if case.query and "argument_id" in case.query:
+            case.query["argument_id"] = argument["id"]
+        answer = answer_must_be_documented(case)
+        if case.method == "GET" or answer.status_code not in ALL_CLEAR:
+            self._last_arguments[state] = argument
+
+    def _made(self, state: str) -> dict[str, Any]:
+        transcript = self._api.transcript(standing_in(self._api, state, "dialogue"))
+        return [transcript["motion"], *transcript["arguments"]][-1]
+
+
+@pytest.fixture(scope="module")
+def debates(api: Api) -> Debates:
+    return Debates(api)
+
+
+document = schemathesis.pytest.from_fixture("served")
+document_of_debates = schemathesis.pytest.from_fixture("served_for_debates")
+
+
+def answer_must_be_documented(case: schemathesis.Case) -> Any:
+    answer = case.call()
+    statuses[case.operation.label].add(answer.status_code)
+    case.validate_response(answer, checks=CHECKS)
+    return answer
+
+
+@document.parametrize()
+@bounded
+def test_whatever_is_sent_the_answer_is_one_of_the_document(case: schemathesis.Case) -> None:
+    answer_must_be_documented(case)
+
+
+@document_of_debates.include(path_regex="debate_id").parametrize()
+@bounded
+def test_whatever_is_sent_to_a_debate_in_any_state_the_answer_is_one_of_the_document(
+    case: schemathesis.Case, debates: Debates
+) -> None:
+    debates.send(case)
+
+
+def test_the_examples_reached_every_operation(served: Any) -> None:
+    """Those above would also pass if all that they ever saw were refusals."""
+    operations = {operation.ok().label for operation in served.get_all_operations()}
+    if statuses.keys() != operations:
+        pytest.skip("the tests before this one did not all run here")
+    for operation, seen in statuses.items():
+        assert any(status in ALL_CLEAR for status in seen), (operation, seen)
+        assert 400 in seen or operation.startswith("GET /health") or operation.startswith("GET /ready"), operation
+
+
+# What the document itself must say
+
+
+@pytest.fixture(scope="module")
+def written(api: Api) -> dict[str, Any]:
+    return api.http.get("/openapi.json").json()
+
+
+OPEN = {"/health", "/ready"}
+BODIES = {
+    "/debates": "CreateDebateBody",
+    "/debates/{debate_id}/arguments": "ArgumentBody",
+    "/debates/{debate_id}/appeal": "SubmissionBody",
+    "/debates/{debate_id}/resolution": "SubmissionBody",
+    "/debates/{debate_id}/ruling": "RulingBody",
+    "/debates/{debate_id}/intervention": "InterventionBody",
+    "/debates/{debate_id}/stop": "StopBody",
+}
+MAY_BE_LEFT_OUT = {"/debates/{debate_id}/intervention", "/debates/{debate_id}/stop"}
+
+
+def test_it_is_valid_openapi_3_1(served: Any, written: dict[str, Any]) -> None:
+    assert written["openapi"].startswith("3.1.")
+    served.validate()
+
+
+def test_it_describes_both_answers_of_a_poll_and_that_they_exclude_each_other(written: dict[str, Any]) -> None:
+    answer = written["paths"]["/debates/{debate_id}/poll"]["get"]["responses"]["200"]
+    assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/PollAnswer")
+    data = written["components"]["schemas"]["PollAnswer"]["properties"]["data"]
+    assert [choice["$ref"].rpartition("/")[2] for choice in data["oneOf"]] == ["PollNew", "PollNothing"]
+    assert "anyOf" not in data
+    shapes = written["components"]["schemas"]
+    assert set(shapes["PollNew"]["required"]) == {"has_new_argument", "action", "debate_state", "argument"}
+    assert set(shapes["PollNothing"]["required"]) == {"has_new_argument", "debate_id", "last_seen_seq"}
+
+
+def test_it_says_which_operations_want_the_token(written: dict[str, Any]) -> None:
+    [(name, scheme)] = written["components"]["securitySchemes"].items()
+    assert scheme == {"type": "http", "scheme": "bearer"}
+    for path, operations in written["paths"].items():
+        for operation in operations.values():
+            assert operation.get("security") == (None if path in OPEN else [{name: []}]), path
+
+
+def test_it_says_which_bodies_there_are_and_which_may_be_left_out(written: dict[str, Any]) -> None:
+    found = {
+        path: operations["post"]["requestBody"]
+        for path, operations in written["paths"].items()
+        if "requestBody" in operations.get("post", {})
+    }
+    schemas = {path: body["content"]["application/json"]["schema"]["$ref"] for path, body in found.items()}
+    assert {path: reference.rpartition("/")[2] for path, reference in schemas.items()} == BODIES
+    assert {path for path, body in found.items() if not body["required"]} == MAY_BE_LEFT_OUT
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_every_body_has_examples_and_the_server_takes_them(api: Api, written: dict[str, Any], path: str) -> None:
+    examples = written["components"]["schemas"][BODIES[path]]["examples"]
+    assert examples
+    for example in examples:
+        state = "AWAITING_ARBITRATOR" if path.endswith("/ruling") else "AWAITING_PROPOSER"
+        state = "AWAITING_OPPONENT" if example.get("role") == "opponent" else state
+        debate_id = standing_in(api, state, "dialogue")
+        body = (
+            {**example, "target_id": api.transcript(debate_id)["motion"]["id"]} if "target_id" in example else example
+        )
+        answer = api.http.post(path.replace("{debate_id}", debate_id), json=body)
+        assert answer.status_code in ALL_CLEAR, answer.text

@@ -1,0 +1,161 @@
+"""Following a debate over real HTTP: server-sent events and the long poll."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from harness import Api, Place, new_debate, wait_until
+
+EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
+
+
+def a_dialogue(api: Api) -> tuple[str, str]:
+    answer = api.http.post("/debates", json=new_debate(format="dialogue", seats=EXTERNAL)).json()["data"]
+    return answer["debate"]["id"], answer["argument"]["id"]
+
+
+def argue(api: Api, debate_id: str, target: str, role: str = "opponent", path: str = "arguments") -> str:
+    body = {"target_id": target, "content": "words", "client_request_id": str(uuid4())}
+    if path == "arguments":
+        body["role"] = role
+    answer = api.http.post(f"/debates/{debate_id}/{path}", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["data"]["argument"]["id"]
+
+
+def events_of(api: Api, debate_id: str, **options: Any) -> Iterator[dict[str, str]]:
+    """The events of a stream as they come, each as its fields; comments under ''."""
+    with httpx.stream("GET", f"{api.http.base_url}/debates/{debate_id}/stream", timeout=20, **options) as answer:
+        assert answer.status_code == 200, answer.read()
+        fields: dict[str, str] = {}
+        for line in answer.iter_lines():
+            if line:
+                name, _, value = line.partition(":")
+                fields[name] = value.strip()
+            else:
+                yield fields
+                fields = {}
+
+
+def test_a_stream_starts_with_the_motion_goes_on_live_and_ends_with_the_debate(api: Api) -> None:
+    debate_id, motion = a_dialogue(api)
+    got: list[dict[str, str]] = []
+    reader = threading.Thread(target=lambda: got.extend(events_of(api, debate_id)))
+    reader.start()
+    wait_until(lambda: len(got) == 2, 5, "the motion came")
+    first = argue(api, debate_id, motion)
+    wait_until(lambda: len(got) == 3, 2, "the argument came")
+    argue(api, debate_id, first, path="resolution")
+    reader.join(5)
+    assert not reader.is_alive(), "the stream ends when the debate is closed"
+    turns = [api.transcript(debate_id)["motion"], *api.transcript(debate_id)["arguments"]]
+    assert got[0] == {"retry": "2000"}
+    assert [event["id"] for event in got[1:-1]] == [turn["id"] for turn in turns]
+    assert {event["event"] for event in got[1:-1]} == {"new_argument"}
+    assert got[-1]["event"] == "debate_closed"
+
+
+def test_a_stream_resumes_after_each_possible_id(api: Api) -> None:
+    debate_id, last = a_dialogue(api)
+    ids = [last]
+    for role in ("opponent", "proposer", "opponent"):
+        ids.append(argue(api, debate_id, ids[-1], role))
+    argue(api, debate_id, ids[-1], path="resolution")
+    transcript = api.transcript(debate_id)
+    ids = [transcript["motion"]["id"], *(turn["id"] for turn in transcript["arguments"])]
+    for position, seen in enumerate(ids):
+        for options in ({"headers": {"Last-Event-ID": seen}}, {"params": {"last_event_id": seen}}):
+            events = list(events_of(api, debate_id, **options))
+            assert [event["id"] for event in events if "id" in event] == ids[position + 1 :]
+            assert events[-1]["event"] == "debate_closed"
+
+
+@pytest.mark.parametrize("seen", ["nonsense", str(uuid4())])
+def test_an_id_of_no_turn_of_this_debate_is_refused(api: Api, seen: str) -> None:
+    debate_id, _ = a_dialogue(api)
+    other, motion_of_other = a_dialogue(api)
+    for given in (seen, motion_of_other):
+        answer = api.http.get(f"/debates/{debate_id}/stream", headers={"Last-Event-ID": given})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "INVALID_INPUT")
+    assert api.http.get(f"/debates/{uuid4()}/stream").json()["error"]["code"] == "DEBATE_NOT_FOUND"
+    assert other != debate_id
+
+
+def test_a_stream_is_marked_so_that_no_proxy_holds_it_back(api: Api) -> None:
+    debate_id, _ = a_dialogue(api)
+    with httpx.stream("GET", f"{api.http.base_url}/debates/{debate_id}/stream") as answer:
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        assert answer.headers["Cache-Control"] == "no-cache, no-transform"
+        assert answer.headers["X-Accel-Buffering"] == "no"
+
+
+def test_a_stop_by_hand_ends_the_stream(api: Api) -> None:
+    debate_id, _ = a_dialogue(api)
+    got: list[dict[str, str]] = []
+    reader = threading.Thread(target=lambda: got.extend(events_of(api, debate_id)))
+    reader.start()
+    wait_until(lambda: len(got) == 2, 5, "the motion came")
+    api.http.post(f"/debates/{debate_id}/stop")
+    reader.join(5)
+    assert got[-1]["event"] == "debate_closed"
+
+
+def wait(api: Api, debate_id: str, **query: Any) -> httpx.Response:
+    return httpx.get(f"{api.http.base_url}/debates/{debate_id}/wait", params=query, timeout=30)
+
+
+def test_wait_answers_at_once_when_there_is_something_new(api: Api) -> None:
+    debate_id, motion = a_dialogue(api)
+    data = wait(api, debate_id, role="opponent").json()["data"]
+    assert (data["has_new_argument"], data["action"], data["argument"]["id"]) == (True, "respond", motion)
+
+
+def test_wait_is_woken_by_the_commit(api: Api) -> None:
+    debate_id, motion = a_dialogue(api)
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(wait, api, debate_id, role="proposer", argument_id=motion)
+        time.sleep(0.5)
+        assert not held.done()
+        argument = argue(api, debate_id, motion)
+        data = held.result(5).json()["data"]
+    assert (data["argument"]["id"], data["action"]) == (argument, "respond")
+
+
+def test_wait_answers_nothing_new_at_its_timeout(api: Api) -> None:
+    debate_id, motion = a_dialogue(api)
+    began = time.monotonic()
+    data = wait(api, debate_id, role="proposer", argument_id=motion, timeout_ms=700).json()["data"]
+    assert data == {"has_new_argument": False, "debate_id": debate_id, "last_seen_seq": 1}
+    assert time.monotonic() - began >= 0.7
+
+
+def test_five_hundred_wait_at_once_on_one_process(api: Api) -> None:
+    debate_id, motion = a_dialogue(api)
+    with ThreadPoolExecutor(500) as pool:
+        held = [pool.submit(wait, api, debate_id, role="proposer", argument_id=motion) for _ in range(500)]
+        time.sleep(6)
+        assert not any(answer.done() for answer in held)
+        assert api.http.get(f"/debates/{debate_id}").status_code == 200, "others are served meanwhile"
+        argument = argue(api, debate_id, motion)
+        answers = [answer.result(20).json()["data"] for answer in held]
+    assert {answer["argument"]["id"] for answer in answers} == {argument}
+
+
+def test_a_server_that_ends_lets_its_listeners_go(place: Place) -> None:
+    api = place.start_api()
+    debate_id, motion = a_dialogue(api)
+    with ThreadPoolExecutor(2) as pool:
+        stream = pool.submit(lambda: list(events_of(api, debate_id)))
+        held = pool.submit(wait, api, debate_id, role="proposer", argument_id=motion)
+        time.sleep(1)
+        began = time.monotonic()
+        place.programs[-1].terminate()
+        assert place.programs[-1].wait(20) == 0
+        assert time.monotonic() - began < 8
+        assert held.result(5).json()["data"]["has_new_argument"] is False
+        assert [event.get("event") for event in stream.result(5)] == [None, "new_argument"]

@@ -1,0 +1,58 @@
+"""What somebody in a seat should do next: every state, role and last argument, against a table written by hand."""
+
+from itertools import product
+
+import pytest
+from core_builders import a_debate
+
+from app.core.debate import State, Status, TurnType
+from app.core.formats import Format
+from app.core.guidance import Action, action_for
+from app.core.seats import Seat
+
+# state and role: the action after MOTION, CLAIM, APPEAL, RESOLUTION, INTERVENTION, RULING
+TABLE = """
+AWAITING_PROPOSER     proposer  respond           respond           respond           respond           respond           align_to_ruling
+AWAITING_PROPOSER     opponent  wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer
+AWAITING_OPPONENT     proposer  wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent
+AWAITING_OPPONENT     opponent  respond           respond           respond           respond           respond           respond
+AWAITING_ARBITRATOR   proposer  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling
+AWAITING_ARBITRATOR   opponent  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling
+INTERVENTION_PENDING  proposer  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling
+INTERVENTION_PENDING  opponent  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling
+CLOSED                proposer  debate_closed     debate_closed     debate_closed     debate_closed     debate_closed     debate_closed
+CLOSED                opponent  debate_closed     debate_closed     debate_closed     debate_closed     debate_closed     debate_closed
+"""  # noqa: E501 (a table is read across)
+TYPES = ["MOTION", "CLAIM", "APPEAL", "RESOLUTION", "INTERVENTION", "RULING"]
+CELLS = [
+    (state, role, latest, action)
+    for state, role, *actions in (line.split() for line in TABLE.strip().splitlines())
+    for latest, action in zip(TYPES, actions, strict=True)
+]
+
+
+def test_the_table_by_hand_is_whole():
+    assert {cell[:3] for cell in CELLS} == set(product(State, ("proposer", "opponent"), TurnType))
+    assert {cell[3] for cell in CELLS} == set(Action)
+
+
+@pytest.mark.parametrize(("state", "role", "latest", "action"), CELLS)
+@pytest.mark.parametrize("form", Format)
+def test_the_action_follows_from_the_state_the_role_and_the_last_argument(form, state, role, latest, action):
+    for workers in (frozenset(), frozenset({Seat.ARBITRATOR}), frozenset(Seat)):
+        debate = a_debate(State(state), form, workers=workers)
+        assert action_for(debate, Seat(role), TurnType(latest)) == action
+
+
+@pytest.mark.parametrize("status", [Status.CREATED, Status.RUNNING, Status.PAUSED, Status.FAILED])
+@pytest.mark.parametrize(("role", "action"), [("proposer", "respond"), ("opponent", "wait_for_proposer")])
+def test_an_open_debate_says_whose_turn_it_is_whatever_holds_it_up(status, role, action):
+    debate = a_debate(State.AWAITING_PROPOSER, status=status)
+    assert action_for(debate, Seat(role), TurnType.CLAIM) == action
+
+
+@pytest.mark.parametrize("status", [Status.COMPLETED, Status.STOPPED])
+@pytest.mark.parametrize("state", [state for state in State if state is not State.CLOSED])
+def test_a_debate_that_is_over_is_closed_wherever_it_stood(status, state):
+    debate = a_debate(state, status=status)
+    assert {action_for(debate, Seat(role), TurnType.RULING) for role in ("proposer", "opponent")} == {"debate_closed"}

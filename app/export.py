@@ -1,6 +1,7 @@
 """A transcript as a document: JSON for programs, Markdown and HTML for people."""
 
 import json
+import re
 from html import escape
 
 from app.core.debate import Debate, Turn, TurnType, Verdict
@@ -13,25 +14,23 @@ def as_json(debate: Debate, turns: tuple[Turn, ...]) -> str:
 
 
 def as_markdown(debate: Debate, turns: tuple[Turn, ...]) -> str:
-    parts = [f"# {_one_line(debate.title)}", _facts(debate)]
+    parts = [f"# {_one_line(_without_tags(debate.title))}", _facts(debate)]
     for turn in turns:
-        # Quoted line by line, so that a heading or a rule inside somebody's words does not become one of ours.
-        parts.append(f"## {_heading(turn)}")
-        parts.append("\n".join(f"> {line}" for line in turn.content.splitlines()))
+        parts += [f"## {_heading(turn)}", _quoted(turn.content)]
         if turn.verdict:
-            parts.append(f"**Verdict:** {_verdict(turn.verdict)}")
+            parts += [f"**Verdict:** {_outcome(turn.verdict)}", _quoted(turn.verdict.reasoning)]
     return "\n\n".join(parts) + "\n"
 
 
 def as_html(debate: Debate, turns: tuple[Turn, ...]) -> str:
     body = []
     for turn in turns:
-        verdict = f"<p class=verdict>{escape(_verdict(turn.verdict))}</p>" if turn.verdict else ""
+        verdict = f"<p class=verdict>{_escaped(_verdict(turn.verdict))}</p>" if turn.verdict else ""
         body.append(
             f'<section id="turn-{turn.seq}" class="{turn.seat.role}"><h2>{escape(_heading(turn))}</h2>'
-            f"<p>{escape(turn.content)}</p>{verdict}</section>"
+            f"<p>{_escaped(turn.content)}</p>{verdict}</section>"
         )
-    title = escape(debate.title)
+    title = _escaped(debate.title)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
@@ -39,6 +38,20 @@ def as_html(debate: Debate, turns: tuple[Turn, ...]) -> str:
         + "\n".join(body)
         + "\n</body></html>\n"
     )
+
+
+def _quoted(text: str) -> str:
+    """Line by line, so that a heading or a rule inside somebody's words does not become one of ours."""
+    return "\n".join(f"> {line}" for line in _without_tags(text).splitlines())
+
+
+def _without_tags(text: str) -> str:
+    """Markdown passes HTML through, and a closing tag would end even a quotation."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text.translate(_DRAWN))
+
+
+def _escaped(text: str) -> str:
+    return escape(text.translate(_DRAWN))
 
 
 def _one_line(text: str) -> str:
@@ -60,10 +73,19 @@ def _facts(debate: Debate) -> str:
 
 
 def _verdict(verdict: Verdict) -> str:
+    return f"{_outcome(verdict)}. {verdict.reasoning}"
+
+
+def _outcome(verdict: Verdict) -> str:
     scores = f"proposer {verdict.scores['proposer']:g}, opponent {verdict.scores['opponent']:g}"
-    return f"{verdict.winner} ({scores}). {verdict.reasoning}"
+    return f"{verdict.winner} ({scores})"
 
 
+_DRAWN: dict[int, int | str] = {
+    **{code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"},
+    **dict.fromkeys(range(0x7F, 0xA0), "\N{REPLACEMENT CHARACTER}"),
+}
+"""Control characters as pictures of themselves: a terminal would obey them, and a page may not hold them."""
 _STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;"
     "padding:0 1rem}section p{white-space:pre-wrap;overflow-wrap:anywhere}section{border-left:4px solid gray;"

@@ -7,7 +7,7 @@ from flask import Response, request
 from flask_openapi3 import APIBlueprint, Tag
 
 from app.api import schemas, shapes
-from app.api.debates import ERRORS, news_json, success
+from app.api.debates import ERRORS, NEEDS_TOKEN, news_json, success
 from app.core.errors import InvalidInput
 from app.core.seats import Seat
 from app.realtime.longpoll import wait_for_news
@@ -34,7 +34,7 @@ def _last_event_id() -> UUID | None:
 
 
 def realtime_blueprint(services: Services, relay: Relay) -> APIBlueprint:
-    api = APIBlueprint("realtime", __name__, abp_tags=[_TAG], abp_responses=ERRORS)
+    api = APIBlueprint("realtime", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.get(
         "/debates/<debate_id>/wait",

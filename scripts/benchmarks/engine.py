@@ -5,8 +5,6 @@ import multiprocessing
 import shutil
 import signal
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -17,10 +15,11 @@ from uuid import UUID
 import psycopg
 
 from app.bootstrap import build_services, close_services
+from app.cli.children import WORKER_COMMAND, Child, end
 from app.core.formats import Format
 from app.embedded import EmbeddedServers
 from app.ids import new_turn_id
-from app.settings import Settings, child_environment
+from app.settings import Settings
 from app.store.migrate import upgrade
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
@@ -51,9 +50,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _measure(settings: Settings, options: argparse.Namespace) -> None:
     services = build_services(settings, name="bench", database_connections=4)
-    workers = [
-        subprocess.Popen([sys.executable, "-m", "worker"], env=child_environment(settings)) for _ in range(PROCESSES)
-    ]
+    workers = [Child(f"worker {number}", WORKER_COMMAND, settings, log=None) for number in range(PROCESSES)]
     try:
         while _query(settings, "SELECT count(*) FROM workers") < PROCESSES:
             time.sleep(0.1)
@@ -66,10 +63,7 @@ def _measure(settings: Settings, options: argparse.Namespace) -> None:
                 bare[threads].append(_bare(settings, services, options.debates, threads))
             ours.append(_ours(settings, services, workers, options.debates))
     finally:
-        for worker in workers:
-            worker.terminate()
-        for worker in workers:
-            worker.wait()
+        end(workers)
         close_services(services)
     _report(options, ours, bare)
 
@@ -109,7 +103,7 @@ def _untold(services: Services) -> Services:
     return Services(services.settings, services.engine, services.tasks, _Silent())  # type: ignore[arg-type]
 
 
-def _ours(settings: Settings, services: Services, workers: list[subprocess.Popen[bytes]], count: int) -> float:
+def _ours(settings: Settings, services: Services, workers: list[Child], count: int) -> float:
     """The clock starts when all debates are queued: creating and queueing them is the API's work."""
     made = _create(services, count)
     _signal(workers, signal.SIGSTOP)
@@ -126,9 +120,9 @@ def _ours(settings: Settings, services: Services, workers: list[subprocess.Popen
     return count * TURNS / seconds
 
 
-def _signal(workers: list[subprocess.Popen[bytes]], number: signal.Signals) -> None:
+def _signal(workers: list[Child], number: signal.Signals) -> None:
     for worker in workers:
-        worker.send_signal(number)
+        worker.process.send_signal(number)
 
 
 def _bare(settings: Settings, services: Services, count: int, threads: int) -> float:

@@ -71,7 +71,8 @@ def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | Non
         else:
             running = debate.evolve(status=Status.RUNNING)
             debates.reschedule(connection, debate, running, schedule)
-            motion = turns.motion(connection, debate_id)
+            # A short debate's last turns reach back to its motion.
+            motion = recent[0] if recent[0].seq == 1 else turns.motion(connection, debate_id)
     if reason:
         services.teller.publish(state_changed(closed))
         return None

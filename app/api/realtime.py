@@ -1,6 +1,6 @@
 """Listening to a debate over HTTP: a stream of events, or a poll that is held."""
 
-from collections.abc import Iterator
+from contextlib import ExitStack
 from uuid import UUID
 
 from flask import Response, request
@@ -52,17 +52,14 @@ def realtime_blueprint(services: Services, relay: Relay) -> APIBlueprint:
         last_seen = _last_event_id() or query.last_event_id
         after_seq = read.seq_of(services, path.debate_id, last_seen, "last_event_id") if last_seen else 0
         # Entered here, so that a debate that is not there is an ordinary 404 and not a broken stream.
-        listening = relay.listen(path.debate_id, after_seq)
-        listener = listening.__enter__()
-
-        def body() -> Iterator[str]:
-            yield from stream(relay, listener)
-
-        connection = request.environ.get("gunicorn.socket")
-        if connection is not None:
-            connection.settimeout(WRITE_SECONDS)
-        response = Response(body(), mimetype="text/event-stream")
-        response.call_on_close(lambda: listening.__exit__(None, None, None))
+        listening = ExitStack()
+        listener = listening.enter_context(relay.listen(path.debate_id, after_seq))
+        connection = request.environ["gunicorn.socket"]
+        connection.settimeout(WRITE_SECONDS)
+        # The next request on this connection waits under gunicorn's own rules again.
+        listening.callback(connection.settimeout, None)
+        response = Response(stream(relay, listener), mimetype="text/event-stream")
+        response.call_on_close(listening.close)
         # A proxy that gathers or shortens the stream would hold turns back.
         response.headers["Cache-Control"] = "no-cache, no-transform"
         response.headers["X-Accel-Buffering"] = "no"

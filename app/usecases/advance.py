@@ -11,7 +11,7 @@ from uuid import UUID
 import structlog
 
 from app.core.brief import Brief, Thought
-from app.core.debate import CLOSED_STATUSES, Debate, Status, Turn
+from app.core.debate import ACTIVE_STATUSES, Debate, Status, Turn
 from app.core.errors import ActionNotAllowed, ContentTooLarge, DebateNotFound, InvalidInput
 from app.core.limits import close, limit_reached
 from app.core.machine import Move, decide
@@ -56,7 +56,7 @@ def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | Non
         except DebateNotFound:
             return None
         debate = locked.debate
-        if debate.status in CLOSED_STATUSES or debate.status in (Status.PAUSED, Status.FAILED):
+        if debate.status not in ACTIVE_STATUSES:
             return None
         reason = limit_reached(debate.cursor, debate.limits, debate.usage, debate.past_deadline)
         if reason:

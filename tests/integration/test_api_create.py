@@ -35,7 +35,7 @@ def at_once(api, bodies, meanwhile=lambda: None):
     start = Barrier(len(bodies) + 1)
 
     def send(body):
-        with httpx.Client(base_url=api.http.base_url, timeout=30, trust_env=False, verify=False) as client:  # noqa: S501
+        with httpx.Client(base_url=api.http.base_url, timeout=30, trust_env=False, verify=False) as client:  # noqa: S501 (plain http)
             start.wait(30)
             return client.post("/debates", json=body)
 

@@ -1,15 +1,20 @@
 """Following a debate over real HTTP: server-sent events and the long poll."""
 
+import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 from harness import Api, Place, new_debate, wait_until
+
+from app.api.realtime import WRITE_SECONDS
 
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 
@@ -159,3 +164,31 @@ def test_a_server_that_ends_lets_its_listeners_go(place: Place) -> None:
         assert time.monotonic() - began < 8
         assert held.result(5).json()["data"]["has_new_argument"] is False
         assert [event.get("event") for event in stream.result(5)] == [None, "new_argument"]
+
+
+def test_a_reader_that_takes_nothing_is_cut_off_and_misses_nothing_when_it_comes_back(
+    api: Api, module_place: Place
+) -> None:
+    """Far more than the buffers between the two hold, to a reader that asks and then does not read."""
+    debate_id, _ = a_dialogue(api)
+    module_place.sql(
+        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
+        " SELECT gen_random_uuid(), %s, n, n, 'debater_b', 'CLAIM', repeat('words ', 4000), 'external'"
+        " FROM generate_series(2, 600) AS n",
+        debate_id,
+    )
+    module_place.sql("UPDATE debates SET turn_count = 600 WHERE id = %s", debate_id)
+    host, port = api.http.base_url.host, api.http.base_url.port
+    with socket.create_connection((host, port), timeout=5) as reader:
+        reader.sendall(f"GET /debates/{debate_id}/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        time.sleep(WRITE_SECONDS + 4)
+        received = b""
+        with suppress(ConnectionResetError):
+            while chunk := reader.recv(1 << 20):
+                received += chunk
+    ids = re.findall(rb"id: ([0-9a-f-]{36})\nevent: new_argument\ndata: [^\n]*\n\n", received)
+    assert 0 < len(ids) < 600, "it was cut off on the way"
+    rest = events_of(api, debate_id, headers={"Last-Event-ID": ids[-1].decode()})
+    next(rest)
+    last = next(event for event in rest if '"seq":600,' in event.get("data", ""))
+    assert last["event"] == "new_argument"

@@ -18,8 +18,9 @@ from uuid import UUID
 import structlog
 
 from app.bus import Heard, Subscription
-from app.core.errors import DebateNotFound
+from app.core.errors import DebateNotFound, TooManyListeners
 from app.realtime.feed import Feed, Item, Listener
+from app.realtime.messages import Message
 from app.realtime.operators import LOOK_BACK, Change, OperatorsFeed, OperatorsListener
 
 log = structlog.get_logger(__name__)
@@ -51,8 +52,10 @@ class Source(Protocol):
 
 
 class Relay:
-    def __init__(self, subscription: Subscription, source: Source) -> None:
+    def __init__(self, subscription: Subscription, source: Source, most_listeners: int = 10_000) -> None:
         self._subscription = subscription
+        self._most_listeners = most_listeners
+        self._listener_count = 0
         self.source = source
         self._lock = threading.Lock()
         self._feeds: dict[UUID, Feed] = {}
@@ -65,6 +68,39 @@ class Relay:
     @contextmanager
     def listen(self, debate_id: UUID, after_seq: int = 0) -> Iterator[Listener]:
         """A listener that has seen everything up to `after_seq`."""
+        with self._place(), self._listener(debate_id, after_seq) as listener:
+            yield listener
+
+    @contextmanager
+    def listen_to_all(self) -> Iterator[OperatorsListener]:
+        listener = OperatorsListener()
+        with self._place():
+            self._operators.add(listener)
+            # From now on Postgres is compared with what was told; what changed before is in the list that operators
+            # read.
+            self._look.set()
+            try:
+                yield listener
+            finally:
+                self._operators.remove(listener)
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Refuses the next listener while there is still room for ordinary requests."""
+        with self._lock:
+            if self._ending.is_set():
+                raise TooManyListeners("This server is going away")
+            if self._listener_count >= self._most_listeners:
+                raise TooManyListeners("Too many are listening at this server already")
+            self._listener_count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listener_count -= 1
+
+    @contextmanager
+    def _listener(self, debate_id: UUID, after_seq: int) -> Iterator[Listener]:
         with self._lock:
             feed = self._feeds.setdefault(debate_id, Feed(debate_id))
             listener = Listener(feed, after_seq)
@@ -83,17 +119,6 @@ class Relay:
                 if feed.is_empty:
                     self._feeds.pop(debate_id, None)
 
-    @contextmanager
-    def listen_to_all(self) -> Iterator[OperatorsListener]:
-        listener = OperatorsListener()
-        self._operators.add(listener)
-        # From now on Postgres is compared with what was told; what changed before is in the list that operators read.
-        self._look.set()
-        try:
-            yield listener
-        finally:
-            self._operators.remove(listener)
-
     def take(self, listener: Listener) -> list[Item]:
         """The next turns for this listener, in order; none when it is up to date."""
         items = listener.feed.after(listener.seq)
@@ -102,6 +127,18 @@ class Relay:
         if items:
             listener.seq = items[-1].seq
         return items
+
+    def take_all(self, listener: Listener) -> list[Message]:
+        """The same, with the passing events in between, each after the turn that it followed."""
+        messages: list[Message] = []
+        passing = listener.passing
+        for item in self.take(listener):
+            while passing and passing[0].after_seq < item.seq:
+                messages.append(passing.popleft())
+            messages.append(item)
+        while passing and passing[0].after_seq <= listener.seq:
+            messages.append(passing.popleft())
+        return messages
 
     def end(self) -> None:
         """The server goes away: every listener is told."""

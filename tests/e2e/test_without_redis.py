@@ -1,26 +1,8 @@
 """Redis carries hints only: down, frozen or emptied, no debate and no turn is lost."""
 
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from harness import OwnValkey, Place, assert_whole, wait_until
-
-
-@pytest.fixture
-def stage(place: Place) -> Iterator[tuple[Place, OwnValkey]]:
-    """With a Valkey of its own, for these tests stop it and throw its contents away."""
-    directory = Path(tempfile.mkdtemp(prefix="debate-valkey-"))
-    valkey = OwnValkey(directory)
-    valkey.start()
-    made = Place(place.settings.with_changes(redis_url=valkey.url))
-    yield made, valkey
-    made.end_programs()
-    valkey.stop()
-    shutil.rmtree(directory)
 
 
 def test_a_debate_created_while_redis_is_down_runs_once_it_is_back(stage: tuple[Place, OwnValkey]) -> None:

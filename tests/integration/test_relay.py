@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from harness import OwnValkey, Place, new_debate, wait_until
 from redis import Redis
+from watchers import UnreliableBus
 
 from app.api.schemas import CreateDebateBody
 from app.bootstrap import build_services, close_services
@@ -27,23 +28,6 @@ from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-
-
-class UnreliableBus(EventBus):
-    """Loses, doubles and reorders what it is given."""
-
-    def __init__(self, redis: "Redis", chance: random.Random) -> None:
-        super().__init__(redis)
-        self._chance = chance
-        self._late: list[Event] = []
-
-    def publish(self, events: list[Event]) -> None:
-        out: list[Event] = []
-        for event in [*self._late, *events]:
-            out += [event] * self._chance.choice([0, 1, 1, 1, 2])
-        self._late = [event for event in events if self._chance.random() < 0.2]
-        self._chance.shuffle(out)
-        super().publish(out)
 
 
 def redis_of(place: Place) -> "Redis":

@@ -177,6 +177,19 @@ def test_a_deleted_debate_ends_its_listeners(services: Services, relay: Relay) -
         wait_until(lambda: listener.feed.is_gone, 5, "the feed has ended")
 
 
+def test_a_debate_created_again_is_heard_while_somebody_still_listens_to_the_old_one(
+    services: Services, relay: Relay
+) -> None:
+    debate_id = a_dialogue(services)
+    with relay.listen(debate_id) as old:
+        control.delete_debate(services, debate_id)
+        wait_until(lambda: old.feed.is_gone, 5, "the feed has ended")
+        again = CreateDebateBody(**new_debate(format="dialogue", seats=EXTERNAL, debate_id=str(debate_id)))
+        create_debate(services, again.new_debate())
+        with relay.listen(debate_id) as listener:
+            assert [item.seq for item in relay.take(listener)] == [1]
+
+
 def test_a_feed_never_goes_past_a_hole() -> None:
     feed = Feed(UUID(int=1))
     feed.start(3, "running/0")

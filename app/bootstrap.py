@@ -4,6 +4,7 @@ import resource
 
 from redis import BlockingConnectionPool, Redis
 
+from app import failpoints
 from app.bus import EventBus, Subscription
 from app.queue import TaskQueue, make_celery
 from app.realtime.relay import Relay
@@ -28,6 +29,7 @@ def build_services(
     settings: Settings, *, name: str, database_connections: int, patience_seconds: float = 5
 ) -> Services:
     """`patience_seconds`: how long to wait for a free connection to the database."""
+    failpoints.arm(settings.failpoints)
     if settings.database_url is None or settings.redis_url is None:
         raise NotConfigured("DEBATE_DATABASE_URL and DEBATE_REDIS_URL")
     pool = BlockingConnectionPool.from_url(

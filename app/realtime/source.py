@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from app.bus import state_mark
+from app.core.errors import InvalidInput
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Change
 from app.realtime.relay import Position
@@ -47,6 +48,8 @@ class PostgresSource:
         """The seq it reaches, and its JSON in parts: a turn never changes, so pages read one by one make one snapshot
         of everything up to that seq."""
         debate, page = read.turns_after(self._services, debate_id, after_seq, PAGE)
+        if after_seq > debate.turn_count:
+            raise InvalidInput("after_seq", f"this debate has come to {debate.turn_count} only")
 
         def parts() -> Iterator[str]:
             yield f'{{"event":"initial_state","data":{{"debate":{text(debate_json(debate))},"arguments":['
@@ -61,7 +64,7 @@ class PostgresSource:
                 _, turns = read.turns_after(self._services, debate_id, turns[-1].seq, PAGE)
             yield "]}}"
 
-        return max(after_seq, debate.turn_count), parts()
+        return debate.turn_count, parts()
 
 
 def text(data: dict[str, object]) -> str:

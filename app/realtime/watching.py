@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from app.core.errors import InvalidInput
@@ -38,9 +39,9 @@ def follow_debate(
         listener.passing.clear()
         listener.seq, parts = relay.source.initial_state(debate_id, after_seq)
         connection.send(frames_of(parts))
+        listener.hand_over = partial(connection.send_each_at_once, listener.take_next)
         while not listener.is_over:
-            for message in relay.take_all(listener):
-                connection.send(message.frames())
+            connection.send_each(partial(relay.take_all, listener))
             listener.wait(LOOK_SECONDS)
     return _SERVER_GOES if relay.is_ending else _DELETED
 

@@ -10,7 +10,7 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.frame_protocol import FrameProtocol, Opcode
 
 from app.realtime.connection import Connection
-from app.realtime.feed import LOG_LENGTH, Feed, Item, Listener
+from app.realtime.feed import LOG_LENGTH, Bell, Feed, Item, Listener
 from app.realtime.messages import PIECE_CHARACTERS, Message
 
 Wire = tuple[Connection, socket.socket]
@@ -29,6 +29,7 @@ def listener() -> Listener:
     feed = Feed(UUID(int=1))
     feed.start(0, "running/0")
     made = Listener(feed, 0)
+    made.bell = CountingBell()
     feed.add(made)
     return made
 
@@ -57,8 +58,20 @@ def message_of(item: Item) -> str:
     return f'{{"event":"new_argument","data":{item.data}}}'
 
 
+class CountingBell(Bell):
+    count = 0
+
+    def ring(self) -> None:
+        self.count += 1
+        super().ring()
+
+
 def rings(listener: Listener) -> bool:
-    return listener.wait(0)
+    """It was woken since the last look, and would not have gone to sleep either."""
+    assert isinstance(listener.bell, CountingBell)
+    was_rung, listener.bell.count = listener.bell.count > 0, 0
+    assert listener.wait(0) == was_rung
+    return was_rung
 
 
 def test_a_turn_goes_out_at_once_and_nobody_is_woken(wire: Wire, listener: Listener) -> None:
@@ -91,6 +104,13 @@ def test_what_a_full_connection_does_not_take_is_left_to_the_listener_whole(wire
     assert not rings(listener)
     listener.feed.offer([an_item(LOG_LENGTH)], "running/0")
     assert texts(theirs, 1) == [message_of(an_item(LOG_LENGTH))]
+
+
+def test_the_listener_is_woken_for_the_rest_of_a_turn_also_when_it_was_the_last(wire: Wire, listener: Listener) -> None:
+    connection, _ = wire
+    listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
+    listener.feed.offer([an_item(1, 2_000_000)], "running/0")
+    assert (listener.seq, rings(listener)) == (1, True)
 
 
 def test_a_message_that_is_being_sent_is_not_interrupted(wire: Wire, listener: Listener) -> None:

@@ -28,20 +28,25 @@ class Place:
     """A database and a queue of one's own, and the programs that run on them."""
 
     settings: Settings
+    log: Path | None = None
+    """Where its programs write what they log; the terminal's if None."""
     programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, command: list[str], **changes: Any) -> subprocess.Popen[bytes]:
         environment = child_environment(self.settings.with_changes(**changes))
         environment["PYTHONPATH"] = str(REPOSITORY)
-        program = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
+        log = self.log.open("ab") if self.log else None
+        program = subprocess.Popen(
+            command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
         self.programs.append(program)
         return program
 
     def start_worker(self, **changes: Any) -> subprocess.Popen[bytes]:
         return self.start([sys.executable, "-m", "worker"], **changes)
 
-    def start_api(self, **changes: Any) -> "Api":
-        port = free_port("127.0.0.1")
+    def start_api(self, port: int | None = None, **changes: Any) -> "Api":
+        port = port or free_port("127.0.0.1")
         command = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
         self.start(command, server_port=port, **changes)
         api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False))

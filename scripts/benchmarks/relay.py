@@ -6,36 +6,25 @@ import shutil
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from uuid import UUID
 
 from app.bootstrap import build_services, close_services
-from app.bus import Event
 from app.cli.children import API_COMMAND, Child, end
 from app.cli.stack import free_port
-from app.core.debate import TurnType
-from app.core.players import EXTERNAL, SeatSetup
-from app.core.seats import Seat
 from app.embedded import EmbeddedServers
 from app.settings import Settings
 from app.store.migrate import upgrade
-from app.teller import Teller
-from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
-from app.usecases.submit import Submission, submit
-from scripts.benchmarks import processes, report
+from scripts.benchmarks import arguing, processes, report
 from scripts.benchmarks.watchers import Receipts, wait_until_served, watch
 
 BARE_COMMAND = [sys.executable, "-m", "scripts.benchmarks.bare_relay"]
 SIDES = {"bare": BARE_COMMAND, "ours": API_COMMAND}
-CONTENT = "Each side has to say why its reasons outweigh the other's, and what would change its mind. " * 6
-MOST_THREADS = 4
-"""Of the driver. A commit takes a few milliseconds; one thread could not keep up with a hundred a second."""
 SETTLE_SECONDS = 1.0
 
 
@@ -102,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _measure(settings: Settings, scenarios: list[Scenario], repeats: int) -> list[Runs]:
-    services = build_services(settings, name="bench", database_connections=MOST_THREADS)
+    services = build_services(settings, name="bench", database_connections=arguing.MOST_THREADS)
     try:
         runs: list[Runs] = [{side: [] for side in SIDES} for _ in scenarios]
         # Taken in turn, so that whatever else the machine does falls on both.
@@ -118,8 +107,8 @@ def _measure(settings: Settings, scenarios: list[Scenario], repeats: int) -> lis
 
 def _one(settings: Settings, services: Services, scenario: Scenario, command: list[str]) -> Run:
     """With a server of its own: memory that earlier watchers left behind would hide what these take."""
-    debate_ids = _create(services, scenario.debates)
-    idle_ids = _create(services, IDLE_DEBATES) if scenario.idle else []
+    debate_ids = arguing.create(services, scenario.debates)
+    idle_ids = arguing.create(services, IDLE_DEBATES) if scenario.idle else []
     wanted = [*islice(cycle(debate_ids), scenario.watchers), *islice(cycle(idle_ids), scenario.idle)]
     own = settings.with_changes(server_port=free_port("127.0.0.1"))
     server = Child("server", command, own, log=settings.data_dir / "server.log")
@@ -146,7 +135,7 @@ def _watched(
         time.sleep(SETTLE_SECONDS)
         memory = processes.memory_bytes(pid) - memory
         cpu = processes.cpu_seconds(pid)
-        committed, seconds = _argue(services, scenario, debate_ids)
+        committed, seconds = arguing.argue(services, debate_ids, scenario.turns, scenario.turns_a_second)
         pipe.send({str(debate_id): 1 + scenario.turns // scenario.debates for debate_id in debate_ids})
         receipts: Receipts = pipe.recv()
         cpu = processes.cpu_seconds(pid) - cpu
@@ -166,62 +155,9 @@ def _watched(
     )
 
 
-def _latencies(committed: dict[tuple[str, int], int], receipts: Receipts) -> list[float]:
+def _latencies(committed: arguing.Committed, receipts: Receipts) -> list[float]:
     """In milliseconds."""
     return [(at - committed[turn]) / 1e6 for turn, times in receipts.items() for at in times]
-
-
-def _create(services: Services, count: int) -> list[UUID]:
-    seats = {seat: SeatSetup(EXTERNAL) for seat in Seat}
-    started = time.time_ns()
-    return [
-        create_debate(
-            services,
-            NewDebate("Bench", "general_debate", "Cities should ban cars", f"{started}-{number}", seats=seats),
-        ).debate.id
-        for number in range(count)
-    ]
-
-
-class _NotingTeller:
-    """A teller that is told of a turn right after its commit, and keeps the time."""
-
-    def __init__(self, teller: Teller) -> None:
-        self._teller = teller
-        self.committed: dict[tuple[str, int], int] = {}
-
-    def publish(self, *events: Event) -> None:
-        now = time.time_ns()
-        for event in events:
-            self.committed[str(event.debate_id), event.data["argument"]["seq"]] = now
-        self._teller.publish(*events)
-
-
-def _argue(services: Services, scenario: Scenario, debate_ids: list[UUID]) -> tuple[dict[tuple[str, int], int], float]:
-    """Turns at an even pace; when each was committed, and how long all of them took."""
-    noting = _NotingTeller(services.teller)
-    noted = replace(services, teller=noting)  # type: ignore[arg-type]
-    began = time.monotonic()
-    # A debate always has the same thread, so that its turns are in order.
-    count = min(MOST_THREADS, scenario.debates)
-    threads = [
-        threading.Thread(
-            target=_argue_some, args=(noted, scenario, debate_ids, began, range(own, scenario.turns, count))
-        )
-        for own in range(count)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return noting.committed, time.monotonic() - began
-
-
-def _argue_some(services: Services, scenario: Scenario, debate_ids: list[UUID], began: float, numbers: range) -> None:
-    for number in numbers:
-        time.sleep(max(0.0, began + number / scenario.turns_a_second - time.monotonic()))
-        seat = (Seat.OPPONENT, Seat.PROPOSER)[number // len(debate_ids) % 2]
-        submit(services, debate_ids[number % len(debate_ids)], Submission(seat, TurnType.CLAIM, CONTENT))
 
 
 def _report(scenarios: list[Scenario], repeats: int, runs: list[Runs]) -> None:

@@ -52,7 +52,9 @@ def build_services(
 
 def build_relay(services: Services) -> Relay:
     """For processes that have listeners. Its subscription has a connection of its own."""
-    redis = Redis.from_url(str(services.settings.redis_url), socket_connect_timeout=3, health_check_interval=15)
+    redis = Redis.from_url(
+        str(services.settings.redis_url), socket_timeout=3, socket_connect_timeout=3, health_check_interval=15
+    )
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = services.settings.max_listeners if files < 0 else min(services.settings.max_listeners, files - SPARE_FILES)
     return Relay(Subscription(redis), PostgresSource(services), max(room, 1))

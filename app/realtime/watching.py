@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from app.realtime.connection import GOING_AWAY, TOO_SLOW, Connection
@@ -35,9 +36,9 @@ def follow_debate(
         listener.seq, parts = relay.source.initial_state(debate_id, after_seq)
         connection.start(on_text, on_end=listener.cancel)
         connection.send(frames_of(parts))
+        listener.hand_over = partial(connection.send_each_at_once, listener.take_next)
         while not listener.is_over:
-            for message in relay.take_all(listener):
-                connection.send(message.frames())
+            connection.send_each(partial(relay.take_all, listener))
             listener.wait(LOOK_SECONDS)
     return _SERVER_GOES if relay.is_ending else _DELETED
 

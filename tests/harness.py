@@ -30,10 +30,16 @@ class Place:
     settings: Settings
     programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def start(self, command: list[str], **changes: Any) -> subprocess.Popen[bytes]:
+    def start(self, command: list[str], log: Path | None = None, **changes: Any) -> subprocess.Popen[bytes]:
+        """With a log file, what it writes to stderr goes there."""
         environment = child_environment(self.settings.with_changes(**changes))
         environment["PYTHONPATH"] = str(REPOSITORY)
-        program = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
+        output = log.open("ab") if log else None
+        program = subprocess.Popen(
+            command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stderr=output
+        )
+        if output:
+            output.close()
         self.programs.append(program)
         return program
 

@@ -162,6 +162,8 @@ _ERRORS = {
 class _Handler(BaseHTTPRequestHandler):
     model_server: ModelServer
     protocol_version = "HTTP/1.1"
+    # Small pieces go out at once; otherwise each answer would take 40 ms longer for no reason of ours.
+    disable_nagle_algorithm = True
 
     def log_message(self, *_: Any) -> None:
         """Silent."""

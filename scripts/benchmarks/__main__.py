@@ -2,9 +2,9 @@
 
 import argparse
 
-from scripts.benchmarks import engine
+from scripts.benchmarks import engine, models
 
-PARTS = {"engine": engine}
+PARTS = {"engine": engine, "models": models}
 
 
 def main() -> None:

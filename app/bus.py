@@ -24,7 +24,7 @@ _LONGEST_PAUSE_SECONDS = 2.0
 class Event:
     debate_id: UUID
     name: str
-    """new_argument, state_changed or debate_deleted"""
+    """new_argument, state_changed, debate_deleted or argument_delta"""
     data: dict[str, Any]
 
 

@@ -1,5 +1,6 @@
 """One worker process: what it is made of, how it starts and how it ends."""
 
+import contextlib
 import os
 import secrets
 import socket
@@ -8,6 +9,7 @@ from functools import partial
 
 from app.bootstrap import build_services, close_services
 from app.settings import ProviderSettings, Settings
+from app.store.engine import DatabaseAway
 from app.usecases import advance
 from app.usecases.sweep import sweep, worker_gone, worker_seen
 from worker.background import Repeat
@@ -53,7 +55,7 @@ class WorkerProcess:
         )
         self._repeated = [
             Repeat("keep_alive", settings.claim_seconds / 4, self._keep_alive),
-            Repeat("claims", LOOK_AT_CLAIMS_EVERY_SECONDS, self._keeper.look_at_all),
+            Repeat("claims", LOOK_AT_CLAIMS_EVERY_SECONDS, self._look_at_claims),
             Repeat("sweeper", SWEEP_EVERY_SECONDS, partial(sweep, self._services)),
         ]
 
@@ -61,6 +63,11 @@ class WorkerProcess:
         worker_seen(self._services, self.worker_id)
         for thread in self._repeated:
             thread.start()
+
+    def _look_at_claims(self) -> None:
+        # A database that is away is told of by the thread that keeps claims alive, and less often.
+        with contextlib.suppress(*DatabaseAway):
+            self._keeper.look_at_all()
 
     def _keep_alive(self) -> None:
         self._keeper.renew_all()

@@ -26,6 +26,8 @@ LARGEST_ANSWER_BYTES = 65_536
 BYTES_PER_TOKEN = 3
 """A careful guess over many languages, for calls that end before the provider has counted."""
 _MOST_DETAIL = 300
+_LOCAL_FREQUENCY_PENALTY = 0.5
+"""A very small model says one sentence again and again without it."""
 _KEYS = {
     "openai": "OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
@@ -152,6 +154,8 @@ class Adapter:
         settings = ModelSettings(max_tokens=question.max_tokens, timeout=self._timeout_seconds, max_retries=0)
         if question.temperature is not None:
             settings["temperature"] = question.temperature
+        if question.player == LOCAL:
+            settings["frequency_penalty"] = _LOCAL_FREQUENCY_PENALTY
         parameters = _parameters(question)
         async with model_request_stream(
             model,
@@ -204,7 +208,9 @@ class Adapter:
         from pydantic_ai.models.groq import GroqModel
         from pydantic_ai.providers.groq import GroqProvider
 
-        return GroqModel(name, provider=GroqProvider(api_key=_key(player, keys.groq_api_key)))
+        return GroqModel(
+            name, provider=GroqProvider(api_key=_key(player, keys.groq_api_key), base_url=keys.groq_base_url)
+        )
 
     def _failure(self, player: str, problem: Exception) -> PlayerError:
         from pydantic_ai import exceptions

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import structlog
+
 from app.core.brief import Brief, Thought
 from app.core.debate import TurnType, Usage
 from app.core.formats import Format
@@ -15,6 +17,7 @@ from app.core.players import LOCAL, JudgeOrder, model_of
 from app.core.seats import Seat
 from app.prices import cost_usd
 from app.settings import ProviderSettings
+from app.store.engine import DatabaseAway
 from app.store.model_calls import Refused
 from app.usecases import model_calls
 from app.usecases.model_calls import Reservation
@@ -30,6 +33,8 @@ from worker.players.models.loop import ModelLoop
 from worker.players.models.prompting import instructions
 from worker.players.models.slots import Slots
 from worker.players.models.transcript import document
+
+log = structlog.get_logger(__name__)
 
 MAX_TOKENS = 4_096
 """Of an answer, where the seat says nothing: what a model thinks to itself counts too."""
@@ -108,7 +113,7 @@ class ModelPlayer:
             except PlayerError as problem:
                 spent = problem.usage.cost_usd if problem.usage else 0.0
                 if problem.kind == "rate_limit":
-                    await _in_thread(model_calls.slow_down, self._services, provider)
+                    await self._write_down(model_calls.slow_down, provider)
                 raise
             except asyncio.CancelledError:
                 # The provider counts what it has said until it notices that nobody listens.
@@ -116,7 +121,14 @@ class ModelPlayer:
                 raise
             finally:
                 if reservation:
-                    await asyncio.shield(_in_thread(model_calls.settle, self._services, reservation, spent))
+                    await asyncio.shield(self._write_down(model_calls.settle, reservation, spent))
+
+    async def _write_down(self, action: Callable[..., Any], *what: Any) -> None:
+        """An answer that was paid for is not lost because this could not be written down: the reservation stays."""
+        try:
+            await _in_thread(action, self._services, *what)
+        except DatabaseAway as problem:
+            log.warning("model_call.not_written_down", problem=str(problem.__cause__ or problem))
 
     async def _reserve(self, question: Question) -> Reservation | None:
         limit = self._services.settings.max_cost_usd_per_day

@@ -28,26 +28,25 @@ class Place:
     """A database and a queue of one's own, and the programs that run on them."""
 
     settings: Settings
+    log: Path | None = None
+    """Where its programs write what they log; the terminal's if None."""
     programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def start(self, command: list[str], log: Path | None = None, **changes: Any) -> subprocess.Popen[bytes]:
-        """With a log file, what it writes to stderr goes there."""
+    def start(self, command: list[str], **changes: Any) -> subprocess.Popen[bytes]:
         environment = child_environment(self.settings.with_changes(**changes))
         environment["PYTHONPATH"] = str(REPOSITORY)
-        output = log.open("ab") if log else None
+        log = self.log.open("ab") if self.log else None
         program = subprocess.Popen(
-            command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stderr=output
+            command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
-        if output:
-            output.close()
         self.programs.append(program)
         return program
 
     def start_worker(self, **changes: Any) -> subprocess.Popen[bytes]:
         return self.start([sys.executable, "-m", "worker"], **changes)
 
-    def start_api(self, **changes: Any) -> "Api":
-        port = free_port("127.0.0.1")
+    def start_api(self, port: int | None = None, **changes: Any) -> "Api":
+        port = port or free_port("127.0.0.1")
         command = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
         self.start(command, server_port=port, **changes)
         api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False))

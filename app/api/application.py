@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 from flask import Response
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 
-from app.api import schemas, shapes
+from app.api import schemas, shapes, websocket
 from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.docs_page import register_docs_page
 from app.api.errors import invalid_request, register_errors
@@ -20,13 +20,14 @@ _SPARE_BODY_BYTES = 64 * 1024
 
 
 class _WithExamples(OpenAPI):
-    """flask-openapi3 drops the examples of a schema."""
+    """flask-openapi3 drops the examples of a schema, and does not see flask-sock's route."""
 
     def generate_spec_json(self) -> None:
         super().generate_spec_json()  # type: ignore[no-untyped-call]
         described = self.spec_json["components"]["schemas"]
         for body in schemas.BODIES:
             described[body.__name__]["examples"] = body.model_config["json_schema_extra"]["examples"]  # type: ignore[index]
+        self.spec_json["paths"][websocket.PATH] = websocket.DESCRIPTION
 
 
 def make_application(services: Services, relay: Relay) -> OpenAPI:
@@ -50,6 +51,7 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.register_api(debates_blueprint(services))
     app.register_api(submissions_blueprint(services))
     app.register_api(realtime_blueprint(services, relay))
+    websocket.register_websocket(app, services, relay)
     register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
     return app

@@ -12,8 +12,21 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from app.core.errors import AuthFailed, InvalidInput
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
-OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
-"""What a load balancer or a generator of clients reads without a token."""
+OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs", "/ws"})
+"""What a load balancer or a generator of clients reads without a token; a WebSocket is refused with a close code."""
+
+
+def bearer_token() -> str:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def check_token(auth_token: str | None, presented: str) -> None:
+    if auth_token is not None and not hmac.compare_digest(presented.encode(), auth_token.encode()):
+        raise AuthFailed(
+            "This server wants a token, and none or a wrong one was sent",
+            suggestion="Send the header Authorization: Bearer <token>",
+        )
 
 
 def register_request_rules(app: Flask, auth_token: str | None) -> None:
@@ -24,14 +37,8 @@ def register_request_rules(app: Flask, auth_token: str | None) -> None:
         structlog.contextvars.bind_contextvars(request_id=g.request_id)
 
     def check_access() -> None:
-        if auth_token is None or request.path in OPEN_PATHS:
-            return
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), auth_token.encode()):
-            raise AuthFailed(
-                "This server wants a token, and none or a wrong one was sent",
-                suggestion="Send the header Authorization: Bearer <token>",
-            )
+        if request.path not in OPEN_PATHS:
+            check_token(auth_token, bearer_token())
 
     def answer_with_id(response: Response) -> Response:
         response.headers["X-Request-ID"] = g.request_id

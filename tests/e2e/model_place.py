@@ -36,13 +36,13 @@ def model_place(
     make_place: Callable[[], Place], directory: Path, workers: int = 1, **changes: Any
 ) -> Iterator[ModelPlace]:
     place = make_place()
-    log = directory / "workers.log"
+    place.log = log = directory / "programs.log"
     with ModelServer() as models, pytest.MonkeyPatch.context() as environment:
         for name, value in models.environment.items():
             environment.setenv(name, value)
         api = place.start_api(**changes)
         for _ in range(workers):
-            place.start_worker(log=log, **changes)
+            place.start_worker(**changes)
         try:
             yield ModelPlace(models, place, api, log)
         finally:

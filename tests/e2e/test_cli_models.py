@@ -28,7 +28,7 @@ def home(models: ModelServer) -> Iterator[Home]:
     ("player", "behaviour", "says"),
     [
         ("openai:gpt-4o-mini", "well", "100 tokens in, 20 out, $0.000027"),
-        ("anthropic:claude-sonnet-4-5", "well", "100 tokens in, 20 out, $0.000600"),
+        ("anthropic:claude-sonnet-4-6", "well", "100 tokens in, 20 out, $0.000600"),
         ("openai:my-own-model", "well", "no price known, so a cost limit would be refused"),
         ("scripted", "well", "is no model and needs nothing"),
         ("openai:gpt-4o-mini", "401", "the key was not accepted; check OPENAI_API_KEY"),
@@ -59,18 +59,18 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_doctor_reports_on_a_player(home: Home, models: ModelServer) -> None:
-    seen = home.debate("doctor", "--player", "openai:gpt-4o-mini", "--json")
+    seen = home.debate("doctor", "--player", "openai:gpt-4o-mini", "--json", seconds=100)
     finding = json.loads(seen.stdout)[-1]
     assert (finding["part"], finding["is_well"]) == ("player", True)
     assert seen.process.returncode == 0
     models.plan("gpt-4o-mini", "401")
-    seen = home.debate("doctor", "--player", "openai:gpt-4o-mini")
+    seen = home.debate("doctor", "--player", "openai:gpt-4o-mini", seconds=100)
     assert "the key was not accepted" in seen.stdout
     assert seen.process.returncode == 1
 
 
 def test_run_holds_a_debate_between_models(home: Home) -> None:
-    players = ("--proposer", "openai:gpt-4o-mini", "--opponent", "anthropic:claude-sonnet-4-5")
+    players = ("--proposer", "openai:gpt-4o-mini", "--opponent", "anthropic:claude-sonnet-4-6")
     options = ("--arbitrator", "openai:gpt-4o-mini", "--judge-order", "both", "--max-cost-usd", "1", "--rounds", "1")
     seen = home.debate("run", "Cities should ban private cars", *players, *options, "--json")
     assert seen.process.returncode == 0, seen.stderr

@@ -11,7 +11,7 @@ from harness import assert_whole, new_debate, wait_until
 from model_place import ModelPlace, model_place
 from model_server import INPUT_TOKENS, OUTPUT_TOKENS, REASONING, SECRET, SPEECH, ruling
 
-GPT, CLAUDE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-5"
+GPT, CLAUDE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6"
 GPT_CALL = 100 * 0.15e-6 + 20 * 0.6e-6
 CLAUDE_CALL = 100 * 3e-6 + 20 * 15e-6
 """Dollars, from the published prices of a million tokens: $0.15 and $0.60, $3 and $15."""

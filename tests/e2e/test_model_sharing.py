@@ -51,7 +51,7 @@ def test_the_slots_of_a_killed_worker_are_free_again(make_place: Callable[[], Pl
             at.api.create(seats=ALL_GPT, limits={"max_rounds": 1})
         wait_until(lambda: len(at.models.calls) == 2, 30, "both slots are in use")
         os.kill(at.place.programs[-1].pid, signal.SIGKILL)
-        at.place.start_worker(log=at.log, model_concurrency=2)
+        at.place.start_worker(model_concurrency=2)
         wait_until(lambda: open_debates(at) == 0, 60, "another worker has held both debates to their end")
 
 

@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 MAX_TOKENS = 4_096
 """Of an answer, where the seat says nothing: what a model thinks to itself counts too."""
 CONTEXT_TOKENS = 16_000
-LOCAL_MAX_TOKENS = 400
+LOCAL_MAX_TOKENS = 300
 LOCAL_CONTEXT_TOKENS = 2_000
 _ASK_AGAIN_SECONDS = 300.0
 """How often a debate that waits for the day's limit looks whether it was raised."""

@@ -82,7 +82,7 @@ class _Provider:
     def give_back(self) -> None:
         self._in_use -= 1
         self._hand_out()
-        if self._in_use == 0:
+        if self._in_use < self._held:
             self._something_changed.set()
 
     async def close(self) -> None:
@@ -128,6 +128,9 @@ class _Provider:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if is_idle else seconds):
                 await self._something_changed.wait()
+        if not self._waiting:
+            # A slot is free: the next turn of the same debate may want it in a moment, else others get it.
+            await asyncio.sleep(ASK_EVERY_SECONDS)
 
     async def _ask(self) -> None:
         wanted = self._in_use + len(self._waiting)

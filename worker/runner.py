@@ -90,7 +90,7 @@ class Runner:
             advance.release(self._services, turn)
             return None
         except NotNow as reason:
-            advance.postpone(self._services, turn, reason.message, reason.delay_seconds)
+            advance.postpone(self._services, turn, reason.message, reason.delay_seconds, reason.usage)
             return None
         except PlayerError as problem:
             self._failed(turn, problem)

@@ -212,13 +212,17 @@ def record_failure(
     services.teller.publish(state_changed(after))
 
 
-def postpone(services: Services, held: HeldTurn, message: str, delay_seconds: float) -> None:
-    """The turn has to wait for something that is nobody's failure: no attempt is counted."""
+def postpone(
+    services: Services, held: HeldTurn, message: str, delay_seconds: float, usage: Usage | None = None
+) -> None:
+    """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is."""
     with services.engine.begin() as connection:
         check = debates.lock_claim(connection, held.debate.id)
         if check is None or check.token != held.token:
             return
-        after = debates.save(connection, held.debate, held.debate.evolve(last_error=message), Later(delay_seconds))
+        used = held.debate.usage.plus(usage) if usage else held.debate.usage
+        waiting = held.debate.evolve(last_error=message, usage=used)
+        after = debates.save(connection, held.debate, waiting, Later(delay_seconds))
     log.info("turn.postponed", debate_id=str(after.id), wait_seconds=round(delay_seconds, 1), reason=message)
     services.teller.publish(state_changed(after))
 

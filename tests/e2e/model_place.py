@@ -23,12 +23,12 @@ class ModelPlace:
         lines = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
         return [line for line in lines if line["event"] == event and line.get("debate_id") == debate_id]
 
-    def wait_status(self, debate_id: str, status: str, seconds: float = 40) -> dict[str, Any]:
+    def wait_status(self, debate_id: str, status: str, seconds: float = 100) -> dict[str, Any]:
         wait_until(lambda: self.api.debate(debate_id)["status"] == status, seconds, f"{debate_id} is {status}")
         return self.api.debate(debate_id)
 
     def wait_ended(self, debate_id: str) -> None:
-        wait_until(lambda: self.api.debate(debate_id)["status"] in ("completed", "failed"), 60, f"{debate_id} ended")
+        wait_until(lambda: self.api.debate(debate_id)["status"] in ("completed", "failed"), 100, f"{debate_id} ended")
 
 
 @contextmanager

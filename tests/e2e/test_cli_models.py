@@ -10,6 +10,8 @@ from model_server import SECRET, ModelServer
 
 from worker.check_player import check
 
+pytestmark = pytest.mark.timeout(450)
+
 
 @pytest.fixture(scope="module")
 def models() -> Iterator[ModelServer]:
@@ -59,12 +61,12 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_doctor_reports_on_a_player(home: Home, models: ModelServer) -> None:
-    seen = home.debate("doctor", "--player", "openai:gpt-4o-mini", "--json", seconds=100)
+    seen = home.debate("doctor", "--player", "openai:gpt-4o-mini", "--json", seconds=200)
     finding = json.loads(seen.stdout)[-1]
     assert (finding["part"], finding["is_well"]) == ("player", True)
     assert seen.process.returncode == 0
     models.plan("gpt-4o-mini", "401")
-    seen = home.debate("doctor", "--player", "openai:gpt-4o-mini", seconds=100)
+    seen = home.debate("doctor", "--player", "openai:gpt-4o-mini", seconds=200)
     assert "the key was not accepted" in seen.stdout
     assert seen.process.returncode == 1
 
@@ -72,7 +74,7 @@ def test_doctor_reports_on_a_player(home: Home, models: ModelServer) -> None:
 def test_run_holds_a_debate_between_models(home: Home) -> None:
     players = ("--proposer", "openai:gpt-4o-mini", "--opponent", "anthropic:claude-sonnet-4-6")
     options = ("--arbitrator", "openai:gpt-4o-mini", "--judge-order", "both", "--max-cost-usd", "1", "--rounds", "1")
-    seen = home.debate("run", "Cities should ban private cars", *players, *options, "--json")
+    seen = home.debate("run", "Cities should ban private cars", *players, *options, "--json", seconds=200)
     assert seen.process.returncode == 0, seen.stderr
     debate = json.loads(seen.stdout)["debate"]
     assert (debate["status"], debate["stop_reason"]) == ("completed", "max_rounds")
@@ -82,6 +84,6 @@ def test_run_holds_a_debate_between_models(home: Home) -> None:
 
 def test_run_says_why_a_model_could_not_go_on(home: Home, models: ModelServer) -> None:
     models.plan("gpt-4o-mini", "401")
-    seen = home.debate("run", "Cities should ban private cars", "--player", "openai:gpt-4o-mini")
+    seen = home.debate("run", "Cities should ban private cars", "--player", "openai:gpt-4o-mini", seconds=200)
     assert seen.process.returncode == 1
     assert "The debate failed: openai:gpt-4o-mini: the key was not accepted" in seen.stdout + seen.stderr

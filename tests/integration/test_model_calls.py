@@ -134,9 +134,10 @@ def test_what_a_failed_attempt_cost_counts_and_may_use_up_a_limit(services: Serv
 
 def test_a_turn_that_has_to_wait_counts_no_attempt(services: Services, place: Place) -> None:
     held = held_turn(services)
-    advance.postpone(services, held, "The limit for a day is reached.", 300)
+    advance.postpone(services, held, "The limit for a day is reached.", 300, Usage(70, 7))
     [row] = place.sql("SELECT status, attempts, last_error, claim_token, next_attempt_at > now() FROM debates")
     assert row == ("running", 0, "The limit for a day is reached.", None, True)
+    assert place.sql("SELECT input_tokens, output_tokens FROM debates") == [(70, 7)]
     assert advance.claim(services, held.debate.id, "worker") is None
     advance.postpone(services, held, "Somebody else's words.", 1)  # the claim is gone: nothing happens
     assert place.sql("SELECT last_error FROM debates") == [("The limit for a day is reached.",)]

@@ -54,3 +54,5 @@ class NotNow(Exception):
         super().__init__(message)
         self.message = message
         self.delay_seconds = delay_seconds
+        self.usage: Usage | None = None
+        """What the turn has cost so far."""

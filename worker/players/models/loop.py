@@ -39,7 +39,7 @@ class ModelLoop:
         try:
             return await task
         finally:
-            del self._running[task]
+            self._running.pop(task, None)
 
     def _run(self) -> None:
         watcher = self.loop.create_task(self._cancel_what_was_taken_away())
@@ -52,6 +52,8 @@ class ModelLoop:
     async def _cancel_what_was_taken_away(self) -> None:
         while True:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
-            for task, cancelled in self._running.items():
-                if cancelled.is_set():
-                    task.cancel()
+            taken_away = [task for task, cancelled in self._running.items() if cancelled.is_set()]
+            for task in taken_away:
+                # Once: a second time would interrupt it while it hangs up.
+                del self._running[task]
+                task.cancel()

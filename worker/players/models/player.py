@@ -88,7 +88,7 @@ class ModelPlayer:
                 reply = await self._ask(brief, question, silent=bool(rulings))
                 rulings[each] = _read(question, reply, partial(answers.read, shape=Ruling))
                 used = used.plus(reply.usage)
-            except PlayerError as problem:
+            except (PlayerError, NotNow) as problem:
                 # The first answer was paid for even if the second never comes.
                 problem.usage = used.plus(problem.usage) if problem.usage else used
                 raise

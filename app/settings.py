@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -90,6 +90,13 @@ class Settings(BaseSettings):
     worker_concurrency: int = Field(
         100, ge=1, le=1000, description="Turns that one worker process thinks about at once"
     )
+    model_concurrency: int = Field(
+        50, ge=1, le=10_000, description="Calls to one provider of models that all workers have under way at once"
+    )
+    model_timeout_seconds: float = Field(300, gt=0, le=3600, description="The longest one call to a model may take")
+    max_cost_usd_per_day: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="What all workers together may spend on models in a day (UTC)"
+    )
 
     failpoints: Annotated[str, AfterValidator(_failpoints)] = Field(
         "", description="For tests only: where this process is to break on purpose (docs/reliability.md)"
@@ -106,6 +113,20 @@ class Settings(BaseSettings):
 
     def with_changes(self, **changes: Any) -> "Settings":
         return self.model_copy(update=changes)
+
+
+class ProviderSettings(BaseSettings):
+    """The keys and addresses of the providers of models, under the names that the providers themselves use."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
+
+    openai_api_key: SecretStr | None = None
+    openai_base_url: str | None = None
+    anthropic_api_key: SecretStr | None = None
+    anthropic_base_url: str | None = None
+    google_api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("GOOGLE_API_KEY", "GEMINI_API_KEY"))
+    groq_api_key: SecretStr | None = None
+    groq_base_url: str | None = None
 
 
 def load_settings() -> Settings:

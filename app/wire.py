@@ -20,12 +20,13 @@ def time_json(moment: datetime | None) -> str | None:
 def verdict_json(verdict: Verdict | None) -> Json | None:
     if verdict is None:
         return None
-    return {
+    shown: Json = {
         "winner": verdict.winner,
         "scores": {role: verdict.scores[role] for role in ("proposer", "opponent")},
         "reasoning": verdict.reasoning,
         "stop": verdict.stop,
     }
+    return {**shown, "orders": dict(verdict.orders)} if verdict.orders else shown
 
 
 def usage_json(usage: Usage | None) -> Json | None:

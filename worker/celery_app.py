@@ -21,8 +21,16 @@ register_tasks(celery_app, process.runner)
 
 def _use_our_logs(**_: Any) -> None:
     configure_logs()
-    # A line for each task says less than the line for each turn.
-    for chatty in ("celery.worker.strategy", "celery.app.trace"):
+    # A line for each task or request says less than the line for each turn.
+    for chatty in (
+        "celery.worker.strategy",
+        "celery.app.trace",
+        "httpx",
+        "httpx2",
+        "openai",
+        "anthropic",
+        "google_genai",
+    ):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

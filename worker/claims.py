@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.usecases.advance import HeldTurn
 
-RenewClaims = Callable[[list[tuple[UUID, UUID]]], set[UUID]]
+AskAboutClaims = Callable[[list[tuple[UUID, UUID]]], set[UUID]]
 """Takes (debate id, token) pairs and returns the tokens that still hold."""
 
 
@@ -17,8 +17,9 @@ class ClaimKeeper:
     lost claim still thinks.
     """
 
-    def __init__(self, renew: RenewClaims) -> None:
+    def __init__(self, renew: AskAboutClaims, look: AskAboutClaims | None = None) -> None:
         self._renew = renew
+        self._look = look or renew
         self._lock = threading.Lock()
         self._held: dict[UUID, tuple[UUID, threading.Event]] = {}
 
@@ -35,11 +36,18 @@ class ClaimKeeper:
 
     def renew_all(self) -> None:
         """One UPDATE for all. A claim that was not renewed is lost, or its turn was committed meanwhile."""
+        self._ask(self._renew)
+
+    def look_at_all(self) -> None:
+        """One cheap SELECT for all, often: whoever stops a debate wants its player to fall silent at once."""
+        self._ask(self._look)
+
+    def _ask(self, question: AskAboutClaims) -> None:
         with self._lock:
             held = dict(self._held)
         if not held:
             return
-        still_ours = self._renew([(debate_id, token) for token, (debate_id, _) in held.items()])
+        still_ours = question([(debate_id, token) for token, (debate_id, _) in held.items()])
         for token in held.keys() - still_ours:
             held[token][1].set()
 

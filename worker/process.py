@@ -1,5 +1,6 @@
 """One worker process: what it is made of, how it starts and how it ends."""
 
+import contextlib
 import os
 import secrets
 import socket
@@ -7,16 +8,20 @@ import threading
 from functools import partial
 
 from app.bootstrap import build_services, close_services
-from app.settings import Settings
+from app.settings import ProviderSettings, Settings
+from app.store.engine import DatabaseAway
 from app.usecases import advance
 from app.usecases.sweep import sweep, worker_gone, worker_seen
 from worker.background import Repeat
 from worker.claims import ClaimKeeper
 from worker.fairness import Fairness
+from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
 from worker.runner import Runner
 
 SWEEP_EVERY_SECONDS = 1.0
+LOOK_AT_CLAIMS_EVERY_SECONDS = 0.4
+"""A stop ends a call to a model within a second: this, and a moment to hang up."""
 MOST_DATABASE_CONNECTIONS = 16
 """Thinking needs none, so a few serve a hundred threads."""
 CONNECTION_PATIENCE_SECONDS = 60.0
@@ -36,17 +41,21 @@ class WorkerProcess:
             patience_seconds=CONNECTION_PATIENCE_SECONDS,
         )
         self._shutting_down = threading.Event()
-        self._keeper = ClaimKeeper(partial(advance.renew_claims, self._services))
+        self._keeper = ClaimKeeper(
+            partial(advance.renew_claims, self._services), partial(advance.claims_that_hold, self._services)
+        )
+        self._models = ModelPlayer(self._services, self.worker_id, ProviderSettings())
         self.runner = Runner(
             self._services,
             self.worker_id,
             self._keeper,
             Fairness(self._services.tasks.length),
-            player_for,
+            partial(player_for, models=self._models),
             self._shutting_down,
         )
         self._repeated = [
             Repeat("keep_alive", settings.claim_seconds / 4, self._keep_alive),
+            Repeat("claims", LOOK_AT_CLAIMS_EVERY_SECONDS, self._look_at_claims),
             Repeat("sweeper", SWEEP_EVERY_SECONDS, partial(sweep, self._services)),
         ]
 
@@ -54,6 +63,11 @@ class WorkerProcess:
         worker_seen(self._services, self.worker_id)
         for thread in self._repeated:
             thread.start()
+
+    def _look_at_claims(self) -> None:
+        # A database that is away is told of by the thread that keeps claims alive, and less often.
+        with contextlib.suppress(*DatabaseAway):
+            self._keeper.look_at_all()
 
     def _keep_alive(self) -> None:
         self._keeper.renew_all()
@@ -69,5 +83,6 @@ class WorkerProcess:
     def end(self) -> None:
         for thread in self._repeated:
             thread.stop()
+        self._models.close()
         worker_gone(self._services, self.worker_id)
         close_services(self._services)

@@ -17,7 +17,7 @@ from app.usecases.advance import HeldTurn
 from app.usecases.services import Services
 from worker.claims import ClaimKeeper
 from worker.fairness import Fairness
-from worker.players.base import Cancelled, Player, PlayerError
+from worker.players.base import Cancelled, NotNow, Player, PlayerError
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random
@@ -59,10 +59,12 @@ class Runner:
             if thought is None:
                 return None
             go_on = not self._shutting_down.is_set() and self._fairness.may_go_on(started_at)
-            return self._commit(turn, thought, go_on)
-        except advance.UnusableThought as problem:
-            self._failed(turn, PlayerError(f"The player's turn cannot be stored: {problem}"))
-            return None
+            try:
+                return self._commit(turn, thought, go_on)
+            except advance.UnusableThought as problem:
+                words = f"The player's turn cannot be stored: {problem}"
+                self._failed(turn, PlayerError(words, kind="answer", usage=thought.usage))
+                return None
         finally:
             self._keeper.let_go(turn)
 
@@ -90,6 +92,9 @@ class Runner:
             log.info("turn.cancelled", debate_id=str(turn.debate.id), round=turn.debate.cursor.round)
             advance.release(self._services, turn)
             return None
+        except NotNow as reason:
+            advance.postpone(self._services, turn, reason.message, reason.delay_seconds, reason.usage)
+            return None
         except PlayerError as problem:
             self._failed(turn, problem)
             return None
@@ -109,4 +114,8 @@ class Runner:
             permanent=problem.permanent,
             retry_after_seconds=problem.retry_after_seconds,
             jitter=_jitter(),
+            patient=problem.patient,
+            kind=problem.kind,
+            detail=problem.detail,
+            usage=problem.usage,
         )

@@ -9,7 +9,7 @@ from pydantic.types import Strict
 
 from app.core.debate import Limits, State, Status, TurnType, Verdict
 from app.core.formats import Format
-from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
+from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, SeatSetup, model_of
 from app.core.seats import Seat
 from app.store.listing import Filters
 from app.usecases.create import NewDebate
@@ -63,7 +63,7 @@ class DebatePath(BaseModel):
 
 
 class SeatBody(Request):
-    player: str = Field(min_length=1, max_length=200, examples=["scripted", "external"])
+    player: str = Field(min_length=1, max_length=200, examples=["scripted", "external", "openai:gpt-5-mini", "local"])
     persona: str | None = Field(None, description="How this player should speak")
     temperature: Number | None = Field(None, ge=0, le=2)
     max_tokens: StrictInt | None = Field(None, ge=1, le=LARGEST_INTEGER)
@@ -72,6 +72,9 @@ class SeatBody(Request):
         False, description="scripted judge only: ends the debate when one side leads clearly"
     )
     agent_id: UUID | None = Field(None, description="external only: the agent that holds this seat")
+    judge_order: JudgeOrder | None = Field(
+        None, description="A model in the arbitrator's seat only: the order in which it is shown the two sides"
+    )
 
     @model_validator(mode="after")
     def _options_fit_the_player(self) -> Self:
@@ -82,6 +85,8 @@ class SeatBody(Request):
             misfits = ["agent_id"]
         if self.player != SCRIPTED and (self.think_seconds is not None or self.early_stop):
             misfits += ["think_seconds" if self.think_seconds is not None else "early_stop"]
+        if self.judge_order is not None and self.player != LOCAL and not model_of(self.player):
+            misfits += ["judge_order"]
         if misfits:
             raise ValueError(f"{misfits[0]} is not an option of the player {self.player!r}")
         return self
@@ -95,6 +100,13 @@ class SeatsBody(Request):
     proposer: SeatBody | None = None
     opponent: SeatBody | None = None
     arbitrator: SeatBody | None = None
+
+    @model_validator(mode="after")
+    def _only_a_judge_has_an_order(self) -> Self:
+        for role, body in (("proposer", self.proposer), ("opponent", self.opponent)):
+            if body is not None and body.judge_order is not None:
+                raise ValueError(f"judge_order is an option of the arbitrator, not of the {role}")
+        return self
 
     def setups(self) -> dict[Seat, SeatSetup]:
         given = {seat: getattr(self, seat.role) for seat in Seat}

@@ -17,11 +17,24 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class OneOrderShape(Shape):
+    winner: Literal["proposer", "opponent", "tie"]
+    scores: dict[str, float]
+
+
+class OrdersShape(Shape):
+    as_spoken: OneOrderShape
+    swapped: OneOrderShape
+
+
 class VerdictShape(Shape):
     winner: Literal["proposer", "opponent", "tie"]
     scores: dict[str, float]
     reasoning: str
     stop: bool
+    orders: OrdersShape | None = Field(
+        None, description="Only where a judge shown both orders named different winners: what it said of each"
+    )
 
 
 class TotalsShape(Shape):

@@ -9,6 +9,7 @@ from app.bootstrap import build_services, close_services
 from app.cli import show
 from app.cli.client import Api
 from app.cli.errors import CommandFailed
+from app.cli.models import try_player
 from app.cli.stack import Servers, port_is_free
 from app.logs import configure_logs
 from app.queue import QueueUnavailable
@@ -27,11 +28,11 @@ class Finding:
     advice: str | None = None
 
 
-def doctor(settings: Settings, as_json: bool) -> bool:
-    """True when everything is well."""
+def doctor(settings: Settings, as_json: bool, player: str | None = None) -> bool:
+    """True when everything is well. A player that is named is tried out with one tiny call."""
     # What is wrong is in the findings, in better words.
     configure_logs(logging.CRITICAL)
-    findings = list(_examine(settings))
+    findings = [*_examine(settings), *([Finding("player", *try_player(settings, player))] if player else [])]
     if as_json:
         show.print_json([vars(finding) for finding in findings])
     else:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from app.cli.errors import Exit
-from app.cli.options import AsJson
+from app.cli.options import AsJson, Order
 
 running = typer.Typer()
 upkeep = typer.Typer()
@@ -26,11 +26,16 @@ def run_(
     opponent: Annotated[str | None, typer.Option(help="Who argues against it.")] = None,
     arbitrator: Annotated[str | None, typer.Option(help="Who judges.")] = None,
     think: Annotated[float | None, typer.Option(help="Seconds that scripted players pretend to think.", min=0)] = None,
+    judge_order: Annotated[
+        Order | None, typer.Option(help="The order in which a model that judges is shown the two sides.")
+    ] = None,
+    max_cost_usd: Annotated[float | None, typer.Option(help="Stop when the models have cost this much.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Hold a whole debate and follow it to its verdict.
 
-    Brings up Postgres, Valkey, an API and a worker of its own when no server answers.
+    Brings up Postgres, Valkey, an API and a worker of its own when no server answers. Seats are filled by scripted
+    players, by models such as openai:gpt-5-mini, or by local, a small model that needs no key.
 
     Example: debate run "Cities should ban private cars from their centres" --rounds 2 --think 1
     """
@@ -40,7 +45,7 @@ def run_(
     settings = settings_or_exit()
     default = player or settings.default_player
     seats = {"proposer": proposer or default, "opponent": opponent or default, "arbitrator": arbitrator or default}
-    run_debate(settings, RunOptions(motion, rounds, seats, think, as_json))
+    run_debate(settings, RunOptions(motion, rounds, seats, think, as_json, judge_order, max_cost_usd))
 
 
 @running.command()
@@ -86,15 +91,20 @@ def worker() -> None:
 
 
 @upkeep.command()
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    player: Annotated[
+        str | None, typer.Option(help="Also try this player out with one tiny call, such as openai:gpt-5-mini.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Check each part, and say what to do about what is wrong.
 
-    Example: debate doctor
+    Example: debate doctor --player openai:gpt-5-mini
     """
     from app.cli.doctor import doctor as examine
     from app.settings import settings_or_exit
 
-    if not examine(settings_or_exit(), as_json):
+    if not examine(settings_or_exit(), as_json, player):
         raise typer.Exit(Exit.ERROR)
 
 

@@ -12,6 +12,7 @@ DebateId = Annotated[UUID, typer.Argument(help="The debate's id.")]
 Debater = Literal["proposer", "opponent"]
 Role = Literal["proposer", "opponent", "arbitrator"]
 Form = Literal["dialogue", "rounds"]
+Order = Literal["as_spoken", "swapped", "both"]
 Kind = Literal["general_debate", "coding_plan_debate"]
 
 Content = Annotated[str | None, typer.Option("--content", help="The text itself.")]

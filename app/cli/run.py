@@ -12,6 +12,7 @@ from app.cli.content import checked, title_of
 from app.cli.errors import CommandFailed, Exit
 from app.cli.follow import follow
 from app.cli.interrupts import Interrupted
+from app.cli.models import install_if_local
 from app.cli.stack import Servers, Stack, free_port
 from app.cli.telling import tell
 from app.settings import Settings
@@ -26,10 +27,13 @@ class RunOptions:
     """role → player"""
     think_seconds: float | None
     as_json: bool
+    judge_order: str | None = None
+    max_cost_usd: float | None = None
 
 
 def run_debate(settings: Settings, options: RunOptions) -> None:
     request = _request(options)
+    install_if_local(*options.seats.values())
     with _server(settings, options.as_json) as api:
         created = api.post("/debates", request)
         debate_id = created["debate"]["id"]
@@ -71,9 +75,10 @@ def _server(settings: Settings, quiet: bool) -> Iterator[Api]:
 
 
 def _request(options: RunOptions) -> Json:
-    def seat(player: str) -> dict[str, Any]:
+    def seat(role: str, player: str) -> dict[str, Any]:
         thinks = {"think_seconds": options.think_seconds} if options.think_seconds and player == "scripted" else {}
-        return {"player": player, **thinks}
+        order = {"judge_order": options.judge_order} if options.judge_order and role == "arbitrator" else {}
+        return {"player": player, **thinks, **order}
 
     # The server would say so too, but only after it was started, and in the API's words.
     if not options.motion.strip():
@@ -84,6 +89,6 @@ def _request(options: RunOptions) -> Json:
         "format": "rounds",
         "motion_content": options.motion,
         "client_request_id": str(uuid.uuid4()),
-        "seats": {role: seat(player) for role, player in options.seats.items()},
-        "limits": {"max_rounds": options.rounds},
+        "seats": {role: seat(role, player) for role, player in options.seats.items()},
+        "limits": {"max_rounds": options.rounds, "max_cost_usd": options.max_cost_usd},
     }

@@ -119,6 +119,9 @@ def verdict_table(debate: Json) -> Group | None:
     if verdict["winner"] == "tie":
         crown = {"proposer": "tie", "opponent": "tie"}
     table.add_row("winner", crown["proposer"], crown["opponent"])
+    for order, said in verdict.get("orders", {}).items():
+        scores = said["scores"]
+        table.add_row(order.replace("_", " "), f"{scores['proposer']:g}", f"{scores['opponent']:g}")
     return Group(Text("Verdict", style="bold"), table)
 
 
@@ -176,8 +179,16 @@ def _row(debate: Json) -> dict[str, str]:
         "rounds": _rounds(debate),
         "next": debate["state"].removeprefix("AWAITING_").replace("_", " ").lower() if is_open else "",
         "age": _age(debate["updated_at"]),
-        "title": one_line(clean(debate["title"])),
+        "title": one_line(clean(debate["title"])) + _trouble(debate),
     }
+
+
+def _trouble(debate: Json) -> str:
+    """Attempts that failed, and what the last of them met; also what a debate waits for."""
+    if not debate["last_error"]:
+        return ""
+    count = f"attempt {debate['attempts']} failed: " if debate["attempts"] else ""
+    return f"  ({count}{one_line(clean(debate['last_error']))})"
 
 
 def _rounds(debate: Json) -> str:

@@ -45,6 +45,8 @@ def tell(news: Iterable[News], as_json: bool) -> tuple[Json, list[Json]]:
 def _thinking(debate: Json) -> str:
     if debate["attempts"]:
         return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
+    if debate["last_error"] and debate["status"] == "running":
+        return str(debate["last_error"])
     if debate["state"] == "CLOSED":
         return ""
     role = Seat.of_actor(debate["next_actor"]).role

@@ -89,6 +89,8 @@ class Verdict:
     """0 to 10 for proposer and opponent"""
     reasoning: str
     stop: bool = False
+    orders: Mapping[str, Any] | None = None
+    """Only where a judge was shown both orders and named different winners: winner and scores of each."""
 
 
 @dataclass(frozen=True, slots=True)

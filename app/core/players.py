@@ -1,10 +1,25 @@
 """Who fills a seat."""
 
+import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 EXTERNAL = "external"
 SCRIPTED = "scripted"
+LOCAL = "local"
+"""A small real model that a worker runs itself."""
+PROVIDERS = ("openai", "anthropic", "google", "groq")
+"""Whose models may fill a seat, as `provider:model`."""
+_MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
+
+
+class JudgeOrder(StrEnum):
+    """In which order a model that judges is shown the two sides of each round: models favour a position."""
+
+    AS_SPOKEN = "as_spoken"
+    SWAPPED = "swapped"
+    BOTH = "both"  # asked twice; where the answers name different winners, the ruling is a tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +33,8 @@ class SeatSetup:
     think_seconds: float | None = None
     early_stop: bool = False
     agent_id: str | None = None
+    judge_order: str | None = None
+    """A JudgeOrder, of a model in the arbitrator's seat."""
 
     @property
     def is_external(self) -> bool:
@@ -34,6 +51,15 @@ class SeatSetup:
 
 def why_unknown(player: str) -> str | None:
     """A sentence when no worker could ever run this player, None when it is known."""
-    if player in (EXTERNAL, SCRIPTED):
+    if player in (EXTERNAL, SCRIPTED, LOCAL) or model_of(player):
         return None
-    return f"unknown player {player!r}: this server knows {EXTERNAL!r} and {SCRIPTED!r}"
+    return (
+        f"unknown player {player!r}: this server knows {EXTERNAL!r}, {SCRIPTED!r}, {LOCAL!r} and models such as "
+        f"'openai:gpt-5-mini' (of {', '.join(PROVIDERS)})"
+    )
+
+
+def model_of(player: str) -> tuple[str, str] | None:
+    """(provider, model's name) of a player such as `openai:gpt-5-mini`; None for the others."""
+    provider, _, name = player.partition(":")
+    return (provider, name) if provider in PROVIDERS and _MODEL_NAME.fullmatch(name) else None

@@ -242,6 +242,16 @@ def delete_debate(connection: Connection, debate_id: UUID) -> bool:
     return connection.execute(delete(debates).where(debates.c.id == debate_id)).rowcount == 1
 
 
+def claims_that_hold(connection: Connection, held: Sequence[tuple[UUID, UUID]]) -> set[UUID]:
+    """Of the claims (debate id, token), the tokens that are still there."""
+    statement = select(debates.c.claim_token).where(
+        debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))),
+        debates.c.claim_token == func.any(bindparam("tokens", type_=ARRAY(Uuid))),
+    )
+    parameters = {"ids": [debate_id for debate_id, _ in held], "tokens": [token for _, token in held]}
+    return set(connection.execute(statement, parameters).scalars())
+
+
 def renew_claims(connection: Connection, held: Sequence[tuple[UUID, UUID]], seconds: float) -> set[UUID]:
     """Extends the claims (debate id, token) that are still ours; returns their tokens."""
     expires = _now + timedelta(seconds=seconds)

@@ -5,6 +5,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Date,
     DateTime,
     Double,
     ForeignKey,
@@ -110,4 +111,34 @@ workers = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("seen_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+)
+
+# How many calls each provider of models takes at once. `lowered_to` and `lowered_at` are set while it has asked us to
+# slow down. The row is also the lock under which slots are handed out.
+providers = Table(
+    "providers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("lowered_to", Integer),
+    Column("lowered_at", _timestamp),
+)
+
+# What each worker process holds of a provider's slots, and wants. One that died stops renewing: its slots are free.
+provider_slots = Table(
+    "provider_slots",
+    metadata,
+    Column("provider", Text, primary_key=True),
+    Column("worker_id", Text, primary_key=True),
+    Column("held", Integer, nullable=False),
+    Column("wanted", Integer, nullable=False),
+    Column("expires_at", _timestamp, nullable=False),
+)
+
+# What all workers spend on models in a day. One that dies in a call leaves its reservation: the call may be billed.
+daily_costs = Table(
+    "daily_costs",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("reserved_usd", Double, nullable=False, server_default=text("0")),
+    Column("spent_usd", Double, nullable=False, server_default=text("0")),
 )

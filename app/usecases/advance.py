@@ -12,7 +12,7 @@ import structlog
 
 from app import failpoints
 from app.core.brief import Brief, Thought
-from app.core.debate import ACTIVE_STATUSES, Debate, Status, Turn
+from app.core.debate import ACTIVE_STATUSES, Debate, Status, Turn, Usage
 from app.core.errors import ActionNotAllowed, ContentTooLarge, DebateNotFound, InvalidInput
 from app.core.limits import close, limit_reached
 from app.core.machine import Move, decide
@@ -173,21 +173,62 @@ def record_failure(
     permanent: bool,
     retry_after_seconds: float | None,
     jitter: float,
+    patient: bool = False,
+    kind: str = "player",
+    detail: str | None = None,
+    usage: Usage | None = None,
 ) -> None:
-    """The player could not take its turn: later again, or the debate has failed."""
+    """The player could not take its turn: later again, or the debate has failed.
+
+    `usage` is what the attempt has cost all the same: it counts, and may use up a limit. `detail` is what somebody
+    outside said about it: kept with the debate, not written to the log.
+    """
     with services.engine.begin() as connection:
         check = debates.lock_claim(connection, held.debate.id)
         if check is None or check.token != held.token:
             return
         attempts = held.debate.attempts + 1
-        failed = held.debate.evolve(attempts=attempts, last_error=message)
-        decision = after_failure(attempts, permanent, jitter)
-        if isinstance(decision, GiveUp):
+        failed = held.debate.evolve(
+            attempts=attempts,
+            last_error=f"{message} {detail}" if detail else message,
+            usage=held.debate.usage.plus(usage) if usage else held.debate.usage,
+        )
+        decision = after_failure(attempts, permanent, jitter, patient)
+        reached = limit_reached(failed.cursor, failed.limits, failed.usage, check.past_deadline)
+        delay = None
+        if reached:
+            after = debates.save(connection, held.debate, close(failed, reached))
+        elif isinstance(decision, GiveUp):
             after = debates.save(connection, held.debate, failed.evolve(status=Status.FAILED))
         else:
             delay = max(decision.delay_seconds, retry_after_seconds or 0)
             after = debates.save(connection, held.debate, failed, Later(delay))
-    log.warning("turn.failed", debate_id=str(after.id), attempts=attempts, status=after.status, error=message)
+    log.warning(
+        "turn.failed",
+        debate_id=str(after.id),
+        round=held.debate.cursor.round,
+        seat=held.brief.seat,
+        kind=kind,
+        attempts=attempts,
+        status=after.status,
+        wait_seconds=None if delay is None else round(delay, 1),
+        error=message,
+    )
+    services.teller.publish(state_changed(after))
+
+
+def postpone(
+    services: Services, held: HeldTurn, message: str, delay_seconds: float, usage: Usage | None = None
+) -> None:
+    """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is."""
+    with services.engine.begin() as connection:
+        check = debates.lock_claim(connection, held.debate.id)
+        if check is None or check.token != held.token:
+            return
+        used = held.debate.usage.plus(usage) if usage else held.debate.usage
+        waiting = held.debate.evolve(last_error=message, usage=used)
+        after = debates.save(connection, held.debate, waiting, Later(delay_seconds))
+    log.info("turn.postponed", debate_id=str(after.id), wait_seconds=round(delay_seconds, 1), reason=message)
     services.teller.publish(state_changed(after))
 
 
@@ -200,6 +241,12 @@ def release(services: Services, held: HeldTurn) -> None:
         debate = lock_existing(connection, held.debate.id).debate
         debates.reschedule(connection, debate, debate)
     services.teller.enqueue(held.debate.id)
+
+
+def claims_that_hold(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
+    """Of claims (debate id, token), the tokens that are still ours; a look that writes nothing."""
+    with services.engine.connect() as connection:
+        return debates.claims_that_hold(connection, held)
 
 
 def renew_claims(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:

@@ -12,6 +12,7 @@ from app.core.machine import first_cursor, motion_round
 from app.core.players import EXTERNAL, SeatSetup, why_unknown
 from app.core.seats import Seat
 from app.ids import debate_id_for, new_turn_id
+from app.prices import has_price
 from app.store import debates, turns
 from app.usecases.events import new_arguments
 from app.usecases.services import Services
@@ -71,6 +72,7 @@ def _plan(services: Services, new: NewDebate) -> tuple[Debate, Turn]:
         limits = Limits(
             default_max_rounds(new.format, seats), limits.max_seconds, limits.max_total_tokens, limits.max_cost_usd
         )
+    _refuse_a_limit_that_cannot_be_kept(services, seats, limits)
     debate = Debate(
         id=new.debate_id or debate_id_for(new.client_request_id),
         title=new.title,
@@ -106,6 +108,20 @@ def _seats(services: Services, new: NewDebate) -> dict[Seat, SeatSetup]:
         if setup.persona is not None:
             checked_text(f"seats.{seat.role}.persona", setup.persona, services.settings.max_content_length)
     return seats
+
+
+def _refuse_a_limit_that_cannot_be_kept(services: Services, seats: Mapping[Seat, SeatSetup], limits: Limits) -> None:
+    """A model without a known price would spend without being counted."""
+    if limits.max_cost_usd is not None:
+        limit = "limits.max_cost_usd"
+    elif services.settings.max_cost_usd_per_day is not None:
+        limit = "this server's limit for a day"
+    else:
+        return
+    for seat, setup in seats.items():
+        if not has_price(setup.player):
+            problem = f"no price is known for {setup.player!r}, so {limit} could not be kept"
+            raise InvalidInput(f"seats.{seat.role}.player", problem)
 
 
 def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:

@@ -2,9 +2,9 @@
 
 import argparse
 
-from scripts.benchmarks import engine, relay
+from scripts.benchmarks import engine, models, relay
 
-PARTS = {"engine": engine, "relay": relay}
+PARTS = {"engine": engine, "relay": relay, "models": models}
 
 
 def main() -> None:

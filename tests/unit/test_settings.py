@@ -21,6 +21,9 @@ BAD = {
     "failpoints": ["crash", "turn.before_commit", "turn.before_commit=dance", "nowhere=crash", "ack.after=crash@x"],
     "claim_seconds": ["0.4", "3601", "nan", "inf", "a while"],
     "worker_concurrency": ["0", "1001", "many"],
+    "model_concurrency": ["0", "10001", "many"],
+    "model_timeout_seconds": ["0", "3601", "nan", "a while"],
+    "max_cost_usd_per_day": ["0", "-1", "inf", "nan", "a lot"],
 }
 ANY_TEXT_WILL_DO = {"server_host", "auth_token", "data_dir"}
 OTHER_THAN_DEFAULT = {
@@ -40,6 +43,9 @@ OTHER_THAN_DEFAULT = {
     "claim_seconds": "0.5",
     "failpoints": "ack.after=crash@2; publish.before=sleep(0.5)%10",
     "worker_concurrency": "7",
+    "model_concurrency": "9",
+    "model_timeout_seconds": "45",
+    "max_cost_usd_per_day": "12.5",
 }
 
 

@@ -1,13 +1,16 @@
 """Which player a name stands for."""
 
-from app.core.players import SCRIPTED
+from app.core.players import LOCAL, SCRIPTED, model_of
 from worker.players.base import Player, PlayerError
 from worker.players.scripted import ScriptedPlayer
 
 _SCRIPTED = ScriptedPlayer()
 
 
-def player_for(name: str) -> Player:
+def player_for(name: str, models: Player | None = None) -> Player:
+    """`models` plays everything that is a model; None where none is to be called."""
     if name == SCRIPTED:
         return _SCRIPTED
+    if models is not None and (name == LOCAL or model_of(name)):
+        return models
     raise PlayerError(f"No player is called {name!r} in this worker; it runs {SCRIPTED!r}", permanent=True)

@@ -1,0 +1,101 @@
+"""What all workers share: a provider's slots, and a day's money."""
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from harness import Place, wait_until
+from model_place import ModelPlace, model_place
+from model_server import INPUT_TOKENS, OUTPUT_TOKENS
+
+GPT = "openai:gpt-4o-mini"
+ALL_GPT = {role: {"player": GPT} for role in ("proposer", "opponent", "arbitrator")}
+CALL_COSTS = INPUT_TOKENS * 0.15e-6 + OUTPUT_TOKENS * 0.6e-6
+LIMIT = 6
+pytestmark = pytest.mark.timeout(300)
+
+
+def open_debates(at: ModelPlace) -> int:
+    return at.place.sql("SELECT count(*) FROM debates WHERE status <> 'completed'")[0][0]
+
+
+def test_no_more_calls_than_the_limit_are_ever_under_way(make_place: Callable[[], Place], tmp_path: Any) -> None:
+    with model_place(make_place, tmp_path, workers=2, model_concurrency=LIMIT) as at:
+        at.models.seconds = 0.2
+        for _ in range(24):
+            at.api.create(seats=ALL_GPT, limits={"max_rounds": 1})
+        wait_until(lambda: len(at.models.calls) > LIMIT, 100, "calls are made")
+        # While calls wait for a slot: claims are alive, and nobody sits in a transaction or on a connection.
+        waiting = at.place.sql("SELECT count(*) FROM debates WHERE claim_expires_at > now()")[0][0]
+        assert waiting > LIMIT
+        assert (
+            at.place.sql(
+                "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                " AND now() - xact_start > interval '1 second'"
+            )
+            == []
+        )
+        wait_until(lambda: open_debates(at) == 0, 200, "all are completed")
+        assert LIMIT // 2 < at.models.most_at_once <= LIMIT
+        assert len(at.models.calls) == 24 * 3
+        wait_until(lambda: at.place.sql("SELECT count(*) FROM provider_slots") == [(0,)], 15, "slots are given back")
+        users = at.place.sql("SELECT count(*) FROM workers")
+        assert users == [(2,)]
+
+
+def test_the_slots_of_a_killed_worker_are_free_again(make_place: Callable[[], Place], tmp_path: Any) -> None:
+    with model_place(make_place, tmp_path, model_concurrency=2) as at:
+        at.models.plan("gpt-4o-mini", "hang", "hang")
+        for _ in range(2):
+            at.api.create(seats=ALL_GPT, limits={"max_rounds": 1})
+        wait_until(lambda: len(at.models.calls) == 2, 100, "both slots are in use")
+        os.kill(at.place.programs[-1].pid, signal.SIGKILL)
+        at.place.start_worker(model_concurrency=2)
+        wait_until(lambda: open_debates(at) == 0, 150, "another worker has held both debates to their end")
+
+
+def test_a_rate_limit_makes_all_workers_hold_back(make_place: Callable[[], Place], tmp_path: Any) -> None:
+    with model_place(make_place, tmp_path, model_concurrency=8) as at:
+        at.models.plan("gpt-4o-mini", "429")
+        at.api.create(seats=ALL_GPT, limits={"max_rounds": 1})
+        wait_until(lambda: open_debates(at) == 0, 150, "it is completed all the same")
+        assert at.place.sql("SELECT name, lowered_to FROM providers") == [("openai", 4)]
+
+
+def test_a_days_limit_is_shared_and_never_passed(make_place: Callable[[], Place], tmp_path: Any) -> None:
+    limit = 0.01  # a call may cost 0.0028 at the most, and costs a tenth of that
+    with model_place(make_place, tmp_path, workers=2, max_cost_usd_per_day=limit) as at:
+        debates = [at.api.create(seats=ALL_GPT, limits={"max_rounds": 200})["id"] for _ in range(4)]
+
+        def waiting() -> list[dict[str, Any]]:
+            found = [at.api.debate(debate_id) for debate_id in debates]
+            return [debate for debate in found if debate["last_error"]]
+
+        wait_until(
+            lambda: any("in a day (UTC) is reached" in debate["last_error"] for debate in waiting()), 200, "spent"
+        )
+        [(reserved, spent)] = at.place.sql("SELECT reserved_usd, spent_usd FROM daily_costs")
+        assert reserved + spent <= limit
+        assert spent > limit / 2
+        debate = next(debate for debate in waiting() if "in a day" in debate["last_error"])
+        assert (debate["status"], debate["attempts"]) == ("running", 0)
+        assert f"The limit of ${limit:g} that this server may spend" in debate["last_error"]
+        for debate_id in debates:
+            at.api.http.post(f"/debates/{debate_id}/stop")
+        wait_until(lambda: at.place.sql("SELECT reserved_usd FROM daily_costs")[0][0] < 1e-9, 20, "all is settled")
+        total = sum(at.api.debate(debate_id)["usage"]["cost_usd"] for debate_id in debates)
+        [(spent,)] = at.place.sql("SELECT spent_usd FROM daily_costs")
+        assert total <= spent <= limit  # a call that was cut off by the stop is in the day's costs alone
+        assert total == pytest.approx(sum(1 for call in at.models.calls if not call.hung_up_at) * CALL_COSTS, rel=0.05)
+
+
+def test_a_model_without_a_price_is_refused_where_a_day_has_a_limit(
+    make_place: Callable[[], Place], tmp_path: Any
+) -> None:
+    with model_place(make_place, tmp_path, workers=0, max_cost_usd_per_day=5) as at:
+        body = {role: {"player": "openai:my-own-model"} for role in ALL_GPT}
+        with pytest.raises(AssertionError, match="no price is known for 'openai:my-own-model'"):
+            at.api.create(seats=body)
+        assert at.api.create(seats={role: {"player": "local"} for role in ALL_GPT})["status"] == "created"

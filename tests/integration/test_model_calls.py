@@ -1,0 +1,152 @@
+"""What workers share, with several connections at once: no sum ever passes its limit."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from harness import Place, numbers
+
+from app.core.debate import Limits, Status, Usage
+from app.core.formats import Format
+from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
+from app.store.model_calls import Refused
+from app.usecases import advance, model_calls
+from app.usecases.create import NewDebate, create_debate
+from app.usecases.model_calls import Reservation
+from app.usecases.services import Services
+
+
+def limited(services: Services, **changes: object) -> Services:
+    return replace(services, settings=services.settings.with_changes(**changes))
+
+
+def test_processes_that_race_for_slots_never_hold_more_than_the_limit(services: Services, place: Place) -> None:
+    ours = limited(services, model_concurrency=7)
+    start = threading.Barrier(6)
+
+    def process(name: str) -> list[int]:
+        held, seen = 0, []
+        start.wait()
+        for wanted in (3, 9, 1, 5, 0, 4):
+            # As a process does it: what it does not want it has given up; what it may not hold it gives up later.
+            held = model_calls.share_slots(ours, "openai", name, min(held, wanted), wanted)
+            seen.append(place.sql("SELECT coalesce(sum(held), 0) FROM provider_slots")[0][0])
+        return seen
+
+    with ThreadPoolExecutor(6) as pool:
+        sums = [total for seen in pool.map(process, "abcdef") for total in seen]
+    assert max(sums) <= 7
+    assert max(sums) >= 5
+
+
+def test_a_process_that_was_not_heard_of_has_lost_its_slots(services: Services, place: Place) -> None:
+    ours = limited(services, model_concurrency=4)
+    assert model_calls.share_slots(ours, "openai", "dead", 0, 4) == 4
+    assert model_calls.share_slots(ours, "openai", "alive", 0, 4) == 0
+    place.sql("UPDATE provider_slots SET expires_at = now() - interval '1 second' WHERE worker_id = 'dead'")
+    assert model_calls.share_slots(ours, "openai", "alive", 0, 4) == 4
+    assert place.sql("SELECT worker_id FROM provider_slots") == [("alive",)]
+
+
+def test_providers_do_not_share_with_each_other(services: Services) -> None:
+    ours = limited(services, model_concurrency=2)
+    assert model_calls.share_slots(ours, "openai", "one", 0, 2) == 2
+    assert model_calls.share_slots(ours, "anthropic", "two", 0, 2) == 2
+
+
+def test_a_provider_that_asks_to_slow_down_gets_half_and_then_step_by_step_all(
+    services: Services, place: Place
+) -> None:
+    ours = limited(services, model_concurrency=40)
+    model_calls.slow_down(ours, "openai")
+    model_calls.slow_down(ours, "openai")  # the same moment: calls that were refused together count once
+    assert model_calls.share_slots(ours, "openai", "one", 0, 100) == pytest.approx(20, abs=2)
+    place.sql("UPDATE providers SET lowered_at = now() - interval '15 seconds'")
+    assert model_calls.share_slots(ours, "openai", "one", 20, 100) == pytest.approx(30, abs=2)
+    place.sql("UPDATE providers SET lowered_at = now() - interval '1 hour'")
+    assert model_calls.share_slots(ours, "openai", "one", 30, 100) == 40
+
+
+def test_reservations_that_race_never_pass_the_days_limit(services: Services, place: Place) -> None:
+    ours = limited(services, max_cost_usd_per_day=1.0)
+    with ThreadPoolExecutor(16) as pool:
+        got = list(pool.map(lambda _: model_calls.reserve(ours, 0.15), range(32)))
+    reservations = [each for each in got if isinstance(each, Reservation)]
+    assert len(reservations) == 6
+    refused = next(each for each in got if isinstance(each, Refused))
+    assert (refused.is_spent, 0 < refused.seconds_left <= 86_400) == (False, True)
+    for reservation in reservations:
+        model_calls.settle(ours, reservation, 0.16)
+    [(reserved, spent)] = place.sql("SELECT reserved_usd, spent_usd FROM daily_costs")
+    assert (reserved, spent) == (pytest.approx(0, abs=1e-9), pytest.approx(0.96))
+    again = model_calls.reserve(ours, 0.15)
+    assert isinstance(again, Refused)
+    assert again.is_spent
+    place.sql("UPDATE daily_costs SET day = day - 1")
+    assert isinstance(model_calls.reserve(ours, 0.15), Reservation), "a new day"
+
+
+def held_turn(services: Services, **limits: object) -> advance.HeldTurn:
+    request_id = f"request-{next(numbers)}"
+    new = NewDebate("Cars", "general_debate", "Ban cars", request_id, format=Format.ROUNDS, limits=Limits(**limits))
+    created = create_debate(services, new)
+    held = advance.claim(services, created.debate.id, "worker")
+    assert held is not None
+    return held
+
+
+def fail(services: Services, held: advance.HeldTurn, **more: object) -> None:
+    advance.record_failure(services, held, "Too busy.", permanent=False, retry_after_seconds=None, jitter=0, **more)
+
+
+def attempts_before_giving_up(services: Services, place: Place, patient: bool) -> int:
+    held = held_turn(services)
+    debate_id = held.debate.id
+    for attempt in range(1, 100):
+        fail(services, held, patient=patient)
+        [(status,)] = place.sql("SELECT status FROM debates WHERE id = %s", debate_id)
+        if status == Status.FAILED:
+            return attempt
+        place.sql("UPDATE debates SET next_attempt_at = NULL WHERE id = %s", debate_id)
+        again = advance.claim(services, debate_id, "worker")
+        assert again is not None
+        held = again
+    raise AssertionError("never")
+
+
+def test_a_provider_that_asks_us_to_come_later_is_given_more_time(services: Services, place: Place) -> None:
+    assert attempts_before_giving_up(services, place, patient=False) == MAX_ATTEMPTS
+    assert attempts_before_giving_up(services, place, patient=True) == MAX_PATIENT_ATTEMPTS
+
+
+def test_what_a_failed_attempt_cost_counts_and_may_use_up_a_limit(services: Services, place: Place) -> None:
+    held = held_turn(services, max_total_tokens=100)
+    fail(services, held, usage=Usage(60, 39, 0.5), detail="It said: hello")
+    [row] = place.sql("SELECT status, input_tokens, output_tokens, cost_usd, last_error FROM debates")
+    assert row == ("running", 60, 39, 0.5, "Too busy. It said: hello")
+    place.sql("UPDATE debates SET next_attempt_at = NULL")
+    again = advance.claim(services, held.debate.id, "worker")
+    assert again is not None
+    fail(services, again, usage=Usage(1, 0))
+    assert place.sql("SELECT status, stop_reason, attempts FROM debates") == [("stopped", "token_limit", 2)]
+
+
+def test_a_turn_that_has_to_wait_counts_no_attempt(services: Services, place: Place) -> None:
+    held = held_turn(services)
+    advance.postpone(services, held, "The limit for a day is reached.", 300, Usage(70, 7))
+    [row] = place.sql("SELECT status, attempts, last_error, claim_token, next_attempt_at > now() FROM debates")
+    assert row == ("running", 0, "The limit for a day is reached.", None, True)
+    assert place.sql("SELECT input_tokens, output_tokens FROM debates") == [(70, 7)]
+    assert advance.claim(services, held.debate.id, "worker") is None
+    advance.postpone(services, held, "Somebody else's words.", 1)  # the claim is gone: nothing happens
+    assert place.sql("SELECT last_error FROM debates") == [("The limit for a day is reached.",)]
+
+
+def test_a_look_at_claims_tells_which_still_hold_and_renews_none(services: Services, place: Place) -> None:
+    first, second = held_turn(services), held_turn(services)
+    place.sql("UPDATE debates SET claim_token = NULL, status = 'paused' WHERE id = %s", first.debate.id)
+    before = place.sql("SELECT claim_expires_at FROM debates ORDER BY id")
+    asked = [(held.debate.id, held.token) for held in (first, second)]
+    assert advance.claims_that_hold(services, asked) == {second.token}
+    assert place.sql("SELECT claim_expires_at FROM debates ORDER BY id") == before

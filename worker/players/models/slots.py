@@ -1,0 +1,144 @@
+"""How many calls to a provider this process has under way, within what all processes share.
+
+Lives on the event loop, so it needs no lock. Slots are handed from call to call within the process; the database is
+asked only for more, for fewer, and to say that we are alive, in a thread of its own. Whoever waits holds no connection,
+and the claim of its turn is kept alive by the process as ever.
+"""
+
+import asyncio
+import collections
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import structlog
+
+from app.store.engine import DatabaseAway
+from app.usecases.model_calls import LEASE_SECONDS
+
+log = structlog.get_logger(__name__)
+
+Share = Callable[[str, int, int], int]
+"""Takes the provider, the slots held and the slots wanted; returns how many may be held. It asks the database."""
+RENEW_EVERY_SECONDS = LEASE_SECONDS / 4
+ASK_EVERY_SECONDS = 0.1
+"""While somebody waits and there is no slot."""
+_AFTER_TROUBLE_SECONDS = 1.0
+
+
+class Slots:
+    def __init__(self, share: Share) -> None:
+        self._share = share
+        self._executor = ThreadPoolExecutor(1, "slots")
+        self._providers: dict[str, _Provider] = {}
+
+    @contextlib.asynccontextmanager
+    async def one_of(self, provider: str) -> AsyncIterator[None]:
+        """Waits for a slot and holds it."""
+        if provider not in self._providers:
+            self._providers[provider] = _Provider(provider, self._share, self._executor)
+        slots = self._providers[provider]
+        await slots.take()
+        try:
+            yield
+        finally:
+            slots.give_back()
+
+    async def close(self) -> None:
+        """Gives back what is held; what cannot be given back lapses."""
+        for slots in self._providers.values():
+            await slots.close()
+        self._executor.shutdown(wait=False)
+
+
+class _Provider:
+    def __init__(self, name: str, share: Share, executor: ThreadPoolExecutor) -> None:
+        self._name = name
+        self._share = share
+        self._executor = executor
+        self._held = 0
+        self._in_use = 0
+        self._waiting: collections.deque[asyncio.Future[None]] = collections.deque()
+        self._asked_at = float("-inf")
+        self._something_changed = asyncio.Event()
+        self._keeper = asyncio.create_task(self._keep())
+
+    async def take(self) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._hand_out()
+        if not turn.done():
+            self._something_changed.set()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.give_back()
+            else:
+                self._waiting.remove(turn)
+            raise
+
+    def give_back(self) -> None:
+        self._in_use -= 1
+        self._hand_out()
+        if self._in_use < self._held:
+            self._something_changed.set()
+
+    async def close(self) -> None:
+        self._keeper.cancel()
+        self._held = self._in_use = 0
+        self._waiting.clear()
+        with contextlib.suppress(*DatabaseAway):
+            await self._ask()
+
+    def _hand_out(self) -> None:
+        while self._waiting and self._in_use < self._held:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._in_use += 1
+                turn.set_result(None)
+
+    async def _keep(self) -> None:
+        """Asks when there is a reason to, and renews what is held."""
+        while True:
+            pause = RENEW_EVERY_SECONDS
+            try:
+                await self._ask()
+                if self._waiting:
+                    pause = ASK_EVERY_SECONDS
+            except DatabaseAway as problem:
+                log.warning("slots.database_away", problem=str(problem.__cause__ or problem))
+                pause = _AFTER_TROUBLE_SECONDS
+            except Exception:
+                # Calls wait for this task: whatever goes wrong with one question must not end it.
+                log.exception("slots.failed")
+                pause = _AFTER_TROUBLE_SECONDS
+            if time.monotonic() - self._asked_at > LEASE_SECONDS:
+                # The others may count our slots as free by now: none of them is used again before we have asked.
+                self._held = 0
+            await self._rest(pause)
+
+    async def _rest(self, seconds: float) -> None:
+        if seconds != RENEW_EVERY_SECONDS:
+            await asyncio.sleep(seconds)
+            return
+        is_idle = self._held == self._in_use == len(self._waiting) == 0
+        self._something_changed.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if is_idle else seconds):
+                await self._something_changed.wait()
+        if not self._waiting:
+            # A slot is free: the next turn of the same debate may want it in a moment, else others get it.
+            await asyncio.sleep(ASK_EVERY_SECONDS)
+
+    async def _ask(self) -> None:
+        wanted = self._in_use + len(self._waiting)
+        # What is not needed is given up before it is written down as free.
+        self._held = min(self._held, wanted)
+        held = max(self._held, self._in_use)
+        asked_at = time.monotonic()
+        loop = asyncio.get_running_loop()
+        self._held = await loop.run_in_executor(self._executor, self._share, self._name, held, wanted)
+        self._asked_at = asked_at
+        self._hand_out()

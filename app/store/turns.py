@@ -46,6 +46,12 @@ def after(connection: Connection, debate_id: UUID, seq: int, at_most: int | None
     return tuple(turn_of(row) for row in rows)
 
 
+def with_verdict(connection: Connection, debate_id: UUID, at_most: int) -> tuple[Turn, ...]:
+    """The last turns that judged, oldest first."""
+    rows = connection.execute(_WITH_VERDICT, {"debate_id": debate_id, "count": at_most}).mappings().all()
+    return tuple(turn_of(row) for row in reversed(rows))
+
+
 def get(connection: Connection, turn_id: UUID) -> Turn | None:
     row = connection.execute(_GET, {"turn_id": turn_id}).mappings().one_or_none()
     return turn_of(row) if row else None
@@ -62,5 +68,6 @@ _GET = select(*turn_columns).where(turns.c.id == bindparam("turn_id"))
 _of_debate = select(*turn_columns).where(turns.c.debate_id == bindparam("debate_id"))
 _MOTION = _of_debate.where(turns.c.seq == 1)
 _TAIL = _of_debate.order_by(turns.c.seq.desc()).limit(bindparam("count"))
+_WITH_VERDICT = _TAIL.where(turns.c.verdict.is_not(None))
 _AFTER = _of_debate.where(turns.c.seq > bindparam("seq")).order_by(turns.c.seq)
 _OF_REQUEST = _of_debate.where(turns.c.client_request_id == bindparam("client_request_id"))

@@ -17,7 +17,7 @@ def test_turn_ids_are_uuids_of_version_seven_that_sort_by_time() -> None:
 def test_claim_tokens_are_uuids_and_differ() -> None:
     made = {new_claim_token() for _ in range(1000)}
     assert len(made) == 1000
-    assert {token.version for token in made} == {4}
+    assert {token.version for token in made} == {7}
 
 
 def test_a_request_that_names_no_debate_always_means_the_same_one() -> None:

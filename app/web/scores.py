@@ -1,0 +1,53 @@
+"""The small chart of scores over rounds, as points of an SVG."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.debate import Turn
+
+WIDTH, HEIGHT, MARGIN = 280, 90, 8
+HIGHEST_SCORE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    role: str
+    points: list[tuple[float, float]]
+    """Each a round's score, in the SVG's own coordinates."""
+
+    @property
+    def path(self) -> str:
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    lines: list[Line]
+    rounds: list[int]
+    in_words: str
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def chart_of(judged: Sequence[Turn]) -> Chart | None:
+    """None when there is nothing to compare: fewer than two verdicts."""
+    verdicts = [(turn.round or 0, turn.verdict) for turn in judged if turn.verdict]
+    if len(verdicts) < 2:
+        return None
+    across = (WIDTH - 2 * MARGIN) / (len(verdicts) - 1)
+    upwards = (HEIGHT - 2 * MARGIN) / HIGHEST_SCORE
+    lines = [
+        Line(
+            role,
+            [
+                (MARGIN + number * across, HEIGHT - MARGIN - verdict.scores[role] * upwards)
+                for number, (_, verdict) in enumerate(verdicts)
+            ],
+        )
+        for role in ("proposer", "opponent")
+    ]
+    words = "; ".join(
+        f"round {round_}: proposer {verdict.scores['proposer']:g}, opponent {verdict.scores['opponent']:g}"
+        for round_, verdict in verdicts[-20:]
+    )
+    return Chart(lines, [round_ for round_, _ in verdicts], words)

@@ -1,0 +1,69 @@
+// One WebSocket that mends itself, and one refresh at a time. What comes over the socket is a hint that something is new:
+// `refresh` then asks the server, saying what the page has, so that nothing is missing or shown twice.
+
+const TERMINAL = new Set([4400, 4401, 4403, 4404]);
+const LONGEST_PAUSE_MS = 8000;
+const QUIET_REFRESH_MS = 15000;
+const LOST_REFRESH_MS = 4000;
+
+export function live({ address, refresh, hear = () => {}, gap = 0 }) {
+  const shown = document.querySelector("#live");
+  let pause = 500;
+  let isUp = false;
+  let wanted = false;
+  let running = false;
+
+  function tell(state, words) {
+    shown.hidden = false;
+    if (shown.textContent !== words) shown.textContent = words;
+    shown.classList.toggle("lost", state !== "up");
+  }
+
+  async function refreshSoon() {
+    wanted = true;
+    if (running) return;
+    running = true;
+    while (wanted) {
+      wanted = false;
+      try {
+        await refresh();
+      } catch (problem) {
+        if (problem.status === 404) return;
+        tell("lost", "Reconnecting …");
+      }
+      if (gap) await new Promise((done) => setTimeout(done, gap));
+    }
+    running = false;
+  }
+
+  function connect() {
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${address()}`);
+    socket.onopen = () => {
+      isUp = true;
+      pause = 500;
+      tell("up", "Live");
+      refreshSoon();
+    };
+    socket.onmessage = ({ data }) => {
+      const message = JSON.parse(data);
+      if (hear(message) !== false) refreshSoon();
+    };
+    socket.onclose = ({ code }) => {
+      isUp = false;
+      if (TERMINAL.has(code)) return tell("lost", code === 4401 ? "Sign in again" : "Not live");
+      tell("lost", "Reconnecting …");
+      setTimeout(connect, pause * (0.75 + Math.random() / 2));
+      pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+    };
+  }
+
+  // Some things change without an event (a turn that nobody takes), and the socket may be away while pages are served.
+  let last = Date.now();
+  setInterval(() => {
+    if (document.hidden || Date.now() - last < (isUp ? QUIET_REFRESH_MS : LOST_REFRESH_MS)) return;
+    last = Date.now();
+    refreshSoon();
+  }, 1000);
+  connect();
+  return refreshSoon;
+}

@@ -13,6 +13,7 @@ from app.api.realtime import realtime_blueprint
 from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
 from app.api.system import system_blueprint
+from app.api.websocket import register_websocket
 from app.realtime.relay import Relay
 from app.usecases.health import readiness
 from app.usecases.services import Services
@@ -54,6 +55,7 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.register_api(realtime_blueprint(services, relay))
     app.register_api(system_blueprint(services))
     app.register_blueprint(web_blueprint(services))
+    register_websocket(app, services, relay)
     register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
     return app

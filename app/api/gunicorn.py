@@ -1,8 +1,14 @@
 """gunicorn's configuration. Only gunicorn imports this; it takes every module-level name as a setting."""
 
+import resource as _resource
+
 from app.settings import settings_or_exit as _settings_or_exit
 
 _settings = _settings_or_exit()
+
+# Each listener is an open file; many systems give a process far fewer than it may ask for.
+_most_files = _resource.getrlimit(_resource.RLIMIT_NOFILE)[1]
+_resource.setrlimit(_resource.RLIMIT_NOFILE, (_most_files, _most_files))
 
 bind = f"{_settings.server_host}:{_settings.server_port}"
 worker_class = "app.api.gunicorn_worker.PromptWorker"

@@ -7,7 +7,7 @@ from flask import Response, request
 from flask_openapi3 import APIBlueprint, Tag
 
 from app.api import schemas, shapes
-from app.api.debates import ERRORS, NEEDS_TOKEN, news_json, success
+from app.api.debates import ERRORS, NEEDS_TOKEN, success
 from app.core.errors import InvalidInput
 from app.core.seats import Seat
 from app.realtime.longpoll import wait_for_news
@@ -15,6 +15,7 @@ from app.realtime.relay import Relay
 from app.realtime.sse import stream
 from app.usecases import read
 from app.usecases.services import Services
+from app.wire import news_json
 
 _TAG = Tag(name="realtime", description="Following a debate as it happens")
 WRITE_SECONDS = 20.0
@@ -44,8 +45,8 @@ def realtime_blueprint(services: Services, relay: Relay) -> APIBlueprint:
     def wait(path: schemas.DebatePath, query: schemas.WaitQuery) -> tuple[Response, int]:
         longest = services.settings.poll_timeout_ms
         timeout_ms = longest if query.timeout_ms is None else min(query.timeout_ms, longest)
-        news = wait_for_news(relay, services, path.debate_id, query.argument_id, timeout_ms / 1000)
-        return success(news_json(news, Seat(query.role)))
+        seen, news = wait_for_news(relay, services, path.debate_id, query.argument_id, timeout_ms / 1000)
+        return success(news_json(path.debate_id, Seat(query.role), seen, news))
 
     @api.get("/debates/<debate_id>/stream", summary="Every turn as a server-sent event", responses=_STREAM)
     def events(path: schemas.DebatePath, query: schemas.StreamQuery) -> Response:

@@ -15,9 +15,22 @@ from app.web.blueprint import NAME as DASHBOARD
 from app.web.session import may_act, refuse_other_sites
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
-OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
-"""What a load balancer or a generator of clients reads without a token. The dashboard's pages have rules of their own:
-they ask people to sign in."""
+OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs", "/ws"})
+"""What a load balancer or a generator of clients reads without a token; a WebSocket is refused with a close code. The
+dashboard's pages have rules of their own: they ask people to sign in."""
+
+
+def bearer_token() -> str:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def check_token(auth_token: str | None, presented: str) -> None:
+    if auth_token is not None and not hmac.compare_digest(presented.encode(), auth_token.encode()):
+        raise AuthFailed(
+            "This server wants a token, and none or a wrong one was sent",
+            suggestion="Send the header Authorization: Bearer <token>",
+        )
 
 
 def register_request_rules(app: Flask, settings: Settings) -> None:
@@ -34,15 +47,8 @@ def register_request_rules(app: Flask, settings: Settings) -> None:
             return
         if auth_token is None:
             refuse_other_sites(request)
-            return
-        if may_act(request, settings):
-            return
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), auth_token.encode()):
-            raise AuthFailed(
-                "This server wants a token, and none or a wrong one was sent",
-                suggestion="Send the header Authorization: Bearer <token>",
-            )
+        elif not may_act(request, settings):
+            check_token(auth_token, bearer_token())
 
     def answer_with_id(response: Response) -> Response:
         response.headers["X-Request-ID"] = g.request_id

@@ -8,7 +8,8 @@ DebateError                 anything a client is told about, with its code
 ├── ActionNotAllowed        the state machine says no
 ├── DebateExists            this debate_id was created under another client_request_id
 ├── DebateNotFound
-└── ArgumentNotFound
+├── ArgumentNotFound
+└── TooManyListeners        this server has no room for another stream; come back later, or ask another
 """
 
 from collections.abc import Sequence
@@ -72,3 +73,7 @@ class ArgumentNotFound(DebateError):
 
     def __init__(self, argument_id: object) -> None:
         super().__init__(f"There is no argument {argument_id}")
+
+
+class TooManyListeners(DebateError):
+    code = "SERVICE_UNAVAILABLE"

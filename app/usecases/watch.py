@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from app.core.activity import Activity, activity_of
-from app.core.debate import Debate, Turn
+from app.core.debate import Debate, Turn, Verdict
 from app.core.errors import DebateNotFound, InvalidInput
 from app.store import debates, listing, turns, watching
 from app.store.engine import Connection
@@ -17,6 +17,9 @@ from app.usecases.services import Services
 
 EXACT_COUNT = 1_000
 """A chip says "1000+" beyond it: counting further would cost more than the page."""
+
+MOST_VERDICTS = 60
+"""What a small chart can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,8 @@ class WatchedDebate:
     motion: Turn
     arguments: tuple[Turn, ...]
     """From the seq that was asked for, without the motion."""
-    judged: tuple[Turn, ...]
-    """Every turn with a verdict, for the scores."""
+    verdicts: list[tuple[int, Verdict]]
+    """The last ones, each with its round."""
     last_turn_id: UUID
     now: datetime
 
@@ -79,11 +82,11 @@ def watch_debate(services: Services, debate_id: UUID, first_seq: int | None, mos
         motion = turns.motion(connection, debate_id)
         # The motion is shown by itself.
         arguments = turns.after(connection, debate_id, max(first_seq, 2) - 1)
-        judged = turns.with_verdict(connection, debate_id, most_turns)
+        verdicts = turns.verdicts(connection, debate_id, MOST_VERDICTS)
         [last] = turns.tail(connection, debate_id, 1)
         now = watching.clock(connection)
         [watched] = _watched(connection, [debate], now)
-    return WatchedDebate(watched, motion, arguments, judged, last.id, now)
+    return WatchedDebate(watched, motion, arguments, verdicts, last.id, now)
 
 
 def _watched(connection: Connection, found: Sequence[Debate], now: datetime) -> list[Watched]:

@@ -51,7 +51,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             debate=seen.watched.debate,
             now=seen.now,
             controls=controls(seen.watched.debate),
-            chart=chart_of(seen.judged),
+            chart=chart_of(seen.verdicts),
             seats=Seat,
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.debate import Turn
+from app.core.debate import Verdict
 
 WIDTH, HEIGHT, MARGIN = 280, 90, 8
 HIGHEST_SCORE = 10
@@ -29,9 +29,8 @@ class Chart:
     height: int = HEIGHT
 
 
-def chart_of(judged: Sequence[Turn]) -> Chart | None:
-    """None when there is nothing to compare: fewer than two verdicts."""
-    verdicts = [(turn.round or 0, turn.verdict) for turn in judged if turn.verdict]
+def chart_of(verdicts: Sequence[tuple[int, Verdict]]) -> Chart | None:
+    """From verdicts with their rounds. None when there is nothing to compare: fewer than two."""
     if len(verdicts) < 2:
         return None
     across = (WIDTH - 2 * MARGIN) / (len(verdicts) - 1)
@@ -48,6 +47,6 @@ def chart_of(judged: Sequence[Turn]) -> Chart | None:
     ]
     words = "; ".join(
         f"round {round_}: proposer {verdict.scores['proposer']:g}, opponent {verdict.scores['opponent']:g}"
-        for round_, verdict in verdicts[-20:]
+        for round_, verdict in verdicts
     )
     return Chart(lines, [round_ for round_, _ in verdicts], words)

@@ -4,6 +4,7 @@
 const TERMINAL = new Set([4400, 4401, 4403, 4404]);
 const LONGEST_PAUSE_MS = 8000;
 const QUIET_REFRESH_MS = 15000;
+const SOON_REFRESH_MS = 2000;
 const LOST_REFRESH_MS = 4000;
 
 export function live({ address, refresh, hear = () => {}, gap = 0 }) {
@@ -50,17 +51,25 @@ export function live({ address, refresh, hear = () => {}, gap = 0 }) {
     };
     socket.onclose = ({ code }) => {
       isUp = false;
-      if (TERMINAL.has(code)) return tell("lost", code === 4401 ? "Sign in again" : "Not live");
+      if (TERMINAL.has(code)) {
+        tell("lost", code === 4401 ? "Sign in again" : "Not live");
+        return refreshSoon();
+      }
       tell("lost", "Reconnecting …");
       setTimeout(connect, pause * (0.75 + Math.random() / 2));
       pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
     };
   }
 
-  // Some things change without an event (a turn that nobody takes), and the socket may be away while pages are served.
+  // Some things change without an event (a worker takes a turn, or none does), and the socket may be away while pages are
+  // served.
+  function patience() {
+    if (!isUp) return LOST_REFRESH_MS;
+    return document.querySelector(".doing.queued, .doing.retrying") ? SOON_REFRESH_MS : QUIET_REFRESH_MS;
+  }
   let last = Date.now();
   setInterval(() => {
-    if (document.hidden || Date.now() - last < (isUp ? QUIET_REFRESH_MS : LOST_REFRESH_MS)) return;
+    if (document.hidden || Date.now() - last < patience()) return;
     last = Date.now();
     refreshSoon();
   }, 1000);

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from app.core.debate import Verdict
 
 WIDTH, HEIGHT, MARGIN = 280, 90, 8
+LEFT = 22
+"""Room for the scale."""
 HIGHEST_SCORE = 10
 
 
@@ -27,19 +29,20 @@ class Chart:
     in_words: str
     width: int = WIDTH
     height: int = HEIGHT
+    left: int = LEFT
 
 
 def chart_of(verdicts: Sequence[tuple[int, Verdict]]) -> Chart | None:
     """From verdicts with their rounds. None when there is nothing to compare: fewer than two."""
     if len(verdicts) < 2:
         return None
-    across = (WIDTH - 2 * MARGIN) / (len(verdicts) - 1)
+    across = (WIDTH - MARGIN - LEFT) / (len(verdicts) - 1)
     upwards = (HEIGHT - 2 * MARGIN) / HIGHEST_SCORE
     lines = [
         Line(
             role,
             [
-                (MARGIN + number * across, HEIGHT - MARGIN - verdict.scores[role] * upwards)
+                (LEFT + number * across, HEIGHT - MARGIN - verdict.scores[role] * upwards)
                 for number, (_, verdict) in enumerate(verdicts)
             ],
         )

@@ -12,6 +12,8 @@ from app.web import session
 def add_sign_in(web: Blueprint, settings: Settings) -> None:
     @web.get("/sign-in")
     def sign_in_form() -> Response:
+        if settings.auth_token is None or session.is_signed_in(request, settings):
+            return redirect(_next(request.args.get("next")))
         return make_response(render_template("sign_in.html", next=_next(request.args.get("next"))))
 
     @web.post("/sign-in")

@@ -80,7 +80,7 @@ def doing(watched: Watched) -> str:
         case Activity.STALLED:
             return f"Stalled: no worker takes the {seat.lower()}'s turn"
         case Activity.RETRYING:
-            return f"{seat} failed {_times(debate.attempts)} of {MAX_ATTEMPTS}, tried again"
+            return f"Retrying: {seat.lower()} failed {debate.attempts} of {MAX_ATTEMPTS} attempts, next"
         case Activity.WAITING:
             if debate.intervention_open:
                 return "Interrupted: waits for a person's ruling"
@@ -96,14 +96,16 @@ def doing(watched: Watched) -> str:
 def outcome(debate: Debate) -> str:
     """How a closed debate ended."""
     how = STOP_WORDS[debate.stop_reason] if debate.stop_reason else ""
-    return f"{_sentence(how)}; {winner(debate.verdict)}" if debate.verdict else _sentence(how)
+    return f"{winner(debate.verdict, True)} ({how})" if debate.verdict else _sentence(how)
 
 
-def winner(verdict: Verdict) -> str:
-    scores = f"{score(verdict.scores['proposer'])} to {score(verdict.scores['opponent'])}"
+def winner(verdict: Verdict, is_final: bool = False) -> str:
+    ahead = "opponent" if verdict.winner == "opponent" else "proposer"
+    behind = "proposer" if ahead == "opponent" else "opponent"
+    scores = f"{score(verdict.scores[ahead])} to {score(verdict.scores[behind])}"
     if verdict.winner == "tie":
-        return f"a tie, {scores}"
-    return f"{SEAT_WORDS[Seat(verdict.winner)].lower()} leads {scores}"
+        return f"A tie, {scores}"
+    return f"{SEAT_WORDS[Seat(verdict.winner)]} {'wins' if is_final else 'leads'} {scores}"
 
 
 def score(value: float) -> str:
@@ -122,7 +124,7 @@ def speaker(turn: Turn) -> str:
 
 def cost(usd: float) -> str:
     if usd == 0:
-        return "free"
+        return "$0"
     return f"${usd:.2f}" if usd >= 0.1 else f"${usd:.4f}"
 
 
@@ -149,10 +151,6 @@ def duration(seconds: float) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
 
 
 def _sentence(text: str) -> str:

@@ -90,6 +90,11 @@ def _bad_handshake(problem: ProtocolError) -> Response:
     return failure("INVALID_INPUT", f"This is no WebSocket handshake: {problem}")
 
 
+def _client_gone(_: ConnectionError) -> Response:
+    """In the middle of a handshake; nobody reads this answer."""
+    return failure("INVALID_INPUT", "The connection was closed")
+
+
 def _unexpected(problem: Exception) -> Response:
     log.error("request.failed", exc_info=problem)
     return failure("INTERNAL_ERROR", f"Something went wrong; the log has it under the request id {g.request_id}")
@@ -102,6 +107,7 @@ def register_errors(app: Flask, max_content_length: int) -> None:
     app.register_error_handler(errors.DebateError, _refused)
     app.register_error_handler(errors.TooManyListeners, _try_later)
     app.register_error_handler(ProtocolError, _bad_handshake)
+    app.register_error_handler(ConnectionError, _client_gone)
     app.register_error_handler(RequestEntityTooLarge, too_large)
     app.register_error_handler(HTTPException, _http_error)
     for away in DatabaseAway:

@@ -38,14 +38,15 @@ async function refresh() {
   takeOver(fresh, "total");
   const next = new Map([...fresh.querySelectorAll("#rows > tr")].map((row) => [row.dataset.id, row]));
   const shownIds = rowsNow().map((row) => row.dataset.id);
-  const sameOrder = shownIds.join() === [...next.keys()].join();
+  const rows = document.querySelector("#rows");
+  const freshRows = fresh.querySelector("#rows");
+  // From the empty page to the first row, and back, the whole part is another.
+  const sameKind = rows.tagName === freshRows.tagName;
+  const sameOrder = sameKind && shownIds.join() === [...next.keys()].join();
   const mayMove = !isBusy() || !shownIds.length;
   if (!sameOrder && mayMove) {
-    const table = document.querySelector("#rows");
-    const freshRows = fresh.querySelector("#rows");
-    // From the empty page to the first row, and back, the whole part is another.
-    if (table.tagName === freshRows.tagName) table.replaceChildren(...freshRows.childNodes);
-    else return location.reload();
+    if (!sameKind) return location.reload();
+    rows.replaceChildren(...freshRows.childNodes);
   } else {
     for (const row of rowsNow()) {
       const same = next.get(row.dataset.id);

@@ -26,8 +26,10 @@ def first_id_at(moment: datetime) -> UUID:
     return UUID(int=_at(int(moment.timestamp() * 1000)))
 
 
-def time_of(made: UUID) -> datetime:
-    """When a UUIDv7 was made, by the clock of the machine that made it."""
+def time_of(made: UUID) -> datetime | None:
+    """When a UUIDv7 was made, by the clock of the machine that made it. Others do not say."""
+    if made.version != 7:
+        return None
     return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)
 
 

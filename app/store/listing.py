@@ -59,7 +59,7 @@ def page(
     rows = connection.execute(query).mappings().all()
     found = [debate_of(row) for row in rows[:limit]]
     total, is_estimate = _total(connection, wanted)
-    return Page(found, total, is_estimate, _encode(found[-1]) if found and len(rows) > limit else None)
+    return Page(found, total, is_estimate, cursor_of(found[-1]) if found and len(rows) > limit else None)
 
 
 def _beyond(updated_at: datetime, debate_id: UUID, oldest_first: bool) -> list[ColumnElement[bool]]:
@@ -74,10 +74,10 @@ def _beyond(updated_at: datetime, debate_id: UUID, oldest_first: bool) -> list[C
 def count_by_status(connection: Connection, filters: Filters, at_most: int) -> dict[str, int]:
     """How many debates of each status match the other filters, each counted no further than `at_most`."""
     others = _conditions(replace(filters, status=None))
+    # The order makes Postgres read the index of each status, where the limit stops it, and not the table.
+    in_order = select(debates.c.id).where(*others).order_by(debates.c.updated_at.desc(), debates.c.id).limit(at_most)
     counts = [
-        select(func.count()).select_from(
-            select(debates.c.id).where(debates.c.status == status.value, *others).limit(at_most).subquery()
-        )
+        select(func.count()).select_from(in_order.where(debates.c.status == status.value).subquery())
         for status in Status
     ]
     found = connection.execute(select(*(count.scalar_subquery() for count in counts))).one()
@@ -125,7 +125,7 @@ def _total(connection: Connection, wanted: list[ColumnElement[bool]]) -> tuple[i
     return max(int(plan[0]["Plan"]["Plan Rows"]), EXACT_TOTAL + 1), True
 
 
-def _encode(debate: Debate) -> str:
+def cursor_of(debate: Debate) -> str:
     assert debate.updated_at is not None  # noqa: S101 (read from a column that is never NULL)
     packed = json.dumps([debate.updated_at.isoformat(), str(debate.id)])
     return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")

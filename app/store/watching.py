@@ -51,7 +51,7 @@ def schedules(connection: Connection, debate_ids: Sequence[UUID]) -> dict[UUID, 
     return {
         row.id: Schedule(
             row.claimed_by if row.live else None,
-            time_of(row.claim_token) if row.live else None,
+            time_of(row.claim_token) or row.updated_at if row.live else None,
             row.due_at,
             row.next_attempt_at,
         )
@@ -66,6 +66,7 @@ _SCHEDULES = select(
     _claim_is_live.label("live"),
     debates.c.due_at,
     debates.c.next_attempt_at,
+    debates.c.updated_at,
 ).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 
 
@@ -85,11 +86,12 @@ def held_now(connection: Connection, at_most: int) -> list[HeldNow]:
             debates.c.next_round,
             debates.c.next_actor,
             debates.c.claim_token,
+            debates.c.updated_at,
         )
         .where(debates.c.due_at > func.now(), _claim_is_live)
         .limit(at_most)
     )
-    return [HeldNow(*row[:5], time_of(row[5])) for row in connection.execute(query)]
+    return [HeldNow(*row[:5], time_of(row[5]) or row[6]) for row in connection.execute(query)]
 
 
 def oldest_due(connection: Connection) -> datetime | None:

@@ -1,5 +1,7 @@
 """The dashboard as one blueprint: its pages, who may see them, what browsers are told about them, and its errors."""
 
+from urllib.parse import quote
+
 import structlog
 from flask import Blueprint, Response, g, make_response, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
@@ -32,7 +34,7 @@ def web_blueprint(services: Services) -> Blueprint:
     def ask_to_sign_in() -> AnyResponse | None:
         if settings.auth_token is None or request.endpoint in _OPEN or session.is_signed_in(request, settings):
             return None
-        return redirect(f"/sign-in?next={request.full_path.rstrip('?')}")
+        return redirect(f"/sign-in?next={quote(request.full_path.rstrip('?'), safe='/?=')}")
 
     @web.context_processor
     def common() -> dict[str, object]:

@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 from flask import Response
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 
-from app.api import schemas, shapes
+from app.api import schemas, shapes, websocket
 from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.docs_page import register_docs_page
 from app.api.errors import invalid_request, register_errors
@@ -13,7 +13,6 @@ from app.api.realtime import realtime_blueprint
 from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
 from app.api.system import system_blueprint
-from app.api.websocket import register_websocket
 from app.realtime.relay import Relay
 from app.usecases.health import readiness
 from app.usecases.services import Services
@@ -23,13 +22,14 @@ _SPARE_BODY_BYTES = 64 * 1024
 
 
 class _WithExamples(OpenAPI):
-    """flask-openapi3 drops the examples of a schema."""
+    """flask-openapi3 drops the examples of a schema, and does not see flask-sock's route."""
 
     def generate_spec_json(self) -> None:
         super().generate_spec_json()  # type: ignore[no-untyped-call]
         described = self.spec_json["components"]["schemas"]
         for body in schemas.BODIES:
             described[body.__name__]["examples"] = body.model_config["json_schema_extra"]["examples"]  # type: ignore[index]
+        self.spec_json["paths"][websocket.PATH] = websocket.DESCRIPTION
 
 
 def make_application(services: Services, relay: Relay) -> OpenAPI:
@@ -55,7 +55,7 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.register_api(realtime_blueprint(services, relay))
     app.register_api(system_blueprint(services))
     app.register_blueprint(web_blueprint(services))
-    register_websocket(app, services, relay)
+    websocket.register_websocket(app, services, relay)
     register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
     return app

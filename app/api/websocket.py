@@ -11,6 +11,7 @@ from pydantic import Field
 from simple_websocket import Server
 
 from app.api import schemas
+from app.api.debates import NEEDS_TOKEN
 from app.api.inbox import Inbox, parsed
 from app.api.requests import bearer_token, check_token
 from app.core.errors import AuthFailed, DebateError, DebateNotFound, InvalidInput, TooManyListeners
@@ -42,6 +43,32 @@ CODE_OF: dict[type[DebateError], int] = {
     TooManyListeners: TRY_LATER,
 }
 _SPARE_MESSAGE_BYTES = 4096
+
+
+def _parameter(name: str, schema: dict[str, str], description: str) -> dict[str, object]:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+_ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}}
+DESCRIPTION = {
+    "get": {
+        "summary": "A WebSocket that follows one debate, or all of them",
+        "description": "Messages are {event, data}; docs/realtime.md lists them and the close codes.",
+        "tags": ["realtime"],
+        "operationId": "ws_get",
+        "security": NEEDS_TOKEN,
+        "parameters": [
+            _parameter("debate_id", {"type": "string", "format": "uuid"}, "All debates, for operators, if absent"),
+            _parameter("after_seq", {"type": "integer"}, "The last turn you have seen"),
+            _parameter("token", {"type": "string"}, "For browsers, which cannot send an Authorization header here"),
+        ],
+        "responses": {
+            "101": {"description": "The connection is a WebSocket from here on"},
+            "400": {"description": "Not a WebSocket handshake", **_ERROR},
+        },
+    }
+}
+"""For the OpenAPI document."""
 
 
 class _NoThread:

@@ -10,7 +10,6 @@ from app.core.seats import Seat
 from app.usecases import read
 from app.usecases.services import Services
 
-FREE_PLAYERS = (EXTERNAL, SCRIPTED)
 PLAYER_WORDS = {
     EXTERNAL: "a person or agent, through this page or the API",
     SCRIPTED: "imitates a model, free",

@@ -66,7 +66,6 @@ def add_pages(web: Blueprint, services: Services) -> None:
             seats=Seat,
             players=new.players_to_choose(services, start),
             player_words=new.PLAYER_WORDS,
-            free_players=new.FREE_PLAYERS,
             max_bytes=services.settings.max_content_length,
         )
 

@@ -68,15 +68,24 @@ def test_errors_stand_beside_their_field_and_nothing_typed_is_lost(open_page):
 
 def test_what_it_costs_at_most_is_said_where_a_model_speaks(open_page):
     page = open_page("/new")
-    # A model as the models' release lists it: not free.
-    page.eval_on_selector(
-        "[id='seats.proposer.player']",
-        "select => { const model = new Option('openai:gpt', 'openai:gpt', true, true); model.dataset.free = 'no'; "
-        "select.add(model); select.dispatchEvent(new Event('input', { bubbles: true })) }",
-    )
+    proposer = page.get_by_role("group", name="Proposer")
+    proposer.get_by_label("Player").select_option("a model, by its name …")
+    proposer.get_by_label("Name of the model").fill("openai:gpt-5-mini")
     expect(page.locator("#cost")).to_contain_text("not known")
     page.get_by_label("Cost in US dollars").fill("2.5")
     expect(page.locator("#cost")).to_contain_text("at most $2.50")
+
+
+def test_a_player_that_nobody_knows_is_refused_beside_its_field(open_page):
+    page = open_page("/new", expects=("status of 400",))
+    page.get_by_label("Motion").fill("Anything")
+    opponent = page.get_by_role("group", name="Opponent")
+    opponent.get_by_label("Player").select_option("a model, by its name …")
+    page.get_by_role("button", name="Start the debate").click()
+    expect(opponent.get_by_role("alert").first).to_have_text("is required")
+    opponent.get_by_label("Name of the model").fill("nobody-knows-it")
+    page.get_by_role("button", name="Start the debate").click()
+    expect(opponent.get_by_role("alert").first).to_contain_text("unknown player")
 
 
 def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_page, site):
@@ -150,7 +159,8 @@ def test_it_starts_again_with_the_same_set_up_and_is_exported_and_deleted(open_p
     seats = external("opponent")
     seats["proposer"] = {"player": "scripted", "persona": "Speaks in questions", "think_seconds": 0.01}
     debate = site.create(title="Held twice", seats=seats, limits={"max_rounds": 7})
-    page = open_page(view(debate["id"]))
+    # A turn may arrive, and be asked for, in the moment of the deletion.
+    page = open_page(view(debate["id"]), expects=("status of 404",))
 
     page.get_by_text("Export", exact=True).click()
     with page.expect_download() as download:

@@ -9,6 +9,8 @@ const debate = document.querySelector("#debate");
 const turns = document.querySelector("#turns");
 const speaking = document.querySelector("#speaking");
 const speakingText = document.querySelector("#speaking-text");
+// Turns that come together are fetched together.
+const GAP_MS = 100;
 const NAMES = { proposer: "Proposer", opponent: "Opponent", arbitrator: "Judge" };
 let lastSeq = Number(debate.dataset.lastSeq);
 
@@ -17,13 +19,7 @@ let lastSeq = Number(debate.dataset.lastSeq);
 const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 120;
 
 async function refresh() {
-  let fresh;
-  try {
-    fresh = await page(`${location.pathname}?from=${lastSeq + 1}`);
-  } catch (problem) {
-    if (problem.status === 404) gone();
-    throw problem;
-  }
+  const fresh = await page(`${location.pathname}?from=${lastSeq + 1}`);
   const follow = isAtEnd();
   // The server was asked for what comes after the last turn here; the check costs nothing.
   const news = [...fresh.querySelectorAll("#turns > li[data-seq]")].filter((turn) => Number(turn.dataset.seq) > lastSeq);
@@ -73,7 +69,7 @@ function hear({ event, data }) {
   return true;
 }
 
-const refreshSoon = live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, hear });
+const refreshSoon = live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, hear, gone, gap: GAP_MS });
 offer(refreshSoon);
 
 // A link to a turn that this page does not hold asks for it.

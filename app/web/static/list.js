@@ -3,7 +3,7 @@ import { page } from "./api.js";
 import { act } from "./bulk.js";
 import { live } from "./live.js";
 import { onKeys, tick, toast } from "./shell.js";
-import { takeOver } from "./takeover.js";
+import { sayingOf, takeOver } from "./takeover.js";
 
 const GAP_MS = 1000;
 const pill = document.querySelector("#changed");
@@ -16,11 +16,9 @@ const selected = () => rowsNow().filter((row) => boxOf(row).checked);
 
 // Live
 
-// A row is the same as long as what it says is; how long ago it says it does not count.
-const sayingOf = (row) => row.innerHTML.replace(/<time[^>]*>[^<]*<\/time>/g, "");
-
 function replaceRow(old, next) {
-  if (sayingOf(old) === sayingOf(next) && old.querySelector("[data-ago]")?.dateTime === next.querySelector("[data-ago]")?.dateTime) return;
+  old.classList.remove("gone");
+  if (sayingOf(old) === sayingOf(next)) return;
   const place = old.contains(document.activeElement) ? document.activeElement.tagName : null;
   boxOf(next).checked = boxOf(old).checked;
   next.classList.toggle("here", next.dataset.id === here);

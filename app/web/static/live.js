@@ -1,18 +1,26 @@
 // One WebSocket that mends itself, and one refresh at a time. What comes over the socket is a hint that something is new:
 // `refresh` then asks the server, saying what the page has, so that nothing is missing or shown twice.
 
-const TERMINAL = new Set([4400, 4401, 4403, 4404]);
+const NO_SUCH_DEBATE = 4404;
+const TERMINAL = new Set([4400, 4401, 4403]);
 const LONGEST_PAUSE_MS = 8000;
 const QUIET_REFRESH_MS = 15000;
 const SOON_REFRESH_MS = 2000;
 const LOST_REFRESH_MS = 4000;
 
-export function live({ address, refresh, hear = () => {}, gap = 0 }) {
+export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }) {
   const shown = document.querySelector("#live");
   let pause = 500;
   let isUp = false;
   let wanted = false;
   let running = false;
+  let isOver = false;
+
+  function end() {
+    isOver = true;
+    tell("lost", "Not live");
+    gone();
+  }
 
   function tell(state, words) {
     shown.hidden = false;
@@ -22,17 +30,18 @@ export function live({ address, refresh, hear = () => {}, gap = 0 }) {
 
   async function refreshSoon() {
     wanted = true;
-    if (running) return;
+    if (running || isOver) return;
     running = true;
-    while (wanted) {
+    while (wanted && !isOver) {
       wanted = false;
       try {
         await refresh();
+        if (isUp) tell("up", "Live");
       } catch (problem) {
-        if (problem.status === 404) return;
+        if (problem.status === 404) return end();
         tell("lost", "Reconnecting …");
       }
-      if (gap) await new Promise((done) => setTimeout(done, gap));
+      await new Promise((done) => setTimeout(done, gap));
     }
     running = false;
   }
@@ -51,6 +60,7 @@ export function live({ address, refresh, hear = () => {}, gap = 0 }) {
     };
     socket.onclose = ({ code }) => {
       isUp = false;
+      if (code === NO_SUCH_DEBATE) return end();
       if (TERMINAL.has(code)) {
         tell("lost", code === 4401 ? "Sign in again" : "Not live");
         return refreshSoon();

@@ -19,10 +19,14 @@ motion.addEventListener("input", () => {
 title.addEventListener("input", () => { title.dataset.own = title.value ? "yes" : ""; });
 if (title.value) title.dataset.own = "yes";
 
-// Personas belong to players that workers run
+// Personas belong to players that workers run, and a model is named
+
+const modelOf = (select) => form.querySelector(`[data-model="${select.dataset.player}"]`);
+const playerOf = (select) => select.value || modelOf(select).value.trim();
 
 function fitSeats() {
   for (const select of players) {
+    modelOf(select).hidden = select.value !== "";
     const persona = document.getElementById(`seats.${select.dataset.player}.persona`);
     persona.closest(".field").hidden = select.value === "external";
   }
@@ -33,7 +37,8 @@ function fitSeats() {
 function sayCost() {
   const shown = document.querySelector("#cost");
   const limit = Number(document.getElementById("limits.max_cost_usd").value);
-  const isFree = players.every((select) => select.selectedOptions[0].dataset.free === "yes");
+  // A model of a provider, as provider:model, is what costs.
+  const isFree = players.every((select) => select.value && !select.value.includes(":"));
   let words = "What it will cost is not known: a limit of cost makes sure of the most.";
   if (isFree) words = "It costs nothing: no model speaks in it.";
   else if (limit > 0) words = `It costs at most $${limit.toFixed(2)}, and what the turn in hand takes beyond it.`;
@@ -60,7 +65,7 @@ function bodyOf() {
     if (!field.name || !value || field.closest("[hidden]")) continue;
     // An option of the player that was there before does not fit another.
     const role = field.name.split(".")[1];
-    if ("json" in field.dataset && document.getElementById(`seats.${role}.player`).value !== field.dataset.had) continue;
+    if ("json" in field.dataset && playerOf(document.getElementById(`seats.${role}.player`)) !== field.dataset.had) continue;
     const isData = "json" in field.dataset || field.type === "number";
     put(body, field.name, isData ? JSON.parse(value) : value);
   }

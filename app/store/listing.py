@@ -41,25 +41,30 @@ class Page:
     next_cursor: str | None
 
 
-def page(
+def page(connection: Connection, filters: Filters, limit: int, offset: int, cursor: str | None) -> Page:
+    found, next_cursor = rows(connection, filters, limit, offset, cursor)
+    total, is_estimate = _total(connection, _conditions(filters))
+    return Page(found, total, is_estimate, next_cursor)
+
+
+def rows(
     connection: Connection,
     filters: Filters,
     limit: int,
     offset: int,
     cursor: str | None,
     oldest_first: bool = False,
-) -> Page:
-    wanted = _conditions(filters)
-    query = select(*debate_columns).where(*wanted)
+) -> tuple[list[Debate], str | None]:
+    """A page without its total, and the cursor of the next one."""
+    query = select(*debate_columns).where(*_conditions(filters))
     if cursor:
         query = query.where(*_beyond(*_decode(cursor), oldest_first))
     # Both directions read the same index, one of them backwards.
     order = (debates.c.updated_at, debates.c.id.desc()) if oldest_first else (debates.c.updated_at.desc(), debates.c.id)
     query = query.order_by(*order).limit(limit + 1).offset(offset)
-    rows = connection.execute(query).mappings().all()
-    found = [debate_of(row) for row in rows[:limit]]
-    total, is_estimate = _total(connection, wanted)
-    return Page(found, total, is_estimate, cursor_of(found[-1]) if found and len(rows) > limit else None)
+    read = connection.execute(query).mappings().all()
+    found = [debate_of(row) for row in read[:limit]]
+    return found, cursor_of(found[-1]) if found and len(read) > limit else None
 
 
 def _beyond(updated_at: datetime, debate_id: UUID, oldest_first: bool) -> list[ColumnElement[bool]]:

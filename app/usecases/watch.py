@@ -37,12 +37,14 @@ class Watched:
 @dataclass(frozen=True, slots=True)
 class WatchedPage:
     debates: list[Watched]
-    total: int
-    total_is_estimate: bool
     next_cursor: str | None
     counts: dict[str, int]
     """Of each status, under the other filters; never more than EXACT_COUNT + 1."""
     now: datetime
+
+    def total(self, status: str | None) -> int:
+        """What the list holds; more than EXACT_COUNT where it was not counted to the end."""
+        return self.counts[status] if status else sum(self.counts.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,13 @@ def watch_list(
 ) -> WatchedPage:
     with snapshot(services) as connection:
         try:
-            page = listing.page(connection, filters, limit, 0, cursor, oldest_first)
+            found, next_cursor = listing.rows(connection, filters, limit, 0, cursor, oldest_first)
         except listing.BadCursor:
             raise InvalidInput("cursor", "is not a cursor that this list gave out") from None
         counts = listing.count_by_status(connection, filters, EXACT_COUNT + 1)
         now = watching.clock(connection)
-        watched = _watched(connection, page.debates, now)
-    return WatchedPage(watched, page.total, page.total_is_estimate, page.next_cursor, counts, now)
+        watched = _watched(connection, found, now)
+    return WatchedPage(watched, next_cursor, counts, now)
 
 
 def watch_debate(services: Services, debate_id: UUID, first_seq: int | None, most_turns: int) -> WatchedDebate:
@@ -95,16 +97,18 @@ def _watched(connection: Connection, found: Sequence[Debate], now: datetime) -> 
 
 
 def _with_activity(debate: Debate, schedule: Schedule, now: datetime) -> Watched:
+    # A row that lost its schedule is exactly what an operator must see: due since it last moved.
+    due_at = schedule.due_at or debate.updated_at or now
     activity = activity_of(
         debate,
         claim_is_live=schedule.claimed_by is not None,
         backing_off=schedule.next_attempt_at is not None and schedule.next_attempt_at > now,
-        seconds_due=(now - schedule.due_at).total_seconds() if schedule.due_at else 0,
+        seconds_due=(now - due_at).total_seconds(),
     )
     since = {
         Activity.GENERATING: schedule.claimed_at,
-        Activity.QUEUED: schedule.due_at,
-        Activity.STALLED: schedule.due_at,
+        Activity.QUEUED: due_at,
+        Activity.STALLED: due_at,
     }.get(activity, debate.updated_at)
     until = schedule.next_attempt_at if activity is Activity.RETRYING else None
     return Watched(debate, activity, since, until, schedule.claimed_by)

@@ -49,8 +49,8 @@ def test_a_debate_is_created_in_the_form_and_its_turns_arrive_without_a_reload(o
 def test_errors_stand_beside_their_field_and_nothing_typed_is_lost(open_page):
     page = open_page("/new", expects=("status of 400",))
     page.get_by_role("button", name="Start the debate").click()
-    expect(page.locator("#motion_content-problem")).to_have_text("is required")
-    expect(page.locator("#title-problem")).to_have_text("is required")
+    expect(page.locator("#motion_content-problem")).to_have_text("This is required")
+    expect(page.locator("#title-problem")).to_have_text("This is required")
     expect(page.get_by_label("Motion")).to_be_focused()
 
     page.get_by_label("Motion").fill("é" * 5200)
@@ -82,7 +82,7 @@ def test_a_player_that_nobody_knows_is_refused_beside_its_field(open_page):
     opponent = page.get_by_role("group", name="Opponent")
     opponent.get_by_label("Player").select_option("a model, by its name …")
     page.get_by_role("button", name="Start the debate").click()
-    expect(opponent.get_by_role("alert").first).to_have_text("is required")
+    expect(opponent.get_by_role("alert").first).to_have_text("This is required")
     opponent.get_by_label("Name of the model").fill("nobody-knows-it")
     page.get_by_role("button", name="Start the debate").click()
     expect(opponent.get_by_role("alert").first).to_contain_text("unknown player")

@@ -75,6 +75,16 @@ def test_the_pages_hold_everything_without_a_module(api):
     assert f"/debates/{debate['id']}/view" in api.http.get("/?q=understood").text
 
 
+def test_a_debate_that_lost_its_schedule_is_shown_as_stalled_and_breaks_no_list(api, module_place):
+    debate = api.create(title="Lost its schedule")
+    module_place.sql(
+        "UPDATE debates SET due_at = NULL, queued_at = NULL, updated_at = now() - interval '1 hour' WHERE id = %s",
+        debate["id"],
+    )
+    for path in ("/?q=Lost+its+schedule", f"/debates/{debate['id']}/view"):
+        assert "Stalled: no worker takes the proposer" in api.http.get(path).text
+
+
 def test_the_state_of_the_system_as_json(api):
     data = data_of(api.http.get("/system/status"))
     assert (data["database"], data["queue"], data["queue_length"]) == ("up", "up", 0)

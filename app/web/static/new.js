@@ -98,7 +98,7 @@ function checkFields() {
   for (const field of form.elements) {
     if (!field.name || field.closest("[hidden]")) continue;
     const size = field.dataset.maxBytes ? new TextEncoder().encode(field.value).length : 0;
-    if (field.required && !field.value.trim()) complain(field.name, "is required");
+    if (field.required && !field.value.trim()) complain(field.name, "This is required");
     else if (size > Number(field.dataset.maxBytes)) complain(field.name, `${size} bytes, and at most ${field.dataset.maxBytes} are taken`);
     else if (!field.validity.valid) complain(field.name, field.validationMessage);
   }

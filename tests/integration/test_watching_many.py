@@ -108,7 +108,8 @@ def largest_read(services, ask):
 def test_a_page_of_the_list_reads_no_more_than_a_few_pages(many, filters, oldest_first):
     page, read = largest_read(many, lambda: watch.watch_list(many, filters, 50, None, oldest_first))
     assert len(page.debates) == (0 if filters.status is Status.STOPPED else 50)
-    assert read <= watch.EXACT_COUNT + 1
+    # A search passes over a few of another status on its way.
+    assert read <= 2 * watch.EXACT_COUNT
 
 
 @pytest.mark.parametrize("oldest_first", [False, True], ids=["latest", "oldest"])

@@ -12,6 +12,7 @@ const speakingText = document.querySelector("#speaking-text");
 // Turns that come together are fetched together.
 const GAP_MS = 100;
 const NAMES = { proposer: "Proposer", opponent: "Opponent", arbitrator: "Judge" };
+let isGone = false;
 let lastSeq = Number(debate.dataset.lastSeq);
 
 // Live
@@ -20,6 +21,8 @@ const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHe
 
 async function refresh() {
   const fresh = await page(`${location.pathname}?from=${lastSeq + 1}`);
+  // Asked before the debate was deleted, answered after.
+  if (isGone) return;
   const follow = isAtEnd();
   // The server was asked for what comes after the last turn here; the check costs nothing.
   const news = [...fresh.querySelectorAll("#turns > li[data-seq]")].filter((turn) => Number(turn.dataset.seq) > lastSeq);
@@ -37,6 +40,7 @@ async function refresh() {
 }
 
 function gone() {
+  isGone = true;
   document.querySelector("#state").textContent = "This debate was deleted.";
   for (const control of debate.querySelectorAll("[data-control], #composer")) control.hidden = true;
 }

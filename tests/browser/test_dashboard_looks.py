@@ -12,6 +12,7 @@ MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)"><b>bold</b>&amp
 LINK = "[click](javascript:alert(3)) javascript:alert(4)"
 BACKWARDS = "\u202edrawkcab\u202c \u2067\u05d0\u05d1\u2069"
 HOSTILE = f"{MARKUP} {LINK} {BACKWARDS} "
+WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
 
@@ -69,15 +70,19 @@ def serious(page):
     ]
 
 
-@pytest.mark.parametrize("window", [{"width": 1280, "height": 900}, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page_is_accessible_and_fits_its_window(open_page, every_page, theme, window):
+@pytest.mark.parametrize(
+    ("theme", "window", "other"), [("light", WIDE, PHONE), ("dark", PHONE, WIDE)], ids=["light-wide", "dark-phone"]
+)
+def test_every_page_is_accessible_and_fits_every_window(open_page, every_page, theme, window, other):
     page = open_page("/", color_scheme=theme, viewport=window)
     for name, path in every_page.items():
         page.goto(path)
         expect(page.locator("html")).to_have_class("scripted")
         assert serious(page) == [], name
         assert not is_wider_than_the_window(page), name
+        page.set_viewport_size(other)
+        assert not is_wider_than_the_window(page), name
+        page.set_viewport_size(window)
 
 
 def test_the_error_pages_are_accessible_too(open_page):
@@ -147,7 +152,7 @@ def test_on_a_phone_the_turns_stand_in_one_column(open_page, judged):
     def left_edges(page):
         return {page.locator(f"#turn-{seq}").bounding_box()["x"] for seq in (2, 3, 4)}
 
-    assert len(left_edges(open_page(view(judged), viewport={"width": 1280, "height": 900}))) == 2
+    assert len(left_edges(open_page(view(judged), viewport=WIDE))) == 2
     page = open_page(view(judged), viewport=PHONE)
     assert len(left_edges(page)) == 1
     expect(page.get_by_role("link", name="New debate")).to_be_visible()

@@ -4,6 +4,7 @@ import resource
 
 from redis import BlockingConnectionPool, Redis
 
+from app import failpoints
 from app.bus import EventBus, Subscription
 from app.queue import TaskQueue, make_celery
 from app.realtime.relay import Relay
@@ -28,6 +29,7 @@ def build_services(
     settings: Settings, *, name: str, database_connections: int, patience_seconds: float = 5
 ) -> Services:
     """`patience_seconds`: how long to wait for a free connection to the database."""
+    failpoints.arm(settings.failpoints)
     if settings.database_url is None or settings.redis_url is None:
         raise NotConfigured("DEBATE_DATABASE_URL and DEBATE_REDIS_URL")
     pool = BlockingConnectionPool.from_url(
@@ -50,7 +52,9 @@ def build_services(
 
 def build_relay(services: Services) -> Relay:
     """For processes that have listeners. Its subscription has a connection of its own."""
-    redis = Redis.from_url(str(services.settings.redis_url), socket_connect_timeout=3, health_check_interval=15)
+    redis = Redis.from_url(
+        str(services.settings.redis_url), socket_timeout=3, socket_connect_timeout=3, health_check_interval=15
+    )
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = services.settings.max_listeners if files < 0 else min(services.settings.max_listeners, files - SPARE_FILES)
     return Relay(Subscription(redis), PostgresSource(services), max(room, 1))

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from app import failpoints
 from app.core.players import why_unknown
 
 
@@ -42,6 +43,11 @@ def _origins(value: object) -> object:
         if not re.fullmatch(r"https?://[^/\s]+", origin):
             raise ValueError(f"{origin!r} is no origin: it has the form https://host or http://host:port")
     return origins
+
+
+def _failpoints(text: str) -> str:
+    failpoints.parse(text)
+    return text
 
 
 _SECRETS = frozenset({"auth_token", "database_url", "redis_url"})
@@ -83,6 +89,10 @@ class Settings(BaseSettings):
     claim_seconds: float = Field(15, ge=0.5, le=3600, description="How soon a dead worker's turn is taken over")
     worker_concurrency: int = Field(
         100, ge=1, le=1000, description="Turns that one worker process thinks about at once"
+    )
+
+    failpoints: Annotated[str, AfterValidator(_failpoints)] = Field(
+        "", description="For tests only: where this process is to break on purpose (docs/reliability.md)"
     )
 
     @property

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import structlog
 
+from app import failpoints
 from app.bus import BusUnavailable, Event, EventBus
 from app.queue import QueueUnavailable, TaskQueue
 
@@ -73,9 +74,13 @@ class Teller:
         debate_ids = [message for message in messages if isinstance(message, UUID)]
         try:
             if events:
+                failpoints.reach("publish.before", BusUnavailable)
                 self._bus.publish(events)
+                failpoints.reach("publish.after", BusUnavailable)
             for debate_id in dict.fromkeys(debate_ids):
+                failpoints.reach("enqueue.before", QueueUnavailable)
                 self._tasks.send(debate_id)
+                failpoints.reach("enqueue.after", QueueUnavailable)
         except (BusUnavailable, QueueUnavailable) as problem:
             self._trouble(str(problem))
         except Exception:

@@ -6,6 +6,7 @@ own.
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
-from harness import Api, OwnValkey, Place, numbers
+from harness import Api, OwnValkey, Place, StartWorker, numbers
 
 from app.bootstrap import build_services, close_services
 from app.embedded import EmbeddedServers, ServerUrls
@@ -102,3 +103,19 @@ def stage(place: Place) -> Iterator[tuple[Place, OwnValkey]]:
     made.end_programs()
     valkey.stop()
     shutil.rmtree(directory)
+
+
+@pytest.fixture
+def start_worker(module_place: Place) -> Iterator[StartWorker]:
+    """Workers that are gone when the test is over: the next one wants its debate to itself."""
+    started = []
+
+    def start(armed: str = "") -> "subprocess.Popen[bytes]":
+        started.append(module_place.start_worker(failpoints=armed))
+        return started[-1]
+
+    yield start
+    for worker in started:
+        worker.terminate()
+    for worker in started:
+        worker.wait(30)

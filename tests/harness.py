@@ -18,7 +18,9 @@ import redis
 from app.cli.stack import free_port
 from app.embedded.binaries import valkey_program
 from app.settings import Settings, child_environment
+from scripts.breaking.history import first_violation, read
 
+StartWorker = Callable[[str], "subprocess.Popen[bytes]"]
 REPOSITORY = Path(__file__).parent.parent
 numbers = itertools.count(1)
 
@@ -107,6 +109,11 @@ class Api:
     def wait_closed(self, debate_id: str, seconds: float = 30) -> dict[str, Any]:
         wait_until(lambda: self.debate(debate_id)["state"] == "CLOSED", seconds, f"{debate_id} is closed")
         return self.transcript(debate_id)
+
+
+def assert_all_is_well(place: Place) -> None:
+    """Every debate of this place has ended, and its history is as it must be."""
+    assert first_violation(read(str(place.settings.database_url)).values()) is None
 
 
 def new_debate(**changes: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import structlog
 
+from app import failpoints
 from app.core.brief import Thought
 from app.store.engine import DatabaseAway
 from app.usecases import advance
@@ -82,7 +83,9 @@ class Runner:
     def _think(self, turn: HeldTurn, cancelled: threading.Event) -> Thought | None:
         began = time.monotonic()
         try:
+            failpoints.reach("think.before")
             thought = self._player_for(turn.brief.setup.player).think(turn.brief, cancelled)
+            failpoints.reach("think.after")
         except Cancelled:
             log.info("turn.cancelled", debate_id=str(turn.debate.id), round=turn.debate.cursor.round)
             advance.release(self._services, turn)

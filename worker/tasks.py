@@ -2,13 +2,28 @@
 
 from uuid import UUID
 
-from celery import Celery
+from celery import Celery, Task
+from celery.worker.request import Request
 
+from app import failpoints
 from app.queue import ADVANCE_DEBATE
 from worker.runner import Runner
 
 
+class BreakableRequest(Request):  # type: ignore[misc]
+    """Celery's message, with the places around its acknowledgement where a test can break it."""
+
+    def acknowledge(self) -> None:
+        failpoints.reach("ack.before")
+        super().acknowledge()
+        failpoints.reach("ack.after")
+
+
+class BreakableTask(Task):  # type: ignore[misc]
+    Request = BreakableRequest
+
+
 def register_tasks(celery_app: Celery, runner: Runner) -> None:
-    @celery_app.task(name=ADVANCE_DEBATE)  # type: ignore[untyped-decorator]
+    @celery_app.task(name=ADVANCE_DEBATE, base=BreakableTask)  # type: ignore[untyped-decorator]
     def advance_debate(debate_id: str) -> None:
         runner.advance_debate(UUID(debate_id))

@@ -70,7 +70,8 @@ def _later(response: Response) -> Response:
 
 def _database_away(problem: Exception) -> Response:
     log.error("request.database_away", problem=str(getattr(problem, "orig", problem)))
-    return _later(failure("SERVICE_UNAVAILABLE", "The database cannot be reached just now; nothing was changed"))
+    words = "The database cannot be reached just now. A change is safe to repeat with its client_request_id"
+    return _later(failure("SERVICE_UNAVAILABLE", words))
 
 
 def _http_error(problem: HTTPException) -> Response:

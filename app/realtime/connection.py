@@ -14,6 +14,8 @@ from wsproto import WSConnection
 from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong, TextMessage
 from wsproto.utilities import ProtocolError
 
+from app.realtime.messages import Message
+
 PING_SECONDS = 25.0
 WRITE_SECONDS = 20.0
 """A reader that takes no frame for this long is cut off. A frame has at most 64 KB (see `messages`)."""
@@ -44,6 +46,7 @@ class Connection:
         self._writing = threading.Lock()
         """For one frame"""
         self._unsent = b""
+        """The rest of a frame of which the other side has the beginning. Nothing goes before it."""
         self._is_closed = False
         self._is_answered = True
         self._next_ping = time.monotonic() + PING_SECONDS
@@ -70,6 +73,33 @@ class Connection:
             for frame in frames:
                 self._write(frame)
 
+    def send_each(self, messages: Callable[[], Iterable[Message]]) -> None:
+        """All messages that are there. They are asked for in here, so that no other sender comes between."""
+        with self._sending:
+            self._write(b"")
+            for message in messages():
+                for frame in message.frames():
+                    self._write(frame)
+
+    def send_each_at_once(self, next_message: Callable[[], Message | None]) -> bool:
+        """The same, but without waiting for anything; false when something may be left for `send_each`."""
+        if not self._sending.acquire(blocking=False):
+            return False
+        try:
+            if not self._writing.acquire(blocking=False):
+                return False
+            try:
+                while not (self._is_closed or self._unsent):
+                    message = next_message()
+                    if message is None:
+                        return True
+                    self._unsent = self._rest_of(b"".join(message.frames()))
+                return False
+            finally:
+                self._writing.release()
+        finally:
+            self._sending.release()
+
     def close(self, code: int, reason: str) -> None:
         """Says why, and waits a moment for the answer, so that the other side gets to read it."""
         with self._writing:
@@ -84,7 +114,8 @@ class Connection:
         with self._writing:
             if self._is_closed:
                 raise ConnectionResetError("the connection is closed")
-            unsent = memoryview(frame)
+            unsent = memoryview(self._unsent + frame)
+            self._unsent = b""
             while unsent:
                 self._sock.settimeout(max(deadline - time.monotonic(), 0.001))
                 try:
@@ -92,6 +123,19 @@ class Connection:
                 except TimeoutError:
                     self._unsent = bytes(unsent)
                     raise TooSlow from None
+
+    def _rest_of(self, frames: bytes) -> bytes:
+        """What the kernel does not take at once."""
+        timeout = self._sock.gettimeout()
+        self._sock.settimeout(0)
+        try:
+            return frames[self._sock.send(frames) :]
+        except OSError:
+            # A full buffer, or a broken connection: whoever sends the rest finds out which.
+            return frames
+        finally:
+            # The reader's.
+            self._sock.settimeout(timeout)
 
     def _say_goodbye(self, event: CloseConnection) -> None:
         with suppress(OSError, ProtocolError):

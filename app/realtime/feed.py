@@ -122,8 +122,9 @@ class Feed:
             is_whole = not items or items[-1].seq <= self._known
             if is_whole and items and items[-1].seq == self._known:
                 self._state = state
-            if self._known != before:
-                self._ring()
+            is_news = self._known != before
+        if is_news:
+            self._wake()
         return is_whole
 
     def start(self, seq: int, state: str) -> None:
@@ -132,10 +133,12 @@ class Feed:
             if seq > self._known or not self._started:
                 self._state = state
             self._started = True
-            if seq > self._known:
+            is_news = seq > self._known
+            if is_news:
                 self._log.clear()
                 self._known = seq
-                self._ring()
+        if is_news:
+            self._wake()
 
     def tell(self, event: str, data: str, state: str) -> None:
         """A change of state, which comes after all turns that are known here."""
@@ -143,7 +146,7 @@ class Feed:
             self._state = state
             for listener in self._listeners:
                 listener.passing.append(Passing(event, data, self._known))
-            self._ring()
+        self._wake()
 
     def say(self, event: str, data: str) -> None:
         """A model's words. Nobody misses them: a listener that is behind does without."""
@@ -151,13 +154,14 @@ class Feed:
             for listener in self._listeners:
                 if len(listener.passing) < MOST_WORDS:
                     listener.passing.append(Passing(event, data, self._known))
-            self._ring()
+        self._wake()
 
     def end(self) -> None:
         """The debate was deleted, or the server goes away."""
         with self._lock:
             self._gone = True
-            self._ring()
+            for listener in self._listeners:
+                listener.bell.ring()
 
     def after(self, seq: int) -> list[Item] | None:
         """The turns after `seq` that are in the log; None when they are further back."""
@@ -168,9 +172,18 @@ class Feed:
                 return None
             return [item for item in self._log if item.seq > seq]
 
-    def _ring(self) -> None:
-        for listener in self._listeners:
-            listener.bell.ring()
+    def following(self, seq: int) -> Item | None:
+        """The turn after `seq`, if it is in the log."""
+        with self._lock:
+            behind = self._known - seq
+            return self._log[-behind] if 0 < behind <= len(self._log) else None
+
+    def _wake(self) -> None:
+        """Without the lock: a listener may fetch what is new at once."""
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener.wake()
 
 
 class Listener:
@@ -182,7 +195,18 @@ class Listener:
         """The last turn that was given out."""
         self.passing: deque[Passing] = deque(maxlen=MOST_PASSING)
         self.bell = Bell()
+        self.hand_over: Callable[[], bool] | None = None
+        """Gives out what is new without waiting; false when it could not. Then the listener does it, which may wait."""
+        self._is_left_over = False
         self._is_cancelled = False
+
+    def wake(self) -> None:
+        """There is something new. To wake a thousand listeners costs more than to hand a thousand messages over."""
+        if self.hand_over is None:
+            self.bell.ring()
+        elif not self.hand_over() or self.feed.known > self.seq:
+            self._is_left_over = True
+            self.bell.ring()
 
     def cancel(self) -> None:
         """Whoever this listener serves is gone: it need not wait any longer."""
@@ -195,6 +219,19 @@ class Listener:
 
     def wait(self, timeout_seconds: float) -> bool:
         """Until there is something for this listener, or nothing more can come; false when the time is up."""
-        return self.bell.wait_for(
-            lambda: self.is_over or self.feed.known > self.seq or bool(self.passing), timeout_seconds
-        )
+        is_news = self.bell.wait_for(self._has_news, timeout_seconds)
+        self._is_left_over = False
+        return is_news
+
+    def take_next(self) -> Message | None:
+        """The next turn or passing event, each passing one after the turn that it followed; None when there is none at
+        hand."""
+        if self.passing and self.passing[0].after_seq <= self.seq:
+            return self.passing.popleft()
+        item = self.feed.following(self.seq)
+        if item is not None:
+            self.seq = item.seq
+        return item
+
+    def _has_news(self) -> bool:
+        return self.is_over or self._is_left_over or self.feed.known > self.seq or bool(self.passing)

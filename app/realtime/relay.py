@@ -46,6 +46,8 @@ class Source(Protocol):
 
     def positions(self, debate_ids: Sequence[UUID]) -> dict[UUID, Position]: ...
 
+    def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]: ...
+
     def changes(self, since: datetime | None) -> tuple[datetime, dict[UUID, Change]]: ...
 
     def initial_state(self, debate_id: UUID, after_seq: int) -> tuple[int, Iterator[str]]: ...
@@ -215,24 +217,33 @@ class Relay:
     def _compare(self, feeds: list[Feed]) -> None:
         if not feeds:
             return
+        changes = self.source.last_changes([feed.debate_id for feed in feeds])
+        untold = []
+        for feed in feeds:
+            change = changes.get(feed.debate_id)
+            if change is None:
+                feed.end()
+            elif not feed.is_started:
+                feed.start(change.seq, change.state)
+            elif change.seq > feed.known:
+                self._catch_up(feed, change)
+            elif change.seq == feed.known and change.state != feed.state:
+                untold.append(feed)
+        if untold:
+            self._tell_state(untold)
+
+    def _catch_up(self, feed: Feed, change: Change) -> None:
+        feed.offer(self.source.turns_after(feed.debate_id, feed.known, READ_AT_ONCE), change.state)
+        # Still behind: too far for the log. Listeners read Postgres by themselves from where they are.
+        feed.start(change.seq, change.state)
+
+    def _tell_state(self, feeds: list[Feed]) -> None:
+        """Whole debates are read only here: few change in a way that nobody told."""
         positions = self.source.positions([feed.debate_id for feed in feeds])
         for feed in feeds:
             position = positions.get(feed.debate_id)
-            if position is None:
-                feed.end()
-            elif not feed.is_started:
-                feed.start(position.change.seq, position.change.state)
-            else:
-                self._catch_up(feed, position)
-
-    def _catch_up(self, feed: Feed, position: Position) -> None:
-        seq, state = position.change.seq, position.change.state
-        if seq > feed.known:
-            feed.offer(self.source.turns_after(feed.debate_id, feed.known, READ_AT_ONCE), state)
-            # Still behind: too far for the log. Listeners read Postgres by themselves from where they are.
-            feed.start(seq, state)
-        elif seq == feed.known and state != feed.state:
-            feed.tell("state_changed", position.data, state)
+            if position and position.change.seq == feed.known and position.change.state != feed.state:
+                feed.tell("state_changed", position.data, position.change.state)
 
     def _compare_all(self) -> None:
         if self._operators.is_empty:

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
 from app.bus import state_mark
+from app.core.errors import InvalidInput
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Change
 from app.realtime.relay import Position
+from app.store.changes import Changed
 from app.usecases import read
 from app.usecases.services import Services
 from app.wire import argument_json, debate_json, time_json
@@ -39,14 +40,17 @@ class PostgresSource:
 
     def changes(self, since: datetime | None) -> tuple[datetime, dict[UUID, Change]]:
         until, found = read.changes_since(self._services, since, MOST_WAITING)
-        return until, {
-            one.id: Change(str(time_json(one.updated_at)), one.turn_count, state_mark(asdict(one))) for one in found
-        }
+        return until, {one.id: _change(one) for one in found}
+
+    def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]:
+        return {one.id: _change(one) for one in read.last_changes(self._services, debate_ids)}
 
     def initial_state(self, debate_id: UUID, after_seq: int) -> tuple[int, Iterator[str]]:
         """The seq it reaches, and its JSON in parts: a turn never changes, so pages read one by one make one snapshot
         of everything up to that seq."""
         debate, page = read.turns_after(self._services, debate_id, after_seq, PAGE)
+        if after_seq > debate.turn_count:
+            raise InvalidInput("after_seq", f"this debate has come to {debate.turn_count} only")
 
         def parts() -> Iterator[str]:
             yield f'{{"event":"initial_state","data":{{"debate":{text(debate_json(debate))},"arguments":['
@@ -61,7 +65,12 @@ class PostgresSource:
                 _, turns = read.turns_after(self._services, debate_id, turns[-1].seq, PAGE)
             yield "]}}"
 
-        return max(after_seq, debate.turn_count), parts()
+        return debate.turn_count, parts()
+
+
+def _change(one: Changed) -> Change:
+    mark = state_mark({"status": one.status, "attempts": one.attempts})
+    return Change(str(time_json(one.updated_at)), one.turn_count, mark)
 
 
 def text(data: dict[str, object]) -> str:

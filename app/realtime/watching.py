@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
-from app.core.errors import InvalidInput
 from app.realtime.connection import GOING_AWAY, TOO_SLOW, Connection
 from app.realtime.messages import frames_of
 from app.realtime.relay import Relay
@@ -31,16 +31,14 @@ def follow_debate(
     relay: Relay, connection: Connection, debate_id: UUID, after_seq: int, on_text: Callable[[str], None]
 ) -> Ending:
     with relay.listen(debate_id, after_seq) as listener:
-        if after_seq > listener.feed.known:
-            raise InvalidInput("after_seq", f"this debate has come to {listener.feed.known} only")
-        connection.start(on_text, on_end=listener.cancel)
         # What was told before this read is in it.
         listener.passing.clear()
         listener.seq, parts = relay.source.initial_state(debate_id, after_seq)
+        connection.start(on_text, on_end=listener.cancel)
         connection.send(frames_of(parts))
+        listener.hand_over = partial(connection.send_each_at_once, listener.take_next)
         while not listener.is_over:
-            for message in relay.take_all(listener):
-                connection.send(message.frames())
+            connection.send_each(partial(relay.take_all, listener))
             listener.wait(LOOK_SECONDS)
     return _SERVER_GOES if relay.is_ending else _DELETED
 

@@ -1,10 +1,12 @@
-"""Which debates changed lately, for watchers of all of them."""
+"""Which debates changed, for watchers. Only what tells one change from another: a thousand are looked at every few
+seconds, and few have anything new."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ARRAY, Connection, Uuid, bindparam, func, select
 
 from app.store.tables import debates
 
@@ -26,6 +28,14 @@ def now(connection: Connection) -> datetime:
 
 def changed_since(connection: Connection, since: datetime, at_most: int) -> list[Changed]:
     """The newest first: when there are too many to tell them all, the oldest are left out."""
-    columns = (debates.c.id, debates.c.updated_at, debates.c.turn_count, debates.c.status, debates.c.attempts)
-    newest = select(*columns).where(debates.c.updated_at > since).order_by(debates.c.updated_at.desc()).limit(at_most)
+    newest = select(*_COLUMNS).where(debates.c.updated_at > since).order_by(debates.c.updated_at.desc()).limit(at_most)
     return [Changed(*row) for row in connection.execute(newest)]
+
+
+def last_changes(connection: Connection, debate_ids: Sequence[UUID]) -> list[Changed]:
+    """Of those of them that exist."""
+    return [Changed(*row) for row in connection.execute(_LAST_CHANGES, {"ids": list(debate_ids)})]
+
+
+_COLUMNS = (debates.c.id, debates.c.updated_at, debates.c.turn_count, debates.c.status, debates.c.attempts)
+_LAST_CHANGES = select(*_COLUMNS).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))

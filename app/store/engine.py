@@ -41,5 +41,8 @@ def make_migration_engine(database_url: str) -> Engine:
 DatabaseAway = (OperationalError, InterfaceError, PoolTimeout, psycopg.OperationalError)
 """What is raised when Postgres cannot be reached, refuses, or has no connection to spare."""
 
+ConnectionLost = psycopg.OperationalError
+"""What breaks off in the middle raises this."""
+
 SchemaMissing = ProgrammingError
 """What a query raises while the tables are not there: `debate db upgrade` was not run."""

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import structlog
 
+from app import failpoints
 from app.core.brief import Brief, Thought
 from app.core.debate import ACTIVE_STATUSES, Debate, Status, Turn
 from app.core.errors import ActionNotAllowed, ContentTooLarge, DebateNotFound, InvalidInput
@@ -20,11 +21,13 @@ from app.ids import new_claim_token
 from app.store import debates, turns
 from app.store.commit import store_turn
 from app.store.debates import SETTLED, Claimed, Later
+from app.store.engine import ConnectionLost
 from app.usecases.events import new_arguments, state_changed
 from app.usecases.locking import lock_existing, lock_with_tail
 from app.usecases.services import Services
 from app.usecases.submit import turns_of
 from app.usecases.texts import checked_text
+from app.usecases.transactions import transaction
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +53,7 @@ class HeldTurn:
 def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | None:
     """The next turn of this debate, or None when there is nothing for us to do."""
     schedule = Claimed(new_claim_token(), worker_id, services.settings.claim_seconds)
-    with services.engine.begin() as connection:
+    with transaction(services, "claim") as connection:
         try:
             locked, recent = lock_with_tail(connection, debate_id, RECENT_TURNS)
         except DebateNotFound:
@@ -127,11 +130,13 @@ def _store(services: Services, held: HeldTurn, thought: Thought, go_on: bool) ->
     """None when the claim is lost: somebody did something else with the debate meanwhile."""
     step = _plan(services, held, thought, go_on, held.debate.past_deadline)
     if len(step.turns) == 1:
+        failpoints.reach("turn.before_commit", ConnectionLost)
         stored = store_turn(services.engine, held.token, step.turns[0], step.debate, step.following)
+        failpoints.reach("turn.after_commit", ConnectionLost)
         if stored is not None:
             return _Step(stored[0], (stored[1],), step.following)
     # Two turns at once, or something was not as we knew it: look first.
-    with services.engine.begin() as connection:
+    with transaction(services, "turn") as connection:
         check = debates.lock_claim(connection, held.debate.id)
         if check is None or check.token != held.token:
             return None

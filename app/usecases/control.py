@@ -12,6 +12,7 @@ from app.usecases.events import deleted, state_changed
 from app.usecases.locking import lock_with_tail
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
+from app.usecases.transactions import transaction
 
 
 def stop_debate(services: Services, debate_id: UUID, note: str | None) -> Debate:
@@ -29,7 +30,7 @@ def resume_debate(services: Services, debate_id: UUID) -> Debate:
 
 
 def _change(services: Services, debate_id: UUID, change: Callable[[Debate], Debate]) -> Debate:
-    with services.engine.begin() as connection:
+    with transaction(services, "control") as connection:
         locked, _ = lock_with_tail(connection, debate_id)
         after = change(locked.debate)
         if after is locked.debate:
@@ -42,7 +43,7 @@ def _change(services: Services, debate_id: UUID, change: Callable[[Debate], Deba
 
 
 def delete_debate(services: Services, debate_id: UUID) -> None:
-    with services.engine.begin() as connection:
+    with transaction(services, "control") as connection:
         if not debates.delete_debate(connection, debate_id):
             raise DebateNotFound(debate_id)
     services.teller.publish(deleted(debate_id))

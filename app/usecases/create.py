@@ -16,6 +16,7 @@ from app.store import debates, turns
 from app.usecases.events import new_arguments
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
+from app.usecases.transactions import transaction
 
 MAX_TITLE_BYTES = 800
 """200 characters, four bytes each at the most."""
@@ -46,7 +47,7 @@ class Stored:
 
 def create_debate(services: Services, new: NewDebate) -> Stored:
     debate, motion = _plan(services, new)
-    with services.engine.begin() as connection:
+    with transaction(services, "create") as connection:
         stored = debates.insert_debate(connection, debate)
         if stored is not None:
             [motion] = turns.insert_turns(connection, [motion])

@@ -81,6 +81,12 @@ def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
         return debates.get_many(connection, debate_ids)
 
 
+def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[Changed]:
+    """Of those of them that exist."""
+    with services.engine.connect() as connection:
+        return changes.last_changes(connection, debate_ids)
+
+
 def changes_since(services: Services, since: datetime | None, at_most: int) -> tuple[datetime, list[Changed]]:
     """What changed since then, and until when this was looked at; nothing but the time if there is no since."""
     with services.engine.connect() as connection:

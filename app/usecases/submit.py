@@ -16,6 +16,7 @@ from app.usecases.events import new_arguments
 from app.usecases.locking import lock_existing, reconciled
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
+from app.usecases.transactions import transaction
 
 DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
 
@@ -36,7 +37,7 @@ def submit(services: Services, debate_id: UUID, submission: Submission) -> Store
     checked_text("content", submission.content, services.settings.max_content_length)
     if submission.client_request_id is not None:
         checked_text("client_request_id", submission.client_request_id, MAX_REQUEST_ID_BYTES)
-    with services.engine.begin() as connection:
+    with transaction(services, "submit") as connection:
         locked = lock_existing(connection, debate_id)
         if submission.client_request_id is not None:
             before = turns.of_request(connection, debate_id, submission.client_request_id)

@@ -2,9 +2,9 @@
 
 import argparse
 
-from scripts.benchmarks import engine
+from scripts.benchmarks import engine, relay
 
-PARTS = {"engine": engine}
+PARTS = {"engine": engine, "relay": relay}
 
 
 def main() -> None:

@@ -133,6 +133,20 @@ def test_a_bad_request_closes_with_4400(api: Api, query: dict[str, object]) -> N
         assert closing(socket) == 4400
 
 
+def test_whoever_saw_more_elsewhere_is_welcome_where_that_has_not_arrived_yet(api: Api, module_place: Place) -> None:
+    """Another process told it; here the publish was lost, and the next comparison is seconds away."""
+    elsewhere = module_place.start_api(failpoints="publish.before=lost")
+    debate_id, motion = a_dialogue(api)
+    with watching(api, debate_id) as socket:
+        heard(socket)
+        first = argue(elsewhere, debate_id, motion)
+        with watching(api, debate_id, after_seq=2) as back:
+            assert heard(back)[1]["arguments"] == []
+            second = argue(elsewhere, debate_id, first, "proposer")
+            assert heard(back)[1]["argument"]["id"] == second
+        assert [heard(socket)[1]["argument"]["id"] for _ in range(2)] == [first, second]
+
+
 def test_a_page_of_another_site_is_closed_with_4403(api: Api) -> None:
     debate_id, _ = a_dialogue(api)
     own = str(api.http.base_url).rstrip("/")

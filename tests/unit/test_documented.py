@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from app import failpoints
 from app.api.errors import HTTP_STATUS_OF
 from app.cli.errors import Exit
 from app.cli.main import app as command_line
@@ -63,3 +64,10 @@ def test_every_relative_link_in_the_documents_leads_somewhere() -> None:
     for page in pages:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_failpoint_is_in_the_table_of_reliability() -> None:
+    page = (REPOSITORY / "docs" / "reliability.md").read_text()
+    assert [f"| `{name}` | {words} |" for name, words in failpoints.POINTS.items()] == re.findall(
+        r"^\| `[a-z]+\.[a-z_]+` \| .* \|$", page, re.MULTILINE
+    )

@@ -18,6 +18,7 @@ BAD = {
     "max_listeners": ["0", "9001", "all"],
     "allowed_origins": ["*", "example.org", "https://example.org/path", "https://a.example, nonsense"],
     "default_player": ["nobody", "Scripted"],
+    "failpoints": ["crash", "turn.before_commit", "turn.before_commit=dance", "nowhere=crash", "ack.after=crash@x"],
     "claim_seconds": ["0.4", "3601", "nan", "inf", "a while"],
     "worker_concurrency": ["0", "1001", "many"],
 }
@@ -37,6 +38,7 @@ OTHER_THAN_DEFAULT = {
     "allowed_origins": "https://a.example,http://b.example:8080",
     "default_player": "external",
     "claim_seconds": "0.5",
+    "failpoints": "ack.after=crash@2; publish.before=sleep(0.5)%10",
     "worker_concurrency": "7",
 }
 

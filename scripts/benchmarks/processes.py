@@ -1,0 +1,21 @@
+"""What the processes of a server take, from Linux's /proc."""
+
+from pathlib import Path
+
+
+def tree(pid: int) -> list[int]:
+    """A process and what it started: gunicorn serves from a child."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(found for child in children for found in tree(int(child)))]
+
+
+def memory_bytes(pid: int) -> int:
+    """Proportional: what two processes share counts half for each."""
+    lines = [line for one in tree(pid) for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()]
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+def cpu_seconds(pid: int) -> float:
+    """In user code and in the kernel, of all threads that are alive."""
+    tasks = [task for one in tree(pid) for task in Path(f"/proc/{one}/task").iterdir()]
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9

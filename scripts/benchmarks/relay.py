@@ -1,0 +1,191 @@
+"""Commit-to-receipt latency and memory of watchers, beside a bare relay (Redis to the `websockets` library)."""
+
+import argparse
+import multiprocessing
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from uuid import UUID
+
+from app.bootstrap import build_services, close_services
+from app.cli.children import API_COMMAND, Child, end
+from app.cli.stack import free_port
+from app.embedded import EmbeddedServers
+from app.settings import Settings
+from app.store.migrate import upgrade
+from app.usecases.services import Services
+from scripts.benchmarks import arguing, processes, report
+from scripts.benchmarks.watchers import Receipts, wait_until_served, watch
+
+BARE_COMMAND = [sys.executable, "-m", "scripts.benchmarks.bare_relay"]
+SIDES = {"bare": BARE_COMMAND, "ours": API_COMMAND}
+SETTLE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    watchers: int
+    debates: int
+    turns_a_second: int
+    seconds: int
+    idle: int = 0
+    """Watchers of other debates, in which nothing happens."""
+
+    @property
+    def turns(self) -> int:
+        return self.turns_a_second * self.seconds
+
+
+SCENARIOS = [
+    Scenario("1,000 watchers of 100 debates, 100 turns/s", 1000, 100, 100, 15),
+    Scenario("2,000 watchers of one debate, 5 turns/s", 2000, 1, 5, 15),
+    # Long enough for every idle one to be pinged and to answer.
+    Scenario("10 watchers beside 5,000 idle ones, 5 turns/s", 10, 1, 5, 30, idle=5000),
+]
+QUICK = [
+    Scenario("50 watchers of 10 debates, 50 turns/s", 50, 10, 50, 1),
+    Scenario("100 watchers of one debate, 5 turns/s", 100, 1, 5, 1),
+    Scenario("10 watchers beside 200 idle ones, 5 turns/s", 10, 1, 5, 1, idle=200),
+]
+IDLE_DEBATES = 100
+
+
+@dataclass(frozen=True)
+class Run:
+    p50_ms: float
+    p99_ms: float
+    worst_ms: float
+    turns_a_second: float
+    """As they were committed."""
+    cpu_us_a_receipt: float
+    """Of the server's processes, while turns came."""
+    bytes_a_watcher: float
+
+
+Runs = dict[str, list[Run]]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="small numbers, once: only to see that it works")
+
+
+def run(options: argparse.Namespace) -> None:
+    scenarios, repeats = (QUICK, 1) if options.quick else (SCENARIOS, options.repeats)
+    directory = Path(tempfile.mkdtemp(prefix="debate-bench-"))
+    try:
+        with EmbeddedServers(directory) as urls:
+            upgrade(urls.database_url)
+            settings = Settings(database_url=urls.database_url, redis_url=urls.redis_url, data_dir=directory)
+            runs = _measure(settings, scenarios, repeats)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    _report(scenarios, repeats, runs)
+
+
+def _measure(settings: Settings, scenarios: list[Scenario], repeats: int) -> list[Runs]:
+    services = build_services(settings, name="bench", database_connections=arguing.MOST_THREADS)
+    try:
+        runs: list[Runs] = [{side: [] for side in SIDES} for _ in scenarios]
+        # Taken in turn, so that whatever else the machine does falls on both.
+        for number in range(1, repeats + 1):
+            for scenario, found in zip(scenarios, runs, strict=True):
+                for side, command in SIDES.items():
+                    print(f"  {number} of {repeats}: {scenario.name}: {side}", file=sys.stderr)
+                    found[side].append(_one(settings, services, scenario, command))
+        return runs
+    finally:
+        close_services(services)
+
+
+def _one(settings: Settings, services: Services, scenario: Scenario, command: list[str]) -> Run:
+    """With a server of its own: memory that earlier watchers left behind would hide what these take."""
+    debate_ids = arguing.create(services, scenario.debates)
+    idle_ids = arguing.create(services, IDLE_DEBATES) if scenario.idle else []
+    wanted = [*islice(cycle(debate_ids), scenario.watchers), *islice(cycle(idle_ids), scenario.idle)]
+    own = settings.with_changes(server_port=free_port("127.0.0.1"))
+    server = Child("server", command, own, log=settings.data_dir / "server.log")
+    try:
+        wait_until_served(own.server_port, str(debate_ids[0]))
+        return _watched(services, scenario, server, own.server_port, debate_ids, [str(one) for one in wanted])
+    finally:
+        end([server])
+
+
+def _watched(
+    services: Services, scenario: Scenario, server: Child, port: int, debate_ids: list[UUID], wanted: list[str]
+) -> Run:
+    pid = server.process.pid
+    memory = processes.memory_bytes(pid)
+    spawn = multiprocessing.get_context("spawn")
+    pipe, theirs = spawn.Pipe()
+    watchers = spawn.Process(target=watch, args=(theirs, port, wanted), daemon=True)
+    watchers.start()
+    # Ours is closed, so that an end without a word is seen as one.
+    theirs.close()
+    try:
+        assert pipe.recv() == "ready"
+        time.sleep(SETTLE_SECONDS)
+        memory = processes.memory_bytes(pid) - memory
+        cpu = processes.cpu_seconds(pid)
+        committed, seconds = arguing.argue(services, debate_ids, scenario.turns, scenario.turns_a_second)
+        pipe.send({str(debate_id): 1 + scenario.turns // scenario.debates for debate_id in debate_ids})
+        receipts: Receipts = pipe.recv()
+        cpu = processes.cpu_seconds(pid) - cpu
+    finally:
+        watchers.terminate()
+        watchers.join()
+    latencies = _latencies(committed, receipts)
+    assert len(latencies) == scenario.turns * scenario.watchers // scenario.debates
+    centiles = statistics.quantiles(latencies, n=100)
+    return Run(
+        p50_ms=centiles[49],
+        p99_ms=centiles[98],
+        worst_ms=max(latencies),
+        turns_a_second=scenario.turns / seconds,
+        cpu_us_a_receipt=cpu / len(latencies) * 1e6,
+        bytes_a_watcher=memory / len(wanted),
+    )
+
+
+def _latencies(committed: arguing.Committed, receipts: Receipts) -> list[float]:
+    """In milliseconds."""
+    return [(at - committed[turn]) / 1e6 for turn, times in receipts.items() for at in times]
+
+
+def _report(scenarios: list[Scenario], repeats: int, runs: list[Runs]) -> None:
+    print("\nrelay: from the commit of a turn to its receipt; one server process, one process of watchers")
+    print(f"machine: {report.machine()}; {repeats} repeats, median (lowest to highest)")
+    for scenario, found in zip(scenarios, runs, strict=True):
+        print(f"\n{scenario.name}")
+        print(f"  {'':16}{'bare relay':>24}{'debate-runner':>24}{'ratio':>20}")
+        _row("p50, ms", found, lambda one: one.p50_ms)
+        _row("p99, ms", found, lambda one: one.p99_ms)
+        _row("CPU, µs/receipt", found, lambda one: one.cpu_us_a_receipt)
+        _row("memory, KB each", found, lambda one: one.bytes_a_watcher / 1024)
+        _row("turns/s", found, lambda one: one.turns_a_second)
+    print("\nEvery watcher got every turn once and in order, on both sides.\n")
+    figures = {
+        scenario.name: {side: [asdict(one) for one in found[side]] for side in SIDES}
+        for scenario, found in zip(scenarios, runs, strict=True)
+    }
+    report.save("relay", {"scenarios": figures})
+
+
+def _row(name: str, found: Runs, figure: Callable[[Run], float]) -> None:
+    bare, ours = [figure(one) for one in found["bare"]], [figure(one) for one in found["ours"]]
+    # Each repeat beside its neighbour.
+    ratios = [mine / reference for mine, reference in zip(ours, bare, strict=True)]
+    print(f"  {name:16}{_spread(bare, 1)}{_spread(ours, 1)}{_spread(ratios, 2)}")
+
+
+def _spread(values: list[float], digits: int) -> str:
+    middle, lowest, highest = statistics.median(values), min(values), max(values)
+    return f"{middle:.{digits}f} ({lowest:.{digits}f} to {highest:.{digits}f})".rjust(24 if digits == 1 else 20)

@@ -1,0 +1,103 @@
+"""Breaks everything at random while debates run, then checks that every debate ended with every turn exactly once."""
+
+import argparse
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from app.embedded import EmbeddedServers
+from app.settings import Settings
+from app.store.migrate import upgrade
+from scripts.breaking.faults import Faults
+from scripts.breaking.history import History, first_violation, read
+from scripts.breaking.load import Load
+from scripts.breaking.recovery import Recovery
+from scripts.breaking.stage import Stage
+
+CLAIM_SECONDS = 5.0
+PATIENCE_SECONDS = 180.0
+"""After the last fault every debate must have ended within this time."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=None, help="the same one gives the same choices; default: random")
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--apis", type=int, default=2)
+    parser.add_argument("--debates", type=int, default=40, help="held at once")
+    parser.add_argument("--pause", type=float, default=1.5, help="seconds between two faults, on average")
+    parser.add_argument("--keep", action="store_true", help="keep the logs and the database directory")
+    options = parser.parse_args()
+    seed = random.randrange(10**6) if options.seed is None else options.seed
+    print(f"chaos: seed {seed}, {options.minutes:g} minutes", flush=True)
+    directory = Path(tempfile.mkdtemp(prefix="debate-chaos-"))
+    try:
+        with EmbeddedServers(directory) as urls:
+            upgrade(urls.database_url)
+            settings = Settings(
+                database_url=urls.database_url,
+                redis_url=urls.redis_url,
+                data_dir=directory,
+                claim_seconds=CLAIM_SECONDS,
+            )
+            return _run(settings, options, random.Random(seed))
+    finally:
+        if options.keep:
+            print(f"kept: {directory}")
+        else:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _run(settings: Settings, options: argparse.Namespace, chance: random.Random) -> int:
+    stage = Stage(settings, options.apis, options.workers)
+    ending = threading.Event()
+    try:
+        stage.wait_until_ready()
+        recovery = Recovery(stage)
+        load = Load(stage.urls(), chance, options.minutes * 60 + PATIENCE_SECONDS)
+        faults = Faults(stage, chance, recovery)
+        holders = [threading.Thread(target=load.hold_debates, daemon=True) for _ in range(options.debates)]
+        threading.Thread(target=recovery.watch, args=(ending,), daemon=True).start()
+        for holder in holders:
+            holder.start()
+        faults.go_on(time.monotonic() + options.minutes * 60, options.pause)
+        load.enough.set()
+        while any(holder.is_alive() for holder in holders) and time.monotonic() < load.give_up_at:
+            stage.revive()
+            time.sleep(0.5)
+    finally:
+        ending.set()
+        stage.end()
+    histories = read(str(settings.database_url))
+    for debate_id, history in histories.items():
+        history.acknowledged = load.acknowledged[debate_id]
+        history.received = load.received[debate_id]
+    return _report(list(histories.values()), faults, recovery, load)
+
+
+def _report(histories: list[History], faults: Faults, recovery: Recovery, load: Load) -> int:
+    print(f"\n{'faults injected':<42} {sum(faults.injected.values()):>6}")
+    for name, count in sorted(faults.injected.items()):
+        print(f"  {name:<40} {count:>6}")
+    received = sum(len(history.received) for history in histories)
+    ended = sum(history.debate["status"] in ("completed", "stopped") for history in histories)
+    print(f"{'debates':<42} {len(histories):>6}\n{'  of them ended':<42} {ended:>6}")
+    print(f"{'turns':<42} {sum(len(history.turns) for history in histories):>6}\n{'watchers':<42} {received:>6}")
+    print(f"{'claims of killed workers taken up again':<42} {len(recovery.seconds):>6}")
+    if len(recovery.seconds) > 1:
+        percentiles = statistics.quantiles(recovery.seconds, n=100, method="inclusive")
+        print(f"  after p50 {percentiles[49]:.1f} s, p99 {percentiles[98]:.1f} s (a claim lives {CLAIM_SECONDS:g} s)")
+    problem = first_violation(histories) or (load.unexpected[0] if load.unexpected else None)
+    print(f"{'violations':<42} {0 if problem is None else 'yes':>6}")
+    if problem:
+        print(f"\n{problem}")
+    return 0 if problem is None and ended == len(histories) else 1
+
+
+sys.exit(main())

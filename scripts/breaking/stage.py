@@ -1,0 +1,91 @@
+"""The system under test: servers, API processes and workers of its own, each of which may die and is started again."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import httpx
+import psycopg
+import redis
+
+from app.cli.children import API_COMMAND, WORKER_COMMAND, Child, end
+from app.cli.stack import free_port
+from app.settings import Settings
+
+LOSSY = "publish.before=lost%5; publish.after=sleep(0.2)%5; enqueue.before=lost%5"
+"""Publishes and tasks get lost or come late all the time, besides everything else."""
+
+
+class Program:
+    """A program that is started again whenever it is found dead."""
+
+    def __init__(self, name: str, command: list[str], settings: Settings, log: Path) -> None:
+        self._make = lambda: Child(name, command, settings, log.with_name(f"{name}-{time.time_ns()}.log"))
+        self.name = name
+        self.settings = settings
+        self.child = self._make()
+
+    @property
+    def is_alive(self) -> bool:
+        return self.child.process.poll() is None
+
+    def revive(self) -> None:
+        if not self.is_alive:
+            self.child = self._make()
+
+    def send(self, number: signal.Signals) -> None:
+        """To all its processes: gunicorn has a master and a worker."""
+        if self.is_alive:
+            os.killpg(self.child.process.pid, number)
+
+
+class Stage:
+    def __init__(self, settings: Settings, apis: int, workers: int) -> None:
+        self.settings = settings.with_changes(failpoints=LOSSY)
+        logs = Path(settings.data_dir) / "logs"
+        logs.mkdir(exist_ok=True)
+        self.apis = []
+        for number in range(apis):
+            own = self.settings.with_changes(server_port=free_port("127.0.0.1"))
+            self.apis.append(Program(f"api-{number}", API_COMMAND, own, logs / "log"))
+        self.workers = [
+            Program(f"worker-{number}", WORKER_COMMAND, self.settings, logs / "log") for number in range(workers)
+        ]
+        self.redis = redis.Redis.from_url(str(settings.redis_url), socket_timeout=5)
+
+    @property
+    def programs(self) -> list[Program]:
+        return [*self.apis, *self.workers]
+
+    def urls(self) -> list[str]:
+        return [api.settings.url for api in self.apis]
+
+    def connect(self) -> "psycopg.Connection[tuple[object, ...]]":
+        return psycopg.connect(str(self.settings.database_url), autocommit=True, connect_timeout=5)
+
+    def wait_until_ready(self, seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        for url in self.urls():
+            while time.monotonic() < deadline:
+                try:
+                    if httpx.get(f"{url}/ready", timeout=5, trust_env=False).json()["data"]["workers"]:
+                        break
+                except (httpx.HTTPError, ValueError):
+                    pass
+                time.sleep(0.2)
+
+    def postgres_pid(self) -> int:
+        return int((Path(self.settings.data_dir) / "postgres" / "postmaster.pid").read_text().split("\n")[0])
+
+    def valkey_pid(self) -> int:
+        return int(self.redis.info("server")["process_id"])
+
+    def revive(self) -> None:
+        for program in self.programs:
+            program.revive()
+
+    def end(self) -> None:
+        for program in self.programs:
+            program.send(signal.SIGCONT)
+        end([program.child for program in self.programs])

@@ -1,5 +1,6 @@
 """The dashboard's pages over plain HTTP: what browsers are told, who gets in, and that other sites stay out."""
 
+from datetime import datetime, timedelta
 from html import escape
 
 import pytest
@@ -85,11 +86,16 @@ def test_a_debate_that_lost_its_schedule_is_shown_as_stalled_and_breaks_no_list(
         assert "Stalled: no worker takes the proposer" in api.http.get(path).text
 
 
-def test_the_state_of_the_system_as_json(api):
+def test_the_state_of_the_system_as_json(api, module_place):
+    api.create(title="Waits for a worker that is not there")
     data = data_of(api.http.get("/system/status"))
-    assert (data["database"], data["queue"], data["queue_length"]) == ("up", "up", 0)
+    assert (data["database"], data["queue"]) == ("up", "up")
+    assert data["queue_length"] >= 1
     assert data["work"]["workers"] == []
-    assert data["work"]["oldest_waiting_at"] is None
+    [(waiting, oldest)] = module_place.sql("SELECT count(*), min(due_at) FROM debates WHERE due_at <= now()")
+    assert data["work"]["turns_waiting"] == waiting
+    assert datetime.fromisoformat(data["work"]["oldest_waiting_at"]) == pytest.approx(oldest, abs=timedelta(seconds=1))
+    assert data["work"]["turns_last_minute"] >= 1
 
 
 def test_the_state_of_the_system_names_workers_and_what_they_hold(place):

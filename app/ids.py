@@ -2,6 +2,7 @@
 
 import random
 import time
+from datetime import UTC, datetime
 from uuid import UUID, uuid5
 
 _DEBATES = UUID("6f0f7b52-6d9a-4d51-9a1c-0f6c3f6f3d0e")
@@ -12,12 +13,28 @@ _random_bits = random.getrandbits
 
 def new_turn_id() -> UUID:
     """A UUIDv7 (RFC 9562): the time leads, so that new turns lie together in the index."""
-    milliseconds = time.time_ns() // 1_000_000
-    return _uuid((milliseconds & 0xFFFF_FFFF_FFFF) << 80 | _random_bits(80), version=7)
+    return _uuid(_at(time.time_ns() // 1_000_000) | _random_bits(80), version=7)
 
 
 def new_claim_token() -> UUID:
-    return _uuid(_random_bits(128), version=4)
+    """A UUIDv7 too: it says when the claim was taken, which no column has to."""
+    return new_turn_id()
+
+
+def first_id_at(moment: datetime) -> UUID:
+    """No UUIDv7 of this millisecond is smaller: the turns since then are the ids from here on."""
+    return UUID(int=_at(int(moment.timestamp() * 1000)))
+
+
+def time_of(made: UUID) -> datetime | None:
+    """When a UUIDv7 was made, by the clock of the machine that made it. Others do not say."""
+    if made.version != 7:
+        return None
+    return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)
+
+
+def _at(milliseconds: int) -> int:
+    return (milliseconds & 0xFFFF_FFFF_FFFF) << 80
 
 
 def debate_id_for(client_request_id: str) -> UUID:

@@ -12,9 +12,11 @@ from app.api.errors import invalid_request, register_errors
 from app.api.realtime import realtime_blueprint
 from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
+from app.api.system import system_blueprint
 from app.realtime.relay import Relay
 from app.usecases.health import readiness
 from app.usecases.services import Services
+from app.web.blueprint import web_blueprint
 
 _SPARE_BODY_BYTES = 64 * 1024
 
@@ -45,12 +47,14 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.config["MAX_CONTENT_LENGTH"] = 4 * 6 * settings.max_content_length + _SPARE_BODY_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.json.ensure_ascii = False  # type: ignore[attr-defined]
-    register_request_rules(app, settings.auth_token)
+    register_request_rules(app, settings)
     register_errors(app, settings.max_content_length)
     app.register_api(_health_blueprint(services))
     app.register_api(debates_blueprint(services))
     app.register_api(submissions_blueprint(services))
     app.register_api(realtime_blueprint(services, relay))
+    app.register_api(system_blueprint(services))
+    app.register_blueprint(web_blueprint(services))
     websocket.register_websocket(app, services, relay)
     register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)

@@ -10,10 +10,14 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.core.errors import AuthFailed, InvalidInput
+from app.settings import Settings
+from app.web.blueprint import NAME as DASHBOARD
+from app.web.session import may_act, refuse_other_sites
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs", "/ws"})
-"""What a load balancer or a generator of clients reads without a token; a WebSocket is refused with a close code."""
+"""What a load balancer or a generator of clients reads without a token; a WebSocket is refused with a close code. The
+dashboard's pages have rules of their own: they ask people to sign in."""
 
 
 def bearer_token() -> str:
@@ -29,7 +33,9 @@ def check_token(auth_token: str | None, presented: str) -> None:
         )
 
 
-def register_request_rules(app: Flask, auth_token: str | None) -> None:
+def register_request_rules(app: Flask, settings: Settings) -> None:
+    auth_token = settings.auth_token
+
     def name_request() -> None:
         given = request.headers.get("X-Request-ID", "")
         g.request_id = given if _SANE_ID.fullmatch(given) else f"req_{secrets.token_hex(8)}"
@@ -37,7 +43,11 @@ def register_request_rules(app: Flask, auth_token: str | None) -> None:
         structlog.contextvars.bind_contextvars(request_id=g.request_id)
 
     def check_access() -> None:
-        if request.path not in OPEN_PATHS:
+        if request.path in OPEN_PATHS or request.blueprint == DASHBOARD:
+            return
+        if auth_token is None:
+            refuse_other_sites(request)
+        elif not may_act(request, settings):
             check_token(auth_token, bearer_token())
 
     def answer_with_id(response: Response) -> Response:
@@ -52,7 +62,7 @@ def register_request_rules(app: Flask, auth_token: str | None) -> None:
 
 def _check_body() -> None:
     """flask-openapi3 would take a broken body for an absent one; the client should hear what is wrong with it."""
-    if request.method not in ("POST", "PUT", "PATCH"):
+    if request.method not in ("POST", "PUT", "PATCH") or request.blueprint == DASHBOARD:
         return
     body = request.get_data()
     # A body sent in chunks does not say how long it is, and is cut at the limit.

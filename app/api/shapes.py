@@ -130,6 +130,36 @@ class ReadyData(Shape):
     workers: int
 
 
+class HeldShape(Shape):
+    debate_id: UUID
+    title: str
+    round: int
+    role: Literal["proposer", "opponent", "arbitrator"]
+    since: str
+
+
+class WorkerShape(Shape):
+    id: str
+    seen_at: str
+    holds: list[HeldShape]
+
+
+class WorkShape(Shape):
+    workers: list[WorkerShape]
+    turns_waiting: int
+    oldest_waiting_at: str | None
+    debates_retrying: int
+    turns_last_minute: int
+    now: str
+
+
+class SystemData(Shape):
+    database: Literal["up", "down"]
+    queue: Literal["up", "down"]
+    queue_length: int | None
+    work: WorkShape | None
+
+
 class PollNew(Shape):
     has_new_argument: Literal[True]
     action: Action
@@ -178,6 +208,10 @@ class DeletedAnswer(Success):
 
 class HealthAnswer(Success):
     data: HealthData
+
+
+class SystemAnswer(Success):
+    data: SystemData
 
 
 class ReadyAnswer(Shape):

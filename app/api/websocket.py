@@ -20,6 +20,7 @@ from app.realtime.relay import Relay
 from app.realtime.watching import NO_SUCH_DEBATE, Ending, follow_all, follow_debate
 from app.store.engine import DatabaseAway
 from app.usecases.services import Services
+from app.web.session import is_signed_in
 
 log = structlog.get_logger(__name__)
 
@@ -116,7 +117,8 @@ def _watch(services: Services, relay: Relay, connection: Connection) -> Ending:
     try:
         _check_origin(services.settings.allowed_origins)
         query = parsed(WatchQuery, request.args.to_dict())
-        check_token(services.settings.auth_token, query.token or bearer_token())
+        if not is_signed_in(request, services.settings):
+            check_token(services.settings.auth_token, query.token or bearer_token())
         inbox = Inbox(services, connection, query.debate_id)
         if query.debate_id is None:
             if query.after_seq:

@@ -3,14 +3,14 @@
 import base64
 import binascii
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, text
 from sqlalchemy.dialects import postgresql
 
-from app.core.debate import CLOSED_STATUSES, Debate, State
+from app.core.debate import CLOSED_STATUSES, Debate, State, Status
 from app.core.seats import Seat
 from app.store.rows import debate_columns, debate_of
 from app.store.tables import debates
@@ -42,18 +42,51 @@ class Page:
 
 
 def page(connection: Connection, filters: Filters, limit: int, offset: int, cursor: str | None) -> Page:
-    wanted = _conditions(filters)
-    query = select(*debate_columns).where(*wanted)
+    found, next_cursor = rows(connection, filters, limit, offset, cursor)
+    total, is_estimate = _total(connection, _conditions(filters))
+    return Page(found, total, is_estimate, next_cursor)
+
+
+def rows(
+    connection: Connection,
+    filters: Filters,
+    limit: int,
+    offset: int,
+    cursor: str | None,
+    oldest_first: bool = False,
+) -> tuple[list[Debate], str | None]:
+    """A page without its total, and the cursor of the next one."""
+    query = select(*debate_columns).where(*_conditions(filters))
     if cursor:
-        updated_at, debate_id = _decode(cursor)
-        query = query.where(
-            or_(debates.c.updated_at < updated_at, and_(debates.c.updated_at == updated_at, debates.c.id > debate_id))
-        )
-    query = query.order_by(debates.c.updated_at.desc(), debates.c.id).limit(limit + 1).offset(offset)
-    rows = connection.execute(query).mappings().all()
-    found = [debate_of(row) for row in rows[:limit]]
-    total, is_estimate = _total(connection, wanted)
-    return Page(found, total, is_estimate, _encode(found[-1]) if found and len(rows) > limit else None)
+        query = query.where(*_beyond(*_decode(cursor), oldest_first))
+    # Both directions read the same index, one of them backwards.
+    order = (debates.c.updated_at, debates.c.id.desc()) if oldest_first else (debates.c.updated_at.desc(), debates.c.id)
+    query = query.order_by(*order).limit(limit + 1).offset(offset)
+    read = connection.execute(query).mappings().all()
+    found = [debate_of(row) for row in read[:limit]]
+    return found, cursor_of(found[-1]) if found and len(read) > limit else None
+
+
+def _beyond(updated_at: datetime, debate_id: UUID, oldest_first: bool) -> list[ColumnElement[bool]]:
+    """What comes after the cursor. The first condition is where the index is entered; an OR alone would read all of
+    the pages before this one again."""
+    at, same = debates.c.updated_at, debates.c.updated_at == updated_at
+    if oldest_first:
+        return [at >= updated_at, or_(at > updated_at, and_(same, debates.c.id < debate_id))]
+    return [at <= updated_at, or_(at < updated_at, and_(same, debates.c.id > debate_id))]
+
+
+def count_by_status(connection: Connection, filters: Filters, at_most: int) -> dict[str, int]:
+    """How many debates of each status match the other filters, each counted no further than `at_most`."""
+    others = _conditions(replace(filters, status=None))
+    # The order makes Postgres read the index of each status, where the limit stops it, and not the table.
+    in_order = select(debates.c.id).where(*others).order_by(debates.c.updated_at.desc(), debates.c.id).limit(at_most)
+    counts = [
+        select(func.count()).select_from(in_order.where(debates.c.status == status.value).subquery())
+        for status in Status
+    ]
+    found = connection.execute(select(*(count.scalar_subquery() for count in counts))).one()
+    return dict(zip((status.value for status in Status), found, strict=True))
 
 
 def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
@@ -97,7 +130,7 @@ def _total(connection: Connection, wanted: list[ColumnElement[bool]]) -> tuple[i
     return max(int(plan[0]["Plan"]["Plan Rows"]), EXACT_TOTAL + 1), True
 
 
-def _encode(debate: Debate) -> str:
+def cursor_of(debate: Debate) -> str:
     assert debate.updated_at is not None  # noqa: S101 (read from a column that is never NULL)
     packed = json.dumps([debate.updated_at.isoformat(), str(debate.id)])
     return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Uuid, and_, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from app.core.debate import Debate, Turn
+from app.core.debate import Debate, Turn, Verdict
 from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, turn_row
 from app.store.tables import debates, turns
 
@@ -54,6 +54,12 @@ def after(connection: Connection, debate_id: UUID, seq: int, at_most: int | None
     return tuple(turn_of(row) for row in rows)
 
 
+def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tuple[int, Verdict]]:
+    """The last verdicts with their rounds, oldest first, without the words around them."""
+    rows = connection.execute(_VERDICTS, {"debate_id": debate_id, "count": at_most})
+    return [(row.round, Verdict(**row.verdict)) for row in reversed(rows.all())]
+
+
 def latest(connection: Connection, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
     """A debate, its last turn and the place of another turn, all from one snapshot: one statement sees only one."""
     row = connection.execute(_LATEST, {"debate_id": debate_id, "seen_id": seen_id}).mappings().one_or_none()
@@ -79,6 +85,7 @@ _GET = select(*turn_columns).where(turns.c.id == bindparam("turn_id"))
 _of_debate = select(*turn_columns).where(turns.c.debate_id == bindparam("debate_id"))
 _MOTION = _of_debate.where(turns.c.seq == 1)
 _TAIL = _of_debate.order_by(turns.c.seq.desc()).limit(bindparam("count"))
+_VERDICTS = _TAIL.with_only_columns(turns.c.round, turns.c.verdict).where(turns.c.verdict.is_not(None))
 _AFTER = _of_debate.where(turns.c.seq > bindparam("seq")).order_by(turns.c.seq)
 _OF_REQUEST = _of_debate.where(turns.c.client_request_id == bindparam("client_request_id"))
 _seen = turns.alias("seen")

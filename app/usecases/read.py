@@ -22,7 +22,7 @@ class Transcript:
     """Without the motion, in order of seq."""
 
 
-def _snapshot(services: Services) -> Connection:
+def snapshot(services: Services) -> Connection:
     return services.engine.connect().execution_options(isolation_level="REPEATABLE READ")
 
 
@@ -35,7 +35,7 @@ def _existing(connection: Connection, debate_id: UUID) -> Debate:
 
 def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Transcript:
     """The last `limit` arguments, the motion not counted; all of them without a limit."""
-    with _snapshot(services) as connection:
+    with snapshot(services) as connection:
         debate = _existing(connection, debate_id)
         motion = turns.motion(connection, debate_id)
         if limit is None:
@@ -70,7 +70,7 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
 
 def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:
     """The next turns after `seq`, with the debate as it was then."""
-    with _snapshot(services) as connection:
+    with snapshot(services) as connection:
         debate = _existing(connection, debate_id)
         return debate, turns.after(connection, debate_id, seq, at_most)
 

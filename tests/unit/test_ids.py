@@ -1,8 +1,10 @@
 """Identifiers are what they say."""
 
 import time
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
-from app.ids import debate_id_for, new_claim_token, new_turn_id
+from app.ids import debate_id_for, first_id_at, new_claim_token, new_turn_id, time_of
 
 
 def test_turn_ids_are_uuids_of_version_seven_that_sort_by_time() -> None:
@@ -17,8 +19,19 @@ def test_turn_ids_are_uuids_of_version_seven_that_sort_by_time() -> None:
 def test_claim_tokens_are_uuids_and_differ() -> None:
     made = {new_claim_token() for _ in range(1000)}
     assert len(made) == 1000
-    assert {token.version for token in made} == {4}
+    assert {token.version for token in made} == {7}
 
 
 def test_a_request_that_names_no_debate_always_means_the_same_one() -> None:
     assert debate_id_for("a") == debate_id_for("a") != debate_id_for("b")
+
+
+def test_an_id_says_when_it_was_made_and_the_first_of_a_moment_comes_before_it() -> None:
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    made = new_turn_id()
+    assert before <= time_of(made) <= datetime.now(UTC)
+    assert first_id_at(before) <= made < first_id_at(datetime.now(UTC) + timedelta(milliseconds=1))
+
+
+def test_an_id_of_another_version_does_not_say_when_it_was_made() -> None:
+    assert time_of(UUID("f96b9514-d777-4f4f-97e7-4c093833c1e2")) is None

@@ -1,0 +1,88 @@
+// One WebSocket that mends itself, and one refresh at a time. What comes over the socket is a hint that something is new:
+// `refresh` then asks the server, saying what the page has, so that nothing is missing or shown twice.
+
+const NO_SUCH_DEBATE = 4404;
+const TERMINAL = new Set([4400, 4401, 4403]);
+const LONGEST_PAUSE_MS = 8000;
+const QUIET_REFRESH_MS = 15000;
+const SOON_REFRESH_MS = 2000;
+const LOST_REFRESH_MS = 4000;
+
+export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }) {
+  const shown = document.querySelector("#live");
+  let pause = 500;
+  let isUp = false;
+  let wanted = false;
+  let running = false;
+  let isOver = false;
+
+  function end() {
+    isOver = true;
+    tell("lost", "Not live");
+    gone();
+  }
+
+  function tell(state, words) {
+    shown.hidden = false;
+    if (shown.textContent !== words) shown.textContent = words;
+    shown.classList.toggle("lost", state !== "up");
+  }
+
+  async function refreshSoon() {
+    wanted = true;
+    if (running || isOver) return;
+    running = true;
+    while (wanted && !isOver) {
+      wanted = false;
+      try {
+        await refresh();
+        if (isUp) tell("up", "Live");
+      } catch (problem) {
+        if (problem.status === 404) return end();
+        tell("lost", "Reconnecting …");
+      }
+      await new Promise((done) => setTimeout(done, gap));
+    }
+    running = false;
+  }
+
+  function connect() {
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${address()}`);
+    socket.onopen = () => {
+      isUp = true;
+      pause = 500;
+      tell("up", "Live");
+      refreshSoon();
+    };
+    socket.onmessage = ({ data }) => {
+      const message = JSON.parse(data);
+      if (hear(message) !== false) refreshSoon();
+    };
+    socket.onclose = ({ code }) => {
+      isUp = false;
+      if (code === NO_SUCH_DEBATE) return end();
+      if (TERMINAL.has(code)) {
+        tell("lost", code === 4401 ? "Sign in again" : "Not live");
+        return refreshSoon();
+      }
+      tell("lost", "Reconnecting …");
+      setTimeout(connect, pause * (0.75 + Math.random() / 2));
+      pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+    };
+  }
+
+  // Some things change without an event (a worker takes a turn, or none does), and the socket may be away while pages are
+  // served.
+  function patience() {
+    if (!isUp) return LOST_REFRESH_MS;
+    return document.querySelector(".doing.queued, .doing.retrying") ? SOON_REFRESH_MS : QUIET_REFRESH_MS;
+  }
+  let last = Date.now();
+  setInterval(() => {
+    if (document.hidden || Date.now() - last < patience()) return;
+    last = Date.now();
+    refreshSoon();
+  }, 1000);
+  connect();
+  return refreshSoon;
+}

@@ -1,0 +1,96 @@
+// What every page has: the theme, the clock, the shortcuts, banners and short messages.
+
+document.documentElement.classList.add("scripted");
+
+const offset = Date.parse(document.body.dataset.now || new Date().toISOString()) - Date.now();
+
+function duration(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  for (const [size, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) {
+    if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
+  }
+  return `${seconds} s`;
+}
+
+export function tick(root = document) {
+  const now = Date.now() + offset;
+  for (const time of root.querySelectorAll("time[data-ago], time[data-since], time[data-until]")) {
+    const moment = Date.parse(time.dateTime);
+    const words = "ago" in time.dataset ? `${duration(now - moment)} ago` : duration("until" in time.dataset ? moment - now : now - moment);
+    if (time.textContent !== words) time.textContent = words;
+  }
+}
+setInterval(tick, 1000);
+
+export function toast(words, isBad = false) {
+  const shown = document.createElement("div");
+  shown.className = isBad ? "toast bad" : "toast";
+  shown.textContent = words;
+  document.querySelector("#toasts").append(shown);
+  setTimeout(() => shown.remove(), isBad ? 12000 : 5000);
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = isDark ? "light" : "dark";
+  // A cookie, so that the server's next page has it from its first byte.
+  document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; SameSite=Strict`;
+}
+document.querySelector("#switch-theme").addEventListener("click", switchTheme);
+
+const keysDialog = document.querySelector("#keys");
+document.querySelector("#show-keys").addEventListener("click", () => keysDialog.showModal());
+
+const bound = new Map();
+export function onKeys(actions) {
+  for (const [key, action] of Object.entries(actions)) bound.set(key, action);
+}
+onKeys({
+  "?": () => keysDialog.showModal(),
+  t: switchTheme,
+  n: () => location.assign("/new"),
+  "g d": () => location.assign("/"),
+  "g s": () => location.assign("/system"),
+});
+
+let before = "";
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping || document.querySelector("dialog[open]")) return;
+  const action = bound.get(`${before} ${event.key}`) ?? bound.get(event.key);
+  before = event.key;
+  if (action && action(event) !== false) event.preventDefault();
+});
+
+// A menu closes when somebody goes elsewhere.
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+
+export function banner(id, words) {
+  let shown = document.querySelector(`#banner-${id}`);
+  if (!words) return shown?.remove();
+  if (!shown) {
+    shown = document.createElement("p");
+    shown.id = `banner-${id}`;
+    shown.className = "banner trouble";
+    document.querySelector("#banners").append(shown);
+  }
+  if (shown.textContent !== words) shown.textContent = words;
+}
+
+async function checkReady() {
+  // The system's own page tells it by itself.
+  if (document.hidden || document.querySelector("#system")) return;
+  const answer = await fetch("/ready").catch(() => null);
+  const found = (await answer?.json().catch(() => null))?.data;
+  if (!found) return;
+  banner("queue", found.queue === "down" ? "The queue is down: debates are recorded and will start when it is back." : "");
+  const lacksWorker = found.database === "up" && found.workers === 0;
+  banner("workers", lacksWorker ? "No worker is running: start one with “debate worker”." : "");
+}
+if (!document.querySelector("#token")) {
+  checkReady();
+  setInterval(checkReady, 20000);
+}

@@ -1,0 +1,69 @@
+"""A real browser: Debian's Chromium, driven by Playwright. Nothing is downloaded."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+from harness import Api, Place
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+# Read before the tests take every DEBATE_… variable away.
+BROWSER_IS_NEEDED = bool(os.environ.get("DEBATE_TESTS_NEED_BROWSER"))
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for a module: Playwright keeps an event loop in this thread while it runs, which other tests may not like."""
+    program = shutil.which("chromium")
+    if program is None:
+        missing = "chromium is not installed (on Debian: apt-get install chromium)"
+        if BROWSER_IS_NEEDED:
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def site(module_place: Place) -> Api:
+    """An API and a worker for a whole module."""
+    api = module_place.start_api()
+    module_place.start_worker()
+    return api
+
+
+def address(api: Api) -> str:
+    return str(api.http.base_url).rstrip("/")
+
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Api) -> Iterator[OpenPage]:
+    """Opens pages of the site. Whatever the browser complains about fails the test, unless the test expects it."""
+    complaints: list[str] = []
+    expected: list[str] = []
+    contexts = []
+
+    def open_(path: str = "/", expects: tuple[str, ...] = (), **options) -> Page:
+        expected.extend(expects)
+        context = browser.new_context(base_url=address(site), **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda problem: complaints.append(str(problem)))
+        page.on("dialog", lambda dialog: complaints.append(f"a dialog: {dialog.message}"))
+        page.goto(path)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert [said for said in complaints if not any(words in said for words in expected)] == []

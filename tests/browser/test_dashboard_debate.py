@@ -1,0 +1,261 @@
+"""One debate in the browser: created in the form, watched, interrupted, ruled on, argued in, stopped."""
+
+import json
+import re
+import signal
+
+import pytest
+from dashboard import (
+    end_api,
+    external,
+    has_status,
+    is_live,
+    marked,
+    seqs,
+    slow,
+    start_api_again,
+    stored_id,
+    until_closed,
+    view,
+    was_not_reloaded,
+)
+from harness import wait_until
+from playwright.sync_api import expect
+
+
+def test_a_debate_is_created_in_the_form_and_its_turns_arrive_without_a_reload(open_page, site):
+    page = open_page("/new")
+    page.get_by_label("Motion").fill("Cities should plant a tree for every car\nand water it")
+    expect(page.get_by_label("Title")).to_have_value("Cities should plant a tree for every car")
+    expect(page.locator("#cost")).to_have_text("It costs nothing: no model speaks in it.")
+    page.get_by_role("group", name="Judge").get_by_label("Persona").fill("Dry and short")
+    page.get_by_label("Rounds").fill("2")
+    page.get_by_role("button", name="Start the debate").click()
+
+    page.wait_for_url("**/view")
+    marked(page)
+    until_closed(page)
+    has_status(page, "Completed")
+    assert seqs(page) == list(range(1, 8))
+    expect(page.locator("#facts")).to_contain_text("Dry and short")
+    expect(page.get_by_role("img", name=re.compile("Scores over rounds. round 1: proposer"))).to_be_visible()
+    was_not_reloaded(page)
+
+    debate = site.debate(stored_id(page))
+    assert debate["limits"]["max_rounds"] == 2
+    assert debate["seats"]["arbitrator"]["persona"] == "Dry and short"
+
+
+def test_errors_stand_beside_their_field_and_nothing_typed_is_lost(open_page):
+    page = open_page("/new", expects=("status of 400",))
+    page.get_by_role("button", name="Start the debate").click()
+    expect(page.locator("#motion_content-problem")).to_have_text("This is required")
+    expect(page.locator("#title-problem")).to_have_text("This is required")
+    expect(page.get_by_label("Motion")).to_be_focused()
+
+    page.get_by_label("Motion").fill("é" * 5200)
+    page.get_by_label("Rounds").fill("20000")
+    page.get_by_role("button", name="Start the debate").click()
+    expect(page.locator("#motion_content-problem")).to_have_text("10400 bytes, and at most 10240 are taken")
+
+    page.get_by_label("Motion").fill("Short enough")
+    page.get_by_role("button", name="Start the debate").click()
+    # What only the server knows comes back to the same place.
+    expect(page.locator("[id='limits.max_rounds-problem']")).to_contain_text("less than or equal to 10000")
+    expect(page.get_by_label("Rounds")).to_be_focused()
+    expect(page.get_by_label("Motion")).to_have_value("Short enough")
+
+
+def test_what_it_costs_at_most_is_said_where_a_model_speaks(open_page):
+    page = open_page("/new")
+    proposer = page.get_by_role("group", name="Proposer")
+    proposer.get_by_label("Player").select_option("a model, by its name …")
+    proposer.get_by_label("Name of the model").fill("openai:gpt-5-mini")
+    expect(page.locator("#cost")).to_contain_text("not known")
+    page.get_by_label("Cost in US dollars").fill("2.5")
+    expect(page.locator("#cost")).to_contain_text("at most $2.50")
+
+
+def test_a_player_that_nobody_knows_is_refused_beside_its_field(open_page):
+    page = open_page("/new", expects=("status of 400",))
+    page.get_by_label("Motion").fill("Anything")
+    opponent = page.get_by_role("group", name="Opponent")
+    opponent.get_by_label("Player").select_option("a model, by its name …")
+    page.get_by_role("button", name="Start the debate").click()
+    expect(opponent.get_by_role("alert").first).to_have_text("This is required")
+    opponent.get_by_label("Name of the model").fill("nobody-knows-it")
+    page.get_by_role("button", name="Start the debate").click()
+    expect(opponent.get_by_role("alert").first).to_contain_text("unknown player")
+
+
+def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_page, site):
+    debate = site.create(seats=slow(60))
+    page = open_page(view(debate["id"]))
+    is_live(page)
+    expect(page.locator("#state")).to_contain_text("Proposer is thinking")
+
+    page.get_by_role("button", name="Interrupt").click()
+    page.get_by_label("What to say").fill("Stop: this needs a person")
+    page.get_by_role("dialog").get_by_role("button", name="Interrupt").click()
+    expect(page.locator("#turn-2")).to_contain_text("Stop: this needs a person")
+    expect(page.locator("#state")).to_contain_text("waits for a person's ruling")
+
+    page.get_by_role("button", name="Rule …").click()
+    page.get_by_role("textbox", name="Ruling").fill("Go on, and speak about cost")
+    page.get_by_role("button", name="Give the ruling").click()
+    expect(page.locator("#turn-3")).to_contain_text("speak about cost")
+    expect(page.locator("#state")).to_contain_text("Round 2 of 3")
+
+    page.get_by_role("button", name="Interrupt").click()
+    page.get_by_role("dialog").get_by_role("button", name="Interrupt").click()
+    expect(page.locator("#turn-4")).to_be_visible()
+    page.get_by_role("button", name="Rule …").click()
+    page.get_by_role("textbox", name="Ruling").fill("Enough is said")
+    page.get_by_label("This ruling closes the debate").check()
+    page.get_by_text("Verdict with scores").click()
+    page.get_by_label("Winner").select_option("opponent")
+    page.get_by_label("Proposer's score").fill("4.5")
+    page.get_by_label("Opponent's score").fill("8")
+    page.get_by_label("Reasons").fill("One side came prepared")
+    page.get_by_role("button", name="Give the ruling").click()
+    until_closed(page)
+    expect(page.locator("#facts")).to_contain_text("Opponent wins 8 to 4.5")
+    expect(page.locator("#turn-5")).to_contain_text("One side came prepared")
+    assert site.debate(debate["id"])["stop_reason"] == "ruling"
+    assert seqs(page) == [1, 2, 3, 4, 5]
+
+
+def test_a_person_takes_a_seat_and_argues_to_a_resolution(open_page, site):
+    debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
+    page = open_page(view(debate["id"]))
+    page.get_by_label("Argue as the opponent").fill("Deliveries need a way in")
+    page.get_by_role("button", name="Argue", exact=True).click()
+    expect(page.locator("#turn-2")).to_contain_text("Deliveries need a way in")
+
+    page.get_by_label("Argue as the proposer").fill("Agreed: mornings until ten")
+    page.get_by_role("button", name="Ask for completion").click()
+    until_closed(page)
+    expect(page.locator("#composer")).to_be_hidden()
+    assert [turn["type"] for turn in site.transcript(debate["id"])["arguments"]] == ["CLAIM", "RESOLUTION", "RULING"]
+
+
+def test_pause_resume_and_stop_with_a_reason(open_page, site):
+    debate = site.create(seats=slow(60))
+    page = open_page(view(debate["id"]))
+    page.get_by_role("button", name="Pause").click()
+    has_status(page, "Paused")
+    page.get_by_role("button", name="Resume").click()
+    has_status(page, "Running")
+    page.get_by_role("button", name="Stop …").click()
+    page.get_by_role("textbox", name="Reason (optional)").fill("Settled elsewhere")
+    page.get_by_role("button", name="Stop it").click()
+    has_status(page, "Stopped")
+    expect(page.locator("#state")).to_contain_text("Settled elsewhere")
+    expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+    assert site.debate(debate["id"])["stop_note"] == "Settled elsewhere"
+
+
+def test_it_starts_again_with_the_same_set_up_and_is_exported_and_deleted(open_page, site):
+    seats = external("opponent")
+    seats["proposer"] = {"player": "scripted", "persona": "Speaks in questions", "think_seconds": 0.01}
+    debate = site.create(title="Held twice", seats=seats, limits={"max_rounds": 7})
+    # A turn may arrive, and be asked for, in the moment of the deletion.
+    page = open_page(view(debate["id"]), expects=("status of 404",))
+
+    page.get_by_text("Export", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="JSON").click()
+    assert json.loads(download.value.path().read_text())["debate"]["title"] == "Held twice"
+
+    page.get_by_role("link", name="Start again").click()
+    expect(page.get_by_label("Title")).to_have_value("Held twice")
+    page.get_by_role("button", name="Start the debate").click()
+    page.wait_for_url("**/view")
+    again = site.debate(stored_id(page))
+    assert again["id"] != debate["id"]
+    assert {name: again[name] for name in ("title", "format", "seats", "limits")} == {
+        name: debate[name] for name in ("title", "format", "seats", "limits")
+    }
+
+    page.get_by_role("button", name="Delete …").click()
+    page.get_by_role("button", name="Delete it").click()
+    page.wait_for_url("**/")
+    assert site.http.get(f"/debates/{again['id']}").status_code == 404
+
+
+def test_a_debate_that_somebody_else_deletes_is_said_to_be_gone(open_page, site):
+    debate = site.create(seats=external("proposer"))
+    page = open_page(view(debate["id"]), expects=("status of 404",))
+    is_live(page)
+    site.http.delete(f"/debates/{debate['id']}")
+    expect(page.locator("#state")).to_have_text("This debate was deleted.")
+    expect(page.get_by_role("button", name="Stop …")).to_be_hidden()
+
+
+def test_words_appear_as_they_are_generated_and_give_way_to_the_turn(open_page, site, module_place):
+    debate = site.create(seats=external("proposer"))
+    page = open_page(view(debate["id"]))
+    is_live(page)
+
+    def say(text):
+        delta = {"event": "argument_delta", "data": {"round": 1, "role": "proposer", "text": text}}
+        module_place.redis().publish(f"debate:events:{debate['id']}", json.dumps(delta, separators=(",", ":")))
+
+    say("<b>First</b> words, ")
+    say("and more \u202e")
+    expect(page.locator("#speaking-text")).to_have_text("<b>First</b> words, and more [U+202E]")
+    turn = {"role": "proposer", "target_id": site.transcript(debate["id"])["motion"]["id"], "content": "The turn"}
+    site.http.post(f"/debates/{debate['id']}/arguments", json={**turn, "client_request_id": "spoken"})
+    expect(page.locator("#turn-2")).to_contain_text("The turn")
+    expect(page.locator("#speaking")).to_be_hidden()
+
+
+def test_what_somebody_writes_is_not_taken_away_by_what_arrives(open_page, site):
+    debate = site.create(seats=external("proposer", "opponent"))
+    page = open_page(view(debate["id"]))
+    is_live(page)
+    page.get_by_label("Argue as the proposer").fill("I was about to say")
+    turn = {
+        "role": "proposer",
+        "target_id": site.transcript(debate["id"])["motion"]["id"],
+        "content": "Somebody was first",
+    }
+    site.http.post(f"/debates/{debate['id']}/arguments", json={**turn, "client_request_id": "first"})
+    expect(page.locator("#turn-2")).to_contain_text("Somebody was first")
+    expect(page.locator("#argument")).to_have_value("I was about to say")
+    expect(page.locator("#argument")).to_be_focused()
+
+
+def test_a_link_to_a_turn_leads_to_it(open_page, site):
+    debate = site.create()
+    site.wait_closed(debate["id"])
+    page = open_page(f"{view(debate['id'])}#turn-9")
+    expect(page.locator("#turn-9")).to_be_focused()
+    expect(page.locator("#turn-9")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
+def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(open_page, site, module_place, sign):
+    debate = site.create(seats=slow(0.4), limits={"max_rounds": 6})
+    page = open_page(
+        view(debate["id"]), expects=("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "WebSocket connection", "503")
+    )
+    is_live(page)
+    marked(page)
+    expect(page.locator("#turn-3")).to_be_visible()
+
+    end_api(module_place, sign)
+    expect(page.locator("#live")).to_have_text("Reconnecting …")
+    shown = seqs(page)[-1]
+
+    def turns_stored():
+        return module_place.sql("SELECT turn_count FROM debates WHERE id = %s", debate["id"])[0][0]
+
+    wait_until(lambda: turns_stored() > shown + 2, 60, "turns are taken while nobody serves the page")
+    start_api_again(module_place, site)
+
+    is_live(page)
+    until_closed(page)
+    expect(page.locator("#turn-19")).to_be_visible()
+    assert seqs(page) == list(range(1, 20))
+    was_not_reloaded(page)

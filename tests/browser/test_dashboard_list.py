@@ -1,0 +1,251 @@
+"""The list in the browser: live without jumping, filtered by its address, several at once, by keyboard alone."""
+
+import itertools
+
+import pytest
+from dashboard import external, is_live, marked, row, slow, view, was_not_reloaded
+from harness import wait_until
+from playwright.sync_api import expect
+
+words = itertools.count(1)
+
+
+@pytest.fixture
+def word():
+    """What the titles of one test's debates have in common, so that each test has a list of its own."""
+    return f"word{next(words)}x"
+
+
+def titles(page):
+    return [title.strip() for title in page.locator("#rows .title a").all_inner_texts()]
+
+
+def waiting(site, title):
+    return site.create(title=title, seats=external("proposer"))["id"]
+
+
+def stopped_with(site, debate_id):
+    debate = site.debate(debate_id)
+    return debate["status"], debate["stop_note"]
+
+
+def test_the_empty_list_shows_how_to_start(open_page, site):
+    page = open_page("/")
+    expect(page.get_by_role("heading", name="No debate yet")).to_be_visible()
+    expect(page.get_by_text("debate run")).to_be_visible()
+    page.get_by_role("link", name="Start the first debate").click()
+    expect(page.get_by_role("heading", name="New debate")).to_be_visible()
+
+
+def test_rows_change_where_they_stand_and_new_ones_come_without_a_reload(open_page, site, word):
+    first = waiting(site, f"{word} first")
+    page = open_page(f"/?q={word}")
+    is_live(page)
+    marked(page)
+    expect(row(page, first)).to_contain_text("Waits for a person or agent: proposer")
+    second = waiting(site, f"{word} second")
+    expect(row(page, second)).to_be_visible()
+    assert titles(page) == [f"{word} second", f"{word} first"]
+    site.http.post(f"/debates/{first}/pause")
+    expect(row(page, first).locator(".badge")).to_have_text("Paused")
+    expect(page.locator("#chips .paused b")).to_have_text("1")
+    was_not_reloaded(page)
+
+
+def test_nothing_moves_under_the_pointer_until_asked(open_page, site, word):
+    first, second = waiting(site, f"{word} first"), waiting(site, f"{word} second")
+    page = open_page(f"/?q={word}")
+    is_live(page)
+    row(page, second).hover()
+    site.http.post(f"/debates/{first}/pause")
+    # The row says what is new where it stands; that its place is another now is only offered.
+    expect(row(page, first).locator(".badge")).to_have_text("Paused")
+    expect(page.locator("#changed")).to_be_visible()
+    assert titles(page) == [f"{word} second", f"{word} first"]
+    page.get_by_role("button", name="The list has changed").click()
+    expect(page.locator("#rows .title a").first).to_have_text(f"{word} first")
+
+
+def test_generating_waiting_retrying_and_stalled_are_told_apart(open_page, site, module_place, word):
+    thinking = site.create(title=f"{word} thinking", seats=slow(60))["id"]
+    waiting(site, f"{word} waiting")
+    retrying = site.create(title=f"{word} retrying", seats=slow(60))["id"]
+    stalled = waiting(site, f"{word} stalled")
+    for debate_id in (thinking, retrying):
+        wait_until(lambda debate_id=debate_id: module_place.is_claimed(debate_id), 30, "a worker thinks")
+    module_place.sql(
+        "UPDATE debates SET claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, attempts = 2,"
+        " next_attempt_at = now() + interval '1 hour', due_at = now() + interval '1 hour' WHERE id = %s",
+        retrying,
+    )
+    # As if no worker had looked at it for a minute; one that does would put it right, so the seat is unknown to it.
+    module_place.sql(
+        "UPDATE debates SET seats = jsonb_set(seats, '{proposer,player}', '\"scripted\"'),"
+        " due_at = now() - interval '1 minute', queued_at = now() + interval '1 hour' WHERE id = %s",
+        stalled,
+    )
+    page = open_page(f"/?q={word}")
+    rows = page.locator("#rows")
+    expect(rows).to_contain_text("Proposer is thinking")
+    expect(rows).to_contain_text("Waits for a person or agent: proposer")
+    expect(rows).to_contain_text("Retrying: proposer failed 2 of 5 attempts, next in 59 min")
+    expect(rows).to_contain_text("Stalled: no worker takes the proposer's turn")
+    for debate_id in (thinking, retrying, stalled):
+        site.http.post(f"/debates/{debate_id}/stop")
+
+
+def test_several_are_stopped_with_a_reason_after_a_question_that_says_how_many(open_page, site, word):
+    ids = [waiting(site, f"{word} {number}") for number in range(4)]
+    page = open_page(f"/?q={word}")
+    for debate_id in ids[:3]:
+        row(page, debate_id).get_by_role("checkbox").check()
+    expect(page.locator("#selected-count")).to_have_text("3 selected")
+    page.get_by_role("toolbar").get_by_role("button", name="Stop …").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Stop 3 debates?")
+
+    dialog.get_by_role("button", name="Cancel").click()
+    assert [site.debate(debate_id)["status"] for debate_id in ids] == ["created"] * 4
+
+    page.get_by_role("toolbar").get_by_role("button", name="Stop …").click()
+    dialog.get_by_label("Reason").fill("Asked by mistake")
+    dialog.get_by_role("button", name="Stop 3 debates").click()
+    expect(page.locator(".toast")).to_have_text("3 debates stopped")
+    for debate_id in ids[:3]:
+        expect(row(page, debate_id).locator(".badge")).to_have_text("Stopped")
+        assert stopped_with(site, debate_id) == ("stopped", "Asked by mistake")
+    assert stopped_with(site, ids[3]) == ("created", None)
+    expect(page.locator("#bulk")).to_be_hidden()
+
+
+def test_what_was_refused_is_said_and_the_rest_is_done(open_page, site, word):
+    first, second = waiting(site, f"{word} first"), waiting(site, f"{word} second")
+    page = open_page(f"/?q={word}", expects=("status of 403",))
+    page.get_by_label("Select all on this page").check()
+    site.http.post(f"/debates/{first}/stop")
+    page.get_by_role("toolbar").get_by_role("button", name="Pause …").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pause 2 debates").click()
+    expect(page.locator(".toast")).to_contain_text(f"1 debate paused; 1 not: {word} first")
+    assert site.debate(second)["status"] == "paused"
+
+
+def test_several_are_paused_resumed_and_deleted(open_page, site, word):
+    ids = [waiting(site, f"{word} {number}") for number in range(2)]
+    page = open_page(f"/?q={word}")
+    for action, done in (("Pause", "paused"), ("Resume", "running"), ("Delete", None)):
+        page.get_by_label("Select all on this page").check()
+        page.get_by_role("toolbar").get_by_role("button", name=f"{action} …").click()
+        page.get_by_role("dialog").get_by_role("button", name=f"{action} 2 debates").click()
+        expect(page.locator("#bulk")).to_be_hidden()
+        if done:
+            assert [site.debate(debate_id)["status"] for debate_id in ids] == [done] * 2
+    expect(page.get_by_role("heading", name="No debate matches")).to_be_visible()
+    assert [site.http.get(f"/debates/{debate_id}").status_code for debate_id in ids] == [404, 404]
+
+
+def test_filters_are_in_the_address_and_the_address_can_be_shared(open_page, site, word):
+    paused = waiting(site, f"{word} paused")
+    site.http.post(f"/debates/{paused}/pause")
+    waiting(site, f"{word} waiting")
+    page = open_page("/")
+    page.get_by_placeholder("Search in titles").fill(word)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/?q={word}")
+    page.locator("#chips .paused").click()
+    page.get_by_label("Whose turn").select_option("Proposer's turn")
+    page.wait_for_url("**state=AWAITING_PROPOSER*")
+    page.get_by_label("Order").select_option("Longest quiet first")
+    page.wait_for_url("**sort=oldest*")
+    assert titles(page) == [f"{word} paused"]
+
+    other = open_page(page.url)
+    assert titles(other) == [f"{word} paused"]
+    expect(other.get_by_placeholder("Search in titles")).to_have_value(word)
+    expect(other.locator("#chips [aria-current]")).to_contain_text("Paused")
+    expect(other.get_by_label("Order")).to_have_value("oldest")
+    other.get_by_role("link", name="Clear").click()
+    other.wait_for_url("**/")
+
+
+def test_pages_follow_by_cursor_in_both_orders(open_page, site, module_place, word):
+    module_place.sql(
+        """INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits,
+                                turn_count, updated_at)
+           SELECT gen_random_uuid(), %s || to_char(number, 'FM000'), 'general_debate', 'dialogue', 'running', 1,
+                  'debater_b', '{"proposer": {"player": "external"}, "opponent": {"player": "external"},
+                    "arbitrator": {"player": "external"}}', '{}', 1, now() - number * interval '1 minute'
+           FROM generate_series(1, 120) AS number""",
+        word,
+    )
+    expected = [f"{word}{number:03}" for number in range(1, 121)]
+    for sort, order in (("", expected), ("&sort=oldest", expected[::-1])):
+        page = open_page(f"/?q={word}{sort}")
+        seen = titles(page)
+        for _ in range(2):
+            page.get_by_role("link", name="Next page").click()
+            page.wait_for_url("**cursor=*")
+            expect(page.locator("#rows .title a").first).to_have_text(order[len(seen)])
+            seen += titles(page)
+        assert seen == order
+        expect(page.get_by_role("link", name="Next page")).to_be_hidden()
+        page.get_by_role("link", name="First page").click()
+        expect(page.locator("#rows .title a").first).to_have_text(order[0])
+
+
+def test_with_the_keyboard_alone(open_page, site, word):
+    older, newer = waiting(site, f"{word} older"), waiting(site, f"{word} newer")
+    page = open_page("/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("next, previous debate")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type(word)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/?q={word}")
+    is_live(page)
+
+    page.keyboard.press("j")
+    expect(row(page, newer).get_by_role("link")).to_be_focused()
+    page.keyboard.press("j")
+    expect(row(page, older).get_by_role("link")).to_be_focused()
+    page.keyboard.press("s")
+    expect(page.get_by_role("dialog")).to_contain_text("Stop 1 debate?")
+    page.keyboard.type("By hand")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(row(page, older).locator(".badge")).to_have_text("Stopped")
+    assert stopped_with(site, older) == ("stopped", "By hand")
+
+    page.keyboard.press("k")
+    page.keyboard.press("x")
+    expect(row(page, newer).get_by_role("checkbox")).to_be_checked()
+    page.keyboard.press("x")
+    page.keyboard.press("p")
+    page.keyboard.press("Enter")
+    expect(row(page, newer).locator(".badge")).to_have_text("Paused")
+    expect(row(page, newer).get_by_role("link")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{view(newer)}")
+    page.keyboard.press("p")
+    expect(page.locator("#state .badge")).to_have_text("Running")
+    page.keyboard.press("a")
+    page.keyboard.type("Argued without a mouse")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Ask for completion")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#turn-2")).to_contain_text("Argued without a mouse")
+    page.locator("#main").focus()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("#turn-2")).to_be_focused()
+    page.keyboard.press("s")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#state .badge")).to_have_text("Stopped")
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.wait_for_url("**/")

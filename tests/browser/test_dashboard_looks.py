@@ -1,0 +1,210 @@
+"""Every page: harmless whatever the texts, fit for axe and the browser, in every theme and width."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from dashboard import SEATS, external, is_live, view
+from playwright.sync_api import expect
+
+UNBROKEN = "W" * 10_000
+MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)"><b>bold</b>&amp;'
+LINK = "[click](javascript:alert(3)) javascript:alert(4)"
+BACKWARDS = "\u202edrawkcab\u202c \u2067\u05d0\u05d1\u2069"
+HOSTILE = f"{MARKUP} {LINK} {BACKWARDS} "
+WIDE = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def hostile(site, module_place):
+    """A debate whose every text is hostile: title, motion, turns, personas, the reason it stopped and its error."""
+    persona = {"player": "scripted", "persona": HOSTILE + UNBROKEN}
+    seats = dict.fromkeys(SEATS, persona) | {"proposer": {"player": "external"}}
+    debate = site.create(title=(HOSTILE + UNBROKEN)[:200], motion_content=HOSTILE + UNBROKEN, seats=seats)
+    turn = {"role": "proposer", "content": HOSTILE + UNBROKEN, "client_request_id": "hostile"}
+    motion = site.transcript(debate["id"])["motion"]["id"]
+    answer = site.http.post(f"/debates/{debate['id']}/arguments", json={**turn, "target_id": motion})
+    assert answer.status_code == 201
+    site.http.post(f"/debates/{debate['id']}/stop", json={"reason": HOSTILE + UNBROKEN})
+    module_place.sql("UPDATE debates SET last_error = %s, attempts = 2 WHERE id = %s", HOSTILE + UNBROKEN, debate["id"])
+    return debate["id"]
+
+
+@pytest.fixture(scope="module")
+def judged(site):
+    debate = site.create(title="Judged three times")
+    site.wait_closed(debate["id"])
+    return debate["id"]
+
+
+@pytest.fixture(scope="module")
+def waiting(site):
+    return site.create(title="Waits for a person", format="dialogue", seats=external(*SEATS))["id"]
+
+
+@pytest.fixture(scope="module")
+def every_page(hostile, judged, waiting):
+    return {
+        "list": "/",
+        "no match": "/?q=nothing-like-it",
+        "hostile": view(hostile),
+        "judged": view(judged),
+        "waiting": view(waiting),
+        "new": "/new",
+        "again": f"/new?from={hostile}",
+        "system": "/system",
+    }
+
+
+def is_wider_than_the_window(page):
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def serious(page):
+    violations = Axe().run(page).response["violations"]
+    return [
+        (found["id"], [node["html"] for node in found["nodes"]][:3])
+        for found in violations
+        if found["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("theme", "window", "other"), [("light", WIDE, PHONE), ("dark", PHONE, WIDE)], ids=["light-wide", "dark-phone"]
+)
+def test_every_page_is_accessible_and_fits_every_window(open_page, every_page, theme, window, other):
+    page = open_page("/", color_scheme=theme, viewport=window)
+    for name, path in every_page.items():
+        page.goto(path)
+        expect(page.locator("html")).to_have_class("scripted")
+        assert serious(page) == [], name
+        assert not is_wider_than_the_window(page), name
+        page.set_viewport_size(other)
+        assert not is_wider_than_the_window(page), name
+        page.set_viewport_size(window)
+
+
+def test_the_error_pages_are_accessible_too(open_page):
+    page = open_page("/?status=nonsense", expects=("status of 400", "status of 404"))
+    expect(page.locator("main")).to_contain_text("status: must be one of created, running")
+    assert serious(page) == []
+    page.goto(view("00000000-0000-0000-0000-000000000000"))
+    expect(page.get_by_role("heading", name="Not here")).to_be_visible()
+    assert serious(page) == []
+
+
+def test_dialogs_are_accessible(open_page, waiting):
+    page = open_page(view(waiting))
+    for button in ("Stop …", "Interrupt …", "Delete …", "Keyboard shortcuts"):
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        assert serious(page) == [], button
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name=button)).to_be_focused()
+
+
+def test_hostile_texts_are_only_text(open_page, hostile):
+    page = open_page(view(hostile))
+    is_live(page)
+    for place in ("h1", "#turn-1 .text", "#turn-2 .text", ".persona >> nth=0", "#state .note", "#state .trouble"):
+        shown = page.locator(place).text_content()
+        assert MARKUP in shown, place
+        # Turned around by a control character, the words would read as something else.
+        assert "\u202e" not in shown, place
+        assert "[U+202E]drawkcab" in shown, place
+    assert MARKUP in page.title()
+    assert page.locator("main script, main img, main b:text-is('bold'), a[href^='javascript']").count() == 0
+    page.goto("/")
+    expect(page.get_by_role("link", name=re.compile("alert"))).to_be_visible()
+    assert page.locator("main script, main img").count() == 0
+
+
+def test_hostile_texts_stay_harmless_when_they_arrive_live(open_page, site):
+    debate = site.create(format="dialogue", seats=external(*SEATS))
+    page = open_page(view(debate["id"]))
+    is_live(page)
+    page.get_by_label("Argue as the opponent").fill(HOSTILE + "X" * 9_000)
+    page.get_by_role("button", name="Argue", exact=True).click()
+    expect(page.locator("#turn-2 .text")).to_contain_text(MARKUP)
+    assert page.locator("#turn-2 img, #turn-2 script").count() == 0
+    assert not is_wider_than_the_window(page)
+
+
+def test_the_theme_follows_the_system_and_the_switch_and_is_kept(open_page):
+    def back(page):
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    light, dark = (back(open_page("/", color_scheme=theme)) for theme in ("light", "dark"))
+    assert light != dark
+    page = open_page("/", color_scheme="light")
+    page.get_by_role("button", name="Switch between light and dark").click()
+    assert back(page) == dark
+    # Kept, and there before any module has run.
+    page.goto("/system")
+    assert back(page) == dark
+    assert 'data-theme="dark"' in page.request.get("/").text()
+    page.keyboard.press("t")
+    assert back(page) == light
+
+
+def test_on_a_phone_the_turns_stand_in_one_column(open_page, judged):
+    def left_edges(page):
+        return {page.locator(f"#turn-{seq}").bounding_box()["x"] for seq in (2, 3, 4)}
+
+    assert len(left_edges(open_page(view(judged), viewport=WIDE))) == 2
+    page = open_page(view(judged), viewport=PHONE)
+    assert len(left_edges(page)) == 1
+    expect(page.get_by_role("link", name="New debate")).to_be_visible()
+
+
+def test_without_javascript_everything_can_be_read(open_page, judged):
+    page = open_page(view(judged), java_script_enabled=False)
+    expect(page.locator("#turn-10")).to_be_visible()
+    assert page.get_by_role("button", name="Delete …").count() == 0
+    page.get_by_role("link", name="Debates").click()
+    page.get_by_placeholder("Search in titles").fill("three times")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("#rows .title a")).to_have_text(["Judged three times"])
+
+
+def test_the_system_page_shows_the_worker_and_what_it_holds(open_page, site):
+    debate = site.create(
+        title="Thought about for long", seats={role: {"player": "scripted", "think_seconds": 50} for role in SEATS}
+    )
+    page = open_page("/system")
+    expect(page.locator(".worker")).to_contain_text("Thought about for long")
+    expect(page.locator(".tile", has_text="Workers")).to_contain_text("1")
+    expect(page.locator(".tile", has_text="Database")).to_contain_text("up")
+    site.http.post(f"/debates/{debate['id']}/stop")
+    expect(page.locator(".worker")).not_to_contain_text("Thought about for long")
+
+
+def test_a_debate_with_five_hundred_turns_opens_and_only_draws_what_is_seen(open_page, site, module_place):
+    debate = site.create(format="dialogue", seats=external(*SEATS))
+    module_place.sql(
+        """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)
+           SELECT gen_random_uuid(), %s, seq, (seq + 1) / 2, CASE seq %% 2 WHEN 0 THEN 'debater_b' ELSE 'debater_a' END,
+                  'CLAIM', repeat('Word by word. ', 150) || seq, 'external'
+           FROM generate_series(2, 700) AS seq""",
+        debate["id"],
+    )
+    module_place.sql("UPDATE debates SET turn_count = 700, next_round = 351 WHERE id = %s", debate["id"])
+    page = open_page(view(debate["id"]))
+    is_live(page)
+    assert page.locator("#turns > li[data-seq]").count() == 500
+    # What is far from the window is not laid out: the browser skips its contents.
+    skipped = page.evaluate(
+        "[...document.querySelectorAll('#turns > li[data-seq] .text')]"
+        ".filter(text => !text.checkVisibility({ contentVisibilityAuto: true })).length"
+    )
+    assert skipped > 400
+    page.keyboard.press("End")
+    expect(page.locator("#turn-700")).to_be_in_viewport()
+    page.goto(f"{view(debate['id'])}?turn=3#turn-3")
+    expect(page.locator("#turn-3")).to_be_in_viewport()
+    page.goto(f"{view(debate['id'])}#turn-150")
+    expect(page.locator("#turn-150")).to_be_focused()
+    page.goto(view(debate["id"]))
+    page.get_by_role("link", name="Show the 199 earlier turns").click()
+    expect(page.locator("#turns > li[data-seq]")).to_have_count(699)

@@ -1,0 +1,56 @@
+"""Signing in with the operator's token, and out again."""
+
+import pytest
+from dashboard import has_status, is_live, slow, view
+from harness import Api
+from playwright.sync_api import expect
+
+TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
+
+
+@pytest.fixture(scope="module")
+def site(module_place) -> Api:
+    api = module_place.start_api(auth_token=TOKEN)
+    api.http.headers["Authorization"] = f"Bearer {TOKEN}"
+    module_place.start_worker()
+    return api
+
+
+def test_the_token_opens_every_page_and_signing_out_closes_them(open_page, site):
+    debate = site.create(seats=slow(30))
+    page = open_page(view(debate["id"]), expects=("status of 401",))
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_have_text("That is not the token.")
+
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**{view(debate['id'])}")
+    is_live(page)
+    page.get_by_role("button", name="Pause").click()
+    has_status(page, "Paused")
+    [cookie] = [cookie for cookie in page.context.cookies() if cookie["name"] == "debate_session"]
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert TOKEN not in cookie["value"]
+
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert page.context.cookies() == []
+    page.goto("/system")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_a_page_whose_session_ended_asks_to_sign_in_again(open_page, site):
+    page = open_page("/sign-in?next=/", expects=("status of 401",))
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Sign in").click()
+    is_live(page)
+    debate = site.create(title="Still there", seats=slow(30))
+    page.goto(view(debate["id"]))
+    page.context.clear_cookies()
+    # If the page has not found out by itself meanwhile.
+    page.evaluate("document.querySelector('[data-control=pause]')?.click()")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert site.debate(debate["id"])["status"] == "running"
+    site.http.post(f"/debates/{debate['id']}/stop")

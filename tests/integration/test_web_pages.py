@@ -1,0 +1,251 @@
+"""The dashboard's pages over plain HTTP: what browsers are told, who gets in, and that other sites stay out."""
+
+from datetime import datetime, timedelta
+from html import escape
+
+import pytest
+from harness import Api, new_debate, wait_until
+from test_api_envelope import data_of, refusal_of
+
+TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
+NO_SUCH_DEBATE = "00000000-0000-0000-0000-000000000000"
+PAGES = ("/", "/new", "/system", f"/debates/{NO_SUCH_DEBATE}/view", f"/new?from={NO_SUCH_DEBATE}")
+OURS = {"Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture(scope="module")
+def guarded(module_place) -> Api:
+    return module_place.start_api(auth_token=TOKEN)
+
+
+def session_of(api, **form):
+    answer = api.http.post("/sign-in", data={"token": TOKEN, **form}, headers=OURS)
+    assert answer.status_code == 303, answer.text
+    api.http.cookies.clear()
+    return {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
+
+
+@pytest.mark.parametrize("path", ["/", "/new", "/system", "/?status=nonsense", f"/debates/{NO_SUCH_DEBATE}/view"])
+def test_every_page_is_strict_about_what_may_run_in_it(api, path):
+    answer = api.http.get(path)
+    assert "text/html" in answer.headers["Content-Type"]
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "<script>" not in answer.text
+    assert "style=" not in answer.text
+    assert "http://" not in answer.text.replace(str(api.http.base_url), "")
+    assert "https://" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/?status=nonsense", 400, "status: must be one of created"),
+        ("/?state=nonsense", 400, "state: must be one of AWAITING_PROPOSER"),
+        ("/?format=nonsense", 400, "format: must be one of rounds"),
+        ("/?sort=nonsense", 400, "sort: must be one of latest"),
+        ("/?cursor=nonsense", 400, "cursor: is not a cursor"),
+        ("/?q=" + "x" * 201, 400, "at most 200 characters"),
+        ("/?q=a%00b", 400, "none of them NUL"),
+        (f"/debates/{NO_SUCH_DEBATE}/view", 404, "Not here"),
+        ("/debates/not-a-uuid/view", 400, "is not the id of a debate"),
+        (f"/debates/{NO_SUCH_DEBATE}/view?from=x", 400, "must be the number of a turn"),
+        (f"/debates/{NO_SUCH_DEBATE}/view?turn=99999999999", 400, "must be the number of a turn"),
+        (f"/new?from={NO_SUCH_DEBATE}", 404, "Not here"),
+        ("/new?from=x", 400, "is not the id of a debate"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_an_address_that_means_nothing_gets_a_page_that_says_so(api, path, status, words):
+    answer = api.http.get(path)
+    assert answer.status_code == status
+    assert words in answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_the_pages_hold_everything_without_a_module(api):
+    debate = api.create(title="Read & <understood>", format="dialogue", motion_content="Line one\nline two")
+    page = api.http.get(f"/debates/{debate['id']}/view").text
+    assert "Read &amp; &lt;understood&gt;" in page
+    assert "Line one\nline two" in page
+    assert f"/debates/{debate['id']}/view" in api.http.get("/?q=understood").text
+
+
+def test_a_debate_that_lost_its_schedule_is_shown_as_stalled_and_breaks_no_list(api, module_place):
+    debate = api.create(title="Lost its schedule")
+    module_place.sql(
+        "UPDATE debates SET due_at = NULL, queued_at = NULL, updated_at = now() - interval '1 hour' WHERE id = %s",
+        debate["id"],
+    )
+    for path in ("/?q=Lost+its+schedule", f"/debates/{debate['id']}/view"):
+        assert "Stalled: no worker takes the proposer" in api.http.get(path).text
+
+
+def test_the_state_of_the_system_as_json(api, module_place):
+    api.create(title="Waits for a worker that is not there")
+    data = data_of(api.http.get("/system/status"))
+    assert (data["database"], data["queue"]) == ("up", "up")
+    assert data["queue_length"] >= 1
+    assert data["work"]["workers"] == []
+    [(waiting, oldest)] = module_place.sql("SELECT count(*), min(due_at) FROM debates WHERE due_at <= now()")
+    assert data["work"]["turns_waiting"] == waiting
+    assert datetime.fromisoformat(data["work"]["oldest_waiting_at"]) == pytest.approx(oldest, abs=timedelta(seconds=1))
+    assert data["work"]["turns_last_minute"] >= 1
+
+
+def test_the_state_of_the_system_names_workers_and_what_they_hold(place):
+    api = place.start_api()
+    worker = place.start_worker()
+    seats = {role: {"player": "scripted", "think_seconds": 60} for role in ("proposer", "opponent", "arbitrator")}
+    debate = api.create(title="Long thought", seats=seats)
+    wait_until(lambda: place.is_claimed(debate["id"]), 30, "a worker thinks")
+    [shown] = data_of(api.http.get("/system/status"))["work"]["workers"]
+    assert f":{worker.pid}:" in shown["id"]
+    [held] = shown["holds"]
+    assert (held["debate_id"], held["title"], held["round"], held["role"]) == (
+        debate["id"],
+        "Long thought",
+        1,
+        "proposer",
+    )
+    assert "Long thought" in api.http.get("/system").text
+
+    api.http.post(f"/debates/{debate['id']}/stop")
+    worker.terminate()
+    worker.wait(30)
+    assert "No worker is running: start one with <code>debate worker</code>" in api.http.get("/system").text
+
+
+def test_without_redis_the_page_says_that_debates_will_start_later(place):
+    api = place.start_api(redis_url="unix:///nowhere/at/all.sock?db=0")
+    answer = api.http.get("/system")
+    assert answer.status_code == 200
+    assert "The queue is down: debates are recorded and will start when it is back." in answer.text
+    assert data_of(api.http.get("/system/status"))["queue_length"] is None
+
+
+def test_without_the_database_the_pages_say_so(place):
+    api = place.start_api(database_url="postgresql://nobody@127.0.0.1:1/none")
+    assert "The database cannot be reached" in api.http.get("/system").text
+    answer = api.http.get("/")
+    assert answer.status_code == 503
+    assert "The database cannot be reached just now" in answer.text
+
+
+# Signing in
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_leads_to_the_sign_in_and_back(guarded, path):
+    answer = guarded.http.get(path)
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == f"/sign-in?next={path}"
+
+
+def test_the_whole_address_is_kept_through_the_sign_in(guarded):
+    asked = "/?q=a%26b&status=running"
+    sign_in = guarded.http.get(asked).headers["Location"]
+    assert f'name="next" value="{escape(asked)}"' in guarded.http.get(sign_in).text
+
+
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN[:-1], TOKEN.upper(), "é"])
+def test_a_wrong_token_opens_nothing(guarded, token):
+    answer = guarded.http.post("/sign-in", data={"token": token}, headers=OURS)
+    assert answer.status_code == 401
+    assert "Set-Cookie" not in answer.headers
+    assert "That is not the token" in answer.text
+
+
+@pytest.mark.parametrize(
+    "goes_to", ["https://example.org/", "//example.org", "/\\example.org", "javascript:alert(1)", "\\\\example.org", ""]
+)
+def test_signing_in_never_leads_to_another_site(guarded, goes_to):
+    answer = guarded.http.post("/sign-in", data={"token": TOKEN, "next": goes_to}, headers=OURS)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/")
+    guarded.http.cookies.clear()
+
+
+def test_the_session_opens_the_pages_and_the_api(guarded):
+    session = session_of(guarded)
+    assert guarded.http.get("/", headers=session).status_code == 200
+    data_of(guarded.http.get("/debates", headers=session))
+    created = guarded.http.post("/debates", json=new_debate(), headers={**session, **OURS})
+    data_of(created, 201)
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+        {"Origin": "https://example.org"},
+        {"Origin": "null"},
+        {},
+    ],
+    ids=lambda headers: "-".join(headers.values()) or "neither",
+)
+def test_the_session_changes_nothing_for_a_page_of_another_site(guarded, elsewhere):
+    session = session_of(guarded)
+    debate = data_of(guarded.http.post("/debates", json=new_debate(), headers={**session, **OURS}), 201)["debate"]
+    stop = guarded.http.post(f"/debates/{debate['id']}/stop", headers={**session, **elsewhere})
+    refusal_of(stop, "AUTH_FAILED")
+    delete = guarded.http.delete(f"/debates/{debate['id']}", headers={**session, **elsewhere})
+    refusal_of(delete, "AUTH_FAILED")
+    assert data_of(guarded.http.get(f"/debates/{debate['id']}", headers=session))["debate"]["status"] == "created"
+
+
+def test_an_older_browser_says_where_it_comes_from_by_its_origin(guarded):
+    session = session_of(guarded)
+    origin = {"Origin": str(guarded.http.base_url).rstrip("/")}
+    data_of(guarded.http.post("/debates", json=new_debate(), headers={**session, **origin}), 201)
+
+
+def test_another_site_cannot_sign_anybody_in_or_out(guarded):
+    elsewhere = {"Sec-Fetch-Site": "cross-site"}
+    assert guarded.http.post("/sign-in", data={"token": TOKEN}, headers=elsewhere).status_code == 401
+    assert "Set-Cookie" not in guarded.http.post("/sign-out", headers={**session_of(guarded), **elsewhere}).headers
+
+
+@pytest.mark.parametrize("change", ["cut", "forged", "other"])
+def test_a_changed_cookie_is_no_session(guarded, change):
+    name, _, value = session_of(guarded)["Cookie"].partition("=")
+    text, moment, signature = value.split(".")
+    changed = {"cut": value[:-1], "forged": f"admin.{moment}.{signature}", "other": f"{text}.aaaaaa.{signature}"}[
+        change
+    ]
+    refusal_of(guarded.http.get("/debates", headers={"Cookie": f"{name}={changed}"}), "AUTH_FAILED")
+
+
+def test_a_session_works_at_every_api_and_ends_with_the_token(guarded, module_place):
+    session = session_of(guarded)
+    other = module_place.start_api(auth_token=TOKEN)
+    assert other.http.get("/", headers=session).status_code == 200
+    changed = module_place.start_api(auth_token=f"{TOKEN}-2")
+    refusal_of(changed.http.get("/debates", headers=session), "AUTH_FAILED")
+
+
+# Where no token is set, a page of another site must not act through somebody's browser
+
+
+@pytest.mark.parametrize("elsewhere", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://example.org"}], ids=str)
+def test_an_open_server_takes_no_orders_from_other_sites(api, elsewhere):
+    debate = api.create()
+    refusal_of(api.http.post(f"/debates/{debate['id']}/stop", headers=elsewhere), "FORBIDDEN")
+    assert api.debate(debate["id"])["status"] == "created"
+    assert api.http.get(f"/debates/{debate['id']}", headers=elsewhere).status_code == 200
+    data_of(api.http.post(f"/debates/{debate['id']}/stop", headers=OURS))
+
+
+def test_modules_and_styles_are_ours_and_small(api):
+    page = api.http.get("/").text
+    assert 'src="/assets/list.js"' in page
+    for name in ("look.css", "parts.css", "shell.js", "list.js", "icon.svg"):
+        answer = api.http.get(f"/assets/{name}")
+        assert answer.status_code == 200
+        assert len(answer.content) < 20_000

@@ -1,8 +1,12 @@
 """gunicorn's configuration. Only gunicorn imports this; it takes every module-level name as a setting."""
 
+import sys as _sys
+
 from app.settings import settings_or_exit as _settings_or_exit
 
 _settings = _settings_or_exit()
+if _settings.why_unsafe:
+    _sys.exit(f"debate: {_settings.why_unsafe}. Set DEBATE_AUTH_TOKEN, or bind 127.0.0.1")
 
 bind = f"{_settings.server_host}:{_settings.server_port}"
 worker_class = "app.api.gunicorn_worker.PromptWorker"
@@ -10,6 +14,8 @@ worker_class = "app.api.gunicorn_worker.PromptWorker"
 worker_connections = 10_000
 keepalive = _settings.http_timeout_ms // 1000
 graceful_timeout = 10
+# Whose X-Forwarded-… headers count is said by DEBATE_TRUSTED_PROXIES; gunicorn itself would believe this machine.
+forwarded_allow_ips = ""
 # The access log is structlog's business, and gunicorn's own chatter is not for users.
 accesslog = None
 loglevel = "warning"

@@ -8,7 +8,10 @@ DebateError                 anything a client is told about, with its code
 ├── ActionNotAllowed        the state machine says no
 ├── DebateExists            this debate_id was created under another client_request_id
 ├── DebateNotFound
-└── ArgumentNotFound
+├── ArgumentNotFound
+├── NotFound                anything else that is not there, or not to be seen by whoever asks
+├── Conflict                a name that is taken, a decision that was made already
+└── Unprocessable           the request is well formed, and what it asks for cannot be
 """
 
 from collections.abc import Sequence
@@ -28,8 +31,8 @@ class DebateError(Exception):
 class InvalidInput(DebateError):
     code = "INVALID_INPUT"
 
-    def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field}: {problem}", field=field)
+    def __init__(self, field: str, problem: str, **context: Any) -> None:
+        super().__init__(f"{field}: {problem}", field=field, **context)
 
 
 class ContentTooLarge(DebateError):
@@ -72,3 +75,15 @@ class ArgumentNotFound(DebateError):
 
     def __init__(self, argument_id: object) -> None:
         super().__init__(f"There is no argument {argument_id}")
+
+
+class NotFound(DebateError):
+    code = "NOT_FOUND"
+
+
+class Conflict(DebateError):
+    code = "CONFLICT"
+
+
+class Unprocessable(DebateError):
+    code = "UNPROCESSABLE"

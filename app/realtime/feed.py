@@ -119,11 +119,17 @@ class Feed:
             self._gone = True
             self._changed.notify_all()
 
+    def wake(self) -> None:
+        """Every listener looks whether something has changed for it."""
+        with self._changed:
+            self._changed.notify_all()
+
     def wait(self, listener: "Listener", timeout_seconds: float) -> bool:
         """Until there is something for this listener, or the feed ends; false when the time is up."""
         with self._changed:
             return self._changed.wait_for(
-                lambda: self._gone or self._known > listener.seq or bool(listener.passing), timeout_seconds
+                lambda: self._gone or listener.is_cut_off or self._known > listener.seq or bool(listener.passing),
+                timeout_seconds,
             )
 
     def after(self, seq: int) -> list[Item] | None:
@@ -148,3 +154,9 @@ class Listener:
         self.seq = seq
         """The last turn that was given out."""
         self.passing: deque[Passing] = deque(maxlen=MOST_PASSING)
+        self.is_cut_off = False
+        """It may listen no longer: its key was revoked."""
+
+    def cut_off(self) -> None:
+        self.is_cut_off = True
+        self.feed.wake()

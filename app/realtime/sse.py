@@ -14,9 +14,11 @@ def stream(relay: Relay, listener: Listener) -> Iterator[str]:
     """Every turn after the listener's position, then live, until the debate is closed and everything was sent."""
     feed = listener.feed
     yield f"retry: {RETRY_MS}\n\n"
-    while not relay.is_ending and not feed.is_gone:
+    while not relay.is_ending and not feed.is_gone and not listener.is_cut_off:
         items = relay.take(listener)
         for item in items:
+            if listener.is_cut_off:
+                return
             yield f"id: {item.turn_id}\nevent: new_argument\ndata: {item.data}\n\n"
         if items:
             continue

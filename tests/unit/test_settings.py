@@ -18,8 +18,20 @@ BAD = {
     "default_player": ["nobody", "Scripted"],
     "claim_seconds": ["0.4", "3601", "nan", "inf", "a while"],
     "worker_concurrency": ["0", "1001", "many"],
+    "auth_token": ["short", "fifteen-letters", "sixteen letters with blanks", "sixteen-letters-é"],
+    "trusted_proxies": ["-1", "11", "all"],
+    "rate_limit": [
+        "100",
+        "reads",
+        "reads=0",
+        "reads=-1",
+        "reads=1.5",
+        "reads=1,reads=2",
+        "sleeps=3",
+        "reads=1;writes=2",
+    ],
 }
-ANY_TEXT_WILL_DO = {"server_host", "auth_token", "data_dir"}
+ANY_TEXT_WILL_DO = {"server_host", "data_dir"}
 OTHER_THAN_DEFAULT = {
     "server_host": "0.0.0.0",  # noqa: S104 (a value to carry, nothing binds it)
     "server_port": "4000",
@@ -34,6 +46,8 @@ OTHER_THAN_DEFAULT = {
     "default_player": "external",
     "claim_seconds": "0.5",
     "worker_concurrency": "7",
+    "trusted_proxies": "1",
+    "rate_limit": "reads=100,writes=20",
 }
 
 

@@ -1,0 +1,76 @@
+"""The operator's commands about who may act: agents and their keys.
+
+Commands import what they need when they run, so that `debate --help` is quick.
+"""
+
+from typing import Annotated
+
+import typer
+
+from app.cli.options import AsJson
+from app.core.access import Scope
+
+commands = typer.Typer()
+agents = typer.Typer(help="Agents and their keys.", no_args_is_help=True)
+commands.add_typer(agents, name="agents")
+
+Named = Annotated[str, typer.Argument(help="The agent's name or id.")]
+Scopes = Annotated[
+    list[Scope] | None,
+    typer.Option("--scope", help="What its key may do; repeat it for more. [read and debate]"),
+]
+
+
+@agents.command()
+def create(
+    username: Annotated[str, typer.Argument(help="Letters, digits, dots, dashes and underscores.")],
+    display_name: Annotated[str | None, typer.Option(help="The name that people see.")] = None,
+    scopes: Scopes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an agent and print its key, which is shown this once.
+
+    Example: debate agents create skeptic --display-name "The skeptic"
+
+    Example: debate agents create referee --scope read --scope arbitrate
+    """
+    from app.cli.keys import create_agent
+    from app.settings import settings_or_exit
+
+    create_agent(settings_or_exit(), username, display_name, [scope.value for scope in scopes or []], as_json)
+
+
+@agents.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List agents by name, with what their keys may do and whether they still hold.
+
+    Example: debate agents list
+    """
+    from app.cli.keys import list_agents
+    from app.settings import settings_or_exit
+
+    list_agents(settings_or_exit(), as_json)
+
+
+@agents.command()
+def revoke(agent: Named, as_json: AsJson = False) -> None:
+    """Make an agent's key useless, at once. What it has open is ended within seconds.
+
+    Example: debate agents revoke skeptic
+    """
+    from app.cli.keys import revoke_key
+    from app.settings import settings_or_exit
+
+    revoke_key(settings_or_exit(), agent, as_json)
+
+
+@agents.command()
+def rotate(agent: Named, as_json: AsJson = False) -> None:
+    """Give an agent a new key, shown this once. The old one is useless at once.
+
+    Example: debate agents rotate skeptic
+    """
+    from app.cli.keys import rotate_key
+    from app.settings import settings_or_exit
+
+    rotate_key(settings_or_exit(), agent, as_json)

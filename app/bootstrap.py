@@ -1,5 +1,7 @@
 """Builds what the use cases work with, once per process."""
 
+import resource
+
 from redis import BlockingConnectionPool, Redis
 
 from app.bus import EventBus, Subscription
@@ -13,6 +15,9 @@ from app.usecases.services import Services
 
 REDIS_CONNECTIONS = 8
 """Only the teller, the sweeper and readiness use these; one too many waits for its turn instead of failing."""
+
+SPARE_FILES = 500
+"""Open files that listeners leave to ordinary requests and to the servers."""
 
 
 class NotConfigured(Exception):
@@ -46,7 +51,9 @@ def build_services(
 def build_relay(services: Services) -> Relay:
     """For processes that have listeners. Its subscription has a connection of its own."""
     redis = Redis.from_url(str(services.settings.redis_url), socket_connect_timeout=3, health_check_interval=15)
-    return Relay(Subscription(redis), PostgresSource(services))
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    room = services.settings.max_listeners if files < 0 else min(services.settings.max_listeners, files - SPARE_FILES)
+    return Relay(Subscription(redis), PostgresSource(services), max(room, 1))
 
 
 def close_services(services: Services) -> None:

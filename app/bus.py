@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -24,7 +24,7 @@ _LONGEST_PAUSE_SECONDS = 2.0
 class Event:
     debate_id: UUID
     name: str
-    """new_argument, state_changed or debate_deleted"""
+    """new_argument, state_changed, argument_delta or debate_deleted"""
     data: dict[str, Any]
 
 
@@ -59,7 +59,12 @@ class Heard:
     seq: int
     """The debate's last turn at that time; for new_argument, the turn's own."""
     turn_id: str
-    state: str
+    debate: dict[str, Any] | None
+    """The debate after it, as clients see it; None for a model's words and for a deletion."""
+
+    @property
+    def state(self) -> str:
+        return state_mark(self.debate) if self.debate else ""
 
 
 def state_mark(debate: dict[str, Any]) -> str:
@@ -75,8 +80,8 @@ class Subscription:
         self._redis = redis
         self.is_up = False
 
-    def messages(self, ending: threading.Event) -> Iterator[Heard | None]:
-        """Each event as it comes; None each time that the connection was made anew or lost."""
+    def messages(self, ending: threading.Event, is_wanted: Callable[[UUID], bool]) -> Iterator[Heard | None]:
+        """Each event of a wanted debate as it comes; None each time that the connection was made anew or lost."""
         pause = _FIRST_PAUSE_SECONDS
         while not ending.is_set():
             try:
@@ -86,7 +91,7 @@ class Subscription:
                     yield None
                     while not ending.is_set():
                         message = pubsub.get_message(timeout=1)
-                        heard = _heard(message) if message else None
+                        heard = _heard(message, is_wanted) if message else None
                         if heard:
                             yield heard
             except RedisError as problem:
@@ -98,10 +103,12 @@ class Subscription:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
-def _heard(message: dict[str, Any]) -> Heard | None:
+def _heard(message: dict[str, Any], is_wanted: Callable[[UUID], bool]) -> Heard | None:
     """None for what is not ours: anybody may publish on a channel."""
     try:
         debate_id = UUID(message["channel"].decode().removeprefix(CHANNEL_PREFIX))
+        if not is_wanted(debate_id):
+            return None
         text = message["data"].decode()
         parsed = json.loads(text)
         event, data = parsed["event"], parsed["data"]
@@ -113,7 +120,7 @@ def _heard(message: dict[str, Any]) -> Heard | None:
             text[len(_HEAD.format(event=event)) : -len(_TAIL)],
             seq=argument["seq"] if argument else debate["argument_count"] if debate else 0,
             turn_id=argument["id"] if argument else "",
-            state=state_mark(debate) if debate else "",
+            debate=debate,
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         log.warning("bus.nonsense")

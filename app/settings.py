@@ -2,14 +2,15 @@
 
 import ipaddress
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.core.players import why_unknown
 from app.core.rates import RateLimits
@@ -33,6 +34,16 @@ def _with_scheme(*schemes: str) -> AfterValidator:
         return url
 
     return AfterValidator(check)
+
+
+def _origins(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    origins = tuple(origin.strip() for origin in value.split(",") if origin.strip())
+    for origin in origins:
+        if not re.fullmatch(r"https?://[^/\s]+", origin):
+            raise ValueError(f"{origin!r} is no origin: it has the form https://host or http://host:port")
+    return origins
 
 
 SHORTEST_TOKEN = 16
@@ -79,6 +90,12 @@ class Settings(BaseSettings):
     poll_timeout_ms: int = Field(60_000, ge=0, le=600_000, description="The longest a long poll is held")
     http_timeout_ms: int = Field(65_000, ge=1_000, le=700_000, description="The longest a kept-alive connection idles")
     max_content_length: int = Field(10_240, ge=1, le=1_000_000, description="The most bytes of UTF-8 in one text")
+    max_listeners: int = Field(
+        8_000, ge=1, le=9_000, description="WebSockets, streams and long polls that one API process holds at once"
+    )
+    allowed_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)] = Field(
+        (), description="Origins besides the server's own whose pages may open a WebSocket, separated by commas"
+    )
     default_player: Annotated[str, AfterValidator(_known_player)] = Field(
         "scripted", description="Fills the seats of a `rounds` debate that names none"
     )
@@ -154,4 +171,8 @@ def child_environment(settings: Settings) -> dict[str, str]:
     given = {f"DEBATE_{name.upper()}": value for name, value in settings.model_dump(mode="json").items()}
     # What is not set here must not come down from our own environment.
     inherited = {name: value for name, value in os.environ.items() if name.upper() not in given}
-    return {**inherited, **{name: str(value) for name, value in given.items() if value is not None}}
+    return {**inherited, **{name: _text(value) for name, value in given.items() if value is not None}}
+
+
+def _text(value: object) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value)

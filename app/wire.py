@@ -2,8 +2,11 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
-from app.core.debate import Debate, Limits, Turn, Usage, Verdict
+from app.core.debate import Debate, Limits, State, Turn, TurnType, Usage, Verdict
+from app.core.guidance import action_for
+from app.core.seats import Seat
 
 Json = dict[str, Any]
 
@@ -82,4 +85,22 @@ def argument_json(turn: Turn) -> Json:
         "usage": usage_json(turn.usage),
         "client_request_id": turn.client_request_id,
         "created_at": time_json(turn.created_at),
+    }
+
+
+def told_json(debate: Debate, turn: Turn) -> Json:
+    """A turn as it is told to watchers."""
+    return {"debate": debate_json(debate), "argument": argument_json(turn)}
+
+
+def news_json(debate_id: UUID, seat: Seat, last_seen_seq: int, news: Json | None) -> Json:
+    """The answer of poll and wait. `news` is {debate, argument} as it is told to watchers, or None."""
+    if news is None:
+        return {"has_new_argument": False, "debate_id": str(debate_id), "last_seen_seq": last_seen_seq}
+    state, argument = news["debate"]["state"], news["argument"]
+    return {
+        "has_new_argument": True,
+        "action": action_for(State(state), seat, TurnType(argument["type"])),
+        "debate_state": state,
+        "argument": argument,
     }

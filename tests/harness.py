@@ -28,12 +28,17 @@ class Place:
     """A database and a queue of one's own, and the programs that run on them."""
 
     settings: Settings
+    log: Path | None = None
+    """Where its programs write what they log; the terminal's if None."""
     programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, command: list[str], **changes: Any) -> subprocess.Popen[bytes]:
         environment = child_environment(self.settings.with_changes(**changes))
         environment["PYTHONPATH"] = str(REPOSITORY)
-        program = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
+        log = self.log.open("ab") if self.log else None
+        program = subprocess.Popen(
+            command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
         self.programs.append(program)
         return program
 

@@ -9,11 +9,15 @@ from app.usecases.services import Services
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
 """What a load balancer or a generator of clients reads without a token."""
+WEBSOCKET_PATH = "/ws"
 _READS = ("GET", "HEAD", "OPTIONS")
 
 
 def presented_token(asked: Request, server_has_token: bool) -> str | None:
     """The bearer token as it was sent. Where there is no token to have, other schemes are a proxy's business."""
+    if asked.path == WEBSOCKET_PATH and asked.args.get("token"):
+        # A browser cannot set a header for a WebSocket.
+        return asked.args["token"]
     given = asked.headers.get("Authorization", "").strip()
     if not given:
         return None
@@ -35,7 +39,8 @@ def find_caller(services: Services) -> None:
 
 
 def check_access() -> None:
-    if request.path in OPEN_PATHS:
+    if request.path in OPEN_PATHS or request.path == WEBSOCKET_PATH:
+        # A WebSocket asks for its caller itself, to refuse it with a close code.
         return
     caller = current_caller()
     if request.method in _READS:

@@ -16,6 +16,7 @@ from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
 from app.api.v1 import schemas as solution_schemas
 from app.api.v1.agents import agents_blueprint
+from app.api.websocket import register_websocket
 from app.realtime.keywatch import KeyWatch
 from app.realtime.relay import Relay
 from app.usecases.health import readiness
@@ -58,7 +59,9 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.register_api(_health_blueprint(services))
     app.register_api(debates_blueprint(services))
     app.register_api(submissions_blueprint(services))
-    app.register_api(realtime_blueprint(services, relay, KeyWatch(partial(valid_keys, services))))
+    keys = KeyWatch(partial(valid_keys, services))
+    app.register_api(realtime_blueprint(services, relay, keys))
+    register_websocket(app, services, relay, keys)
     app.register_api(agents_blueprint(services))
     register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)

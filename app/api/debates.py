@@ -8,12 +8,11 @@ from flask_openapi3 import APIBlueprint, Tag
 from app import export
 from app.api import schemas, shapes
 from app.api.access import current_caller
-from app.core.guidance import action_for
 from app.core.seats import Seat
 from app.usecases import control, read
 from app.usecases.create import Stored, create_debate
 from app.usecases.services import Services
-from app.wire import argument_json, debate_json
+from app.wire import argument_json, debate_json, news_json, told_json
 
 _TAG = Tag(name="debates", description="Motions, turns and rulings")
 ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 429, 503), shapes.ErrorAnswer)
@@ -28,9 +27,7 @@ def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
 
 
 def stored_answer(stored: Stored) -> tuple[Response, int]:
-    response, status = success(
-        {"debate": debate_json(stored.debate), "argument": argument_json(stored.turn)}, 200 if stored.replayed else 201
-    )
+    response, status = success(told_json(stored.debate, stored.turn), 200 if stored.replayed else 201)
     if stored.replayed:
         response.headers["Idempotent-Replayed"] = "true"
     return response, status
@@ -114,7 +111,8 @@ def debates_blueprint(services: Services) -> APIBlueprint:
         responses={200: shapes.PollAnswer},
     )
     def poll(path: schemas.DebatePath, query: schemas.PollQuery) -> tuple[Response, int]:
-        return success(news_json(read.poll(services, path.debate_id, query.argument_id), Seat(query.role)))
+        news = read.poll(services, path.debate_id, query.argument_id)
+        return success(news_json(path.debate_id, Seat(query.role), news.last_seen_seq, news.told))
 
     @api.get("/debates/<debate_id>/export", summary="The transcript as a download", responses=EXPORTS)
     def export_(path: schemas.DebatePath, query: schemas.ExportQuery) -> Response:
@@ -126,14 +124,3 @@ def debates_blueprint(services: Services) -> APIBlueprint:
         return response
 
     return api
-
-
-def news_json(news: read.News, seat: Seat) -> dict[str, Any]:
-    if news.latest is None:
-        return {"has_new_argument": False, "debate_id": str(news.debate.id), "last_seen_seq": news.last_seen_seq}
-    return {
-        "has_new_argument": True,
-        "action": action_for(news.debate, seat, news.latest.type),
-        "debate_state": news.debate.state,
-        "argument": argument_json(news.latest),
-    }

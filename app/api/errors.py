@@ -7,6 +7,7 @@ from flask import Flask, Response, current_app, g, jsonify, request
 from flask_limiter import RateLimitExceeded
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge
+from wsproto.utilities import ProtocolError
 
 from app.api.rates import retry_after_seconds
 from app.api.v1.envelope import is_solutions_api, solutions_failure
@@ -28,7 +29,7 @@ HTTP_STATUS_OF: dict[str, int] = {
     errors.ContentTooLarge.code: 413,
     "RATE_LIMIT_EXCEEDED": 429,
     "INTERNAL_ERROR": 500,
-    "SERVICE_UNAVAILABLE": 503,
+    errors.TooManyListeners.code: 503,
 }
 RETRY_AFTER_SECONDS = 2
 _OWN_WORDS = {
@@ -48,21 +49,27 @@ def failure(code: str, message: str, **context: Any) -> Response:
     return response
 
 
-def invalid_request(problem: ValidationError) -> Response:
-    """The first problem, in words that name the field."""
+def first_problem(problem: ValidationError, whole: str = "body") -> errors.InvalidInput:
+    """In words that name the field."""
     first = problem.errors(include_url=False, include_context=False)[0]
-    field = ".".join(str(part) for part in first["loc"]) or "body"
+    field = ".".join(str(part) for part in first["loc"]) or whole
     what = _OWN_WORDS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
-    return failure("INVALID_INPUT", f"{field}: {what}", field=field)
+    return errors.InvalidInput(field, what)
+
+
+def invalid_request(problem: ValidationError) -> Response:
+    return _refused(first_problem(problem))
 
 
 def _refused(refusal: errors.DebateError) -> Response:
     return failure(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
 
 
-def _database_away(problem: Exception) -> Response:
-    log.error("request.database_away", problem=str(getattr(problem, "orig", problem)))
-    response = failure("SERVICE_UNAVAILABLE", "The database cannot be reached just now; nothing was changed")
+def _try_later(refusal: errors.TooManyListeners) -> Response:
+    return _later(_refused(refusal))
+
+
+def _later(response: Response) -> Response:
     response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response
 
@@ -74,6 +81,11 @@ def _too_many(_: RateLimitExceeded) -> Response:
     )
     response.headers["Retry-After"] = str(seconds)
     return response
+
+
+def _database_away(problem: Exception) -> Response:
+    log.error("request.database_away", problem=str(getattr(problem, "orig", problem)))
+    return _later(failure("SERVICE_UNAVAILABLE", "The database cannot be reached just now; nothing was changed"))
 
 
 def _http_error(problem: HTTPException) -> Response:
@@ -89,6 +101,15 @@ def _http_error(problem: HTTPException) -> Response:
     return _unexpected(problem)
 
 
+def _bad_handshake(problem: ProtocolError) -> Response:
+    return failure("INVALID_INPUT", f"This is no WebSocket handshake: {problem}")
+
+
+def _client_gone(_: ConnectionError) -> Response:
+    """In the middle of a handshake; nobody reads this answer."""
+    return failure("INVALID_INPUT", "The connection was closed")
+
+
 def _unexpected(problem: Exception) -> Response:
     log.error("request.failed", exc_info=problem)
     return failure("INTERNAL_ERROR", f"Something went wrong; the log has it under the request id {g.request_id}")
@@ -99,6 +120,9 @@ def register_errors(app: Flask, max_content_length: int) -> None:
         return failure("CONTENT_TOO_LARGE", "The request's body is far too large", max_length=max_content_length)
 
     app.register_error_handler(errors.DebateError, _refused)
+    app.register_error_handler(errors.TooManyListeners, _try_later)
+    app.register_error_handler(ProtocolError, _bad_handshake)
+    app.register_error_handler(ConnectionError, _client_gone)
     app.register_error_handler(RequestEntityTooLarge, too_large)
     app.register_error_handler(RateLimitExceeded, _too_many)
     app.register_error_handler(HTTPException, _http_error)

@@ -1,5 +1,6 @@
 """gunicorn's configuration. Only gunicorn imports this; it takes every module-level name as a setting."""
 
+import resource as _resource
 import sys as _sys
 
 from app.settings import settings_or_exit as _settings_or_exit
@@ -7,6 +8,10 @@ from app.settings import settings_or_exit as _settings_or_exit
 _settings = _settings_or_exit()
 if _settings.why_unsafe:
     _sys.exit(f"debate: {_settings.why_unsafe}. Set DEBATE_AUTH_TOKEN, or bind 127.0.0.1")
+
+# Each listener is an open file; many systems give a process far fewer than it may ask for.
+_most_files = _resource.getrlimit(_resource.RLIMIT_NOFILE)[1]
+_resource.setrlimit(_resource.RLIMIT_NOFILE, (_most_files, _most_files))
 
 bind = f"{_settings.server_host}:{_settings.server_port}"
 worker_class = "app.api.gunicorn_worker.PromptWorker"

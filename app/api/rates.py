@@ -13,7 +13,7 @@ from flask import Flask, g, request
 from flask_limiter import ApplicationLimit, Limiter
 from redis import BlockingConnectionPool
 
-from app.api.access import OPEN_PATHS
+from app.api.access import OPEN_PATHS, WEBSOCKET_PATH
 from app.core.access import Agent
 from app.settings import Settings
 
@@ -30,7 +30,7 @@ def _is_open() -> bool:
 
 def _is_socket() -> bool:
     """Something that stays open."""
-    return request.method == "GET" and (request.path == "/ws" or request.path.endswith("/stream"))
+    return request.method == "GET" and (request.path == WEBSOCKET_PATH or request.path.endswith("/stream"))
 
 
 def _is_read() -> bool:

@@ -1,6 +1,7 @@
 """Listening to a debate over HTTP: a stream of events, or a poll that is held."""
 
 from contextlib import ExitStack
+from functools import partial
 from uuid import UUID
 
 from flask import Response, request
@@ -8,7 +9,7 @@ from flask_openapi3 import APIBlueprint, Tag
 
 from app.api import schemas, shapes
 from app.api.access import current_caller
-from app.api.debates import ERRORS, NEEDS_TOKEN, news_json, success
+from app.api.debates import ERRORS, NEEDS_TOKEN, success
 from app.core.errors import InvalidInput
 from app.core.seats import Seat
 from app.realtime.keywatch import KeyWatch
@@ -17,6 +18,7 @@ from app.realtime.relay import Relay
 from app.realtime.sse import stream
 from app.usecases import read
 from app.usecases.services import Services
+from app.wire import news_json
 
 _TAG = Tag(name="realtime", description="Following a debate as it happens")
 WRITE_SECONDS = 20.0
@@ -46,10 +48,10 @@ def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> APIB
     def wait(path: schemas.DebatePath, query: schemas.WaitQuery) -> tuple[Response, int]:
         longest = services.settings.poll_timeout_ms
         timeout_ms = longest if query.timeout_ms is None else min(query.timeout_ms, longest)
-        news = wait_for_news(
-            relay, services, keys, current_caller(), path.debate_id, query.argument_id, timeout_ms / 1000
+        seen, news = wait_for_news(
+            relay, services, partial(keys.hold, current_caller()), path.debate_id, query.argument_id, timeout_ms / 1000
         )
-        return success(news_json(news, Seat(query.role)))
+        return success(news_json(path.debate_id, Seat(query.role), seen, news))
 
     @api.get("/debates/<debate_id>/stream", summary="Every turn as a server-sent event", responses=_STREAM)
     def events(path: schemas.DebatePath, query: schemas.StreamQuery) -> Response:
@@ -58,7 +60,7 @@ def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> APIB
         # Entered here, so that a debate that is not there is an ordinary 404 and not a broken stream.
         listening = ExitStack()
         listener = listening.enter_context(relay.listen(path.debate_id, after_seq))
-        listening.enter_context(keys.hold(current_caller(), listener.cut_off))
+        listening.enter_context(keys.hold(current_caller(), listener.cancel))
         connection = request.environ["gunicorn.socket"]
         connection.settimeout(WRITE_SECONDS)
         # The next request on this connection waits under gunicorn's own rules again.

@@ -16,11 +16,19 @@ _TAG = Tag(name="submissions", description="What agents and people say from the 
 _STORED: shapes.Responses = {201: shapes.StoredAnswer, 200: shapes.StoredAnswer}
 
 
-def _verdict(body: schemas.VerdictBody | None, max_bytes: int) -> Verdict | None:
-    if body is None:
-        return None
-    checked_text("verdict.reasoning", body.reasoning, max_bytes)
-    return body.verdict()
+def ruling_of(body: schemas.RulingBody, max_bytes: int) -> Submission:
+    verdict: Verdict | None = None
+    if body.verdict is not None:
+        checked_text("verdict.reasoning", body.verdict.reasoning, max_bytes)
+        verdict = body.verdict.verdict()
+    return Submission(
+        Seat.ARBITRATOR, TurnType.RULING, body.content, body.client_request_id, close=body.close, verdict=verdict
+    )
+
+
+def intervention_of(body: schemas.InterventionBody) -> Submission:
+    content = DEFAULT_INTERVENTION if body.content is None else body.content
+    return Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, content, body.client_request_id)
 
 
 def submissions_blueprint(services: Services) -> APIBlueprint:
@@ -50,14 +58,7 @@ def submissions_blueprint(services: Services) -> APIBlueprint:
         responses=_STORED,
     )
     def ruling(path: schemas.DebatePath, body: schemas.RulingBody) -> tuple[Response, int]:
-        submission = Submission(
-            Seat.ARBITRATOR,
-            TurnType.RULING,
-            body.content,
-            body.client_request_id,
-            close=body.close,
-            verdict=_verdict(body.verdict, services.settings.max_content_length),
-        )
+        submission = ruling_of(body, services.settings.max_content_length)
         return stored_answer(submit(services, current_caller(), path.debate_id, submission))
 
     @api.post(
@@ -66,8 +67,6 @@ def submissions_blueprint(services: Services) -> APIBlueprint:
         responses=_STORED,
     )
     def intervention(path: schemas.DebatePath, body: schemas.InterventionBody) -> tuple[Response, int]:
-        content = DEFAULT_INTERVENTION if body.content is None else body.content
-        submission = Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, content, body.client_request_id)
-        return stored_answer(submit(services, current_caller(), path.debate_id, submission))
+        return stored_answer(submit(services, current_caller(), path.debate_id, intervention_of(body)))
 
     return api

@@ -10,10 +10,17 @@ from app.settings import load_settings
 
 # Greenlets wait for a connection without cost, and Postgres has few to give.
 DATABASE_CONNECTIONS = 16
+# Long enough for hundreds of requests that come at once (agents after a restart) to have their turn.
+DATABASE_PATIENCE_SECONDS = 10
 
 configure_logs()
 log = structlog.get_logger(__name__)
-services = build_services(load_settings(), name="debate-api", database_connections=DATABASE_CONNECTIONS)
+services = build_services(
+    load_settings(),
+    name="debate-api",
+    database_connections=DATABASE_CONNECTIONS,
+    patience_seconds=DATABASE_PATIENCE_SECONDS,
+)
 relay = build_relay(services)
 PromptWorker.at_exit.append(relay.end)
 application = make_application(services, relay)

@@ -9,6 +9,7 @@ DebateError                 anything a client is told about, with its code
 ├── DebateExists            this debate_id was created under another client_request_id
 ├── DebateNotFound
 ├── ArgumentNotFound
+├── TooManyListeners        this server has no room for another stream; come back later, or ask another
 ├── NotFound                anything else that is not there, or not to be seen by whoever asks
 ├── Conflict                a name that is taken, a decision that was made already
 └── Unprocessable           the request is well formed, and what it asks for cannot be
@@ -75,6 +76,10 @@ class ArgumentNotFound(DebateError):
 
     def __init__(self, argument_id: object) -> None:
         super().__init__(f"There is no argument {argument_id}")
+
+
+class TooManyListeners(DebateError):
+    code = "SERVICE_UNAVAILABLE"
 
 
 class NotFound(DebateError):

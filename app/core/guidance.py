@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from app.core.debate import Debate, State, TurnType
+from app.core.debate import State, TurnType
 from app.core.machine import TRANSITIONS
 from app.core.seats import Seat
 
@@ -16,14 +16,15 @@ class Action(StrEnum):
     WAIT_FOR_RULING = "wait_for_ruling"
 
 
-def action_for(debate: Debate, seat: Seat, latest: TurnType) -> Action:
+def action_for(state: State, seat: Seat, latest: TurnType) -> Action:
     """`latest` is the type of the debate's last turn."""
-    if debate.state is State.CLOSED:
+    if state is State.CLOSED:
         return Action.DEBATE_CLOSED
-    if debate.cursor.seat is Seat.ARBITRATOR:
+    if state in (State.AWAITING_ARBITRATOR, State.INTERVENTION_PENDING):
         return Action.WAIT_FOR_RULING
-    if debate.cursor.seat is not seat:
-        return Action.WAIT_FOR_OPPONENT if debate.cursor.seat is Seat.OPPONENT else Action.WAIT_FOR_PROPOSER
+    floor = Seat.OPPONENT if state is State.AWAITING_OPPONENT else Seat.PROPOSER
+    if floor is not seat:
+        return Action.WAIT_FOR_OPPONENT if floor is Seat.OPPONENT else Action.WAIT_FOR_PROPOSER
     return Action.ALIGN_TO_RULING if seat is Seat.PROPOSER and latest is TurnType.RULING else Action.RESPOND
 
 

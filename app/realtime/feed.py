@@ -1,4 +1,5 @@
-"""One debate as its listeners see it: the last turns in order, and a bell that rings when there is more.
+"""One debate as its listeners see it: the last turns in order, and a bell for each listener that rings when there is
+more.
 
 Every listener pulls from its own position, and a position only ever moves to the next seq. So nobody can see a turn
 twice, out of order, or past a hole, whatever is lost, doubled or late on the way here. What a listener has not fetched
@@ -7,40 +8,65 @@ yet is not kept for it: it lies in the log of the last turns, or else in Postgre
 
 import threading
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from app.core.debate import CLOSED_STATUSES
+from app.realtime.messages import Message
 
 LOG_LENGTH = 64
 """Turns kept for listeners that are up to date. Whoever is further behind reads Postgres."""
 MOST_PASSING = 256
-"""Passing events (a model's words, changes of state) kept for one listener; the oldest are dropped first."""
+"""Passing events kept for one listener; the oldest are dropped first."""
+MOST_WORDS = 64
+"""A model's words are the first to go when a listener is slow: they come again, whole, as a turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A turn as it is sent: text that every listener shares."""
+class Item(Message):
+    """A turn as it is sent. All listeners share it."""
 
-    seq: int
-    turn_id: str
-    data: str
-    """The JSON of {debate, argument}."""
+    __slots__ = ("seq", "turn_id")
+
+    def __init__(self, seq: int, turn_id: str, data: str) -> None:
+        """`data` is the JSON of {debate, argument}."""
+        super().__init__("new_argument", data)
+        self.seq = seq
+        self.turn_id = turn_id
 
 
-@dataclass(frozen=True, slots=True)
-class Passing:
-    """Something that is told once, in no order, and not again: state_changed, argument_delta."""
+class Passing(Message):
+    """Something that is told once and not again: state_changed, argument_delta, error."""
 
-    event: str
-    data: str
+    __slots__ = ("after_seq",)
+
+    def __init__(self, event: str, data: str, after_seq: int = 0) -> None:
+        """Belongs after the turn `after_seq` and before the next."""
+        super().__init__(event, data)
+        self.after_seq = after_seq
+
+
+class Bell:
+    """Wakes one listener. Its own, so that a word to one does not wake a thousand."""
+
+    def __init__(self) -> None:
+        self._rung = threading.Event()
+
+    def ring(self) -> None:
+        self._rung.set()
+
+    def wait_for(self, condition: Callable[[], bool], timeout_seconds: float) -> bool:
+        """False when the time is up. Whoever makes the condition true rings afterwards."""
+        self._rung.clear()
+        # After the bell was silenced: what came before this look is seen, what comes after it rings.
+        return condition() or (self._rung.wait(timeout_seconds) and condition())
 
 
 class Feed:
     def __init__(self, debate_id: UUID) -> None:
         self.debate_id = debate_id
-        self._changed = threading.Condition()
+        self.starting = threading.Lock()
+        """Held by the one listener that looks where the debate is."""
+        self._lock = threading.Lock()
         self._log: deque[Item] = deque(maxlen=LOG_LENGTH)
         self._known = 0
         self._started = False
@@ -70,12 +96,16 @@ class Feed:
     def is_empty(self) -> bool:
         return not self._listeners
 
+    @property
+    def is_gone(self) -> bool:
+        return self._gone
+
     def add(self, listener: "Listener") -> None:
-        with self._changed:
+        with self._lock:
             self._listeners.add(listener)
 
     def remove(self, listener: "Listener") -> None:
-        with self._changed:
+        with self._lock:
             self._listeners.discard(listener)
 
     def offer(self, items: Sequence[Item], state: str) -> bool:
@@ -83,7 +113,7 @@ class Feed:
 
         `state` is the debate's after the last of them, and is believed only once all turns before it are here.
         """
-        with self._changed:
+        with self._lock:
             before = self._known
             for item in items:
                 if item.seq == self._known + 1:
@@ -93,57 +123,54 @@ class Feed:
             if is_whole and items and items[-1].seq == self._known:
                 self._state = state
             if self._known != before:
-                self._changed.notify_all()
+                self._ring()
         return is_whole
 
     def start(self, seq: int, state: str) -> None:
         """Everything up to `seq` is in Postgres for whoever needs it; the log goes on after it."""
-        with self._changed:
+        with self._lock:
+            if seq > self._known or not self._started:
+                self._state = state
             self._started = True
-            self._state = state
             if seq > self._known:
                 self._log.clear()
                 self._known = seq
-                self._changed.notify_all()
+                self._ring()
 
-    def tell(self, passing: Passing, state: str) -> None:
-        with self._changed:
+    def tell(self, event: str, data: str, state: str) -> None:
+        """A change of state, which comes after all turns that are known here."""
+        with self._lock:
             self._state = state
             for listener in self._listeners:
-                listener.passing.append(passing)
-            self._changed.notify_all()
+                listener.passing.append(Passing(event, data, self._known))
+            self._ring()
+
+    def say(self, event: str, data: str) -> None:
+        """A model's words. Nobody misses them: a listener that is behind does without."""
+        with self._lock:
+            for listener in self._listeners:
+                if len(listener.passing) < MOST_WORDS:
+                    listener.passing.append(Passing(event, data, self._known))
+            self._ring()
 
     def end(self) -> None:
         """The debate was deleted, or the server goes away."""
-        with self._changed:
+        with self._lock:
             self._gone = True
-            self._changed.notify_all()
-
-    def wake(self) -> None:
-        """Every listener looks whether something has changed for it."""
-        with self._changed:
-            self._changed.notify_all()
-
-    def wait(self, listener: "Listener", timeout_seconds: float) -> bool:
-        """Until there is something for this listener, or the feed ends; false when the time is up."""
-        with self._changed:
-            return self._changed.wait_for(
-                lambda: self._gone or listener.is_cut_off or self._known > listener.seq or bool(listener.passing),
-                timeout_seconds,
-            )
+            self._ring()
 
     def after(self, seq: int) -> list[Item] | None:
         """The turns after `seq` that are in the log; None when they are further back."""
-        with self._changed:
+        with self._lock:
             if seq >= self._known:
                 return []
             if not self._log or self._log[0].seq > seq + 1:
                 return None
             return [item for item in self._log if item.seq > seq]
 
-    @property
-    def is_gone(self) -> bool:
-        return self._gone
+    def _ring(self) -> None:
+        for listener in self._listeners:
+            listener.bell.ring()
 
 
 class Listener:
@@ -154,9 +181,20 @@ class Listener:
         self.seq = seq
         """The last turn that was given out."""
         self.passing: deque[Passing] = deque(maxlen=MOST_PASSING)
-        self.is_cut_off = False
-        """It may listen no longer: its key was revoked."""
+        self.bell = Bell()
+        self._is_cancelled = False
 
-    def cut_off(self) -> None:
-        self.is_cut_off = True
-        self.feed.wake()
+    def cancel(self) -> None:
+        """Whoever this listener serves is gone: it need not wait any longer."""
+        self._is_cancelled = True
+        self.bell.ring()
+
+    @property
+    def is_over(self) -> bool:
+        return self.feed.is_gone or self._is_cancelled
+
+    def wait(self, timeout_seconds: float) -> bool:
+        """Until there is something for this listener, or nothing more can come; false when the time is up."""
+        return self.bell.wait_for(
+            lambda: self.is_over or self.feed.known > self.seq or bool(self.passing), timeout_seconds
+        )

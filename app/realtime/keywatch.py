@@ -3,7 +3,7 @@ listeners there are."""
 
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import structlog
 
@@ -14,26 +14,43 @@ log = structlog.get_logger(__name__)
 CHECK_SECONDS = 2.0
 
 
+class Hold:
+    """What somebody has open under a key."""
+
+    def __init__(self, on_lost: Callable[[], None]) -> None:
+        self._on_lost = on_lost
+        self.is_lost = False
+
+    def lose(self) -> None:
+        self.is_lost = True
+        self._on_lost()
+
+
+Holder = Callable[[Callable[[], None]], AbstractContextManager[Hold]]
+"""`KeyWatch.hold` for one caller."""
+
+
 class KeyWatch:
     def __init__(self, valid_keys: Callable[[Collection[bytes]], set[bytes]]) -> None:
         self._valid_keys = valid_keys
         self._lock = threading.Lock()
-        self._held: dict[bytes, list[Callable[[], None]]] = {}
+        self._held: dict[bytes, set[Hold]] = {}
         self._something_held = threading.Event()
         self._is_running = False
 
     @contextmanager
-    def hold(self, caller: Caller, on_lost: Callable[[], None]) -> Iterator[None]:
+    def hold(self, caller: Caller, on_lost: Callable[[], None]) -> Iterator[Hold]:
         """While something is open for this caller. When its key no longer holds, `on_lost` is called in another thread,
         perhaps more than once; it must be quick."""
+        hold = Hold(on_lost)
         if not isinstance(caller, Agent):
-            yield
+            yield hold
             return
-        self._add(caller.key_hash, on_lost)
+        self._add(caller.key_hash, hold)
         try:
-            yield
+            yield hold
         finally:
-            self._remove(caller.key_hash, on_lost)
+            self._remove(caller.key_hash, hold)
 
     def check(self) -> None:
         """Compares once with the database."""
@@ -43,22 +60,22 @@ class KeyWatch:
             return
         lost = set(keys) - self._valid_keys(keys)
         with self._lock:
-            calls = [on_lost for key in lost for on_lost in self._held.get(key, ())]
-        for on_lost in calls:
-            on_lost()
+            holds = [hold for key in lost for hold in self._held.get(key, ())]
+        for hold in holds:
+            hold.lose()
 
-    def _add(self, key: bytes, on_lost: Callable[[], None]) -> None:
+    def _add(self, key: bytes, hold: Hold) -> None:
         with self._lock:
-            self._held.setdefault(key, []).append(on_lost)
+            self._held.setdefault(key, set()).add(hold)
             self._something_held.set()
             if not self._is_running:
                 # Not before it is needed: a process that forks must do so first.
                 self._is_running = True
                 threading.Thread(target=self._run, name="key-watch", daemon=True).start()
 
-    def _remove(self, key: bytes, on_lost: Callable[[], None]) -> None:
+    def _remove(self, key: bytes, hold: Hold) -> None:
         with self._lock:
-            self._held[key].remove(on_lost)
+            self._held[key].remove(hold)
             if not self._held[key]:
                 del self._held[key]
             if not self._held:

@@ -1,37 +1,40 @@
 """Long poll: a poll that is held until there is something new. Woken by the relay, never by asking again and again."""
 
+import json
 import time
 from uuid import UUID
 
-from app.core.access import Caller
-from app.realtime.keywatch import KeyWatch
+from app.realtime.feed import Listener
+from app.realtime.keywatch import Holder
 from app.realtime.relay import Relay
 from app.usecases import read
 from app.usecases.identity import refused
-from app.usecases.read import News
 from app.usecases.services import Services
+from app.wire import Json
 
 
 def wait_for_news(
-    relay: Relay,
-    services: Services,
-    keys: KeyWatch,
-    caller: Caller,
-    debate_id: UUID,
-    last_seen: UUID | None,
-    timeout_seconds: float,
-) -> News:
+    relay: Relay, services: Services, hold: Holder, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
+) -> tuple[int, Json | None]:
+    """The seq of what was seen, and {debate, argument} of the latest argument after it, if there is one."""
     deadline = time.monotonic() + timeout_seconds
-    with relay.listen(debate_id) as listener, keys.hold(caller, listener.cut_off):
+    with relay.listen(debate_id) as listener, hold(listener.cancel) as key:
         # After listening began, so that nothing falls between the look and the wait.
-        news = read.poll(services, debate_id, last_seen)
-        listener.seq = news.last_seen_seq
-        while news.latest is None and not relay.is_ending and not listener.feed.is_gone:
-            if not listener.feed.wait(listener, max(0.0, deadline - time.monotonic())):
-                break
-            if listener.is_cut_off:
-                raise refused()
+        seen = read.poll(services, debate_id, last_seen)
+        news, listener.seq = seen.told, seen.last_seen_seq
+        while news is None and not listener.is_over and listener.wait(max(0.0, deadline - time.monotonic())):
             listener.passing.clear()
-            if listener.feed.known > listener.seq:
-                news = read.poll(services, debate_id, last_seen)
-    return news
+            if key.is_lost:
+                raise refused()
+            news = _latest(listener) or read.poll(services, debate_id, last_seen).told
+    return seen.last_seen_seq, news
+
+
+def _latest(listener: Listener) -> Json | None:
+    """What the relay holds already: five hundred who wait for one debate do not ask Postgres five hundred times.
+
+    None when that is not one snapshot: a resolution and its ruling are committed together and told one by one.
+    """
+    items = listener.feed.after(listener.seq)
+    news: Json | None = json.loads(items[-1].data) if items else None
+    return news if news and news["argument"]["seq"] == news["debate"]["argument_count"] else None

@@ -1,23 +1,27 @@
-"""One relay per process: a single Redis subscription, a feed per debate that somebody listens to, and Postgres to
-compare with. SSE, long poll and WebSocket are thin layers over it.
+"""One relay per process: a single Redis subscription, a feed per debate that somebody listens to, one for operators,
+and Postgres to compare with. SSE, long poll and WebSocket are thin layers over it.
 
 An event from Redis is a hint that carries its turn. If it does not follow on what is known here, the turns between are
 read from Postgres. Every few seconds all feeds are compared with Postgres in one query, and at once when Redis comes
 back: a lost event heals by itself.
 """
 
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 import structlog
 
 from app.bus import Heard, Subscription
-from app.core.errors import DebateNotFound
-from app.realtime.feed import Feed, Item, Listener, Passing
+from app.core.errors import DebateNotFound, TooManyListeners
+from app.realtime.feed import Feed, Item, Listener
+from app.realtime.messages import Message
+from app.realtime.operators import LOOK_BACK, Change, OperatorsFeed, OperatorsListener
 
 log = structlog.get_logger(__name__)
 
@@ -30,9 +34,7 @@ READ_AT_ONCE = 200
 class Position:
     """How far a debate is, as Postgres says."""
 
-    seq: int
-    state: str
-    """What a change of state changes; see `app.bus.state_mark`."""
+    change: Change
     data: str
     """The JSON of {debate}."""
 
@@ -44,13 +46,20 @@ class Source(Protocol):
 
     def positions(self, debate_ids: Sequence[UUID]) -> dict[UUID, Position]: ...
 
+    def changes(self, since: datetime | None) -> tuple[datetime, dict[UUID, Change]]: ...
+
+    def initial_state(self, debate_id: UUID, after_seq: int) -> tuple[int, Iterator[str]]: ...
+
 
 class Relay:
-    def __init__(self, subscription: Subscription, source: Source) -> None:
+    def __init__(self, subscription: Subscription, source: Source, most_listeners: int = 10_000) -> None:
         self._subscription = subscription
-        self._source = source
+        self._most_listeners = most_listeners
+        self._listener_count = 0
+        self.source = source
         self._lock = threading.Lock()
         self._feeds: dict[UUID, Feed] = {}
+        self._operators = OperatorsFeed()
         self._look = threading.Event()
         self._ending = threading.Event()
         for name, work in (("relay-reader", self._read), ("relay-compare", self._compare_again_and_again)):
@@ -59,14 +68,48 @@ class Relay:
     @contextmanager
     def listen(self, debate_id: UUID, after_seq: int = 0) -> Iterator[Listener]:
         """A listener that has seen everything up to `after_seq`."""
+        with self._place(), self._listener(debate_id, after_seq) as listener:
+            yield listener
+
+    @contextmanager
+    def listen_to_all(self) -> Iterator[OperatorsListener]:
+        listener = OperatorsListener()
+        with self._place():
+            self._operators.add(listener)
+            # From now on Postgres is compared with what was told; what changed before is in the list that operators
+            # read.
+            self._look.set()
+            try:
+                yield listener
+            finally:
+                self._operators.remove(listener)
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Refuses the next listener while there is still room for ordinary requests."""
+        with self._lock:
+            if self._ending.is_set():
+                raise TooManyListeners("This server is going away")
+            if self._listener_count >= self._most_listeners:
+                raise TooManyListeners("Too many are listening at this server already")
+            self._listener_count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listener_count -= 1
+
+    @contextmanager
+    def _listener(self, debate_id: UUID, after_seq: int) -> Iterator[Listener]:
         with self._lock:
             feed = self._feeds.setdefault(debate_id, Feed(debate_id))
             listener = Listener(feed, after_seq)
             feed.add(listener)
         try:
-            if not feed.is_started:
-                # After the feed is in the table: an event that comes before this read tells of a turn that it sees.
-                self._compare([feed])
+            with feed.starting:
+                if not feed.is_started and not feed.is_gone:
+                    # After the feed is in the table: an event that comes before this read tells of a turn that it sees.
+                    self._compare([feed])
             if feed.is_gone:
                 raise DebateNotFound(debate_id)
             yield listener
@@ -80,10 +123,22 @@ class Relay:
         """The next turns for this listener, in order; none when it is up to date."""
         items = listener.feed.after(listener.seq)
         if items is None:
-            items = self._source.turns_after(listener.feed.debate_id, listener.seq, READ_AT_ONCE)
+            items = self.source.turns_after(listener.feed.debate_id, listener.seq, READ_AT_ONCE)
         if items:
             listener.seq = items[-1].seq
         return items
+
+    def take_all(self, listener: Listener) -> list[Message]:
+        """The same, with the passing events in between, each after the turn that it followed."""
+        messages: list[Message] = []
+        passing = listener.passing
+        for item in self.take(listener):
+            while passing and passing[0].after_seq < item.seq:
+                messages.append(passing.popleft())
+            messages.append(item)
+        while passing and passing[0].after_seq <= listener.seq:
+            messages.append(passing.popleft())
+        return messages
 
     def end(self) -> None:
         """The server goes away: every listener is told."""
@@ -93,6 +148,7 @@ class Relay:
             feeds = list(self._feeds.values())
         for feed in feeds:
             feed.end()
+        self._operators.end()
 
     @property
     def hears(self) -> bool:
@@ -104,7 +160,7 @@ class Relay:
         return self._ending.is_set()
 
     def _read(self) -> None:
-        for heard in self._subscription.messages(self._ending):
+        for heard in self._subscription.messages(self._ending, self._is_wanted):
             if heard is None:
                 # Connected anew, or lost: what was published meanwhile is in Postgres.
                 self._look.set()
@@ -112,6 +168,11 @@ class Relay:
             feed = self._feeds.get(heard.debate_id)
             if feed is not None and feed.is_started:
                 self._take_in(feed, heard)
+            if not self._operators.is_empty:
+                self._tell_operators(heard)
+
+    def _is_wanted(self, debate_id: UUID) -> bool:
+        return debate_id in self._feeds or not self._operators.is_empty
 
     def _take_in(self, feed: Feed, heard: Heard) -> None:
         if heard.event == "debate_deleted":
@@ -119,11 +180,21 @@ class Relay:
         elif heard.event == "new_argument":
             if not feed.offer([Item(heard.seq, heard.turn_id, heard.data)], heard.state):
                 self._look.set()
+        elif heard.event == "argument_delta":
+            feed.say(heard.event, heard.data)
         elif heard.seq > feed.known:
             # It speaks of a turn that is not here yet: look, and tell both.
             self._look.set()
-        else:
-            feed.tell(Passing(heard.event, heard.data), heard.state)
+        elif heard.seq == feed.known:
+            feed.tell(heard.event, heard.data, heard.state)
+
+    def _tell_operators(self, heard: Heard) -> None:
+        if heard.event == "debate_deleted":
+            self._operators.tell_deleted(heard.debate_id, heard.data)
+        elif heard.debate is not None:
+            change = Change(heard.debate["updated_at"], heard.debate["argument_count"], heard.state)
+            data = json.dumps({"debate": heard.debate}, ensure_ascii=False, separators=(",", ":"))
+            self._operators.tell(heard.debate_id, change, data)
 
     def _compare_again_and_again(self) -> None:
         while not self._ending.is_set():
@@ -133,6 +204,7 @@ class Relay:
                 feeds = [feed for feed in self._feeds.values() if feed.is_started]
             try:
                 self._compare(feeds)
+                self._compare_all()
             except Exception as problem:
                 # Postgres is away: the next round sees to it.
                 log.warning("relay.compare_failed", problem=str(problem))
@@ -140,20 +212,31 @@ class Relay:
     def _compare(self, feeds: list[Feed]) -> None:
         if not feeds:
             return
-        positions = self._source.positions([feed.debate_id for feed in feeds])
+        positions = self.source.positions([feed.debate_id for feed in feeds])
         for feed in feeds:
             position = positions.get(feed.debate_id)
             if position is None:
                 feed.end()
             elif not feed.is_started:
-                feed.start(position.seq, position.state)
+                feed.start(position.change.seq, position.change.state)
             else:
                 self._catch_up(feed, position)
 
     def _catch_up(self, feed: Feed, position: Position) -> None:
-        if position.seq > feed.known:
-            feed.offer(self._source.turns_after(feed.debate_id, feed.known, READ_AT_ONCE), position.state)
+        seq, state = position.change.seq, position.change.state
+        if seq > feed.known:
+            feed.offer(self.source.turns_after(feed.debate_id, feed.known, READ_AT_ONCE), state)
             # Still behind: too far for the log. Listeners read Postgres by themselves from where they are.
-            feed.start(position.seq, position.state)
-        elif position.seq == feed.known and position.state != feed.state:
-            feed.tell(Passing("state_changed", position.data), position.state)
+            feed.start(seq, state)
+        elif seq == feed.known and state != feed.state:
+            feed.tell("state_changed", position.data, state)
+
+    def _compare_all(self) -> None:
+        if self._operators.is_empty:
+            return
+        since = self._operators.compared_until
+        until, changes = self.source.changes(since - LOOK_BACK if since else None)
+        missed = [debate_id for debate_id, change in changes.items() if self._operators.is_news(debate_id, change)]
+        for debate_id, position in self.source.positions(missed).items() if missed else ():
+            self._operators.tell(debate_id, position.change, position.data)
+        self._operators.compared_until = until

@@ -14,17 +14,15 @@ def stream(relay: Relay, listener: Listener) -> Iterator[str]:
     """Every turn after the listener's position, then live, until the debate is closed and everything was sent."""
     feed = listener.feed
     yield f"retry: {RETRY_MS}\n\n"
-    while not relay.is_ending and not feed.is_gone and not listener.is_cut_off:
+    while not listener.is_over:
         items = relay.take(listener)
         for item in items:
-            if listener.is_cut_off:
-                return
-            yield f"id: {item.turn_id}\nevent: new_argument\ndata: {item.data}\n\n"
+            yield f"id: {item.turn_id}\nevent: {item.event}\ndata: {item.data}\n\n"
         if items:
             continue
         listener.passing.clear()
         if feed.is_closed and listener.seq >= feed.known:
             yield f"event: debate_closed\ndata: {json.dumps({'debate_id': str(feed.debate_id)})}\n\n"
             return
-        if not feed.wait(listener, KEEP_ALIVE_SECONDS):
+        if not listener.wait(KEEP_ALIVE_SECONDS):
             yield ": still here\n\n"

@@ -73,7 +73,7 @@ def debate_row(debate: Debate) -> dict[str, Any]:
     }
 
 
-def turn_of(row: RowMapping) -> Turn:
+def turn_of(row: RowMapping | dict[str, Any]) -> Turn:
     return Turn(
         id=row["id"],
         debate_id=row["debate_id"],

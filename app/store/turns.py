@@ -1,21 +1,29 @@
 """Turns: stored once, read in order of seq, never changed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from uuid import UUID
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, Uuid, and_, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from app.core.debate import Turn
-from app.store.rows import turn_columns, turn_of, turn_row
-from app.store.tables import turns
+from app.core.debate import Debate, Turn
+from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, turn_row
+from app.store.tables import debates, turns
 
 KEYS_OF_ONE_TURN = ("turns_one_per_slot", "turns_one_per_seq")
 
 
 class TurnExists(Exception):
     """A unique key says that this turn is stored already. The transaction cannot go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    debate: Debate
+    turn: Turn
+    seen_seq: int | None
+    """None when that turn is not one of this debate's."""
 
 
 def insert_turns(connection: Connection, new: Sequence[Turn]) -> list[Turn]:
@@ -46,6 +54,15 @@ def after(connection: Connection, debate_id: UUID, seq: int, at_most: int | None
     return tuple(turn_of(row) for row in rows)
 
 
+def latest(connection: Connection, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
+    """A debate, its last turn and the place of another turn, all from one snapshot: one statement sees only one."""
+    row = connection.execute(_LATEST, {"debate_id": debate_id, "seen_id": seen_id}).mappings().one_or_none()
+    if row is None:
+        return None
+    last = {column.name: row[f"last_{column.name}"] for column in turns.c}
+    return Latest(debate_of(row), turn_of(last), row["seen_seq"])
+
+
 def get(connection: Connection, turn_id: UUID) -> Turn | None:
     row = connection.execute(_GET, {"turn_id": turn_id}).mappings().one_or_none()
     return turn_of(row) if row else None
@@ -64,3 +81,13 @@ _MOTION = _of_debate.where(turns.c.seq == 1)
 _TAIL = _of_debate.order_by(turns.c.seq.desc()).limit(bindparam("count"))
 _AFTER = _of_debate.where(turns.c.seq > bindparam("seq")).order_by(turns.c.seq)
 _OF_REQUEST = _of_debate.where(turns.c.client_request_id == bindparam("client_request_id"))
+_seen = turns.alias("seen")
+_any = turns.alias("any_turn")
+_last_seq = select(func.max(_any.c.seq)).where(_any.c.debate_id == debates.c.id).scalar_subquery()
+_LATEST = (
+    select(*debate_columns, *(column.label(f"last_{column.name}") for column in turns.c), _seen.c.seq.label("seen_seq"))
+    .select_from(debates)
+    .join(turns, and_(turns.c.debate_id == debates.c.id, turns.c.seq == _last_seq))
+    .outerjoin(_seen, and_(_seen.c.id == bindparam("seen_id", type_=Uuid), _seen.c.debate_id == debates.c.id))
+    .where(debates.c.id == bindparam("debate_id"))
+)

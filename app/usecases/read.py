@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from app.core.debate import Debate, Turn
 from app.core.errors import DebateNotFound, InvalidInput
-from app.store import debates, listing, turns
+from app.store import changes, debates, listing, turns
+from app.store.changes import Changed
 from app.store.engine import Connection
 from app.usecases.services import Services
+from app.wire import Json, told_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +52,20 @@ class News:
     latest: Turn | None
     """The debate's last turn, if it came after the last seen one."""
 
+    @property
+    def told(self) -> Json | None:
+        return told_json(self.debate, self.latest) if self.latest else None
+
 
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
-    with _snapshot(services) as connection:
-        debate = _existing(connection, debate_id)
-        last_seen_seq = _seq_of(connection, debate_id, last_seen, "argument_id") if last_seen else 0
-        [latest] = turns.tail(connection, debate_id, 1)
-    return News(debate, last_seen_seq, latest if latest.seq > last_seen_seq else None)
+    with services.engine.connect() as connection:
+        found = turns.latest(connection, debate_id, last_seen)
+    if found is None:
+        raise DebateNotFound(debate_id)
+    if last_seen is not None and found.seen_seq is None:
+        raise InvalidInput("argument_id", "is no argument of this debate")
+    seen = found.seen_seq or 0
+    return News(found.debate, seen, found.turn if found.turn.seq > seen else None)
 
 
 def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:
@@ -71,14 +81,18 @@ def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
         return debates.get_many(connection, debate_ids)
 
 
+def changes_since(services: Services, since: datetime | None, at_most: int) -> tuple[datetime, list[Changed]]:
+    """What changed since then, and until when this was looked at; nothing but the time if there is no since."""
+    with services.engine.connect() as connection:
+        # Before the look, so that what commits meanwhile is looked at the next time.
+        until = changes.now(connection)
+        return until, changes.changed_since(connection, since, at_most) if since else []
+
+
 def seq_of(services: Services, debate_id: UUID, turn_id: UUID, field: str) -> int:
     """The place of a turn in its debate; `field` is what the client called it."""
     with services.engine.connect() as connection:
-        return _seq_of(connection, debate_id, turn_id, field)
-
-
-def _seq_of(connection: Connection, debate_id: UUID, turn_id: UUID, field: str) -> int:
-    turn = turns.get(connection, turn_id)
+        turn = turns.get(connection, turn_id)
     if turn is None or turn.debate_id != debate_id:
         raise InvalidInput(field, "is no argument of this debate")
     return turn.seq

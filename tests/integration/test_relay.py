@@ -83,7 +83,7 @@ def follow(relay: Relay, debate_id: UUID, last: int, chance: random.Random | Non
                     break
                 if chance and chance.random() < 0.3:
                     break
-                listener.feed.wait(listener, 0.5)
+                listener.wait(0.5)
     return seen
 
 
@@ -117,7 +117,7 @@ def test_a_turn_comes_at_once_and_not_with_the_next_comparison(place: Place, ser
         for _ in range(3):
             began = time.monotonic()
             submit(services, OPERATOR, debate_id, Submission(Seat.OPPONENT, TurnType.CLAIM, "words"))
-            assert listener.feed.wait(listener, 1)
+            assert listener.wait(1)
             assert len(relay.take(listener)) == 1
             # A comparison comes every three seconds; three turns at its pace would take longer than this.
             assert time.monotonic() - began < 1
@@ -142,7 +142,7 @@ def test_without_redis_turns_come_from_postgres_and_nobody_reconnects(place: Pla
             valkey.stop()
             wait_until(lambda: not relay.hears, 5, "Redis is away")
             argue(own, debate_id, 1)
-            assert listener.feed.wait(listener, 4)
+            assert listener.wait(4)
             wait_until(lambda: bool(relay.take(listener)) or listener.seq == 3, 4, "the turns came from Postgres")
             valkey.start()
             wait_until(lambda: relay.hears, 10, "Redis is back")

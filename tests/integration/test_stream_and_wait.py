@@ -12,25 +12,10 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from harness import Api, Place, new_debate, wait_until
+from harness import Api, Place, wait_until
+from watchers import a_dialogue, argue
 
 from app.api.realtime import WRITE_SECONDS
-
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-
-
-def a_dialogue(api: Api) -> tuple[str, str]:
-    answer = api.http.post("/debates", json=new_debate(format="dialogue", seats=EXTERNAL)).json()["data"]
-    return answer["debate"]["id"], answer["argument"]["id"]
-
-
-def argue(api: Api, debate_id: str, target: str, role: str = "opponent", path: str = "arguments") -> str:
-    body = {"target_id": target, "content": "words", "client_request_id": str(uuid4())}
-    if path == "arguments":
-        body["role"] = role
-    answer = api.http.post(f"/debates/{debate_id}/{path}", json=body)
-    assert answer.status_code == 201, answer.text
-    return answer.json()["data"]["argument"]["id"]
 
 
 def events_of(api: Api, debate_id: str, **options: Any) -> Iterator[dict[str, str]]:

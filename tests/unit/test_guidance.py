@@ -41,18 +41,20 @@ def test_the_table_by_hand_is_whole():
 def test_the_action_follows_from_the_state_the_role_and_the_last_argument(form, state, role, latest, action):
     for workers in (frozenset(), frozenset({Seat.ARBITRATOR}), frozenset(Seat)):
         debate = a_debate(State(state), form, workers=workers)
-        assert action_for(debate, Seat(role), TurnType(latest)) == action
+        assert action_for(debate.state, Seat(role), TurnType(latest)) == action
 
 
 @pytest.mark.parametrize("status", [Status.CREATED, Status.RUNNING, Status.PAUSED, Status.FAILED])
 @pytest.mark.parametrize(("role", "action"), [("proposer", "respond"), ("opponent", "wait_for_proposer")])
 def test_an_open_debate_says_whose_turn_it_is_whatever_holds_it_up(status, role, action):
     debate = a_debate(State.AWAITING_PROPOSER, status=status)
-    assert action_for(debate, Seat(role), TurnType.CLAIM) == action
+    assert action_for(debate.state, Seat(role), TurnType.CLAIM) == action
 
 
 @pytest.mark.parametrize("status", [Status.COMPLETED, Status.STOPPED])
 @pytest.mark.parametrize("state", [state for state in State if state is not State.CLOSED])
 def test_a_debate_that_is_over_is_closed_wherever_it_stood(status, state):
     debate = a_debate(state, status=status)
-    assert {action_for(debate, Seat(role), TurnType.RULING) for role in ("proposer", "opponent")} == {"debate_closed"}
+    assert {action_for(debate.state, Seat(role), TurnType.RULING) for role in ("proposer", "opponent")} == {
+        "debate_closed"
+    }

@@ -1,0 +1,109 @@
+"""The operators' feed: every debate that changes, whoever watches it.
+
+What counts is a debate's latest shape, so a change that was not fetched yet is replaced by the next one of the same
+debate. A listener that lets too many different debates pile up is cut off; it reads the list again and comes back.
+"""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from app.realtime.feed import Bell
+from app.realtime.messages import Message
+
+MOST_WAITING = 5_000
+"""Changed debates kept for one listener."""
+LOOK_BACK = timedelta(seconds=10)
+"""A change is seen in Postgres when it commits, and bears the time of its statement: no transaction takes longer."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """What tells one change of a debate from another."""
+
+    updated_at: str
+    seq: int
+    state: str
+
+
+class OperatorsListener:
+    def __init__(self) -> None:
+        self.bell = Bell()
+        self.is_over = False
+        self.is_too_slow = False
+        self._lock = threading.Lock()
+        self._waiting: OrderedDict[UUID, Message] = OrderedDict()
+
+    def put(self, debate_id: UUID, message: Message) -> None:
+        with self._lock:
+            self._waiting[debate_id] = message
+            if len(self._waiting) > MOST_WAITING:
+                self.is_too_slow = True
+                self._waiting.clear()
+        self.bell.ring()
+
+    def take(self) -> list[Message]:
+        with self._lock:
+            messages = list(self._waiting.values())
+            self._waiting.clear()
+        return messages
+
+    def cancel(self) -> None:
+        self.is_over = True
+        self.bell.ring()
+
+    def wait(self, timeout_seconds: float) -> bool:
+        return self.bell.wait_for(lambda: self.is_over or self.is_too_slow or bool(self._waiting), timeout_seconds)
+
+
+class OperatorsFeed:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: set[OperatorsListener] = set()
+        self._told: OrderedDict[UUID, Change] = OrderedDict()
+        """The last change of each debate that was told lately, so that a comparison tells only what nobody told."""
+        self.compared_until: datetime | None = None
+        """Up to here Postgres was looked through; None while nobody listens."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._listeners
+
+    def add(self, listener: OperatorsListener) -> None:
+        with self._lock:
+            self._listeners.add(listener)
+
+    def remove(self, listener: OperatorsListener) -> None:
+        with self._lock:
+            self._listeners.discard(listener)
+            if not self._listeners:
+                self._told.clear()
+                self.compared_until = None
+
+    def is_news(self, debate_id: UUID, change: Change) -> bool:
+        told = self._told.get(debate_id)
+        return told is None or (change.updated_at >= told.updated_at and change != told)
+
+    def tell(self, debate_id: UUID, change: Change, debate_data: str) -> None:
+        """`debate_data` is the JSON of {debate}."""
+        with self._lock:
+            if not self.is_news(debate_id, change):
+                return
+            self._told[debate_id] = change
+            self._told.move_to_end(debate_id)
+            while len(self._told) > MOST_WAITING:
+                self._told.popitem(last=False)
+        self._put(debate_id, Message("debate_changed", debate_data))
+
+    def tell_deleted(self, debate_id: UUID, data: str) -> None:
+        self._put(debate_id, Message("debate_deleted", data))
+
+    def end(self) -> None:
+        for listener in list(self._listeners):
+            listener.cancel()
+
+    def _put(self, debate_id: UUID, message: Message) -> None:
+        for listener in list(self._listeners):
+            listener.put(debate_id, message)

@@ -109,6 +109,8 @@ class Settings(BaseSettings):
         None, description="Requests a minute: `reads=1200,writes=300,sockets=120,contributions=60`, or `off`"
     )
 
+    guard_turns: bool = Field(False, description="The guardrail also looks at what external seats say in debates")
+
     @property
     def rate_limits(self) -> RateLimits | None:
         """None for no limits: said so, or nobody but this machine can ask and nothing else was said."""

@@ -16,6 +16,8 @@ from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
 from app.api.v1 import schemas as solution_schemas
 from app.api.v1.agents import agents_blueprint
+from app.api.v1.review import review_blueprint
+from app.api.v1.solutions import solutions_blueprint
 from app.api.websocket import register_websocket
 from app.realtime.keywatch import KeyWatch
 from app.realtime.relay import Relay
@@ -63,6 +65,8 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.register_api(realtime_blueprint(services, relay, keys))
     register_websocket(app, services, relay, keys)
     app.register_api(agents_blueprint(services))
+    app.register_api(solutions_blueprint(services))
+    app.register_api(review_blueprint(services))
     register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
     return app

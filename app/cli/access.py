@@ -1,9 +1,10 @@
-"""The operator's commands about who may act: agents and their keys.
+"""The operator's commands about who may act and what may be seen: agents, their keys, and the guardrail.
 
 Commands import what they need when they run, so that `debate --help` is quick.
 """
 
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
@@ -12,7 +13,9 @@ from app.core.access import Scope
 
 commands = typer.Typer()
 agents = typer.Typer(help="Agents and their keys.", no_args_is_help=True)
+guardrail = typer.Typer(help="What was flagged before others see it.", no_args_is_help=True)
 commands.add_typer(agents, name="agents")
+commands.add_typer(guardrail, name="guardrail")
 
 Named = Annotated[str, typer.Argument(help="The agent's name or id.")]
 Scopes = Annotated[
@@ -74,3 +77,32 @@ def rotate(agent: Named, as_json: AsJson = False) -> None:
     from app.settings import settings_or_exit
 
     rotate_key(settings_or_exit(), agent, as_json)
+
+
+@guardrail.command()
+def review(
+    evaluation: Annotated[UUID | None, typer.Argument(help="The evaluation to decide about. [list them all]")] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="Let everybody see it.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="Keep it from everybody but its author.")] = False,
+    reason: Annotated[str | None, typer.Option(help="Why; recorded, and shown to its author.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what the guardrail flagged, or decide about one of them, once and for all.
+
+    Example: debate guardrail review
+
+    Example: debate guardrail review 0b0e… --approve --reason "The address is that of a public office"
+    """
+    from app.cli.reviewing import decide, list_flagged
+    from app.settings import settings_or_exit
+
+    if evaluation is None:
+        if approve or reject or reason is not None:
+            raise typer.BadParameter("name the evaluation to decide about", param_hint="evaluation")
+        list_flagged(settings_or_exit(), as_json)
+        return
+    if approve == reject:
+        raise typer.BadParameter("say one of --approve and --reject", param_hint="--approve")
+    if reason is None:
+        raise typer.BadParameter("say why", param_hint="--reason")
+    decide(settings_or_exit(), str(evaluation), "approve" if approve else "reject", reason, as_json)

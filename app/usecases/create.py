@@ -16,6 +16,7 @@ from app.ids import debate_id_for, new_turn_id
 from app.store import agents, debates, turns
 from app.store.engine import Connection
 from app.usecases.events import new_arguments
+from app.usecases.guard import opinion_of, refuse_rejected
 from app.usecases.identity import check_still_valid, speaker
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
@@ -51,6 +52,7 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     require(caller, Action.CREATE)
     debate, motion = _plan(services, caller, new)
     require_creation(caller, debate.seats)
+    refuse_rejected(opinion_of(services, motion.content), debate.seats[Seat.PROPOSER], "motion_content")
     with services.engine.begin() as connection:
         check_still_valid(connection, caller)
         _refuse_unknown_agents(connection, debate)

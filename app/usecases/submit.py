@@ -14,6 +14,7 @@ from app.store import debates, turns
 from app.store.engine import Connection
 from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
 from app.usecases.events import new_arguments
+from app.usecases.guard import opinion_of, refuse_rejected
 from app.usecases.identity import check_still_valid, speaker
 from app.usecases.locking import lock_existing, reconciled
 from app.usecases.services import Services
@@ -40,6 +41,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     checked_text("content", submission.content, services.settings.max_content_length)
     if submission.client_request_id is not None:
         checked_text("client_request_id", submission.client_request_id, MAX_REQUEST_ID_BYTES)
+    opinion = opinion_of(services, submission.content)
     with services.engine.begin() as connection:
         check_still_valid(connection, caller)
         locked = lock_existing(connection, debate_id)
@@ -59,6 +61,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
             verdict=submission.verdict,
         )
         decision = decide(debate, move)
+        refuse_rejected(opinion, debate.seats[submission.seat], "content")
         planned = turns_of(debate, decision.turns, answers, submission.client_request_id, speaker(caller))
         stored = turns.insert_turns(connection, planned)
         after = debates.save(connection, debate, decision.debate)

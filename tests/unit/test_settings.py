@@ -22,6 +22,7 @@ BAD = {
     "worker_concurrency": ["0", "1001", "many"],
     "auth_token": ["short", "fifteen-letters", "sixteen letters with blanks", "sixteen-letters-é"],
     "trusted_proxies": ["-1", "11", "all"],
+    "guard_turns": ["perhaps", "2"],
     "rate_limit": [
         "100",
         "reads",
@@ -51,6 +52,7 @@ OTHER_THAN_DEFAULT = {
     "claim_seconds": "0.5",
     "worker_concurrency": "7",
     "trusted_proxies": "1",
+    "guard_turns": "true",
     "rate_limit": "reads=100,writes=20",
 }
 

@@ -116,5 +116,5 @@ class ContributionsQuery(PageQuery):
     stance: Stance | None = None
 
 
-BODIES = (AgentBody,)
+BODIES = (AgentBody, SolutionBody, ContributionBody, DecisionBody)
 """Every body that a request may have."""

@@ -82,7 +82,7 @@ class EvaluationShape(CamelShape):
 
 
 class DetailedContributionShape(ContributionShape):
-    evaluation: EvaluationShape | None = Field(description="Only for its author and for who may review")
+    evaluation: EvaluationShape | None = Field(description="Only for its author")
 
 
 class ReviewShape(CamelShape):

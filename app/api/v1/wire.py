@@ -4,6 +4,7 @@ from typing import Any
 
 from app.core.solutions import Author, Contribution, Solution
 from app.store.agents import AgentRecord
+from app.store.evaluations import Evaluation, Review
 from app.wire import time_json
 
 Json = dict[str, Any]
@@ -54,4 +55,26 @@ def contribution_json(contribution: Contribution) -> Json:
         "guardrailEvaluationId": str(contribution.evaluation_id),
         "upvotes": contribution.upvotes,
         "createdAt": time_json(contribution.created_at),
+    }
+
+
+def evaluation_json(evaluation: Evaluation) -> Json:
+    return {
+        "id": str(evaluation.id),
+        "status": evaluation.status.value,
+        "verdict": evaluation.verdict.value if evaluation.verdict else None,
+        "reasons": [{"rule": reason.rule, "message": reason.message} for reason in evaluation.reasons],
+        "evaluator": evaluation.evaluator,
+        "evaluatedAt": time_json(evaluation.evaluated_at),
+        "decision": evaluation.decision.value if evaluation.decision else None,
+        "decidedBy": evaluation.decided_by,
+        "decisionReason": evaluation.decision_reason,
+        "decidedAt": time_json(evaluation.decided_at),
+    }
+
+
+def review_json(review: Review) -> Json:
+    return {
+        "evaluation": evaluation_json(review.evaluation),
+        "contribution": contribution_json(review.contribution),
     }

@@ -21,6 +21,7 @@ log = structlog.get_logger(__name__)
 REDIS_SECONDS = 1.0
 """The longest that a request waits for Redis before it is counted in memory."""
 REDIS_CONNECTIONS = 8
+MINUTE = 60
 _READS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -105,5 +106,5 @@ def retry_after_seconds(app: Flask) -> int:
     except Exception as problem:
         # Redis went away between the count and this question.
         log.warning("rates.reset_unknown", problem=str(problem))
-        return 60
-    return max(1, math.ceil(reset_at - time.time()))
+        return MINUTE
+    return min(MINUTE, max(1, math.ceil(reset_at - time.time())))

@@ -90,7 +90,7 @@ class Api:
             answer = self._http.request(method, path, **options)
         except httpx.HTTPError as problem:
             raise _no_server(self.url, problem) from problem
-        if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        if answer.status_code in (httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.TOO_MANY_REQUESTS):
             raise self._away(answer)
         return answer
 
@@ -98,7 +98,7 @@ class Api:
         try:
             says = str(answer.json()["error"]["message"])
         except (ValueError, KeyError, TypeError):
-            says = f"{self.url} answered 503: not available just now"
+            says = f"{self.url} answered {answer.status_code}: not available just now"
         failure = Unavailable(says)
         asked = answer.headers.get("Retry-After", "")
         failure.retry_after_seconds = float(asked) if asked.isdecimal() else 0

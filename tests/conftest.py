@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
-from harness import Api, Place, numbers
+from harness import Api, OwnValkey, Place, numbers
 
 from app.bootstrap import build_services, close_services
 from app.embedded import EmbeddedServers, ServerUrls
@@ -89,3 +89,16 @@ def module_place(make_place: Callable[[], Place]) -> Iterator[Place]:
 def api(module_place: Place) -> Api:
     """One API for a whole module, with no worker: nothing happens to a debate but what the test does."""
     return module_place.start_api()
+
+
+@pytest.fixture
+def stage(place: Place) -> Iterator[tuple[Place, OwnValkey]]:
+    """With a Valkey of its own, for these tests stop it and throw its contents away."""
+    directory = Path(tempfile.mkdtemp(prefix="debate-valkey-"))
+    valkey = OwnValkey(directory)
+    valkey.start()
+    made = Place(place.settings.with_changes(redis_url=valkey.url))
+    yield made, valkey
+    made.end_programs()
+    valkey.stop()
+    shutil.rmtree(directory)

@@ -45,8 +45,8 @@ class Place:
     def start_worker(self, **changes: Any) -> subprocess.Popen[bytes]:
         return self.start([sys.executable, "-m", "worker"], **changes)
 
-    def start_api(self, **changes: Any) -> "Api":
-        port = free_port("127.0.0.1")
+    def start_api(self, port: int | None = None, **changes: Any) -> "Api":
+        port = port or free_port("127.0.0.1")
         command = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
         self.start(command, server_port=port, **changes)
         api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False))

@@ -1,14 +1,18 @@
-"""WebSocket clients for the tests, on a library that is not ours."""
+"""Whoever watches a debate in the tests: WebSocket clients on a library that is not ours, and a bus to distrust."""
 
 import json
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
 from harness import Api, new_debate
+from redis import Redis
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
+
+from app.bus import Event, EventBus
 
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 Heard = tuple[str, dict[str, Any]]
@@ -58,3 +62,20 @@ def argue(api: Api, debate_id: str, target: str, role: str = "opponent", path: s
     assert answer.status_code == 201, answer.text
     argument_id: str = answer.json()["data"]["argument"]["id"]
     return argument_id
+
+
+class UnreliableBus(EventBus):
+    """Loses, doubles and reorders what it is given."""
+
+    def __init__(self, redis: "Redis", chance: random.Random) -> None:
+        super().__init__(redis)
+        self._chance = chance
+        self._late: list[Event] = []
+
+    def publish(self, events: list[Event]) -> None:
+        out: list[Event] = []
+        for event in [*self._late, *events]:
+            out += [event] * self._chance.choice([0, 1, 1, 1, 2])
+        self._late = [event for event in events if self._chance.random() < 0.2]
+        self._chance.shuffle(out)
+        super().publish(out)

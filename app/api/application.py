@@ -7,7 +7,7 @@ from flask import Response
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app.api import schemas, shapes
+from app.api import schemas, shapes, websocket
 from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.docs_page import register_docs_page
 from app.api.errors import invalid_request, register_errors
@@ -18,7 +18,6 @@ from app.api.v1 import schemas as solution_schemas
 from app.api.v1.agents import agents_blueprint
 from app.api.v1.review import review_blueprint
 from app.api.v1.solutions import solutions_blueprint
-from app.api.websocket import register_websocket
 from app.realtime.keywatch import KeyWatch
 from app.realtime.relay import Relay
 from app.usecases.health import readiness
@@ -29,13 +28,14 @@ _SPARE_BODY_BYTES = 64 * 1024
 
 
 class _WithExamples(OpenAPI):
-    """flask-openapi3 drops the examples of a schema."""
+    """flask-openapi3 drops the examples of a schema, and does not see flask-sock's route."""
 
     def generate_spec_json(self) -> None:
         super().generate_spec_json()  # type: ignore[no-untyped-call]
         described = self.spec_json["components"]["schemas"]
         for body in (*schemas.BODIES, *solution_schemas.BODIES):
             described[body.__name__]["examples"] = body.model_config["json_schema_extra"]["examples"]  # type: ignore[index]
+        self.spec_json["paths"][websocket.PATH] = websocket.DESCRIPTION
 
 
 def make_application(services: Services, relay: Relay) -> OpenAPI:
@@ -63,7 +63,7 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.register_api(submissions_blueprint(services))
     keys = KeyWatch(partial(valid_keys, services))
     app.register_api(realtime_blueprint(services, relay, keys))
-    register_websocket(app, services, relay, keys)
+    websocket.register_websocket(app, services, relay, keys)
     app.register_api(agents_blueprint(services))
     app.register_api(solutions_blueprint(services))
     app.register_api(review_blueprint(services))

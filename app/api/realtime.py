@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from functools import partial
-from uuid import UUID
 
 from flask import Response, request
 from flask_openapi3 import APIBlueprint, Tag
@@ -10,7 +9,6 @@ from flask_openapi3 import APIBlueprint, Tag
 from app.api import schemas, shapes
 from app.api.access import current_caller
 from app.api.debates import ERRORS, NEEDS_TOKEN, success
-from app.core.errors import InvalidInput
 from app.core.seats import Seat
 from app.realtime.keywatch import KeyWatch
 from app.realtime.longpoll import wait_for_news
@@ -26,15 +24,6 @@ WRITE_SECONDS = 20.0
 _STREAM: shapes.Responses = {
     200: {"description": "Events, one for each turn", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
 }
-
-
-def _last_event_id() -> UUID | None:
-    """What a browser sends by itself when it comes back."""
-    given = request.headers.get("Last-Event-ID", "").strip()
-    try:
-        return UUID(given) if given else None
-    except ValueError:
-        raise InvalidInput("Last-Event-ID", "must be the id of an argument") from None
 
 
 def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> APIBlueprint:
@@ -54,8 +43,8 @@ def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> APIB
         return success(news_json(path.debate_id, Seat(query.role), seen, news))
 
     @api.get("/debates/<debate_id>/stream", summary="Every turn as a server-sent event", responses=_STREAM)
-    def events(path: schemas.DebatePath, query: schemas.StreamQuery) -> Response:
-        last_seen = _last_event_id() or query.last_event_id
+    def events(path: schemas.DebatePath, query: schemas.StreamQuery, header: schemas.StreamHeader) -> Response:
+        last_seen = header.last_event_id or query.last_event_id
         after_seq = read.seq_of(services, path.debate_id, last_seen, "last_event_id") if last_seen else 0
         # Entered here, so that a debate that is not there is an ordinary 404 and not a broken stream.
         listening = ExitStack()

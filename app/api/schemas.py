@@ -189,6 +189,14 @@ class StreamQuery(Query):
     )
 
 
+class StreamHeader(BaseModel):
+    last_event_id: Annotated[UUID | None, BeforeValidator(lambda value: value or None)] = Field(
+        None,
+        alias="Last-Event-ID",
+        description="The last event you have seen; a browser sends it by itself when it comes back",
+    )
+
+
 class ExportQuery(Query):
     format: Literal["json", "markdown", "html"] = "json"
 

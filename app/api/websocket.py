@@ -12,8 +12,8 @@ from pydantic import Field
 from simple_websocket import Server
 
 from app.api import schemas
-from app.api.access import WEBSOCKET_PATH as PATH
-from app.api.access import current_caller
+from app.api.access import WEBSOCKET_PATH, current_caller
+from app.api.debates import NEEDS_TOKEN
 from app.api.inbox import Inbox, parsed
 from app.core.access import Action, require
 from app.core.errors import AuthFailed, DebateError, DebateNotFound, Forbidden, InvalidInput, TooManyListeners
@@ -31,6 +31,7 @@ class WrongOrigin(DebateError):
     """A page of another site."""
 
 
+PATH = WEBSOCKET_PATH
 BAD_REQUEST = 4400
 WRONG_ORIGIN = 4403
 TRY_LATER = 1013
@@ -44,6 +45,33 @@ CODE_OF: dict[type[DebateError], int] = {
     TooManyListeners: TRY_LATER,
 }
 _SPARE_MESSAGE_BYTES = 4096
+
+
+def _parameter(name: str, schema: dict[str, str], description: str) -> dict[str, object]:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+_ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}}
+DESCRIPTION = {
+    "get": {
+        "summary": "A WebSocket that follows one debate, or all of them",
+        "description": "Messages are {event, data}; docs/realtime.md lists them and the close codes.",
+        "tags": ["realtime"],
+        "operationId": "ws_get",
+        "security": NEEDS_TOKEN,
+        "parameters": [
+            _parameter("debate_id", {"type": "string", "format": "uuid"}, "All debates, for operators, if absent"),
+            _parameter("after_seq", {"type": "integer"}, "The last turn you have seen"),
+            _parameter("token", {"type": "string"}, "For browsers, which cannot send an Authorization header here"),
+        ],
+        "responses": {
+            "101": {"description": "The connection is a WebSocket from here on"},
+            "400": {"description": "Not a WebSocket handshake", **_ERROR},
+            "429": {"description": "Too many were opened within a minute", **_ERROR},
+        },
+    }
+}
+"""For the OpenAPI document."""
 
 
 class _NoThread:

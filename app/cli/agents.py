@@ -159,7 +159,9 @@ def wait(
         bool, typer.Option("--my-turn", help="Let pass what others say to each other, until it is your turn.")
     ] = False,
     timeout: Annotated[float, typer.Option(help="Seconds to wait at most.", min=0, max=30 * 24 * 3600)] = 120,
-    interval: Annotated[float, typer.Option(help="Seconds between two looks.", min=0.05, max=3600)] = 1,
+    interval: Annotated[
+        float, typer.Option(help="Seconds between two looks whether it was stopped.", min=0.05, max=60)
+    ] = 5,
     as_json: AsJson = False,
 ) -> None:
     """Wait for something new, and say what to do about it. Exit code 5 when nothing came in time.

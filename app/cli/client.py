@@ -21,9 +21,9 @@ class Api:
         """A patient one asks again when no answer comes: for reading, and for requests that are safe to repeat."""
         self.url = url.rstrip("/")
         self._pauses = RETRY_PAUSES_SECONDS if patient else ()
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         # No proxy from the environment: it would be asked for servers on this machine too.
-        self._http = httpx.Client(base_url=self.url, headers=headers, timeout=REQUEST_SECONDS, trust_env=False)
+        self._http = httpx.Client(base_url=self.url, headers=self.headers, timeout=REQUEST_SECONDS, trust_env=False)
 
     @classmethod
     def of(cls, settings: Settings, patient: bool = False) -> "Api":

@@ -152,6 +152,22 @@ def resume(debate_id: DebateId, as_json: AsJson = False) -> None:
 
 
 @commands.command()
+def watch(
+    debate_id: DebateId,
+    after_seq: Annotated[int, typer.Option(help="Leave out what came up to here.", min=0)] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a debate live to its end. A lost connection is made anew, and nothing is missed or told twice.
+
+    Example: debate watch 0b0e…
+    """
+    from app.cli.watching import watch as watch_debate
+    from app.settings import settings_or_exit
+
+    watch_debate(settings_or_exit(), str(debate_id), after_seq, as_json)
+
+
+@commands.command()
 def delete(
     debate_id: DebateId,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,

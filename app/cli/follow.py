@@ -1,26 +1,84 @@
-"""Following one debate, turn by turn, until it ends or waits for somebody."""
+"""Following one debate through the server's WebSocket, until nothing more can come. A lost connection is made anew and
+goes on after the last argument that came."""
 
+import json
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.sync.client import connect
+
+from app.cli import show
 from app.cli.client import Api, Json
-from app.cli.show import has_ended
+from app.cli.errors import CommandFailed, Exit, Unavailable
 
-ASK_EVERY_SECONDS = 0.15
+OPEN_SECONDS = 10.0
+CLOSE_SECONDS = 1.0
+GIVE_UP_SECONDS = 60.0
+"""A server that stays away this long is not waited for any longer."""
+PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0)
+_TERMINAL = {4400: Exit.ERROR, 4401: Exit.REFUSED, 4403: Exit.REFUSED, 4404: Exit.ERROR}
 
 
-def follow(api: Api, debate_id: str, seen: int = 0) -> Iterator[tuple[Json, list[Json]]]:
-    """Each change: the debate, and the arguments after the last that was given. Ends when nothing more can come."""
-    last_update = None
+@dataclass(frozen=True)
+class News:
+    debate: Json | None = None
+    """The debate as it is now, if it changed."""
+    arguments: list[Json] = field(default_factory=list)
+    words: str = ""
+    """What a model is just saying."""
+
+
+def follow(api: Api, debate_id: str, seen: int = 0) -> Iterator[News]:
+    """Each change, with the arguments after `seen`. Ends when the debate has."""
+    pauses: list[float] = []
+    away_since = time.monotonic()
+    is_known = False
     while True:
-        debate = api.get(f"/debates/{debate_id}", limit=0)["debate"]
-        if debate["updated_at"] != last_update:
-            last_update = debate["updated_at"]
-            transcript = api.get(f"/debates/{debate_id}", limit=max(debate["argument_count"] - seen, 0))
-            debate = transcript["debate"]
-            new = [argument for argument in [transcript["motion"], *transcript["arguments"]] if argument["seq"] > seen]
-            seen = debate["argument_count"]
-            yield debate, new
-        if has_ended(debate):
-            return
-        time.sleep(ASK_EVERY_SECONDS)
+        try:
+            for news in _connected(api, debate_id, seen):
+                is_known, pauses, away_since = True, list(PAUSES_SECONDS), time.monotonic()
+                seen = news.arguments[-1]["seq"] if news.arguments else seen
+                yield news
+                if news.debate is not None and show.has_ended(news.debate):
+                    return
+        except Unavailable:
+            if not is_known or time.monotonic() - away_since > GIVE_UP_SECONDS:
+                raise
+        if len(pauses) == len(PAUSES_SECONDS):
+            show.err.print("[dim]The connection was lost; coming back …[/]")
+        time.sleep(pauses.pop(0) if pauses else PAUSES_SECONDS[-1])
+
+
+def _connected(api: Api, debate_id: str, seen: int) -> Iterator[News]:
+    """What one connection brings. Ends when it is lost."""
+    try:
+        with connect(
+            f"{api.url.replace('http', 'ws', 1)}/ws?debate_id={debate_id}&after_seq={seen}",
+            additional_headers=api.headers,
+            open_timeout=OPEN_SECONDS,
+            close_timeout=CLOSE_SECONDS,
+            # A transcript is as long as it is, and no proxy is asked for servers on this machine.
+            max_size=None,
+            proxy=None,
+        ) as socket:
+            for text in socket:
+                yield _news(json.loads(text))
+    except ConnectionClosed as closed:
+        if closed.rcvd is not None and closed.rcvd.code in _TERMINAL:
+            raise CommandFailed(f"The server says: {closed.rcvd.reason}", _TERMINAL[closed.rcvd.code]) from closed
+    except (OSError, WebSocketException) as problem:
+        raise Unavailable(
+            f"No WebSocket opens at {api.url} ({problem or type(problem).__name__})",
+            Exit.NO_SERVER,
+            "Start a server with `debate up`, or point DEBATE_SERVER_URL at yours",
+        ) from problem
+
+
+def _news(message: Json) -> News:
+    data = message["data"]
+    if message["event"] == "argument_delta":
+        return News(words=data["text"])
+    argument = [data["argument"]] if "argument" in data else []
+    return News(data.get("debate"), data.get("arguments", argument))

@@ -13,6 +13,7 @@ from app.cli.errors import CommandFailed, Exit
 from app.cli.follow import follow
 from app.cli.interrupts import Interrupted
 from app.cli.stack import Servers, Stack, free_port
+from app.cli.telling import tell
 from app.settings import Settings
 from app.store.migrate import upgrade
 
@@ -33,7 +34,7 @@ def run_debate(settings: Settings, options: RunOptions) -> None:
         created = api.post("/debates", request)
         debate_id = created["debate"]["id"]
         try:
-            debate, arguments = _follow(api, debate_id, options)
+            debate, arguments = tell(follow(api, debate_id), options.as_json)
         except Interrupted as told:
             show.err.print("\nStopping the debate …")
             api.post(f"/debates/{debate_id}/stop", {"reason": f"{told} to `debate run`"})
@@ -86,37 +87,3 @@ def _request(options: RunOptions) -> Json:
         "seats": {role: seat(player) for role, player in options.seats.items()},
         "limits": {"max_rounds": options.rounds},
     }
-
-
-def _follow(api: Api, debate_id: str, options: RunOptions) -> tuple[Json, list[Json]]:
-    told: list[Json] = []
-    shown_round = 0
-    debate: Json = {}
-    with show.spinner("Waiting for the first turn", options.as_json) as say:
-        for debate, new in follow(api, debate_id):
-            told += new
-            if options.as_json:
-                continue
-            for argument in new:
-                if argument["round"] and argument["round"] > shown_round:
-                    shown_round = argument["round"]
-                    show.out.print(show.round_title(shown_round, debate["limits"]["max_rounds"]))
-                is_motion = argument["type"] == "MOTION"
-                lines = show.motion_lines(argument) if is_motion else show.argument_lines(argument)
-                show.out.print(lines, crop=False)
-            say(_thinking(debate))
-    if not options.as_json:
-        table = show.verdict_table(debate)
-        if table is not None:
-            show.out.print(table)
-        show.out.print(f"\n{show.safe(show.ending(debate))}  [dim]{debate_id}[/]", soft_wrap=True)
-    return debate, told
-
-
-def _thinking(debate: Json) -> str:
-    if debate["attempts"]:
-        return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
-    if debate["state"] == "CLOSED":
-        return ""
-    role = {"debater_a": "proposer", "debater_b": "opponent", "judge": "arbitrator"}[debate["next_actor"]]
-    return f"The {role} is thinking"

@@ -12,8 +12,10 @@ from app.core.guidance import Action
 from app.settings import Settings
 
 SHORTEST_REQUEST_SECONDS = 2.0
+PAUSE_SECONDS = 1.0
+"""Before a server that did not answer is asked again."""
 DEFAULT_TIMEOUT_SECONDS = 120.0
-DEFAULT_INTERVAL_SECONDS = 1.0
+DEFAULT_INTERVAL_SECONDS = 5.0
 _NOT_MY_TURN = frozenset({Action.WAIT_FOR_OPPONENT, Action.WAIT_FOR_PROPOSER, Action.WAIT_FOR_RULING})
 
 
@@ -27,6 +29,7 @@ class WaitOptions:
     """Let pass what leaves the turn with others."""
     timeout_seconds: float
     interval_seconds: float
+    """The longest that one request is held. A stop or a failure adds no argument, and is noticed after it."""
     as_json: bool
 
     def to_repeat(self, last_seen: str | None) -> str:
@@ -56,17 +59,22 @@ def wait(settings: Settings, options: WaitOptions) -> None:
                 return _tell_end(options, news, debate)
         except Unavailable:
             # A server that was there may come back, as long as there is time.
-            if not news or time.monotonic() >= deadline:
+            if not news or time.monotonic() + PAUSE_SECONDS >= deadline:
                 raise
+            time.sleep(PAUSE_SECONDS)
         if time.monotonic() >= deadline:
             raise _timed_out(options, news, last_seen)
-        time.sleep(min(options.interval_seconds, max(deadline - time.monotonic(), 0)))
 
 
 def _news(api: Api, options: WaitOptions, last_seen: str | None, deadline: float) -> Json:
-    """What the server has for this role after the last seen argument. The one place that knows how it is asked."""
+    """What the server has for this role after the last seen argument, as soon as it has it."""
+    held = min(options.interval_seconds, max(deadline - time.monotonic(), 0))
     return api.get(
-        f"/debates/{options.debate_id}/poll", _seconds_for(deadline), role=options.role, argument_id=last_seen
+        f"/debates/{options.debate_id}/wait",
+        held + SHORTEST_REQUEST_SECONDS,
+        role=options.role,
+        argument_id=last_seen,
+        timeout_ms=int(held * 1000),
     )
 
 

@@ -102,7 +102,10 @@ class Relay:
     @contextmanager
     def _listener(self, debate_id: UUID, after_seq: int) -> Iterator[Listener]:
         with self._lock:
-            feed = self._feeds.setdefault(debate_id, Feed(debate_id))
+            feed = self._feeds.get(debate_id)
+            if feed is None or feed.is_gone:
+                # A debate that was deleted may be created again while somebody still listens to the old one.
+                feed = self._feeds[debate_id] = Feed(debate_id)
             listener = Listener(feed, after_seq)
             feed.add(listener)
         try:
@@ -116,8 +119,8 @@ class Relay:
         finally:
             with self._lock:
                 feed.remove(listener)
-                if feed.is_empty:
-                    self._feeds.pop(debate_id, None)
+                if feed.is_empty and self._feeds.get(debate_id) is feed:
+                    del self._feeds[debate_id]
 
     def take(self, listener: Listener) -> list[Item]:
         """The next turns for this listener, in order; none when it is up to date."""

@@ -3,8 +3,13 @@
 import json
 from collections.abc import Iterator
 
+import structlog
+
 from app.realtime.feed import Listener
 from app.realtime.relay import Relay
+from app.store.engine import DatabaseAway
+
+log = structlog.get_logger(__name__)
 
 KEEP_ALIVE_SECONDS = 15.0
 RETRY_MS = 2000
@@ -15,7 +20,12 @@ def stream(relay: Relay, listener: Listener) -> Iterator[str]:
     feed = listener.feed
     yield f"retry: {RETRY_MS}\n\n"
     while not listener.is_over:
-        items = relay.take(listener)
+        try:
+            items = relay.take(listener)
+        except DatabaseAway as problem:
+            # The headers are out, so there is no status to tell it with. The reader comes back with its last id.
+            log.warning("stream.database_away", problem=str(problem))
+            return
         for item in items:
             yield f"id: {item.turn_id}\nevent: {item.event}\ndata: {item.data}\n\n"
         if items:

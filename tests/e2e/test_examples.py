@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from harness import REPOSITORY, Api, numbers, wait_until
 from lossy_proxy import LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
+from watchers import a_dialogue, argue
 
 EXAMPLES = REPOSITORY / "docs" / "examples"
 DIALOGUE = ["MOTION", "CLAIM", "CLAIM", "CLAIM", "CLAIM", "CLAIM", "RESOLUTION", "RULING"]
@@ -32,6 +33,7 @@ class Programs:
             env=environment,
             text=True,
             stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         self.started.append(program)
@@ -162,3 +164,17 @@ def test_the_curl_commands_in_the_document_work_as_they_stand(api: Api) -> None:
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines()[-2:] == ["AWAITING_PROPOSER", "CLOSED"]
+
+
+def test_the_watcher_prints_every_turn_once(programs: Programs, api: Api) -> None:
+    debate_id, motion_id = a_dialogue(api)
+    watcher = programs.start(EXAMPLES / "watch.py", debate_id)
+    argue(api, debate_id, argue(api, debate_id, motion_id), path="resolution")
+    output, complaints = watcher.communicate(timeout=30)
+    assert (watcher.returncode, complaints) == (0, "")
+    assert [line.partition(":")[0] for line in output.splitlines()] == [
+        "1. proposer",
+        "2. opponent",
+        "3. proposer",
+        "4. arbitrator",
+    ]

@@ -1,26 +1,9 @@
 """Redis carries hints only: down, frozen or emptied, no debate and no turn is lost."""
 
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from harness import OwnValkey, Place, assert_whole, wait_until
-
-
-@pytest.fixture
-def stage(place: Place) -> Iterator[tuple[Place, OwnValkey]]:
-    """With a Valkey of its own, for these tests stop it and throw its contents away."""
-    directory = Path(tempfile.mkdtemp(prefix="debate-valkey-"))
-    valkey = OwnValkey(directory)
-    valkey.start()
-    made = Place(place.settings.with_changes(redis_url=valkey.url))
-    yield made, valkey
-    made.end_programs()
-    valkey.stop()
-    shutil.rmtree(directory)
+from watchers import a_dialogue, argue, heard, watching
 
 
 def test_a_debate_created_while_redis_is_down_runs_once_it_is_back(stage: tuple[Place, OwnValkey]) -> None:
@@ -67,3 +50,29 @@ def test_everything_in_redis_thrown_away_loses_nothing(stage: tuple[Place, OwnVa
     place.redis().flushall()
     for debate_id in created + running:
         assert_whole(api.wait_closed(debate_id, 40))
+
+
+def test_watchers_get_every_turn_while_redis_is_down_for_ten_seconds_and_keep_their_connection(
+    stage: tuple[Place, OwnValkey],
+) -> None:
+    place, valkey = stage
+    api = place.start_api()
+    debate_id, last = a_dialogue(api)
+    with watching(api, debate_id) as socket:
+        assert heard(socket)[0] == "initial_state"
+        valkey.stop()
+        down_until = time.monotonic() + 10
+        seq = 1
+        while time.monotonic() < down_until:
+            last, seq = argue(api, debate_id, last, "opponent" if seq % 2 else "proposer"), seq + 1
+            # From Postgres, which is asked every second now.
+            event, data = heard(socket, 8)
+            assert (event, data["argument"]["id"], data["argument"]["seq"]) == ("new_argument", last, seq)
+        valkey.start()
+        # The subscription mends itself within two seconds; from then on turns come at once again.
+        for _ in range(4):
+            last, seq = argue(api, debate_id, last, "opponent" if seq % 2 else "proposer"), seq + 1
+            assert heard(socket)[1]["argument"]["seq"] == seq
+            time.sleep(1)
+        argue(api, debate_id, last, "opponent" if seq % 2 else "proposer")
+        assert heard(socket)[1]["argument"]["seq"] == seq + 1

@@ -198,6 +198,13 @@ def test_who_spoke_is_shown_with_each_argument(callers):
     ]
 
 
+def test_who_spoke_is_in_the_export(callers):
+    author = callers["outsider"]
+    debate_id = data_of(author.post("/debates", new_debate(format="dialogue")), 201)["debate"]["id"]
+    for form in ("markdown", "html", "json"):
+        assert author.username in author.get(f"/debates/{debate_id}/export?format={form}").text
+
+
 def test_the_automatic_ruling_after_an_agents_resolution_is_nobodys(callers):
     debate_id, motion = a_debate(callers["operator"])
     data_of(attempt(callers["outsider"], "argue as opponent", (debate_id, motion)), 201)

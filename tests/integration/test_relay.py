@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from harness import OwnValkey, Place, new_debate, wait_until
 from redis import Redis
+from watchers import UnreliableBus
 
 from app.api.schemas import CreateDebateBody
 from app.bootstrap import build_services, close_services
@@ -28,23 +29,6 @@ from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-
-
-class UnreliableBus(EventBus):
-    """Loses, doubles and reorders what it is given."""
-
-    def __init__(self, redis: "Redis", chance: random.Random) -> None:
-        super().__init__(redis)
-        self._chance = chance
-        self._late: list[Event] = []
-
-    def publish(self, events: list[Event]) -> None:
-        out: list[Event] = []
-        for event in [*self._late, *events]:
-            out += [event] * self._chance.choice([0, 1, 1, 1, 2])
-        self._late = [event for event in events if self._chance.random() < 0.2]
-        self._chance.shuffle(out)
-        super().publish(out)
 
 
 def redis_of(place: Place) -> "Redis":
@@ -192,6 +176,19 @@ def test_a_deleted_debate_ends_its_listeners(services: Services, relay: Relay) -
     with relay.listen(debate_id) as listener:
         control.delete_debate(services, OPERATOR, debate_id)
         wait_until(lambda: listener.feed.is_gone, 5, "the feed has ended")
+
+
+def test_a_debate_created_again_is_heard_while_somebody_still_listens_to_the_old_one(
+    services: Services, relay: Relay
+) -> None:
+    debate_id = a_dialogue(services)
+    with relay.listen(debate_id) as old:
+        control.delete_debate(services, OPERATOR, debate_id)
+        wait_until(lambda: old.feed.is_gone, 5, "the feed has ended")
+        again = CreateDebateBody(**new_debate(format="dialogue", seats=EXTERNAL, debate_id=str(debate_id)))
+        create_debate(services, OPERATOR, again.new_debate())
+        with relay.listen(debate_id) as listener:
+            assert [item.seq for item in relay.take(listener)] == [1]
 
 
 def test_a_feed_never_goes_past_a_hole() -> None:

@@ -59,11 +59,13 @@ def _one_line(text: str) -> str:
 
 
 def _heading(turn: Turn) -> str:
+    # A username has letters, digits, dots and dashes only: nothing that Markdown would read.
+    by = f", by {turn.agent.username}" if turn.agent else ""
     if turn.type is TurnType.MOTION:
-        return "Motion"
+        return f"Motion{by}"
     kind = "" if turn.type is TurnType.CLAIM else f", {turn.type.lower()}"
     where = "" if turn.round is None else f" (round {turn.round})"
-    return f"{turn.seq}. {turn.seat.role.capitalize()}{kind}{where}"
+    return f"{turn.seq}. {turn.seat.role.capitalize()}{kind}{where}{by}"
 
 
 def _facts(debate: Debate) -> str:

@@ -11,9 +11,12 @@ _DEBATES = UUID("6f0f7b52-6d9a-4d51-9a1c-0f6c3f6f3d0e")
 _random_bits = random.getrandbits
 
 
-def new_turn_id() -> UUID:
-    """A UUIDv7 (RFC 9562): the time leads, so that new turns lie together in the index."""
+def new_id() -> UUID:
+    """A UUIDv7 (RFC 9562): the time leads, so that new rows lie together in the index."""
     return _uuid(_at(time.time_ns() // 1_000_000) | _random_bits(80), version=7)
+
+
+new_turn_id = new_id
 
 
 def new_claim_token() -> UUID:

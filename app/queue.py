@@ -9,6 +9,10 @@ from redis.exceptions import RedisError
 
 ADVANCE_DEBATE = "advance_debate"
 DEBATES_QUEUE = "debates"
+EVALUATE = "evaluate_contribution"
+GUARDRAIL_QUEUE = "guardrail"
+QUEUES = (DEBATES_QUEUE, GUARDRAIL_QUEUE)
+"""Every worker takes from both, by turns: a flood of one does not hold up the other."""
 VISIBILITY_TIMEOUT_SECONDS = 3600
 """Redis hands a task out again when it was not acknowledged for this long. Longer than any slice of a worker."""
 
@@ -22,6 +26,7 @@ def make_celery(redis_url: str) -> Celery:
     celery.conf.update(
         broker_url=_broker_url(redis_url),
         task_default_queue=DEBATES_QUEUE,
+        task_routes={EVALUATE: {"queue": GUARDRAIL_QUEUE}},
         task_ignore_result=True,
         task_acks_late=True,
         task_reject_on_worker_lost=True,
@@ -58,14 +63,25 @@ class TaskQueue:
 
     def send(self, debate_id: UUID) -> None:
         """Asks for somebody to look at this debate."""
-        try:
-            self._celery.send_task(ADVANCE_DEBATE, args=[str(debate_id)], retry=False)
-        except (OperationalError, RedisError, OSError) as problem:
-            raise QueueUnavailable(str(problem)) from problem
+        self._send(ADVANCE_DEBATE, debate_id)
 
-    def length(self) -> int:
+    def send_evaluation(self, evaluation_id: UUID) -> None:
+        """Asks for somebody to evaluate a contribution."""
+        self._send(EVALUATE, evaluation_id)
+
+    def length(self, queue: str = DEBATES_QUEUE) -> int:
         """How many tasks wait for a worker."""
         try:
-            return int(self._redis.llen(DEBATES_QUEUE))
+            return int(self._redis.llen(queue))
         except RedisError as problem:
+            raise QueueUnavailable(str(problem)) from problem
+
+    def waiting(self) -> int:
+        """How many tasks of any kind wait for a worker."""
+        return sum(self.length(queue) for queue in QUEUES)
+
+    def _send(self, task: str, about: UUID) -> None:
+        try:
+            self._celery.send_task(task, args=[str(about)], retry=False)
+        except (OperationalError, RedisError, OSError) as problem:
             raise QueueUnavailable(str(problem)) from problem

@@ -1,5 +1,6 @@
 """Every setting of the product. The only place that reads the environment."""
 
+import ipaddress
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app import failpoints
 from app.core.players import why_unknown
+from app.core.rates import RateLimits
 
 
 class SettingsError(Exception):
@@ -50,6 +52,23 @@ def _failpoints(text: str) -> str:
     return text
 
 
+SHORTEST_TOKEN = 16
+
+
+def _hard_to_guess(token: str | None) -> str | None:
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise ValueError(f"must have {SHORTEST_TOKEN} characters or more; `openssl rand -hex 24` makes a good one")
+    if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
+        raise ValueError("must be printable ASCII without blanks, for it is sent in a header")
+    return token
+
+
+def _known_limits(given: str | None) -> str | None:
+    if given is not None:
+        RateLimits.parsed(given)
+    return given
+
+
 _SECRETS = frozenset({"auth_token", "database_url", "redis_url"})
 """What a sentence about a bad value does not repeat."""
 
@@ -63,7 +82,7 @@ class Settings(BaseSettings):
     server_url: Annotated[str | None, _with_scheme("http://", "https://")] = Field(
         None, description="Where the command line finds the API"
     )
-    auth_token: str | None = Field(None, description="The operator's token")
+    auth_token: Annotated[str | None, AfterValidator(_hard_to_guess)] = Field(None, description="The operator's token")
     database_url: Annotated[str | None, _with_scheme("postgresql://", "postgres://")] = Field(
         None, description="Postgres; an embedded one under the data directory if absent"
     )
@@ -102,6 +121,27 @@ class Settings(BaseSettings):
         "", description="For tests only: where this process is to break on purpose (docs/reliability.md)"
     )
 
+    trusted_proxies: int = Field(0, ge=0, le=10, description="How many proxies in front of the API set X-Forwarded-…")
+    rate_limit: Annotated[str | None, AfterValidator(_known_limits)] = Field(
+        None, description="Requests a minute: `reads=1200,writes=300,sockets=120,contributions=60`, or `off`"
+    )
+
+    guard_turns: bool = Field(False, description="The guardrail also looks at what external seats say in debates")
+
+    @property
+    def rate_limits(self) -> RateLimits | None:
+        """None for no limits: said so, or nobody but this machine can ask and nothing else was said."""
+        if self.rate_limit is None:
+            return None if self.auth_token is None else RateLimits()
+        return RateLimits.parsed(self.rate_limit)
+
+    @property
+    def why_unsafe(self) -> str | None:
+        """A sentence when a server with these settings would let strangers in."""
+        if self.auth_token is not None or _is_loopback(self.server_host):
+            return None
+        return f"DEBATE_SERVER_HOST={self.server_host} would let the whole network in, for no token is set"
+
     @property
     def url(self) -> str:
         """Where clients on this machine reach the API."""
@@ -127,6 +167,15 @@ class ProviderSettings(BaseSettings):
     google_api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("GOOGLE_API_KEY", "GEMINI_API_KEY"))
     groq_api_key: SecretStr | None = None
     groq_base_url: str | None = None
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def load_settings() -> Settings:

@@ -7,6 +7,7 @@ the messages, and what it cannot deliver is only a hint that the sweeper and the
 import queue
 import threading
 import time
+from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -24,11 +25,21 @@ GATHER_SECONDS = 0.002
 """What comes together goes together: a trip to Redis for each turn would cost a busy worker more than the turn."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """A contribution that waits for the guardrail."""
+
+    id: UUID
+
+
+_Told = Event | UUID | _Evaluation
+
+
 class Teller:
     def __init__(self, bus: EventBus, tasks: TaskQueue) -> None:
         self._bus = bus
         self._tasks = tasks
-        self._waiting: queue.Queue[Event | UUID | None] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[_Told | None] = queue.Queue(_MOST_WAITING)
         self._in_trouble = False
         self._thread = threading.Thread(target=self._run, name="teller", daemon=True)
         self._thread.start()
@@ -41,6 +52,10 @@ class Teller:
         for debate_id in debate_ids:
             self._put(debate_id)
 
+    def evaluate(self, *evaluation_ids: UUID) -> None:
+        for evaluation_id in evaluation_ids:
+            self._put(_Evaluation(evaluation_id))
+
     def close(self, timeout_seconds: float = 5) -> None:
         """Delivers what waits, as far as the time goes."""
         until = time.monotonic() + timeout_seconds
@@ -50,7 +65,7 @@ class Teller:
             return
         self._thread.join(max(0, until - time.monotonic()))
 
-    def _put(self, message: Event | UUID) -> None:
+    def _put(self, message: _Told) -> None:
         try:
             self._waiting.put_nowait(message)
         except queue.Full:
@@ -69,7 +84,7 @@ class Teller:
             if None in batch:
                 return
 
-    def _deliver(self, messages: list[Event | UUID]) -> None:
+    def _deliver(self, messages: list[_Told]) -> None:
         events = [message for message in messages if isinstance(message, Event)]
         debate_ids = [message for message in messages if isinstance(message, UUID)]
         try:
@@ -81,6 +96,8 @@ class Teller:
                 failpoints.reach("enqueue.before", QueueUnavailable)
                 self._tasks.send(debate_id)
                 failpoints.reach("enqueue.after", QueueUnavailable)
+            for evaluation_id in [message.id for message in messages if isinstance(message, _Evaluation)]:
+                self._tasks.send_evaluation(evaluation_id)
         except (BusUnavailable, QueueUnavailable) as problem:
             self._trouble(str(problem))
         except Exception:

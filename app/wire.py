@@ -82,6 +82,7 @@ def argument_json(turn: Turn) -> Json:
         "content": turn.content,
         "verdict": verdict_json(turn.verdict),
         "player": turn.player,
+        "agent": {"id": str(turn.agent.id), "username": turn.agent.username} if turn.agent else None,
         "usage": usage_json(turn.usage),
         "client_request_id": turn.client_request_id,
         "created_at": time_json(turn.created_at),

@@ -3,7 +3,7 @@
 from alembic import context
 from sqlalchemy import text
 
-from app.store.tables import metadata
+from app.store.solution_tables import metadata
 
 # A migration that cannot get its lock gives up instead of making every request queue behind it.
 LOCK_TIMEOUT = "5s"

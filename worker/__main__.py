@@ -4,6 +4,7 @@ import warnings
 
 from celery.platforms import SecurityWarning
 
+from app.queue import QUEUES
 from worker.celery_app import celery_app, process, settings
 
 # Tasks are JSON, never pickles, so being root adds no way in; a user who runs everything as root knows it.
@@ -15,6 +16,7 @@ celery_app.worker_main(
         "worker",
         "--pool=threads",
         f"--concurrency={settings.worker_concurrency}",
+        f"--queues={','.join(QUEUES)}",
         f"--hostname={process.worker_id}",
         "--loglevel=WARNING",
         # Each of these chatters between workers; the database already says who is alive.

@@ -16,7 +16,7 @@ if settings.redis_url is None or settings.database_url is None:
     raise SystemExit("debate: a worker needs DEBATE_DATABASE_URL and DEBATE_REDIS_URL (`debate worker` sets them)")
 celery_app = make_celery(settings.redis_url)
 process = WorkerProcess(settings)
-register_tasks(celery_app, process.runner)
+register_tasks(celery_app, process.runner, process.guardrail)
 
 
 def _use_our_logs(**_: Any) -> None:

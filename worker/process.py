@@ -8,13 +8,15 @@ import threading
 from functools import partial
 
 from app.bootstrap import build_services, close_services
+from app.core.guardrail.rules import RuleEvaluator
 from app.settings import ProviderSettings, Settings
 from app.store.engine import DatabaseAway
 from app.usecases import advance
-from app.usecases.sweep import sweep, worker_gone, worker_seen
+from app.usecases.sweep import sweep, sweep_evaluations, worker_gone, worker_seen
 from worker.background import Repeat
 from worker.claims import ClaimKeeper
 from worker.fairness import Fairness
+from worker.guardrail import Guardrail
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
 from worker.runner import Runner
@@ -49,14 +51,16 @@ class WorkerProcess:
             self._services,
             self.worker_id,
             self._keeper,
-            Fairness(self._services.tasks.length),
+            Fairness(self._services.tasks.waiting),
             partial(player_for, models=self._models),
             self._shutting_down,
         )
+        self.guardrail = Guardrail(self._services, RuleEvaluator())
         self._repeated = [
             Repeat("keep_alive", settings.claim_seconds / 4, self._keep_alive),
             Repeat("claims", LOOK_AT_CLAIMS_EVERY_SECONDS, self._look_at_claims),
             Repeat("sweeper", SWEEP_EVERY_SECONDS, partial(sweep, self._services)),
+            Repeat("guardrail_sweeper", SWEEP_EVERY_SECONDS, partial(sweep_evaluations, self._services)),
         ]
 
     def start(self) -> None:

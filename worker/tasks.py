@@ -6,7 +6,8 @@ from celery import Celery, Task
 from celery.worker.request import Request
 
 from app import failpoints
-from app.queue import ADVANCE_DEBATE
+from app.queue import ADVANCE_DEBATE, EVALUATE
+from worker.guardrail import Guardrail
 from worker.runner import Runner
 
 
@@ -23,7 +24,11 @@ class BreakableTask(Task):  # type: ignore[misc]
     Request = BreakableRequest
 
 
-def register_tasks(celery_app: Celery, runner: Runner) -> None:
+def register_tasks(celery_app: Celery, runner: Runner, guardrail: Guardrail) -> None:
     @celery_app.task(name=ADVANCE_DEBATE, base=BreakableTask)  # type: ignore[untyped-decorator]
     def advance_debate(debate_id: str) -> None:
         runner.advance_debate(UUID(debate_id))
+
+    @celery_app.task(name=EVALUATE)  # type: ignore[untyped-decorator]
+    def evaluate_contribution(evaluation_id: str) -> None:
+        guardrail.evaluate(UUID(evaluation_id))

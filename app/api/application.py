@@ -1,9 +1,11 @@
 """The Flask application."""
 
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from flask import Response
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app.api import schemas, shapes, websocket
 from app.api.debates import ERRORS, debates_blueprint, success
@@ -13,8 +15,14 @@ from app.api.realtime import realtime_blueprint
 from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
 from app.api.system import system_blueprint
+from app.api.v1 import schemas as solution_schemas
+from app.api.v1.agents import agents_blueprint
+from app.api.v1.review import review_blueprint
+from app.api.v1.solutions import solutions_blueprint
+from app.realtime.keywatch import KeyWatch
 from app.realtime.relay import Relay
 from app.usecases.health import readiness
+from app.usecases.identity import valid_keys
 from app.usecases.services import Services
 from app.web.blueprint import web_blueprint
 
@@ -27,7 +35,7 @@ class _WithExamples(OpenAPI):
     def generate_spec_json(self) -> None:
         super().generate_spec_json()  # type: ignore[no-untyped-call]
         described = self.spec_json["components"]["schemas"]
-        for body in schemas.BODIES:
+        for body in (*schemas.BODIES, *solution_schemas.BODIES):
             described[body.__name__]["examples"] = body.model_config["json_schema_extra"]["examples"]  # type: ignore[index]
         self.spec_json["paths"][websocket.PATH] = websocket.DESCRIPTION
 
@@ -47,15 +55,22 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.config["MAX_CONTENT_LENGTH"] = 4 * 6 * settings.max_content_length + _SPARE_BODY_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.json.ensure_ascii = False  # type: ignore[attr-defined]
-    register_request_rules(app, settings)
+    if settings.trusted_proxies:
+        count = settings.trusted_proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]
+    register_request_rules(app, services)
     register_errors(app, settings.max_content_length)
     app.register_api(_health_blueprint(services))
     app.register_api(debates_blueprint(services))
     app.register_api(submissions_blueprint(services))
-    app.register_api(realtime_blueprint(services, relay))
+    keys = KeyWatch(partial(valid_keys, services))
+    app.register_api(realtime_blueprint(services, relay, keys))
+    websocket.register_websocket(app, services, relay, keys)
     app.register_api(system_blueprint(services))
+    app.register_api(agents_blueprint(services))
+    app.register_api(solutions_blueprint(services))
+    app.register_api(review_blueprint(services))
     app.register_blueprint(web_blueprint(services))
-    websocket.register_websocket(app, services, relay)
     register_docs_page(app)
     app.add_url_rule("/openapi.json", "openapi_document", lambda: app.api_doc)
     return app

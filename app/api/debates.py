@@ -7,6 +7,7 @@ from flask_openapi3 import APIBlueprint, Tag
 
 from app import export
 from app.api import schemas, shapes
+from app.api.access import current_caller
 from app.core.seats import Seat
 from app.usecases import control, read
 from app.usecases.create import Stored, create_debate
@@ -14,7 +15,7 @@ from app.usecases.services import Services
 from app.wire import argument_json, debate_json, news_json, told_json
 
 _TAG = Tag(name="debates", description="Motions, turns and rulings")
-ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 503), shapes.ErrorAnswer)
+ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 429, 503), shapes.ErrorAnswer)
 
 
 NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
@@ -54,7 +55,7 @@ def debates_blueprint(services: Services) -> APIBlueprint:
         responses={201: shapes.StoredAnswer, 200: shapes.StoredAnswer, 409: shapes.ErrorAnswer},
     )
     def create(body: schemas.CreateDebateBody) -> tuple[Response, int]:
-        return stored_answer(create_debate(services, body.new_debate()))
+        return stored_answer(create_debate(services, current_caller(), body.new_debate()))
 
     @api.get("/debates", summary="Debates by last activity", responses={200: shapes.ListAnswer})
     def list_all(query: schemas.ListQuery) -> tuple[Response, int]:
@@ -83,16 +84,18 @@ def debates_blueprint(services: Services) -> APIBlueprint:
         "/debates/<debate_id>", summary="Delete a debate and all its turns", responses={200: shapes.DeletedAnswer}
     )
     def delete(path: schemas.DebatePath) -> tuple[Response, int]:
-        control.delete_debate(services, path.debate_id)
+        control.delete_debate(services, current_caller(), path.debate_id)
         return success({"deleted": True})
 
     @api.post("/debates/<debate_id>/stop", summary="End a debate now", responses={200: shapes.DebateAnswer})
     def stop(path: schemas.DebatePath, body: schemas.StopBody) -> tuple[Response, int]:
-        return success({"debate": debate_json(control.stop_debate(services, path.debate_id, body.reason))})
+        return success(
+            {"debate": debate_json(control.stop_debate(services, current_caller(), path.debate_id, body.reason))}
+        )
 
     @api.post("/debates/<debate_id>/pause", summary="Hold a debate", responses={200: shapes.DebateAnswer})
     def pause(path: schemas.DebatePath) -> tuple[Response, int]:
-        return success({"debate": debate_json(control.pause_debate(services, path.debate_id))})
+        return success({"debate": debate_json(control.pause_debate(services, current_caller(), path.debate_id))})
 
     @api.post(
         "/debates/<debate_id>/resume",
@@ -100,7 +103,7 @@ def debates_blueprint(services: Services) -> APIBlueprint:
         responses={200: shapes.DebateAnswer},
     )
     def resume(path: schemas.DebatePath) -> tuple[Response, int]:
-        return success({"debate": debate_json(control.resume_debate(services, path.debate_id))})
+        return success({"debate": debate_json(control.resume_debate(services, current_caller(), path.debate_id))})
 
     @api.get(
         "/debates/<debate_id>/poll",

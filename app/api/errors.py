@@ -3,11 +3,14 @@
 from typing import Any
 
 import structlog
-from flask import Flask, Response, g, jsonify
+from flask import Flask, Response, current_app, g, jsonify, request
+from flask_limiter import RateLimitExceeded
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge
 from wsproto.utilities import ProtocolError
 
+from app.api.rates import retry_after_seconds
+from app.api.v1.envelope import is_solutions_api, solutions_failure
 from app.core import errors
 from app.store.engine import DatabaseAway
 
@@ -24,6 +27,7 @@ HTTP_STATUS_OF: dict[str, int] = {
     "METHOD_NOT_ALLOWED": 405,
     errors.DebateExists.code: 409,
     errors.ContentTooLarge.code: 413,
+    "RATE_LIMIT_EXCEEDED": 429,
     "INTERNAL_ERROR": 500,
     errors.TooManyListeners.code: 503,
 }
@@ -38,6 +42,8 @@ _OWN_WORDS = {
 
 def failure(code: str, message: str, **context: Any) -> Response:
     given = {name: value for name, value in context.items() if value is not None}
+    if is_solutions_api(request.path):
+        return solutions_failure(code, message, given)
     response = jsonify({"success": False, "error": {"code": code, "message": message, **given}})
     response.status_code = HTTP_STATUS_OF[code]
     return response
@@ -65,6 +71,15 @@ def _try_later(refusal: errors.TooManyListeners) -> Response:
 
 def _later(response: Response) -> Response:
     response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
+
+
+def _too_many(_: RateLimitExceeded) -> Response:
+    seconds = retry_after_seconds(current_app)
+    response = failure(
+        "RATE_LIMIT_EXCEEDED", "Too many requests within a minute", suggestion=f"Ask again in {seconds} seconds"
+    )
+    response.headers["Retry-After"] = str(seconds)
     return response
 
 
@@ -110,6 +125,7 @@ def register_errors(app: Flask, max_content_length: int) -> None:
     app.register_error_handler(ProtocolError, _bad_handshake)
     app.register_error_handler(ConnectionError, _client_gone)
     app.register_error_handler(RequestEntityTooLarge, too_large)
+    app.register_error_handler(RateLimitExceeded, _too_many)
     app.register_error_handler(HTTPException, _http_error)
     for away in DatabaseAway:
         app.register_error_handler(away, _database_away)

@@ -1,10 +1,13 @@
 """gunicorn's configuration. Only gunicorn imports this; it takes every module-level name as a setting."""
 
 import resource as _resource
+import sys as _sys
 
 from app.settings import settings_or_exit as _settings_or_exit
 
 _settings = _settings_or_exit()
+if _settings.why_unsafe:
+    _sys.exit(f"debate: {_settings.why_unsafe}. Set DEBATE_AUTH_TOKEN, or bind 127.0.0.1")
 
 # Each listener is an open file; many systems give a process far fewer than it may ask for.
 _most_files = _resource.getrlimit(_resource.RLIMIT_NOFILE)[1]
@@ -16,6 +19,8 @@ worker_class = "app.api.gunicorn_worker.PromptWorker"
 worker_connections = 10_000
 keepalive = _settings.http_timeout_ms // 1000
 graceful_timeout = 10
+# Whose X-Forwarded-… headers count is said by DEBATE_TRUSTED_PROXIES; gunicorn itself would believe this machine.
+forwarded_allow_ips = ""
 # The access log is structlog's business, and gunicorn's own chatter is not for users.
 accesslog = None
 loglevel = "warning"

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from app.api import schemas
 from app.api.errors import first_problem
 from app.api.submissions import intervention_of, ruling_of
+from app.core.access import Caller
 from app.core.errors import DebateError, InvalidInput
 from app.realtime.connection import Connection
 from app.realtime.messages import Message
@@ -42,9 +43,10 @@ def parsed(model: type[Model], value: object) -> Model:
 
 
 class Inbox:
-    def __init__(self, services: Services, connection: Connection, debate_id: UUID | None) -> None:
+    def __init__(self, services: Services, caller: Caller, connection: Connection, debate_id: UUID | None) -> None:
         """`debate_id`: the only debate that this socket speaks of; None for the operators' feed."""
         self._services = services
+        self._caller = caller
         self._connection = connection
         self._debate_id = debate_id
 
@@ -70,7 +72,7 @@ class Inbox:
             debate_id, submission = intervention.debate_id, intervention_of(intervention)
         if self._debate_id not in (None, debate_id):
             raise InvalidInput("debate_id", "is not the debate that this socket follows")
-        submit(self._services, debate_id, submission)
+        submit(self._services, self._caller, debate_id, submission)
 
     def _answer(self, code: str, message: str, **context: Any) -> None:
         given = {name: value for name, value in context.items() if value is not None}

@@ -1,13 +1,16 @@
 """Listening to a debate over HTTP: a stream of events, or a poll that is held."""
 
 from contextlib import ExitStack
+from functools import partial
 
 from flask import Response, request
 from flask_openapi3 import APIBlueprint, Tag
 
 from app.api import schemas, shapes
+from app.api.access import current_caller
 from app.api.debates import ERRORS, NEEDS_TOKEN, success
 from app.core.seats import Seat
+from app.realtime.keywatch import KeyWatch
 from app.realtime.longpoll import wait_for_news
 from app.realtime.relay import Relay
 from app.realtime.sse import stream
@@ -23,7 +26,7 @@ _STREAM: shapes.Responses = {
 }
 
 
-def realtime_blueprint(services: Services, relay: Relay) -> APIBlueprint:
+def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> APIBlueprint:
     api = APIBlueprint("realtime", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.get(
@@ -34,7 +37,9 @@ def realtime_blueprint(services: Services, relay: Relay) -> APIBlueprint:
     def wait(path: schemas.DebatePath, query: schemas.WaitQuery) -> tuple[Response, int]:
         longest = services.settings.poll_timeout_ms
         timeout_ms = longest if query.timeout_ms is None else min(query.timeout_ms, longest)
-        seen, news = wait_for_news(relay, services, path.debate_id, query.argument_id, timeout_ms / 1000)
+        seen, news = wait_for_news(
+            relay, services, partial(keys.hold, current_caller()), path.debate_id, query.argument_id, timeout_ms / 1000
+        )
         return success(news_json(path.debate_id, Seat(query.role), seen, news))
 
     @api.get("/debates/<debate_id>/stream", summary="Every turn as a server-sent event", responses=_STREAM)
@@ -44,6 +49,7 @@ def realtime_blueprint(services: Services, relay: Relay) -> APIBlueprint:
         # Entered here, so that a debate that is not there is an ordinary 404 and not a broken stream.
         listening = ExitStack()
         listener = listening.enter_context(relay.listen(path.debate_id, after_seq))
+        listening.enter_context(keys.hold(current_caller(), listener.cancel))
         connection = request.environ["gunicorn.socket"]
         connection.settimeout(WRITE_SECONDS)
         # The next request on this connection waits under gunicorn's own rules again.

@@ -77,6 +77,11 @@ class DebateShape(Shape):
     updated_at: str
 
 
+class SpeakerShape(Shape):
+    id: UUID
+    username: str
+
+
 class ArgumentShape(Shape):
     id: UUID
     debate_id: UUID
@@ -89,6 +94,7 @@ class ArgumentShape(Shape):
     content: str
     verdict: VerdictShape | None
     player: str
+    agent: SpeakerShape | None = Field(description="Whose key it came with; null for the operator and for workers")
     usage: TurnUsageShape | None
     client_request_id: str | None
     created_at: str

@@ -4,6 +4,7 @@ from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 
 from app.api import schemas, shapes
+from app.api.access import current_caller
 from app.api.debates import ERRORS, NEEDS_TOKEN, stored_answer
 from app.core.debate import TurnType, Verdict
 from app.core.seats import Seat
@@ -35,15 +36,21 @@ def submissions_blueprint(services: Services) -> APIBlueprint:
 
     @api.post("/debates/<debate_id>/arguments", summary="Argue, as proposer or opponent", responses=_STORED)
     def argue(path: schemas.DebatePath, body: schemas.ArgumentBody) -> tuple[Response, int]:
-        return stored_answer(submit(services, path.debate_id, body.submission(Seat(body.role), TurnType.CLAIM)))
+        return stored_answer(
+            submit(services, current_caller(), path.debate_id, body.submission(Seat(body.role), TurnType.CLAIM))
+        )
 
     @api.post("/debates/<debate_id>/appeal", summary="Call the judge, as proposer", responses=_STORED)
     def appeal(path: schemas.DebatePath, body: schemas.SubmissionBody) -> tuple[Response, int]:
-        return stored_answer(submit(services, path.debate_id, body.submission(Seat.PROPOSER, TurnType.APPEAL)))
+        return stored_answer(
+            submit(services, current_caller(), path.debate_id, body.submission(Seat.PROPOSER, TurnType.APPEAL))
+        )
 
     @api.post("/debates/<debate_id>/resolution", summary="Ask for completion, as proposer", responses=_STORED)
     def resolution(path: schemas.DebatePath, body: schemas.SubmissionBody) -> tuple[Response, int]:
-        return stored_answer(submit(services, path.debate_id, body.submission(Seat.PROPOSER, TurnType.RESOLUTION)))
+        return stored_answer(
+            submit(services, current_caller(), path.debate_id, body.submission(Seat.PROPOSER, TurnType.RESOLUTION))
+        )
 
     @api.post(
         "/debates/<debate_id>/ruling",
@@ -52,7 +59,7 @@ def submissions_blueprint(services: Services) -> APIBlueprint:
     )
     def ruling(path: schemas.DebatePath, body: schemas.RulingBody) -> tuple[Response, int]:
         submission = ruling_of(body, services.settings.max_content_length)
-        return stored_answer(submit(services, path.debate_id, submission))
+        return stored_answer(submit(services, current_caller(), path.debate_id, submission))
 
     @api.post(
         "/debates/<debate_id>/intervention",
@@ -60,6 +67,6 @@ def submissions_blueprint(services: Services) -> APIBlueprint:
         responses=_STORED,
     )
     def intervention(path: schemas.DebatePath, body: schemas.InterventionBody) -> tuple[Response, int]:
-        return stored_answer(submit(services, path.debate_id, intervention_of(body)))
+        return stored_answer(submit(services, current_caller(), path.debate_id, intervention_of(body)))
 
     return api

@@ -1,6 +1,7 @@
 """`/ws`: a debate, or all of them, over a WebSocket; rulings and interventions the other way."""
 
 from collections.abc import Sequence
+from functools import partial
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -11,16 +12,17 @@ from pydantic import Field
 from simple_websocket import Server
 
 from app.api import schemas
+from app.api.access import WEBSOCKET_PATH, current_caller
 from app.api.debates import NEEDS_TOKEN
 from app.api.inbox import Inbox, parsed
-from app.api.requests import bearer_token, check_token
-from app.core.errors import AuthFailed, DebateError, DebateNotFound, InvalidInput, TooManyListeners
+from app.core.access import Action, require
+from app.core.errors import AuthFailed, DebateError, DebateNotFound, Forbidden, InvalidInput, TooManyListeners
 from app.realtime.connection import TOO_SLOW, Connection, TooSlow
+from app.realtime.keywatch import KeyWatch
 from app.realtime.relay import Relay
-from app.realtime.watching import NO_SUCH_DEBATE, Ending, follow_all, follow_debate
+from app.realtime.watching import NO_SUCH_DEBATE, WRONG_TOKEN, Ending, follow_all, follow_debate
 from app.store.engine import DatabaseAway
 from app.usecases.services import Services
-from app.web.session import is_signed_in
 
 log = structlog.get_logger(__name__)
 
@@ -29,15 +31,15 @@ class WrongOrigin(DebateError):
     """A page of another site."""
 
 
-PATH = "/ws"
+PATH = WEBSOCKET_PATH
 BAD_REQUEST = 4400
-WRONG_TOKEN = 4401
 WRONG_ORIGIN = 4403
 TRY_LATER = 1013
 WENT_WRONG = 1011
 CODE_OF: dict[type[DebateError], int] = {
     InvalidInput: BAD_REQUEST,
     AuthFailed: WRONG_TOKEN,
+    Forbidden: WRONG_TOKEN,
     WrongOrigin: WRONG_ORIGIN,
     DebateNotFound: NO_SUCH_DEBATE,
     TooManyListeners: TRY_LATER,
@@ -65,6 +67,7 @@ DESCRIPTION = {
         "responses": {
             "101": {"description": "The connection is a WebSocket from here on"},
             "400": {"description": "Not a WebSocket handshake", **_ERROR},
+            "429": {"description": "Too many were opened within a minute", **_ERROR},
         },
     }
 }
@@ -86,10 +89,10 @@ class _NoThread:
 class WatchQuery(schemas.Query):
     debate_id: UUID | None = None
     after_seq: int = Field(0, ge=0, le=schemas.LARGEST_INTEGER)
-    token: str | None = None
+    token: str | None = Field(None, description="For browsers, which cannot set a header")
 
 
-def register_websocket(app: Flask, services: Services, relay: Relay) -> None:
+def register_websocket(app: Flask, services: Services, relay: Relay, keys: KeyWatch) -> None:
     settings = services.settings
     sock = Sock()
     app.config["SOCK_SERVER_OPTIONS"] = {"thread_class": _NoThread}
@@ -106,25 +109,26 @@ def register_websocket(app: Flask, services: Services, relay: Relay) -> None:
         connection = Connection(server.sock, server.ws, most_bytes)
         # What flask-sock does afterwards is only for a connection that it thinks open.
         server.connected = False
-        ending = _watch(services, relay, connection)
+        ending = _watch(services, relay, keys, connection)
         connection.close(ending.code, ending.reason)
 
     sock.route(PATH)(watch)
     sock.init_app(app)
 
 
-def _watch(services: Services, relay: Relay, connection: Connection) -> Ending:
+def _watch(services: Services, relay: Relay, keys: KeyWatch, connection: Connection) -> Ending:
     try:
         _check_origin(services.settings.allowed_origins)
         query = parsed(WatchQuery, request.args.to_dict())
-        if not is_signed_in(request, services.settings):
-            check_token(services.settings.auth_token, query.token or bearer_token())
-        inbox = Inbox(services, connection, query.debate_id)
+        caller = current_caller()
+        require(caller, Action.READ)
+        hold = partial(keys.hold, caller)
+        inbox = Inbox(services, caller, connection, query.debate_id)
         if query.debate_id is None:
             if query.after_seq:
                 raise InvalidInput("after_seq", "goes with debate_id")
-            return follow_all(relay, connection, inbox.take)
-        return follow_debate(relay, connection, query.debate_id, query.after_seq, inbox.take)
+            return follow_all(relay, hold, connection, inbox.take)
+        return follow_debate(relay, hold, connection, query.debate_id, query.after_seq, inbox.take)
     except DebateError as refusal:
         return Ending(CODE_OF[type(refusal)], refusal.message)
     except TooSlow:

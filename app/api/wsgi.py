@@ -1,5 +1,7 @@
 """gunicorn's entry: `gunicorn -c python:app.api.gunicorn app.api.wsgi:application`."""
 
+import structlog
+
 from app.api.application import make_application
 from app.api.gunicorn_worker import PromptWorker
 from app.bootstrap import build_relay, build_services
@@ -12,6 +14,7 @@ DATABASE_CONNECTIONS = 16
 DATABASE_PATIENCE_SECONDS = 10
 
 configure_logs()
+log = structlog.get_logger(__name__)
 services = build_services(
     load_settings(),
     name="debate-api",
@@ -21,3 +24,7 @@ services = build_services(
 relay = build_relay(services)
 PromptWorker.at_exit.append(relay.end)
 application = make_application(services, relay)
+if services.settings.auth_token is None:
+    log.warning(
+        "server.open", because="no DEBATE_AUTH_TOKEN is set", binds=f"loopback only ({services.settings.server_host})"
+    )

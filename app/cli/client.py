@@ -10,7 +10,7 @@ from app.cli.errors import CommandFailed, Exit, Unavailable
 from app.settings import Settings
 
 Json = dict[str, Any]
-_REFUSALS = {"ACTION_NOT_ALLOWED", "FORBIDDEN", "AUTH_FAILED"}
+_REFUSALS = {"ACTION_NOT_ALLOWED", "FORBIDDEN", "AUTH_FAILED", "UNAUTHORIZED"}
 REQUEST_SECONDS = 30.0
 RETRY_PAUSES_SECONDS = (0.5, 1.0, 2.0)
 LONGEST_PAUSE_SECONDS = 30.0
@@ -38,13 +38,27 @@ class Api:
             return False
 
     def get(self, path: str, within_seconds: float = REQUEST_SECONDS, **query: Any) -> Json:
-        return self._data(self._ask("GET", path, params=_given(query), timeout=within_seconds))
+        data: Json = self._data(self._ask("GET", path, params=_given(query), timeout=within_seconds))
+        return data
+
+    def get_all(self, path: str) -> list[Json]:
+        """Every item of a list of the solutions API, page after page."""
+        items: list[Json] = []
+        cursor = None
+        while True:
+            answer = self._ask("GET", path, params=_given({"limit": 100, "cursor": cursor}))
+            items += self._data(answer)
+            cursor = answer.json()["meta"]["nextCursor"]
+            if cursor is None:
+                return items
 
     def post(self, path: str, body: Json | None = None) -> Json:
-        return self._data(self._ask("POST", path, json=body or {}))
+        data: Json = self._data(self._ask("POST", path, json=body or {}))
+        return data
 
     def delete(self, path: str) -> Json:
-        return self._data(self._ask("DELETE", path))
+        data: Json = self._data(self._ask("DELETE", path))
+        return data
 
     def download(self, path: str, **query: Any) -> bytes:
         answer = self._ask("GET", path, params=_given(query))
@@ -76,7 +90,7 @@ class Api:
             answer = self._http.request(method, path, **options)
         except httpx.HTTPError as problem:
             raise _no_server(self.url, problem) from problem
-        if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        if answer.status_code in (httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.TOO_MANY_REQUESTS):
             raise self._away(answer)
         return answer
 
@@ -84,23 +98,24 @@ class Api:
         try:
             says = str(answer.json()["error"]["message"])
         except (ValueError, KeyError, TypeError):
-            says = f"{self.url} answered 503: not available just now"
+            says = f"{self.url} answered {answer.status_code}: not available just now"
         failure = Unavailable(says)
         asked = answer.headers.get("Retry-After", "")
         failure.retry_after_seconds = float(asked) if asked.isdecimal() else 0
         return failure
 
-    def _data(self, answer: httpx.Response) -> Json:
+    def _data(self, answer: httpx.Response) -> Any:
         try:
             envelope = answer.json()
-            if envelope["success"]:
-                data: Json = envelope["data"]
-                return data
+            # The two APIs say it with two words.
+            if envelope["ok"] if "ok" in envelope else envelope["success"]:
+                return envelope["data"]
             error = envelope["error"]
         except (ValueError, KeyError, TypeError):
             raise CommandFailed(f"{self.url} answered {answer.status_code} and not as a debate-runner") from None
         exit_code = Exit.REFUSED if error["code"] in _REFUSALS else Exit.ERROR
-        raise CommandFailed(error["message"], exit_code, error.get("suggestion"))
+        suggestion = error.get("suggestion") or (error.get("details") or {}).get("suggestion")
+        raise CommandFailed(error["message"], exit_code, suggestion)
 
 
 def _given(query: Json) -> Json:

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from app.cli import agents, debates, operators
+from app.cli import access, agents, debates, operators
 from app.cli.errors import CommandFailed, Exit
 from app.cli.interrupts import Interrupted, raise_when_told_to_end
 
@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (operators.running, debates.commands, agents.commands, operators.upkeep):
+for commands in (operators.running, debates.commands, agents.commands, access.commands, operators.upkeep):
     app.add_typer(commands)
 
 

@@ -1,7 +1,6 @@
 """`debate up`, `debate api`, `debate worker`: the processes."""
 
 import contextlib
-import ipaddress
 import os
 import time
 
@@ -28,6 +27,8 @@ def up(settings: Settings, workers: int) -> None:
             show.err.print(f"debate-runner is up at [bold]{complete.url}[/]  [dim](Ctrl-C ends it)[/]", soft_wrap=True)
             show.err.print(f"  data   {show.safe(str(settings.data_dir))}", soft_wrap=True)
             show.err.print(f"  logs   {show.safe(str(logs))}", soft_wrap=True)
+            if settings.auth_token is None:
+                show.err.print("  open   to every user of this machine: no DEBATE_AUTH_TOKEN is set", soft_wrap=True)
             _watch(stack)
 
 
@@ -69,22 +70,8 @@ def _run_part(settings: Settings, name: str, command: list[str]) -> None:
 
 
 def _refuse_open_server(settings: Settings) -> None:
-    if settings.auth_token is not None or _is_loopback(settings.server_host):
-        return
-    raise CommandFailed(
-        f"DEBATE_SERVER_HOST={settings.server_host} would let the whole network in, for no token is set",
-        Exit.USAGE,
-        "Set DEBATE_AUTH_TOKEN, or bind 127.0.0.1",
-    )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    if settings.why_unsafe:
+        raise CommandFailed(settings.why_unsafe, Exit.USAGE, "Set DEBATE_AUTH_TOKEN, or bind 127.0.0.1")
 
 
 def _refuse_taken_port(settings: Settings) -> None:

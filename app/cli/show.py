@@ -79,6 +79,8 @@ def argument_lines(argument: Json, with_id: bool = False) -> Group:
     title = Text(argument["role"].capitalize(), style=f"bold {SEAT_COLOURS[argument['role']]}")
     kind = "" if argument["type"] in ("CLAIM", "RULING") else argument["type"].lower()
     player = "" if argument["player"] == "external" else clean(argument["player"])
+    if argument["agent"]:
+        player = clean(argument["agent"]["username"])
     argument_id = argument["id"] if with_id else ""
     title.append("".join(f"  {detail}" for detail in (kind, player, argument_id) if detail), style="dim")
     return Group(title, Indented(argument["content"]), "")

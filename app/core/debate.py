@@ -104,6 +104,14 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Speaker:
+    """The agent whose key a turn came with."""
+
+    id: UUID
+    username: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     id: UUID
     debate_id: UUID
@@ -117,6 +125,8 @@ class Turn:
     client_request_id: str | None = None
     verdict: Verdict | None = None
     usage: Usage | None = None
+    agent: Speaker | None = None
+    """None for the operator, and for workers' players."""
     created_at: datetime | None = None
     """Set by the database's clock when it is stored."""
 

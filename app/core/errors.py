@@ -9,7 +9,10 @@ DebateError                 anything a client is told about, with its code
 ├── DebateExists            this debate_id was created under another client_request_id
 ├── DebateNotFound
 ├── ArgumentNotFound
-└── TooManyListeners        this server has no room for another stream; come back later, or ask another
+├── TooManyListeners        this server has no room for another stream; come back later, or ask another
+├── NotFound                anything else that is not there, or not to be seen by whoever asks
+├── Conflict                a name that is taken, a decision that was made already
+└── Unprocessable           the request is well formed, and what it asks for cannot be
 """
 
 from collections.abc import Sequence
@@ -29,8 +32,8 @@ class DebateError(Exception):
 class InvalidInput(DebateError):
     code = "INVALID_INPUT"
 
-    def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field}: {problem}", field=field)
+    def __init__(self, field: str, problem: str, **context: Any) -> None:
+        super().__init__(f"{field}: {problem}", field=field, **context)
 
 
 class ContentTooLarge(DebateError):
@@ -77,3 +80,15 @@ class ArgumentNotFound(DebateError):
 
 class TooManyListeners(DebateError):
     code = "SERVICE_UNAVAILABLE"
+
+
+class NotFound(DebateError):
+    code = "NOT_FOUND"
+
+
+class Conflict(DebateError):
+    code = "CONFLICT"
+
+
+class Unprocessable(DebateError):
+    code = "UNPROCESSABLE"

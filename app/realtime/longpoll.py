@@ -5,23 +5,27 @@ import time
 from uuid import UUID
 
 from app.realtime.feed import Listener
+from app.realtime.keywatch import Holder
 from app.realtime.relay import Relay
 from app.usecases import read
+from app.usecases.identity import refused
 from app.usecases.services import Services
 from app.wire import Json
 
 
 def wait_for_news(
-    relay: Relay, services: Services, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
+    relay: Relay, services: Services, hold: Holder, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
 ) -> tuple[int, Json | None]:
     """The seq of what was seen, and {debate, argument} of the latest argument after it, if there is one."""
     deadline = time.monotonic() + timeout_seconds
-    with relay.listen(debate_id) as listener:
+    with relay.listen(debate_id) as listener, hold(listener.cancel) as key:
         # After listening began, so that nothing falls between the look and the wait.
         seen = read.poll(services, debate_id, last_seen)
         news, listener.seq = seen.told, seen.last_seen_seq
         while news is None and not listener.is_over and listener.wait(max(0.0, deadline - time.monotonic())):
             listener.passing.clear()
+            if key.is_lost:
+                raise refused()
             news = _latest(listener) or read.poll(services, debate_id, last_seen).told
     return seen.last_seen_seq, news
 

@@ -60,7 +60,8 @@ def store_turn(
 ) -> tuple[Debate, Turn] | None:
     """The debate and the turn as they are stored; None when the claim no longer holds or the deadline has passed.
 
-    `following` is the claim of the next turn, where the task goes on with it.
+    `following` is the claim of the next turn, where the task goes on with it. A worker's turn has no agent, and so its
+    columns are left out.
     """
     parameters = _parameters(token, turn, after, following)
     with _autocommit(engine) as connection:

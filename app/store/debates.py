@@ -238,8 +238,8 @@ def _time_limit_columns(situation: _Situation, time_limit: _TimeLimit) -> dict[s
     return {}
 
 
-def delete_debate(connection: Connection, debate_id: UUID) -> bool:
-    return connection.execute(delete(debates).where(debates.c.id == debate_id)).rowcount == 1
+def delete_debate(connection: Connection, debate_id: UUID) -> None:
+    connection.execute(delete(debates).where(debates.c.id == debate_id))
 
 
 def claims_that_hold(connection: Connection, held: Sequence[tuple[UUID, UUID]]) -> set[UUID]:

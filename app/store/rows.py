@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func
 from sqlalchemy.engine import RowMapping
 
-from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage, Verdict
+from app.core.debate import Cursor, Debate, Limits, Speaker, Status, StopReason, Turn, TurnType, Usage, Verdict
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
@@ -87,6 +87,7 @@ def turn_of(row: RowMapping | dict[str, Any]) -> Turn:
         client_request_id=row["client_request_id"],
         verdict=verdict_of(row["verdict"]),
         usage=Usage(**row["usage"]) if row["usage"] else None,
+        agent=Speaker(row["agent_id"], row["agent_username"]) if row["agent_id"] else None,
         created_at=row["created_at"],
     )
 
@@ -105,4 +106,6 @@ def turn_row(turn: Turn) -> dict[str, Any]:
         "client_request_id": turn.client_request_id,
         "verdict": verdict_json(turn.verdict),
         "usage": {name: getattr(turn.usage, name) for name in Usage.__slots__} if turn.usage else None,
+        "agent_id": turn.agent.id if turn.agent else None,
+        "agent_username": turn.agent.username if turn.agent else None,
     }

@@ -11,11 +11,12 @@ from app.store.tables import debates, workers
 SWEEP_LOCK = 0x5EB47E01
 """An arbitrary key of Postgres' advisory locks: one sweeper at a time, whatever the number of workers."""
 MIGRATION_LOCK = 0x5EB47E02
+GUARDRAIL_SWEEP_LOCK = 0x5EB47E03
 
 
-def become_the_sweeper(connection: Connection) -> bool:
+def become_the_sweeper(connection: Connection, lock: int = SWEEP_LOCK) -> bool:
     """For this transaction only; false when another worker is at it."""
-    return bool(connection.execute(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK))).scalar())
+    return bool(connection.execute(select(func.pg_try_advisory_xact_lock(lock))).scalar())
 
 
 def count_due(connection: Connection, at_most: int) -> int:

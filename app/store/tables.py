@@ -11,6 +11,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -20,7 +21,7 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 metadata = MetaData()
 # A missing value is SQL's NULL, never the JSON text "null".
@@ -94,6 +95,9 @@ turns = Table(
     Column("verdict", _json),
     Column("player", Text, nullable=False),
     Column("usage", _json),
+    # Whose key the turn came with. The name goes with it: it never changes, and reading a transcript needs no join.
+    Column("agent_id", Uuid, ForeignKey("agents.id")),
+    Column("agent_username", Text),
     Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
     UniqueConstraint("debate_id", "round", "actor", name="turns_one_per_slot"),
     UniqueConstraint("debate_id", "seq", name="turns_one_per_seq"),
@@ -104,7 +108,28 @@ turns = Table(
     ),
     CheckConstraint("(type = 'INTERVENTION') = (round IS NULL)", name="turns_only_interventions_lack_a_round"),
     CheckConstraint("seq >= 1", name="turns_seq_positive"),
+    CheckConstraint("(agent_id IS NULL) = (agent_username IS NULL)", name="turns_agent_has_a_name"),
 )
+
+agents = Table(
+    "agents",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("username", Text, nullable=False),
+    Column("display_name", Text),
+    # SHA-256 of the key; the key itself is nowhere.
+    Column("key_hash", LargeBinary, nullable=False),
+    # Its beginning, by which a person recognises it.
+    Column("key_hint", Text, nullable=False),
+    Column("scopes", ARRAY(Text), nullable=False),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("key_created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("revoked_at", _timestamp),
+    UniqueConstraint("key_hash", name="agents_one_per_key"),
+    CheckConstraint("scopes <@ ARRAY['read', 'debate', 'arbitrate']", name="agents_scopes_known"),
+)
+# Two names that differ only in case would be taken for one another.
+Index("agents_one_per_username", func.lower(agents.c.username), unique=True)
 
 workers = Table(
     "workers",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from app.core.access import Action, Caller, require, require_creation
 from app.core.debate import Debate, Limits, Status, Turn, TurnType
 from app.core.errors import DebateExists, InvalidInput
 from app.core.formats import Format
@@ -13,8 +14,11 @@ from app.core.players import EXTERNAL, SeatSetup, why_unknown
 from app.core.seats import Seat
 from app.ids import debate_id_for, new_turn_id
 from app.prices import has_price
-from app.store import debates, turns
+from app.store import agents, debates, turns
+from app.store.engine import Connection
 from app.usecases.events import new_arguments
+from app.usecases.guard import opinion_of, refuse_rejected
+from app.usecases.identity import check_still_valid, speaker
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
 from app.usecases.transactions import transaction
@@ -46,9 +50,14 @@ class Stored:
     """The same request came before: this is what was stored then."""
 
 
-def create_debate(services: Services, new: NewDebate) -> Stored:
-    debate, motion = _plan(services, new)
+def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
+    require(caller, Action.CREATE)
+    debate, motion = _plan(services, caller, new)
+    require_creation(caller, debate.seats)
+    refuse_rejected(opinion_of(services, motion.content), debate.seats[Seat.PROPOSER], "motion_content")
     with transaction(services, "create") as connection:
+        check_still_valid(connection, caller)
+        _refuse_unknown_agents(connection, debate)
         stored = debates.insert_debate(connection, debate)
         if stored is not None:
             [motion] = turns.insert_turns(connection, [motion])
@@ -61,7 +70,16 @@ def create_debate(services: Services, new: NewDebate) -> Stored:
     return Stored(stored, motion)
 
 
-def _plan(services: Services, new: NewDebate) -> tuple[Debate, Turn]:
+def _refuse_unknown_agents(connection: Connection, debate: Debate) -> None:
+    """A seat bound to nobody there is would wait for ever."""
+    bound = {seat: UUID(setup.agent_id) for seat, setup in debate.seats.items() if setup.agent_id}
+    known = agents.exist(connection, set(bound.values())) if bound else set()
+    for seat, agent_id in bound.items():
+        if agent_id not in known:
+            raise InvalidInput(f"seats.{seat.role}.agent_id", "is no agent of this server")
+
+
+def _plan(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate, Turn]:
     limit = services.settings.max_content_length
     checked_text("title", new.title, MAX_TITLE_BYTES)
     checked_text("motion_content", new.motion_content, limit)
@@ -93,6 +111,7 @@ def _plan(services: Services, new: NewDebate) -> tuple[Debate, Turn]:
         content=new.motion_content,
         player=EXTERNAL,
         client_request_id=new.client_request_id,
+        agent=speaker(caller),
     )
     return debate, motion
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.debate import Debate, Turn, TurnType, Verdict
+from app.core.access import Action, Caller, require, require_seat
+from app.core.debate import Debate, Speaker, Turn, TurnType, Verdict
 from app.core.errors import ArgumentNotFound, InvalidInput
 from app.core.machine import Move, PlannedTurn, decide
 from app.core.seats import Seat
@@ -13,6 +14,8 @@ from app.store import debates, turns
 from app.store.engine import Connection
 from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
 from app.usecases.events import new_arguments
+from app.usecases.guard import opinion_of, refuse_rejected
+from app.usecases.identity import check_still_valid, speaker
 from app.usecases.locking import lock_existing, reconciled
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
@@ -33,12 +36,17 @@ class Submission:
     verdict: Verdict | None = None
 
 
-def submit(services: Services, debate_id: UUID, submission: Submission) -> Stored:
+def submit(services: Services, caller: Caller, debate_id: UUID, submission: Submission) -> Stored:
+    action = Action.RULE if submission.seat is Seat.ARBITRATOR else Action.SPEAK
+    require(caller, action)
     checked_text("content", submission.content, services.settings.max_content_length)
     if submission.client_request_id is not None:
         checked_text("client_request_id", submission.client_request_id, MAX_REQUEST_ID_BYTES)
+    opinion = opinion_of(services, submission.content)
     with transaction(services, "submit") as connection:
+        check_still_valid(connection, caller)
         locked = lock_existing(connection, debate_id)
+        require_seat(caller, action, submission.seat, locked.debate.seats)
         if submission.client_request_id is not None:
             before = turns.of_request(connection, debate_id, submission.client_request_id)
             if before is not None:
@@ -54,7 +62,8 @@ def submit(services: Services, debate_id: UUID, submission: Submission) -> Store
             verdict=submission.verdict,
         )
         decision = decide(debate, move)
-        planned = turns_of(debate, decision.turns, answers, submission.client_request_id)
+        refuse_rejected(opinion, debate.seats[submission.seat], "content")
+        planned = turns_of(debate, decision.turns, answers, submission.client_request_id, speaker(caller))
         stored = turns.insert_turns(connection, planned)
         after = debates.save(connection, debate, decision.debate)
     services.teller.publish(*new_arguments(after, stored))
@@ -75,9 +84,14 @@ def _target(connection: Connection, debate_id: UUID, target_id: UUID | None) -> 
 
 
 def turns_of(
-    debate: Debate, planned: Sequence[PlannedTurn], answers: Turn, client_request_id: str | None = None
+    debate: Debate,
+    planned: Sequence[PlannedTurn],
+    answers: Turn,
+    client_request_id: str | None = None,
+    agent: Speaker | None = None,
 ) -> list[Turn]:
-    """The turns of a decision with ids; each answers the one before it, and only the first is the request's own."""
+    """The turns of a decision with ids; each answers the one before it, and only the first is the request's own and its
+    agent's: what follows from it by itself is nobody's."""
     made: list[Turn] = []
     for plan in planned:
         turn = Turn(
@@ -93,6 +107,7 @@ def turns_of(
             client_request_id=None if made else client_request_id,
             verdict=plan.verdict,
             usage=plan.usage,
+            agent=None if made else agent,
         )
         made.append(turn)
         answers = turn

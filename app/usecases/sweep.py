@@ -1,7 +1,7 @@
 """Finding what nobody looks at: lapsed claims, backoffs that are over, tasks that Redis lost."""
 
-from app.queue import QueueUnavailable
-from app.store import sweeping
+from app.queue import GUARDRAIL_QUEUE, QueueUnavailable
+from app.store import evaluations, sweeping
 from app.usecases.services import Services
 
 LOST_AFTER_SECONDS_WITH_EMPTY_QUEUE = 3.0
@@ -37,6 +37,21 @@ def sweep(services: Services) -> int:
         found = sweeping.take_due(connection, lost_after_seconds(queue_length, due), MOST_AT_ONCE)
         sweeping.forget_workers(connection, unseen_seconds=20 * WORKER_SEEN_SECONDS)
     services.teller.enqueue(*found)
+    return len(found)
+
+
+def sweep_evaluations(services: Services) -> int:
+    """The same for contributions that wait for the guardrail."""
+    try:
+        queue_length = services.tasks.length(GUARDRAIL_QUEUE)
+    except QueueUnavailable:
+        return 0
+    with services.engine.begin() as connection:
+        if not sweeping.become_the_sweeper(connection, sweeping.GUARDRAIL_SWEEP_LOCK):
+            return 0
+        due = evaluations.count_due(connection, at_most=queue_length + 1)
+        found = evaluations.take_due(connection, lost_after_seconds(queue_length, due), MOST_AT_ONCE)
+    services.teller.evaluate(*found)
     return len(found)
 
 

@@ -16,6 +16,7 @@ import psycopg
 
 from app.bootstrap import build_services, close_services
 from app.cli.children import WORKER_COMMAND, Child, end
+from app.core.access import OPERATOR
 from app.core.formats import Format
 from app.embedded import EmbeddedServers
 from app.ids import new_turn_id
@@ -90,7 +91,7 @@ def _create(services: Services, count: int) -> list[UUID]:
         new = NewDebate(
             "Bench", "general_debate", "Cities should ban cars", f"{started}-{number}", format=Format.ROUNDS
         )
-        made.append(create_debate(_untold(services), new).debate.id)
+        made.append(create_debate(_untold(services), OPERATOR, new).debate.id)
     return made
 
 

@@ -134,7 +134,7 @@ def test_a_motion_over_ten_kilobytes_is_refused_with_the_limit(elsewhere: Home) 
 
 @pytest.mark.parametrize("arguments", [("list",), ("stop", NOBODY), ("run", "Let me in")])
 def test_a_wrong_token_is_refused(elsewhere: Home, arguments: tuple[str, ...]) -> None:
-    refused = elsewhere.debate(*arguments, DEBATE_AUTH_TOKEN="wrong")  # noqa: S106 (that it is wrong is the point)
+    refused = elsewhere.debate(*arguments, DEBATE_AUTH_TOKEN="a-wrong-but-long-token")  # noqa: S106 (that it is wrong is the point)
     assert_one_sentence(refused, 4, "token")
     assert TOKEN not in refused.stderr
 

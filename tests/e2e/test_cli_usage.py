@@ -70,6 +70,8 @@ def test_no_server_ends_with_3_and_says_where_none_was(
         ("DEBATE_DATABASE_URL", "mysql://localhost/debate"),
         ("DEBATE_DEFAULT_PLAYER", "nobody"),
         ("DEBATE_SERVER_URL", "localhost:3456"),
+        ("DEBATE_AUTH_TOKEN", "fifteen-letters"),
+        ("DEBATE_RATE_LIMIT", "lots"),
     ],
 )
 def test_a_bad_setting_is_named(home: Home, name: str, value: str) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 from harness import Place, numbers, wait_until
 
+from app.core.access import OPERATOR
 from app.core.brief import Thought
 from app.core.debate import Debate, Limits, Status, StopReason, TurnType, Usage
 from app.core.formats import Format
@@ -33,7 +34,7 @@ def debate(services: Services) -> Debate:
 
 def a_debate(services: Services, **changes: object) -> Debate:
     new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", format=Format.ROUNDS)
-    return create_debate(services, replace(new, **changes)).debate
+    return create_debate(services, OPERATOR, replace(new, **changes)).debate
 
 
 def claimed(services: Services, debate: Debate) -> advance.HeldTurn:
@@ -101,13 +102,13 @@ def test_a_turn_whose_claim_was_taken_over_is_dropped(services: Services, place:
 def test_what_a_person_does_meanwhile_takes_the_claim_away(services: Services, debate: Debate, what: str) -> None:
     held = claimed(services, debate)
     if what == "stop":
-        control.stop_debate(services, debate.id, None)
+        control.stop_debate(services, OPERATOR, debate.id, None)
     elif what == "pause":
-        control.pause_debate(services, debate.id)
+        control.pause_debate(services, OPERATOR, debate.id)
     elif what == "delete":
-        control.delete_debate(services, debate.id)
+        control.delete_debate(services, OPERATOR, debate.id)
     else:
-        submit(services, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait."))
+        submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait."))
     assert advance.renew_claims(services, [(debate.id, held.token)]) == set()
     assert advance.commit(services, held, CLAIM, go_on=True) is None
     if what != "delete":
@@ -121,7 +122,7 @@ def test_a_persons_ruling_wins_over_the_judge_that_thinks(services: Services, de
         assert following is not None
         turn = following
     assert turn.brief.seat is Seat.ARBITRATOR
-    submit(services, debate.id, Submission(Seat.ARBITRATOR, TurnType.RULING, "The proposer, clearly."))
+    submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.RULING, "The proposer, clearly."))
     assert advance.commit(services, turn, Thought(TurnType.RULING, "The opponent."), go_on=True) is None
     transcript = read.get_transcript(services, debate.id, 1)
     assert transcript.arguments[0].content == "The proposer, clearly."
@@ -181,7 +182,7 @@ def test_a_failing_player_is_tried_again_later_and_then_the_debate_fails(
         place.sql("UPDATE debates SET next_attempt_at = now() - interval '1 second'")
     failed = read.get_transcript(services, debate.id, 0).debate
     assert (failed.status, failed.attempts, failed.last_error) == (Status.FAILED, MAX_ATTEMPTS, "no answer 5")
-    resumed = control.resume_debate(services, debate.id)
+    resumed = control.resume_debate(services, OPERATOR, debate.id)
     assert (resumed.status, resumed.attempts, resumed.last_error) == (Status.RUNNING, 0, None)
     assert claimed(services, debate).brief.seat is Seat.PROPOSER
 
@@ -210,11 +211,11 @@ def test_the_time_limit_runs_only_while_the_debate_does(services: Services, plac
     assert place.sql("SELECT deadline_at FROM debates") == [(None,)], "it runs from the first turn, not from creation"
     advance.commit(services, claimed(services, debate), CLAIM, go_on=False)
     place.sql("UPDATE debates SET deadline_at = deadline_at - interval '40 seconds'")
-    control.pause_debate(services, debate.id)
+    control.pause_debate(services, OPERATOR, debate.id)
     [(left, deadline)] = place.sql("SELECT seconds_left, deadline_at FROM debates")
     assert 59 < left <= 60
     assert deadline is None
-    control.resume_debate(services, debate.id)
+    control.resume_debate(services, OPERATOR, debate.id)
     [(left,)] = place.sql("SELECT extract(epoch FROM deadline_at - now()) FROM debates")
     assert 59 < left <= 60
 

@@ -82,5 +82,11 @@ def test_what_a_load_balancer_reads_is_open(guarded, path, authorization):
     assert guarded.http.get(path, headers=sent(authorization)).status_code == 200
 
 
-def test_without_a_token_set_any_header_is_taken(api):
-    assert api.http.get("/debates", headers=sent("Bearer anything")).status_code == 200
+@pytest.mark.parametrize("authorization", [None, "", "Basic a-proxy-wants-this"])
+def test_without_a_token_set_nothing_needs_to_be_sent(api, authorization):
+    assert api.http.get("/debates", headers=sent(authorization)).status_code == 200
+
+
+@pytest.mark.parametrize("authorization", ["Bearer", "Bearer anything", "Bearer dbr_nobody-has-this-key"])
+def test_without_a_token_set_a_wrong_key_is_refused_all_the_same(api, authorization):
+    refusal_of(api.http.get("/debates", headers=sent(authorization)), "AUTH_FAILED")

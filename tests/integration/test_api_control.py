@@ -7,6 +7,7 @@ from harness import new_debate
 from test_api_envelope import data_of, nothing_written, refusal_of
 
 from app.bootstrap import build_services, close_services
+from app.core.access import OPERATOR
 from app.core.debate import TurnType
 from app.core.seats import Seat
 from app.usecases.submit import Submission, submit
@@ -53,7 +54,7 @@ def debate_in(api, module_services):
         return debate_id
 
     def say(debate_id, seat, kind):
-        submit(module_services, UUID(debate_id), Submission(seat, kind, "Because."))
+        submit(module_services, OPERATOR, UUID(debate_id), Submission(seat, kind, "Because."))
 
     return make
 

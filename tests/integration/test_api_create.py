@@ -19,7 +19,7 @@ DEBATE_FIELDS = (
     "stop_note last_error attempts seats limits usage verdict created_at updated_at"
 )
 ARGUMENT_FIELDS = (
-    "id debate_id seq type role actor round parent_id content verdict player usage client_request_id created_at"
+    "id debate_id seq type role actor round parent_id content verdict player agent usage client_request_id created_at"
 )
 NO_LIMITS = {"max_rounds": None, "max_seconds": None, "max_total_tokens": None, "max_cost_usd": None}
 EXTERNAL, SCRIPTED = {"player": "external"}, {"player": "scripted"}
@@ -89,6 +89,7 @@ def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
         "content": body["motion_content"],
         "verdict": None,
         "player": "external",
+        "agent": None,
         "usage": None,
         "client_request_id": body["client_request_id"],
     }
@@ -149,7 +150,7 @@ def test_limits_that_were_given_stand_and_the_others_keep_their_defaults(api):
 
 
 def test_a_seat_keeps_what_was_said_about_it_and_nothing_more(api):
-    agent = str(uuid4())
+    agent = api.http.post("/api/v1/agents", json={"username": "opponent"}).json()["data"]["agentId"]
     seats = {
         "proposer": {"player": "scripted", "persona": "A mayor", "temperature": 0.5, "max_tokens": 300},
         "opponent": {"player": "external", "agent_id": agent},

@@ -66,6 +66,7 @@ def test_the_status_of_each_code_is_the_contracts():
         "METHOD_NOT_ALLOWED": 405,
         "DEBATE_EXISTS": 409,
         "CONTENT_TOO_LARGE": 413,
+        "RATE_LIMIT_EXCEEDED": 429,
         "SERVICE_UNAVAILABLE": 503,
         "INTERNAL_ERROR": 500,
     }

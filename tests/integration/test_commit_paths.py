@@ -18,6 +18,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import text
 
 from app.bootstrap import build_services, close_services
+from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
 from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage, Verdict
 from app.core.formats import Format
@@ -49,7 +50,7 @@ NO_END = Limits(max_rounds=100_000)
 
 def a_debate(services: Services, **changes: Any) -> Debate:
     new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", format=Format.ROUNDS)
-    return create_debate(services, replace(new, **changes)).debate
+    return create_debate(services, OPERATOR, replace(new, **changes)).debate
 
 
 def claimed(services: Services, debate: Debate) -> HeldTurn:
@@ -130,8 +131,8 @@ def it_failed_twice(services: Services, place: Place, debate: Debate) -> None:
 
 def it_was_paused(services: Services, place: Place, debate: Debate) -> None:
     advance.release(services, claimed(services, debate))
-    control.pause_debate(services, debate.id)
-    control.resume_debate(services, debate.id)
+    control.pause_debate(services, OPERATOR, debate.id)
+    control.resume_debate(services, OPERATOR, debate.id)
 
 
 EXTERNAL = SeatSetup("external")
@@ -320,7 +321,7 @@ def test_time_that_runs_out_while_a_player_thinks_stops_the_debate_and_keeps_the
 
 def test_a_debate_deleted_meanwhile_takes_no_turn(services: Services, place: Place, debate: Debate) -> None:
     turn, after = planned(claimed(services, debate), CLAIM)
-    control.delete_debate(services, debate.id)
+    control.delete_debate(services, OPERATOR, debate.id)
     assert store_turn(services.engine, UUID(int=1), turn, after, None) is None
     assert place.sql("SELECT count(*) FROM turns") == [(0,)]
 
@@ -389,10 +390,10 @@ def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) ->
 
     def act(debate: Debate) -> Debate:
         if what == "stop":
-            return control.stop_debate(services, debate.id, "enough")
+            return control.stop_debate(services, OPERATOR, debate.id, "enough")
         if what == "pause":
-            return control.pause_debate(services, debate.id)
-        return submit(services, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")).debate
+            return control.pause_debate(services, OPERATOR, debate.id)
+        return submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")).debate
 
     def a_little_later(debate: Debate, seconds: float) -> Debate:
         time.sleep(seconds)

@@ -18,6 +18,7 @@ from watchers import UnreliableBus, a_dialogue, heard, watching
 from websockets.exceptions import WebSocketException
 
 from app.bootstrap import build_services, close_services
+from app.core.access import OPERATOR
 from app.core.debate import TurnType
 from app.core.seats import Seat
 from app.teller import Teller
@@ -99,7 +100,7 @@ def test_every_listener_of_every_kind_gets_every_turn_once(stage: tuple[Place, O
             thread.start()
         for number in range(2, TURNS + 1):
             seat = Seat.OPPONENT if number % 2 == 0 else Seat.PROPOSER
-            submit(unreliable, UUID(debate_id), Submission(seat, TurnType.CLAIM, f"words {number}"))
+            submit(unreliable, OPERATOR, UUID(debate_id), Submission(seat, TurnType.CLAIM, f"words {number}"))
             time.sleep(chance.random() * 0.1)
             if number == TURNS // 3:
                 valkey.stop()

@@ -15,6 +15,7 @@ from watchers import UnreliableBus
 from app.api.schemas import CreateDebateBody
 from app.bootstrap import build_services, close_services
 from app.bus import Event, EventBus, Subscription
+from app.core.access import OPERATOR
 from app.core.debate import TurnType
 from app.core.errors import DebateNotFound
 from app.core.seats import Seat
@@ -43,14 +44,14 @@ def relay(place: Place, services: Services) -> Iterator[Relay]:
 
 def a_dialogue(services: Services) -> UUID:
     body = new_debate(format="dialogue", seats=EXTERNAL)
-    return create_debate(services, CreateDebateBody(**body).new_debate()).debate.id
+    return create_debate(services, OPERATOR, CreateDebateBody(**body).new_debate()).debate.id
 
 
 def argue(services: Services, debate_id: UUID, count: int, pause: float = 0) -> None:
     """The opponent and the proposer in turn, from wherever the dialogue stands."""
     for _ in range(count):
         for seat in (Seat.OPPONENT, Seat.PROPOSER):
-            submit(services, debate_id, Submission(seat, TurnType.CLAIM, "words"))
+            submit(services, OPERATOR, debate_id, Submission(seat, TurnType.CLAIM, "words"))
             time.sleep(pause)
 
 
@@ -99,12 +100,12 @@ def test_a_turn_comes_at_once_and_not_with_the_next_comparison(place: Place, ser
         wait_until(lambda: relay.hears, 5, "the subscription is up")
         for _ in range(3):
             began = time.monotonic()
-            submit(services, debate_id, Submission(Seat.OPPONENT, TurnType.CLAIM, "words"))
+            submit(services, OPERATOR, debate_id, Submission(Seat.OPPONENT, TurnType.CLAIM, "words"))
             assert listener.wait(1)
             assert len(relay.take(listener)) == 1
             # A comparison comes every three seconds; three turns at its pace would take longer than this.
             assert time.monotonic() - began < 1
-            submit(services, debate_id, Submission(Seat.PROPOSER, TurnType.CLAIM, "words"))
+            submit(services, OPERATOR, debate_id, Submission(Seat.PROPOSER, TurnType.CLAIM, "words"))
             wait_until(lambda: len(relay.take(listener)) == 1, 2, "the answer came")
 
 
@@ -157,9 +158,9 @@ def test_a_change_of_state_is_told_also_when_its_event_was_lost(place: Place, se
 
     mute = replace(services, teller=Teller(Mute(redis_of(place)), services.tasks))
     with relay.listen(debate_id, 1) as listener:
-        control.pause_debate(services, debate_id)
+        control.pause_debate(services, OPERATOR, debate_id)
         wait_until(lambda: len(listener.passing) == 1, 2, "the pause is told")
-        control.stop_debate(mute, debate_id, None)
+        control.stop_debate(mute, OPERATOR, debate_id, None)
         wait_until(lambda: len(listener.passing) == 2, 5, "the stop is told, from Postgres")
         assert '"status":"stopped"' in listener.passing[-1].data
         assert listener.feed.is_closed
@@ -173,7 +174,7 @@ def test_a_debate_that_is_not_there_cannot_be_listened_to(services: Services, re
 def test_a_deleted_debate_ends_its_listeners(services: Services, relay: Relay) -> None:
     debate_id = a_dialogue(services)
     with relay.listen(debate_id) as listener:
-        control.delete_debate(services, debate_id)
+        control.delete_debate(services, OPERATOR, debate_id)
         wait_until(lambda: listener.feed.is_gone, 5, "the feed has ended")
 
 
@@ -182,10 +183,10 @@ def test_a_debate_created_again_is_heard_while_somebody_still_listens_to_the_old
 ) -> None:
     debate_id = a_dialogue(services)
     with relay.listen(debate_id) as old:
-        control.delete_debate(services, debate_id)
+        control.delete_debate(services, OPERATOR, debate_id)
         wait_until(lambda: old.feed.is_gone, 5, "the feed has ended")
         again = CreateDebateBody(**new_debate(format="dialogue", seats=EXTERNAL, debate_id=str(debate_id)))
-        create_debate(services, again.new_debate())
+        create_debate(services, OPERATOR, again.new_debate())
         with relay.listen(debate_id) as listener:
             assert [item.seq for item in relay.take(listener)] == [1]
 

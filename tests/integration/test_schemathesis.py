@@ -86,6 +86,45 @@ def debates(api: Api) -> Debates:
     return Debates(api)
 
 
+class Known:
+    """What the solutions API has: every other request that names something names one of these."""
+
+    def __init__(self, api: Api, place: Place) -> None:
+        author, voter = (
+            api.http.post("/api/v1/agents", json={"username": name}).json()["data"] for name in ("author", "voter")
+        )
+        key = {"Authorization": f"Bearer {author['apiKey']}"}
+        solution = api.http.post("/api/v1/solutions", json={"title": "T", "description": "D"}, headers=key).json()
+        thread = f"/api/v1/solutions/{solution['data']['id']}/debates"
+        body = {"stance": "support", "content": "Because the streets belong to everybody who walks in them, too."}
+        contribution = api.http.post(thread, json=body, headers=key).json()["data"]
+        # There is no worker here: a verdict as one would leave it.
+        place.sql("UPDATE contributions SET guardrail_status = 'approved'")
+        place.sql(
+            "UPDATE guardrail_evaluations SET verdict = 'flagged', evaluator = 'x', evaluated_at = now(), due_at = NULL"
+        )
+        self._ids = {
+            "agent_id": author["agentId"],
+            "solution_id": contribution["solutionId"],
+            "contribution_id": contribution["id"],
+            "evaluation_id": contribution["guardrailEvaluationId"],
+        }
+        self._key = voter["apiKey"]
+        self._turn = cycle([True, False])
+
+    def put_in(self, case: schemathesis.Case) -> None:
+        if case.operation.path.startswith("/api/v1/solutions"):
+            case.headers["Authorization"] = f"Bearer {self._key}"
+        named = self._ids.keys() & (case.path_parameters or {}).keys()
+        if named and next(self._turn):
+            case.path_parameters = {**case.path_parameters, **{name: self._ids[name] for name in named}}
+
+
+@pytest.fixture(scope="module")
+def known(api: Api, module_place: Place) -> Known:
+    return Known(api, module_place)
+
+
 document = schemathesis.pytest.from_fixture("served")
 document_of_debates = schemathesis.pytest.from_fixture("served_for_debates")
 
@@ -95,6 +134,9 @@ def is_stream(case: schemathesis.Case) -> bool:
 
 
 def answer_must_be_documented(case: schemathesis.Case) -> Any:
+    if "dbr_" not in case.headers.get("Authorization", ""):
+        # Made up, it would only ever be refused.
+        case.headers.pop("Authorization", None)
     answer = case.call()
     statuses[case.operation.label].add(answer.status_code)
     # OpenAPI 3.1 has no words for the events of a stream: to it, the whole stream is one text.
@@ -104,7 +146,8 @@ def answer_must_be_documented(case: schemathesis.Case) -> Any:
 
 @document.parametrize()
 @bounded
-def test_whatever_is_sent_the_answer_is_one_of_the_document(case: schemathesis.Case) -> None:
+def test_whatever_is_sent_the_answer_is_one_of_the_document(case: schemathesis.Case, known: Known) -> None:
+    known.put_in(case)
     answer_must_be_documented(case)
 
 
@@ -149,6 +192,10 @@ BODIES = {
     "/debates/{debate_id}/ruling": "RulingBody",
     "/debates/{debate_id}/intervention": "InterventionBody",
     "/debates/{debate_id}/stop": "StopBody",
+    "/api/v1/agents": "AgentBody",
+    "/api/v1/solutions": "SolutionBody",
+    "/api/v1/solutions/{solution_id}/debates": "ContributionBody",
+    "/api/v1/guardrail/evaluations/{evaluation_id}/decision": "DecisionBody",
 }
 MAY_BE_LEFT_OUT = {"/debates/{debate_id}/intervention", "/debates/{debate_id}/stop"}
 
@@ -188,7 +235,7 @@ def test_it_says_which_bodies_there_are_and_which_may_be_left_out(written: dict[
     assert {path for path, body in found.items() if not body["required"]} == MAY_BE_LEFT_OUT
 
 
-@pytest.mark.parametrize("path", BODIES)
+@pytest.mark.parametrize("path", [path for path in BODIES if not path.startswith("/api/v1")])
 def test_every_body_has_examples_and_the_server_takes_them(api: Api, written: dict[str, Any], path: str) -> None:
     examples = written["components"]["schemas"][BODIES[path]]["examples"]
     assert examples

@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.api.schemas import CreateDebateBody
+from app.core.access import OPERATOR
 from app.core.debate import Status, TurnType
 from app.core.errors import ActionNotAllowed
 from app.core.machine import implied_cursor
 from app.core.seats import Seat
 from app.store.engine import make_migration_engine
 from app.store.migrate import current_revision, newest_revision, upgrade
-from app.store.tables import metadata
+from app.store.solution_tables import metadata
 from app.usecases import control, read
 from app.usecases.create import create_debate
 from app.usecases.repair import repair
@@ -31,7 +32,7 @@ EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "a
 def test_models_and_migrations_do_not_drift(place: Place) -> None:
     with make_migration_engine(str(place.settings.database_url)).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        constraints = "SELECT conname FROM pg_constraint WHERE conrelid IN ('debates'::regclass, 'turns'::regclass)"
+        constraints = "SELECT conname FROM pg_constraint WHERE connamespace = 'public'::regnamespace"
         migrated = {row[0] for row in place.sql(constraints)}
     # compare_metadata does not look at CHECK constraints.
     declared = {str(rule.name) for table in metadata.tables.values() for rule in table.constraints if rule.name}
@@ -56,7 +57,7 @@ def test_two_processes_that_migrate_together_are_safe(place: Place) -> None:
 
 
 def test_two_connections_that_race_for_one_slot_store_one_turn(services: Services, place: Place) -> None:
-    debate = create_debate(services, CreateDebateBody(**new_debate()).new_debate()).debate
+    debate = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
     insert = (
         "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
         " VALUES (%s, %s, %s, 1, 'debater_a', 'CLAIM', 'words', 'scripted')"
@@ -97,7 +98,7 @@ def test_two_connections_that_race_for_one_slot_store_one_turn(services: Service
 def test_the_database_refuses_what_the_core_never_says(
     services: Services, place: Place, statement: str, constraint: str
 ) -> None:
-    create_debate(services, CreateDebateBody(**new_debate()).new_debate())
+    create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate())
     with pytest.raises(psycopg.errors.CheckViolation) as refusal:
         place.sql(statement)
     assert refusal.value.diag.constraint_name == constraint
@@ -125,14 +126,14 @@ def test_repair_in_sql_agrees_with_the_core(
 ) -> None:
     """Whatever was played, a healthy debate is left alone and a damaged cursor comes back to where it was."""
     body = new_debate(format=form, seats=EXTERNAL, limits={"max_rounds": 100})
-    debate = create_debate(services, CreateDebateBody(**body).new_debate()).debate
+    debate = create_debate(services, OPERATOR, CreateDebateBody(**body).new_debate()).debate
     for seat, kind in moves:
         try:
-            submit(services, debate.id, Submission(seat, kind, "words"))
+            submit(services, OPERATOR, debate.id, Submission(seat, kind, "words"))
         except ActionNotAllowed:
             continue
     if stopped:
-        control.stop_debate(services, debate.id, None)
+        control.stop_debate(services, OPERATOR, debate.id, None)
     before = read.get_transcript(services, debate.id, None)
     assert implied_cursor(debate.format, (before.motion, *before.arguments))[0] == before.debate.cursor
     assert [row for row in repair(services) if row.debate_id == debate.id] == []
@@ -148,7 +149,7 @@ def test_repair_in_sql_agrees_with_the_core(
 
 
 def test_a_repaired_debate_that_runs_is_looked_at_by_a_worker(services: Services, place: Place) -> None:
-    debate = create_debate(services, CreateDebateBody(**new_debate()).new_debate()).debate
+    debate = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
     place.sql("UPDATE debates SET next_round = 9")
     [row] = repair(services)
     assert (row.debate_id, row.was, row.now) == (

@@ -6,6 +6,7 @@ import pytest
 from harness import Place, new_debate, wait_until
 
 from app.api.schemas import CreateDebateBody
+from app.core.access import OPERATOR
 from app.core.debate import Debate
 from app.usecases import advance, control
 from app.usecases.create import create_debate
@@ -19,7 +20,7 @@ def queued(services: Services, place: Place, count: int) -> None:
 
 @pytest.fixture
 def debate(services: Services, place: Place) -> Debate:
-    made = create_debate(services, CreateDebateBody(**new_debate()).new_debate()).debate
+    made = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
     queued(services, place, 1)
     return made
 
@@ -38,7 +39,7 @@ def test_a_backlog_is_not_multiplied(services: Services, place: Place, debate: D
 
 
 def test_a_part_of_a_backlog_that_was_lost_is_found(services: Services, place: Place, debate: Debate) -> None:
-    create_debate(services, CreateDebateBody(**new_debate()).new_debate())
+    create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate())
     queued(services, place, 2)
     place.redis().rpop("debates")
     assert sweep(services) == 0
@@ -79,7 +80,7 @@ def test_a_backoff_that_is_over_is_queued(services: Services, place: Place, deba
 
 def test_what_nobody_can_move_is_left_alone(services: Services, place: Place, debate: Debate) -> None:
     place.redis().flushdb()
-    control.pause_debate(services, debate.id)
+    control.pause_debate(services, OPERATOR, debate.id)
     assert place.sql("SELECT due_at FROM debates") == [(None,)]
     assert sweep(services) == 0
 

@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from app import teller
 from app.bootstrap import build_services
 from app.bus import BusUnavailable, Event
+from app.core.access import OPERATOR
 from app.core.brief import Thought
 from app.core.debate import Debate, Limits, TurnType
 from app.core.formats import Format
@@ -354,7 +355,7 @@ def test_closing_keeps_its_time_even_where_more_waits_than_can(noted: Redis, mon
 
 def a_debate(services: Services, **changes: Any) -> Debate:
     new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", format=Format.ROUNDS)
-    return create_debate(services, replace(new, **changes)).debate
+    return create_debate(services, OPERATOR, replace(new, **changes)).debate
 
 
 def refuse_commits(place: Place) -> None:
@@ -383,11 +384,11 @@ WRITES: dict[str, Callable[[Services, advance.HeldTurn], Any]] = {
     "commit, handing over": lambda services, held: advance.commit(services, held, CLAIM, go_on=False),
     "failure": fail,
     "release": advance.release,
-    "stop": lambda services, held: control.stop_debate(services, held.debate.id, None),
-    "pause": lambda services, held: control.pause_debate(services, held.debate.id),
-    "delete": lambda services, held: control.delete_debate(services, held.debate.id),
+    "stop": lambda services, held: control.stop_debate(services, OPERATOR, held.debate.id, None),
+    "pause": lambda services, held: control.pause_debate(services, OPERATOR, held.debate.id),
+    "delete": lambda services, held: control.delete_debate(services, OPERATOR, held.debate.id),
     "intervention": lambda services, held: submit(
-        services, held.debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")
+        services, OPERATOR, held.debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")
     ),
 }
 

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 from harness import Place, numbers
 
+from app.core.access import OPERATOR
 from app.core.brief import Thought
 from app.core.debate import Limits, TurnType, Usage, Verdict
 from app.core.formats import Format
@@ -23,7 +24,7 @@ VERDICT = Verdict("tie", {"proposer": 5, "opponent": 5.5}, "Even.")
 def started(services: Services, form: Format) -> HeldTurn:
     limits = Limits(max_rounds=100, max_seconds=1000, max_total_tokens=10**9, max_cost_usd=1000)
     new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", format=form, seats=SCRIPTED)
-    return claimed(services, create_debate(services, replace(new, limits=limits)).debate.id)
+    return claimed(services, create_debate(services, OPERATOR, replace(new, limits=limits)).debate.id)
 
 
 def claimed(services: Services, debate_id: UUID) -> HeldTurn:

@@ -8,6 +8,7 @@ from typer.main import get_command
 
 from app import failpoints
 from app.api.errors import HTTP_STATUS_OF
+from app.api.v1.envelope import ERRORS as SOLUTIONS_ERRORS
 from app.cli.errors import Exit
 from app.cli.main import app as command_line
 from app.settings import Settings
@@ -32,6 +33,13 @@ def test_the_readme_names_no_setting_that_is_gone() -> None:
 def test_an_error_code_is_in_the_api_page_with_its_status(code: str) -> None:
     row = next(line for line in API.splitlines() if line.startswith("|") and f"`{code}`" in line)
     assert str(HTTP_STATUS_OF[code]) in row
+
+
+@pytest.mark.parametrize(("code", "status"), sorted(set(SOLUTIONS_ERRORS.values())))
+def test_an_error_code_of_the_solutions_api_is_on_its_page_with_its_status(code: str, status: int) -> None:
+    page = (REPOSITORY / "docs" / "solutions.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{code}` |"))
+    assert str(status) in row
 
 
 def test_every_command_is_in_the_command_line_page() -> None:

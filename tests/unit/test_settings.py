@@ -24,8 +24,21 @@ BAD = {
     "model_concurrency": ["0", "10001", "many"],
     "model_timeout_seconds": ["0", "3601", "nan", "a while"],
     "max_cost_usd_per_day": ["0", "-1", "inf", "nan", "a lot"],
+    "auth_token": ["short", "fifteen-letters", "sixteen letters with blanks", "sixteen-letters-é"],
+    "trusted_proxies": ["-1", "11", "all"],
+    "guard_turns": ["perhaps", "2"],
+    "rate_limit": [
+        "100",
+        "reads",
+        "reads=0",
+        "reads=-1",
+        "reads=1.5",
+        "reads=1,reads=2",
+        "sleeps=3",
+        "reads=1;writes=2",
+    ],
 }
-ANY_TEXT_WILL_DO = {"server_host", "auth_token", "data_dir"}
+ANY_TEXT_WILL_DO = {"server_host", "data_dir"}
 OTHER_THAN_DEFAULT = {
     "server_host": "0.0.0.0",  # noqa: S104 (a value to carry, nothing binds it)
     "server_port": "4000",
@@ -46,6 +59,9 @@ OTHER_THAN_DEFAULT = {
     "model_concurrency": "9",
     "model_timeout_seconds": "45",
     "max_cost_usd_per_day": "12.5",
+    "trusted_proxies": "1",
+    "guard_turns": "true",
+    "rate_limit": "reads=100,writes=20",
 }
 
 

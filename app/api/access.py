@@ -1,0 +1,64 @@
+"""Who makes this request, and whether they may read. What a write needs, its use case asks for."""
+
+from flask import Request, g, request
+
+from app.core.access import OPERATOR, Action, Caller, require
+from app.core.errors import AuthFailed
+from app.settings import Settings
+from app.usecases.identity import identify, refused
+from app.usecases.services import Services
+from app.web.blueprint import NAME as DASHBOARD
+from app.web.session import may_act, refuse_other_sites
+
+OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
+"""What a load balancer or a generator of clients reads without a token."""
+WEBSOCKET_PATH = "/ws"
+_READS = ("GET", "HEAD", "OPTIONS")
+
+
+def presented_token(asked: Request, server_has_token: bool) -> str | None:
+    """The bearer token as it was sent. Where there is no token to have, other schemes are a proxy's business."""
+    if asked.path == WEBSOCKET_PATH and asked.args.get("token"):
+        # A browser cannot set a header for a WebSocket.
+        return asked.args["token"]
+    given = asked.headers.get("Authorization", "").strip()
+    if not given:
+        return None
+    scheme, _, token = given.partition(" ")
+    if scheme.lower() != "bearer":
+        return "" if server_has_token else None
+    return token.strip()
+
+
+def find_caller(services: Services) -> None:
+    """Remembers who asks. A refusal is remembered too, and comes after the limits of rate have counted the request."""
+    g.caller = None
+    if request.path in OPEN_PATHS or request.blueprint == DASHBOARD:
+        return
+    token = presented_token(request, services.settings.auth_token is not None)
+    if token is None and may_act(request, services.settings):
+        g.caller = OPERATOR
+        return
+    try:
+        g.caller = identify(services, token)
+    except AuthFailed as refusal:
+        g.refusal = refusal
+
+
+def check_access(settings: Settings) -> None:
+    if request.path in OPEN_PATHS or request.path == WEBSOCKET_PATH or request.blueprint == DASHBOARD:
+        # A WebSocket asks for its caller itself, to refuse it with a close code. The dashboard's pages have rules of
+        # their own: they ask people to sign in.
+        return
+    caller = current_caller()
+    if settings.auth_token is None:
+        refuse_other_sites(request)
+    if request.method in _READS:
+        require(caller, Action.READ)
+
+
+def current_caller() -> Caller:
+    caller: Caller | None = g.get("caller")
+    if caller is None:
+        raise g.get("refusal") or refused()
+    return caller

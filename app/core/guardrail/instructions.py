@@ -1,0 +1,49 @@
+"""Words aimed at a model that will read the text, and not at the debate.
+
+Text that gives a model orders is refused. Text that quotes such orders, as an argument about them must, is for a person
+to judge: to a model a quotation is still a text.
+"""
+
+import re
+from collections.abc import Iterator
+
+from app.core.guardrail.opinion import Finding, Severity, Text
+
+RULE = "instructions"
+_ORDERS = [
+    re.compile(order, re.IGNORECASE)
+    for order in (
+        r"\b(?:ignore|disregard|forget|override)\b[^.!?\n]{0,30}\b(?:previous|prior|above|earlier|preceding|your|all|the"
+        r" system)\b[^.!?\n]{0,20}\b(?:instructions?|prompts?|directives?|guidelines|rules you were given)\b",
+        r"\byou are now (?:in )?(?:a |an |the )?(?:[\w-]+ ){0,3}(?:mode|dan|jailbroken|unrestricted|unfiltered)\b",
+        r"\b(?:reveal|print|repeat|output|show)\b[^.!?\n]{0,20}\b(?:your|the) (?:system |hidden |initial )"
+        r"(?:prompt|instructions?)\b",
+        r"\b(?:judge|arbitrator|evaluator|moderator|assistant|model|ai)\b[,:][^.!?\n]{0,40}\byou (?:must|will|should)"
+        r" (?:rule|decide|declare|score|award|approve|give|vote)\b",
+        r"\bas an? (?:ai|language model|evaluator|judge)[^.!?\n]{0,20}, you (?:must|will|should)"
+        r" (?:always )?(?:rule|decide|declare|score|award|approve|give|vote)\b",
+        r"\bnew (?:system )?instructions?:\s",
+    )
+]
+_MARKUP = re.compile(
+    r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|>|\[/?INST\]|<</?SYS>>"
+    r"|^\s*#{2,3} ?(?:system|instruction)s?:\s*$|^(?:system|assistant):\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+_QUOTED = re.compile(
+    r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^'\n]*'(?!\w)"
+    r"|\u2018[^\u2019\n]*\u2019(?!\w)|^>[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def instructions_to_a_model(text: Text) -> Iterator[Finding]:
+    spoken = _QUOTED.sub(" ", text.content)
+    if _is_there(spoken):
+        yield Finding(RULE, Severity.REJECT, "It gives orders to a model that may read it")
+    elif _is_there(text.content):
+        yield Finding(RULE, Severity.FLAG, "It quotes orders to a model, which a model may obey all the same")
+
+
+def _is_there(content: str) -> bool:
+    return bool(_MARKUP.search(content)) or any(order.search(content) for order in _ORDERS)

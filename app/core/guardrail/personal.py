@@ -1,0 +1,57 @@
+"""Other people's data. Card and account numbers are refused; addresses and telephones are for a person to judge."""
+
+import re
+from collections.abc import Iterator
+
+from app.core.guardrail.opinion import Finding, Severity, Text
+
+RULE = "personal_data"
+_CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![\d.,-]*\d)")
+_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+_SSN = re.compile(r"\b(?:SSN|social security(?: number)?)\b\D{0,20}\d{3}-\d{2}-\d{4}\b", re.IGNORECASE)
+_EMAIL = re.compile(r"\b[A-Za-z0-9._%+-]{1,64}@(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b")
+_PHONE = re.compile(r"(?<![\w+])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}(?!\w)")
+_ROLES = frozenset(
+    {
+        "abuse", "admin", "contact", "feedback", "hello", "help", "info", "jobs", "mail", "noreply", "no-reply",
+        "office", "postmaster", "press", "sales", "security", "support", "team", "webmaster", "git",
+    }
+)  # fmt: skip
+_EXAMPLES = ("example.com", "example.org", "example.net", ".example", ".test", ".invalid", ".localhost")
+
+
+def personal_data(text: Text) -> Iterator[Finding]:
+    content = text.content
+    if any(_is_card(match.group()) for match in _CARD.finditer(content)):
+        yield Finding(RULE, Severity.REJECT, "It seems to hold the number of a payment card")
+    if any(_is_iban(match.group()) for match in _IBAN.finditer(content)):
+        yield Finding(RULE, Severity.REJECT, "It seems to hold the number of a bank account")
+    if _SSN.search(content):
+        yield Finding(RULE, Severity.REJECT, "It seems to hold a social security number")
+    if any(_is_a_persons(match.group(), match["domain"]) for match in _EMAIL.finditer(content)):
+        yield Finding(RULE, Severity.FLAG, "It seems to hold somebody's e-mail address")
+    if _PHONE.search(content):
+        yield Finding(RULE, Severity.FLAG, "It seems to hold a telephone number")
+
+
+def _is_card(found: str) -> bool:
+    """By its first digits and its check digit, so that other long numbers pass (Luhn lets one in ten through)."""
+    digits = [int(letter) for letter in found if letter.isdigit()]
+    if digits[0] not in (3, 4, 5, 6) or len(digits) < 13 or len(set(digits)) < 4:
+        return False
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _is_iban(found: str) -> bool:
+    packed = found.replace(" ", "")
+    if not 15 <= len(packed) <= 34:
+        return False
+    moved = packed[4:] + packed[:4]
+    return int("".join(str(int(letter, 36)) for letter in moved)) % 97 == 1
+
+
+def _is_a_persons(address: str, domain: str) -> bool:
+    """Not info@…, not an example's, and not `pip install git+ssh://git@host`."""
+    name = address.partition("@")[0].lower()
+    return name not in _ROLES and not domain.lower().endswith(_EXAMPLES)

@@ -1,0 +1,53 @@
+"""Keys and passwords that somebody pasted by mistake. A published secret cannot be taken back, so these are refused."""
+
+import re
+from collections.abc import Iterator
+
+from app.core.guardrail.opinion import Finding, Severity, Text
+
+RULE = "secrets"
+_KNOWN = {
+    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+    "an AWS key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    "a GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{50,}",
+    "a GitLab token": r"\bglpat-[A-Za-z0-9_-]{20,}",
+    "a Slack token": r"\bxox[abprs]-[0-9]{8,}-[A-Za-z0-9-]{10,}",
+    "a Google key": r"\bAIza[0-9A-Za-z_-]{35}\b",
+    "a Stripe key": r"\b[rs]k_live_[0-9A-Za-z]{20,}",
+    "a model provider's key": r"\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
+    "a key of this server": r"\bdbr_[A-Za-z0-9_-]{43}\b",
+    "a signed web token": r"\beyJ[A-Za-z0-9_-]{15,}\.eyJ[A-Za-z0-9_-]{15,}\.[A-Za-z0-9_-]{20,}",
+    "a password in a connection string": r"\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)://[^\s:@/]+:"
+    r"(?!(?:password|secret|pass|pwd|user|x+|\*+|\.+|<|\$|\{))[^\s:@/]{6,}@",
+}
+_PATTERNS = {what: re.compile(pattern) for what, pattern in _KNOWN.items()}
+_ASSIGNED = re.compile(
+    r"\b(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token)\b[\"']?\s*[:=]\s*[\"']?"
+    r"(?P<value>[A-Za-z0-9+/_!@#$%^&*~.-]{12,})",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"example|placeholder|your|changeme|redacted|dummy|xxxx|1234|<|\$\{|\.{3}|\*{3}", re.IGNORECASE
+)
+
+
+def leaked_secrets(text: Text) -> Iterator[Finding]:
+    whole = "\n".join((text.content, *text.links))
+    for what, pattern in _PATTERNS.items():
+        match = pattern.search(whole)
+        if match and not _is_example(match.group()):
+            yield Finding(RULE, Severity.REJECT, f"It seems to hold {what}; if it is real, revoke it")
+    if any(_looks_random(match["value"]) for match in _ASSIGNED.finditer(whole)):
+        yield Finding(RULE, Severity.FLAG, "It seems to give away a password or a key")
+
+
+def _is_example(found: str) -> bool:
+    """As documentation writes them: AKIAIOSFODNN7EXAMPLE."""
+    return bool(_PLACEHOLDER.search(found)) and "PRIVATE KEY" not in found
+
+
+def _looks_random(value: str) -> bool:
+    """Letters of both cases and digits together, as no word has them; `config.get_password_from_vault` is code."""
+    if _PLACEHOLDER.search(value):
+        return False
+    return bool(re.search(r"[a-z]", value) and re.search(r"[A-Z]", value) and len(re.findall(r"\d", value)) >= 2)

@@ -1,0 +1,139 @@
+"""Agents and their keys."""
+
+import hmac
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, LargeBinary, bindparam, func, insert, null, select, update
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.engine import Row
+from sqlalchemy.exc import IntegrityError
+
+from app.core.access import Agent, Scope
+from app.keys import NewKey, hash_of
+from app.store.tables import agents
+
+NAME_KEY = "agents_one_per_username"
+
+
+class UsernameTaken(Exception):
+    """Another agent has this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    id: UUID
+    username: str
+    display_name: str | None
+    scopes: frozenset[Scope]
+    key_hint: str
+    created_at: datetime
+    key_created_at: datetime
+    revoked_at: datetime | None
+
+
+_columns = (
+    agents.c.id,
+    agents.c.username,
+    agents.c.display_name,
+    agents.c.scopes,
+    agents.c.key_hint,
+    agents.c.created_at,
+    agents.c.key_created_at,
+    agents.c.revoked_at,
+)
+
+
+def insert_agent(
+    connection: Connection,
+    agent_id: UUID,
+    username: str,
+    display_name: str | None,
+    scopes: Collection[Scope],
+    key: NewKey,
+) -> AgentRecord:
+    values = {
+        "id": agent_id,
+        "username": username,
+        "display_name": display_name,
+        "scopes": sorted(scopes),
+        "key_hash": key.hash,
+        "key_hint": key.hint,
+    }
+    try:
+        return _record(connection.execute(insert(agents).values(values).returning(*_columns)).one())
+    except IntegrityError as conflict:
+        if conflict.orig.diag.constraint_name == NAME_KEY:  # type: ignore[union-attr]
+            raise UsernameTaken(username) from conflict
+        raise
+
+
+def of_key(connection: Connection, key: str) -> Agent | None:
+    """The agent whose key this is, unless it was revoked.
+
+    A wrong key and a revoked one take the same path. The search is by hash, and nobody can choose how a hash begins, so
+    its timing tells nothing; what is found is compared once more in constant time.
+    """
+    wanted = hash_of(key)
+    row = connection.execute(_OF_KEY, {"key_hash": wanted}).one_or_none()
+    if row is None or not hmac.compare_digest(row.key_hash, wanted):
+        return None
+    return Agent(row.id, row.username, frozenset(map(Scope, row.scopes)), row.display_name, row.key_hash)
+
+
+def valid_among(connection: Connection, key_hashes: Collection[bytes]) -> set[bytes]:
+    """Those of these keys that still hold, in one query."""
+    return {bytes(found) for found in connection.execute(_VALID_AMONG, {"hashes": list(key_hashes)}).scalars()}
+
+
+def exist(connection: Connection, agent_ids: Collection[UUID]) -> set[UUID]:
+    """Those of them that there are, revoked or not."""
+    return set(connection.execute(select(agents.c.id).where(agents.c.id.in_(agent_ids))).scalars())
+
+
+def revoke(connection: Connection, agent_id: UUID) -> AgentRecord | None:
+    """Its key holds no longer. Repeating it changes nothing."""
+    revoked_at = func.coalesce(agents.c.revoked_at, func.clock_timestamp())
+    return _changed(connection, agent_id, revoked_at=revoked_at)
+
+
+def replace_key(connection: Connection, agent_id: UUID, key: NewKey) -> AgentRecord | None:
+    """A new key, also for an agent whose old one was revoked. The old one holds no longer."""
+    return _changed(
+        connection,
+        agent_id,
+        key_hash=key.hash,
+        key_hint=key.hint,
+        key_created_at=func.clock_timestamp(),
+        revoked_at=null(),
+    )
+
+
+def page(connection: Connection, after: str | None, limit: int) -> list[AgentRecord]:
+    """By name, after this one; one more than `limit` where there are more."""
+    name = func.lower(agents.c.username)
+    query = select(*_columns).order_by(name).limit(limit + 1)
+    if after is not None:
+        query = query.where(name > after.lower())
+    return [_record(row) for row in connection.execute(query)]
+
+
+def _changed(connection: Connection, agent_id: UUID, **values: Any) -> AgentRecord | None:
+    statement = update(agents).where(agents.c.id == agent_id).values(values).returning(*_columns)
+    row = connection.execute(statement).one_or_none()
+    return _record(row) if row else None
+
+
+def _record(row: Row[*tuple[Any, ...]]) -> AgentRecord:
+    return AgentRecord(**{**row._asdict(), "scopes": frozenset(map(Scope, row.scopes))})
+
+
+_OF_KEY = select(agents.c.id, agents.c.username, agents.c.scopes, agents.c.display_name, agents.c.key_hash).where(
+    agents.c.key_hash == bindparam("key_hash"), agents.c.revoked_at.is_(None)
+)
+_VALID_AMONG = select(agents.c.key_hash).where(
+    agents.c.key_hash == func.any(bindparam("hashes", type_=ARRAY(LargeBinary))), agents.c.revoked_at.is_(None)
+)

@@ -1,0 +1,85 @@
+"""Agents and their keys: made, listed, revoked, replaced. Only the operator does."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from app.core.access import Action, Caller, Scope, require
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.ids import new_id
+from app.keys import NewKey, new_key
+from app.store import agents
+from app.store.agents import AgentRecord, UsernameTaken
+from app.store.cursors import BadCursor, pack, unpack
+from app.usecases.services import Services
+from app.usecases.texts import checked_text
+
+log = structlog.get_logger(__name__)
+
+MAX_NAME_BYTES = 400
+"""100 characters, four bytes each at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPage:
+    agents: list[AgentRecord]
+    next_cursor: str | None
+
+
+def create_agent(
+    services: Services, caller: Caller, username: str, display_name: str | None, scopes: Collection[Scope]
+) -> tuple[AgentRecord, NewKey]:
+    """The agent, and its key: the only time that anybody sees it."""
+    require(caller, Action.MANAGE)
+    if display_name is not None:
+        checked_text("displayName", display_name, MAX_NAME_BYTES)
+    key = new_key()
+    try:
+        with services.engine.begin() as connection:
+            record = agents.insert_agent(connection, new_id(), username, display_name, scopes, key)
+    except UsernameTaken:
+        raise Conflict(f"There is an agent named {username} already") from None
+    log.info("agent.created", agent_id=str(record.id), username=username, scopes=sorted(scopes))
+    return record, key
+
+
+def list_agents(services: Services, caller: Caller, limit: int, cursor: str | None) -> AgentPage:
+    require(caller, Action.MANAGE)
+    try:
+        after = str(unpack(cursor, str)[0]) if cursor else None
+    except BadCursor:
+        raise InvalidInput("cursor", "is not a cursor that this list gave out") from None
+    if after is not None and "\x00" in after:
+        raise InvalidInput("cursor", "is not a cursor that this list gave out")
+    with services.engine.connect() as connection:
+        found = agents.page(connection, after, limit)
+    return AgentPage(found[:limit], pack(found[limit - 1].username) if len(found) > limit else None)
+
+
+def revoke_key(services: Services, caller: Caller, agent_id: UUID) -> AgentRecord:
+    """From this moment on its key opens nothing; what it has open is ended within seconds."""
+    require(caller, Action.MANAGE)
+    with services.engine.begin() as connection:
+        record = agents.revoke(connection, agent_id)
+    if record is None:
+        raise _unknown(agent_id)
+    log.info("agent.revoked", agent_id=str(agent_id), username=record.username)
+    return record
+
+
+def rotate_key(services: Services, caller: Caller, agent_id: UUID) -> tuple[AgentRecord, NewKey]:
+    """A new key, and from this moment on the old one opens nothing."""
+    require(caller, Action.MANAGE)
+    key = new_key()
+    with services.engine.begin() as connection:
+        record = agents.replace_key(connection, agent_id, key)
+    if record is None:
+        raise _unknown(agent_id)
+    log.info("agent.rotated", agent_id=str(agent_id), username=record.username)
+    return record, key
+
+
+def _unknown(agent_id: UUID) -> NotFound:
+    return NotFound(f"There is no agent {agent_id}")

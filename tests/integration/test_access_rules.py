@@ -1,0 +1,349 @@
+"""Every row of the access rules on every way in, allowed and refused."""
+
+import json
+import threading
+import time
+from uuid import uuid4
+
+import httpx
+import pytest
+from agents import TOKEN, Caller, new_agent, operator, revoke
+from harness import new_debate, wait_until
+from test_api_envelope import data_of, nothing_written, refusal_of
+from watchers import closing, heard, watching
+
+EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
+READS = {
+    "list": "/debates",
+    "get": "/debates/{id}",
+    "poll": "/debates/{id}/poll?role=opponent",
+    "wait": "/debates/{id}/wait?role=opponent&timeout_ms=0",
+    "export": "/debates/{id}/export?format=markdown",
+}
+MOVES = {
+    "argue as proposer": ("arguments", {"role": "proposer"}),
+    "argue as opponent": ("arguments", {"role": "opponent"}),
+    "appeal": ("appeal", {}),
+    "ask for completion": ("resolution", {}),
+}
+RULINGS = {"rule": ("ruling", {"content": "So be it."}), "intervene": ("intervention", {})}
+CONTROLS = ("stop", "pause", "resume", "delete")
+EVERYTHING = {*READS, "stream", "create", *MOVES, *RULINGS, *CONTROLS}
+AS_PROPOSER = {"argue as proposer", "appeal", "ask for completion"}
+SCOPES = {
+    "reader": ("read",),
+    "opponent": ("read", "debate"),
+    "outsider": ("read", "debate"),
+    "mute": ("debate",),
+    "referee": ("read", "arbitrate"),
+    "interested": ("read", "debate", "arbitrate"),
+}
+MAY = {
+    # The opponent's seat is bound to the caller of that name, and in a debate of its own to "interested".
+    "operator": EVERYTHING,
+    "reader": {*READS, "stream"},
+    "opponent": {*READS, "stream", "create", "argue as opponent"},
+    "outsider": {*READS, "stream", "create", *AS_PROPOSER},
+    "mute": {"create", *AS_PROPOSER},
+    "referee": {*READS, "stream", *RULINGS, *CONTROLS},
+    "interested": {*READS, "stream", "create", "argue as opponent"},
+}
+
+
+@pytest.fixture(scope="module")
+def api(module_place):
+    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
+
+
+@pytest.fixture(scope="module")
+def callers(api):
+    boss = operator(api)
+    return {"operator": boss, **{name: new_agent(boss, *scopes) for name, scopes in SCOPES.items()}}
+
+
+def a_debate(boss, **bound):
+    """The id of a dialogue of external seats, bound as said, and of its motion."""
+    seats = {role: {**seat, **({"agent_id": bound[role]} if role in bound else {})} for role, seat in EXTERNAL.items()}
+    data = data_of(boss.post("/debates", new_debate(format="dialogue", seats=seats)), 201)
+    return data["debate"]["id"], data["argument"]["id"]
+
+
+@pytest.fixture
+def debate(request, callers):
+    """One in which the caller under test, or else "opponent", holds the opponent's seat."""
+    holder = callers["interested" if request.node.callspec.params.get("who") == "interested" else "opponent"]
+    return a_debate(callers["operator"], opponent=holder.id)
+
+
+def attempt(caller, what, debate):
+    debate_id, motion = debate
+    if what in READS:
+        return caller.get(READS[what].format(id=debate_id))
+    if what == "stream":
+        with caller.http.stream(
+            "GET", f"/debates/{debate_id}/stream", headers={"Authorization": f"Bearer {caller.token}"}
+        ) as answer:
+            if answer.status_code != 200:
+                answer.read()
+            return answer
+    if what == "create":
+        return caller.post("/debates", new_debate())
+    if what in MOVES:
+        path, body = MOVES[what]
+        said = {"target_id": motion, "content": "words", "client_request_id": str(uuid4()), **body}
+        return caller.post(f"/debates/{debate_id}/{path}", said)
+    if what in RULINGS:
+        path, body = RULINGS[what]
+        return caller.post(f"/debates/{debate_id}/{path}", body)
+    return (
+        caller.ask("DELETE", f"/debates/{debate_id}")
+        if what == "delete"
+        else caller.post(f"/debates/{debate_id}/{what}")
+    )
+
+
+@pytest.mark.parametrize("what", sorted(EVERYTHING))
+@pytest.mark.parametrize("who", list(MAY))
+def test_who_may_do_what(module_place, callers, debate, who, what):
+    if what in MAY[who]:
+        answer = attempt(callers[who], what, debate)
+        # The state machine may still say no; access has not.
+        assert answer.status_code < 300 or answer.json()["error"]["code"] == "ACTION_NOT_ALLOWED", answer.text
+    else:
+        with nothing_written(module_place):
+            refusal_of(attempt(callers[who], what, debate), "FORBIDDEN")
+
+
+@pytest.mark.parametrize("what", sorted(EVERYTHING))
+def test_a_revoked_key_may_do_nothing(module_place, callers, what):
+    gone = new_agent(callers["operator"], "read", "debate", "arbitrate")
+    debate = a_debate(callers["operator"], opponent=gone.id)
+    revoke(callers["operator"], gone)
+    with nothing_written(module_place):
+        refusal_of(attempt(gone, what, debate), "AUTH_FAILED")
+
+
+def test_a_key_without_the_scope_hears_the_same_about_a_debate_that_is_not_there(callers):
+    there, _ = a_debate(callers["operator"])
+    for path in ("stop", "arguments", "ruling"):
+        body = {"role": "proposer", "target_id": str(uuid4()), "content": "x", "client_request_id": "x"}
+        body = body if path == "arguments" else {"content": "x"} if path == "ruling" else None
+        answers = {callers["reader"].post(f"/debates/{id_}/{path}", body).text for id_ in (there, uuid4())}
+        assert len(answers) == 1
+
+
+# Seats
+
+
+def test_a_seat_bound_to_another_agent_is_refused_and_the_words_say_which(callers):
+    debate = a_debate(callers["operator"], opponent=callers["opponent"].id)
+    error = refusal_of(attempt(callers["outsider"], "argue as opponent", debate), "FORBIDDEN", "opponent")
+    assert error["role"] == "opponent"
+
+
+def test_an_unbound_seat_may_be_taken_by_any_agent(callers):
+    debate_id, motion = a_debate(callers["operator"])
+    data_of(attempt(callers["outsider"], "argue as opponent", (debate_id, motion)), 201)
+
+
+def test_a_bound_arbitrator_rules_and_no_other_agent_does(callers):
+    boss = callers["operator"]
+    judge = new_agent(boss, "read", "arbitrate")
+    debate = a_debate(boss, arbitrator=judge.id)
+    refusal_of(attempt(callers["referee"], "intervene", debate), "FORBIDDEN", "arbitrator")
+    data_of(attempt(judge, "intervene", debate), 201)
+    refusal_of(attempt(callers["referee"], "rule", debate), "FORBIDDEN", "arbitrator")
+    data_of(attempt(judge, "rule", debate), 201)
+
+
+def test_a_seat_bound_to_nobody_there_is_refused_at_creation(callers, module_place):
+    seats = {"opponent": {"player": "external", "agent_id": str(uuid4())}}
+    with nothing_written(module_place):
+        answer = callers["operator"].post("/debates", new_debate(format="dialogue", seats=seats))
+    refusal_of(answer, "INVALID_INPUT", "seats.opponent.agent_id")
+
+
+def test_an_agent_cannot_put_a_motion_into_another_agents_mouth(callers):
+    seats = {"proposer": {"player": "external", "agent_id": callers["opponent"].id}}
+    body = new_debate(format="dialogue", seats=seats)
+    refusal_of(callers["outsider"].post("/debates", body), "FORBIDDEN", "motion")
+    data_of(callers["opponent"].post("/debates", body), 201)
+
+
+def test_a_repeated_request_of_somebody_else_is_not_answered_with_what_was_stored(callers):
+    debate_id, motion = a_debate(callers["operator"], opponent=callers["opponent"].id)
+    body = {"role": "opponent", "target_id": motion, "content": "words", "client_request_id": "once"}
+    data_of(callers["opponent"].post(f"/debates/{debate_id}/arguments", body), 201)
+    data_of(callers["opponent"].post(f"/debates/{debate_id}/arguments", body), 200)
+    refusal_of(callers["outsider"].post(f"/debates/{debate_id}/arguments", body), "FORBIDDEN")
+
+
+# Who acted
+
+
+def test_who_spoke_is_shown_with_each_argument(callers):
+    author, other = callers["outsider"], callers["opponent"]
+    data = data_of(author.post("/debates", new_debate(format="dialogue", seats=EXTERNAL)), 201)
+    debate_id, motion = data["debate"]["id"], data["argument"]["id"]
+    assert data["argument"]["agent"] == {"id": author.id, "username": author.username}
+    data_of(attempt(other, "argue as opponent", (debate_id, motion)), 201)
+    data_of(attempt(callers["operator"], "ask for completion", (debate_id, motion)), 201)
+    transcript = data_of(callers["reader"].get(f"/debates/{debate_id}"))
+    speakers = [(argument["type"], argument["agent"]) for argument in [transcript["motion"], *transcript["arguments"]]]
+    assert speakers == [
+        ("MOTION", {"id": author.id, "username": author.username}),
+        ("CLAIM", {"id": other.id, "username": other.username}),
+        ("RESOLUTION", None),
+        ("RULING", None),
+    ]
+
+
+def test_who_spoke_is_in_the_export(callers):
+    author = callers["outsider"]
+    debate_id = data_of(author.post("/debates", new_debate(format="dialogue")), 201)["debate"]["id"]
+    for form in ("markdown", "html", "json"):
+        assert author.username in author.get(f"/debates/{debate_id}/export?format={form}").text
+
+
+def test_the_automatic_ruling_after_an_agents_resolution_is_nobodys(callers):
+    debate_id, motion = a_debate(callers["operator"])
+    data_of(attempt(callers["outsider"], "argue as opponent", (debate_id, motion)), 201)
+    data_of(attempt(callers["outsider"], "ask for completion", (debate_id, motion)), 201)
+    arguments = data_of(callers["operator"].get(f"/debates/{debate_id}"))["arguments"]
+    assert [argument["agent"] and argument["agent"]["username"] for argument in arguments] == [
+        callers["outsider"].username,
+        callers["outsider"].username,
+        None,
+    ]
+
+
+# WebSocket
+
+
+def socket_of(api, caller, debate_id=None, by_header=False):
+    if by_header:
+        return watching(api, debate_id, {"additional_headers": {"Authorization": f"Bearer {caller.token}"}})
+    return watching(api, debate_id, token=caller.token)
+
+
+@pytest.mark.parametrize("by_header", [False, True], ids=["query", "header"])
+@pytest.mark.parametrize("who", list(MAY))
+def test_who_may_watch_over_a_websocket(api, callers, debate, who, by_header):
+    with socket_of(api, callers[who], debate[0], by_header) as socket:
+        if "get" in MAY[who]:
+            assert heard(socket)[0] == "initial_state"
+        else:
+            assert closing(socket) == 4401
+
+
+@pytest.mark.parametrize("what", ["rule", "intervene"])
+@pytest.mark.parametrize("who", [who for who in MAY if "get" in MAY[who]])
+def test_who_may_rule_and_intervene_over_a_websocket(api, module_place, callers, debate, who, what):
+    event = {"rule": "submit_ruling", "intervene": "submit_intervention"}[what]
+    data = {"debate_id": debate[0], **({"content": "So be it."} if what == "rule" else {})}
+    with socket_of(api, callers[who], debate[0]) as socket:
+        heard(socket)
+        socket.send(json.dumps({"event": event, "data": data}))
+        answer, told = heard(socket)
+    if what not in MAY[who]:
+        assert (answer, told["code"]) == ("error", "FORBIDDEN")
+        assert module_place.sql("SELECT count(*) FROM turns WHERE debate_id = %s", debate[0]) == [(1,)]
+    elif what == "rule":
+        assert (answer, told["code"]) == ("error", "ACTION_NOT_ALLOWED")
+    else:
+        agent = callers[who]
+        assert answer == "new_argument"
+        assert told["argument"]["agent"] == ({"id": agent.id, "username": agent.username} if agent.id else None)
+
+
+@pytest.mark.parametrize("token", [None, "", "wrong", "dbr_wrong"], ids=str)
+def test_a_websocket_without_a_valid_token_is_closed(api, callers, token):
+    debate_id, _ = a_debate(callers["operator"])
+    with watching(api, debate_id, token=token) as socket:
+        assert closing(socket) == 4401
+
+
+# What a revoked key has open
+
+
+def ends_within(seconds, thread):
+    thread.join(seconds)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("end", ["revoke", "rotate"])
+@pytest.mark.parametrize("feed", ["debate", "all debates"])
+def test_a_revoked_keys_open_websocket_is_closed(api, callers, feed, end):
+    boss = callers["operator"]
+    watcher = new_agent(boss)
+    debate_id, _ = a_debate(boss)
+    with (
+        socket_of(api, watcher, debate_id if feed == "debate" else None) as socket,
+        socket_of(api, boss, debate_id) as other,
+    ):
+        if feed == "debate":
+            heard(socket)
+        heard(other)
+        assert boss.post(f"/api/v1/agents/{watcher.id}/{end}").status_code == 200
+        assert closing(socket, 20) == 4401
+        boss.post(f"/debates/{debate_id}/pause")
+        assert heard(other)[0] == "state_changed", "nobody else is closed"
+
+
+def test_a_revoked_key_rules_no_more_over_a_websocket_that_is_still_open(api, module_place, callers):
+    boss = callers["operator"]
+    referee = new_agent(boss, "read", "arbitrate")
+    debate_id, _ = a_debate(boss)
+    with socket_of(api, referee, debate_id) as socket:
+        heard(socket)
+        revoke(boss, referee)
+        socket.send(json.dumps({"event": "submit_intervention", "data": {"debate_id": debate_id}}))
+        try:
+            assert heard(socket)[1]["code"] == "AUTH_FAILED"
+        except Exception:
+            # It was closed before it was answered, which is as well.
+            assert closing(socket) == 4401
+    assert module_place.sql("SELECT count(*) FROM turns WHERE debate_id = %s", debate_id) == [(1,)]
+
+
+def test_a_revoked_keys_open_stream_ends(api, callers):
+    boss = callers["operator"]
+    watcher = new_agent(boss)
+    debate_id, _ = a_debate(boss)
+    lines = []
+
+    def read():
+        address, headers = (
+            f"{api.http.base_url}/debates/{debate_id}/stream",
+            {"Authorization": f"Bearer {watcher.token}"},
+        )
+        with httpx.stream("GET", address, headers=headers, timeout=30) as answer:
+            for line in answer.iter_lines():
+                lines.append(line)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    wait_until(lambda: any("new_argument" in line for line in lines), 15, "the motion came")
+    revoke(boss, watcher)
+    ends_within(20, reader)
+    assert not any("debate_closed" in line for line in lines)
+
+
+def test_a_revoked_keys_long_poll_is_refused(api, callers):
+    boss = callers["operator"]
+    watcher = new_agent(boss)
+    debate_id, motion = a_debate(boss)
+    answers = []
+
+    def wait():
+        with httpx.Client(base_url=api.http.base_url, timeout=90) as http:
+            caller = Caller(http, watcher.token)
+            answers.append(caller.get(f"/debates/{debate_id}/wait?role=proposer&argument_id={motion}"))
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    # Long enough for the poll to be held. Were it not, the answer would be the same.
+    time.sleep(0.5)
+    revoke(boss, watcher)
+    ends_within(20, waiter)
+    refusal_of(answers[0], "AUTH_FAILED")

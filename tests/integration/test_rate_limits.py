@@ -1,0 +1,122 @@
+"""Limits of rate: for each key or address, by kind of request, in the envelope of the API that was called, also when
+Redis is away."""
+
+import pytest
+from agents import TOKEN, Caller, new_agent, operator
+from harness import OwnValkey, new_debate
+from test_agents_api import refused
+from test_api_envelope import refusal_of
+from watchers import watching
+from websockets.exceptions import InvalidStatus
+
+FEW = "reads=6,writes=8,sockets=2,contributions=2"
+CONTENT = "The buses stop at nine, and nurses leave the hospital at ten."
+MINUTE = 60
+
+
+@pytest.fixture(scope="module")
+def unlimited(module_place):
+    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
+
+
+@pytest.fixture(scope="module")
+def limited(module_place):
+    return module_place.start_api(auth_token=TOKEN, rate_limit=FEW)
+
+
+@pytest.fixture
+def agent(unlimited, limited):
+    """Made where it costs the operator nothing, and counted for the first time."""
+    return Caller(limited.http, new_agent(operator(unlimited)).token)
+
+
+other = agent
+
+
+def statuses(ask, times):
+    return [ask().status_code for _ in range(times)]
+
+
+def test_each_kind_is_counted_for_each_caller_by_itself(limited, agent, other):
+    assert statuses(lambda: agent.get("/debates"), 8) == [200] * 6 + [429] * 2
+    assert other.get("/debates").status_code == 200, "another key has limits of its own"
+    assert operator(limited).get("/debates").status_code == 200, "and so has the operator"
+    assert agent.post("/debates", new_debate()).status_code == 201, "writes are counted apart"
+    # Addresses that lead nowhere, and refusals, count for the address they come from.
+    nobody = Caller(limited.http, "dbr_wrong")
+    assert statuses(lambda: nobody.get("/nothing"), 8) == [401] * 6 + [429] * 2
+    assert statuses(lambda: Caller(limited.http, None).post("/debates", {}), 9) == [401] * 8 + [429]
+    assert statuses(lambda: limited.http.get("/health"), 10) == [200] * 10, "what a load balancer reads is not counted"
+    assert statuses(lambda: limited.http.get("/ready"), 10) == [200] * 10
+
+
+def test_a_refusal_says_when_to_come_back_in_the_envelope_of_its_api(agent):
+    statuses(lambda: agent.get("/debates"), 6)
+    answer = agent.get("/debates")
+    refusal_of(answer, "RATE_LIMIT_EXCEEDED")
+    assert 1 <= int(answer.headers["Retry-After"]) <= MINUTE
+    answer = agent.get("/api/v1/solutions")
+    refused(answer, 429, "RATE_LIMIT_EXCEEDED")
+    assert 1 <= int(answer.headers["Retry-After"]) <= MINUTE
+
+
+def test_contributions_of_one_agent_have_a_limit_of_their_own(agent):
+    solution = agent.post("/api/v1/solutions", {"title": "x", "description": "x"}).json()["data"]["id"]
+    path, body = f"/api/v1/solutions/{solution}/debates", {"stance": "oppose", "content": CONTENT}
+    assert statuses(lambda: agent.post(path, body), 3) == [201, 201, 429]
+    assert agent.post("/debates", new_debate()).status_code == 201
+
+
+def test_opened_streams_and_websockets_are_counted_together_and_apart_from_reads(limited, agent):
+    debate_id = agent.post("/debates", new_debate()).json()["data"]["debate"]["id"]
+    headers = {"Authorization": f"Bearer {agent.token}"}
+    with limited.http.stream("GET", f"/debates/{debate_id}/stream", headers=headers) as answer:
+        assert answer.status_code == 200
+    with watching(limited, debate_id, token=agent.token):
+        pass
+    with pytest.raises(InvalidStatus) as refusal, watching(limited, debate_id, token=agent.token):
+        pass
+    assert refusal.value.response.status_code == 429
+    assert agent.get(f"/debates/{debate_id}/stream").status_code == 429
+    assert agent.get("/debates").status_code == 200
+
+
+def test_two_processes_count_together(place):
+    first = place.start_api(auth_token=TOKEN, rate_limit=FEW)
+    second = place.start_api(auth_token=TOKEN, rate_limit=FEW)
+    answers = [operator(api).get("/debates").status_code for _ in range(4) for api in (first, second)]
+    assert answers == [200] * 6 + [429] * 2
+
+
+@pytest.mark.parametrize("trouble", ["stop", "freeze"])
+def test_without_redis_limits_are_counted_in_memory_and_nothing_is_refused_for_it(place, tmp_path_factory, trouble):
+    valkey = OwnValkey(tmp_path_factory.mktemp("valkey"))
+    valkey.start()
+    try:
+        api = place.start_api(auth_token=TOKEN, rate_limit=FEW, redis_url=valkey.url)
+        boss = operator(api)
+        assert boss.get("/debates").status_code == 200
+        getattr(valkey, trouble)()
+        assert statuses(lambda: boss.get("/debates"), 8) == [200] * 6 + [429] * 2
+        refusal_of(boss.get("/debates"), "RATE_LIMIT_EXCEEDED")
+        assert boss.post("/debates", new_debate()).status_code == 201
+    finally:
+        valkey.thaw()
+        valkey.stop()
+
+
+def test_an_open_server_has_limits_where_some_are_set(place):
+    limited = place.start_api(rate_limit=FEW)
+    assert statuses(lambda: limited.http.get("/debates"), 7) == [200] * 6 + [429]
+
+
+def test_an_address_is_believed_from_a_proxy_only_when_one_is_configured(place):
+    def ask(api, address):
+        return api.http.get("/nothing", headers={"X-Forwarded-For": address}).status_code
+
+    unconfigured = place.start_api(auth_token=TOKEN, rate_limit="reads=3")
+    assert [ask(unconfigured, f"203.0.113.{n}") for n in range(4)] == [401, 401, 401, 429]
+    behind = place.start_api(auth_token=TOKEN, rate_limit="reads=3", trusted_proxies=1)
+    assert [ask(behind, f"203.0.113.{n}") for n in range(4)] == [401] * 4
+    # A client that says it comes from elsewhere is seen through: the proxy's entry is the last.
+    assert [ask(behind, f"198.51.100.{n}, 203.0.113.9") for n in range(4)] == [401, 401, 401, 429]

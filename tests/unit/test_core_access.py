@@ -1,0 +1,145 @@
+"""Every row of the access rules, allowed and refused. The ways in are tested in integration/test_access_rules.py."""
+
+from uuid import UUID
+
+import pytest
+
+from app.core.access import (
+    DEFAULT_SCOPES,
+    OPERATOR,
+    Action,
+    Agent,
+    Operator,
+    Scope,
+    require,
+    require_control,
+    require_creation,
+    require_seat,
+)
+from app.core.errors import Forbidden
+from app.core.players import SeatSetup
+from app.core.seats import Seat
+
+ME, OTHER = UUID(int=1), UUID(int=2)
+EVERYTHING = frozenset(Scope)
+SCOPE_FOR = {
+    Action.READ: "read",
+    Action.CREATE: "debate",
+    Action.SPEAK: "debate",
+    Action.RULE: "arbitrate",
+    Action.CONTROL: "arbitrate",
+    Action.CONTRIBUTE: "debate",
+    Action.REVIEW: "arbitrate",
+    Action.MANAGE: None,
+}
+
+
+def agent(*scopes):
+    return Agent(ME, "me", frozenset(Scope(scope) for scope in scopes))
+
+
+def seats(**bound):
+    """All external; each bound to the agent given for its role."""
+    return {
+        seat: SeatSetup("external", agent_id=str(bound[seat.role]) if seat.role in bound else None) for seat in Seat
+    }
+
+
+def may(check, *arguments):
+    try:
+        check(*arguments)
+    except Forbidden:
+        return False
+    return True
+
+
+def test_the_table_above_knows_every_action():
+    assert set(SCOPE_FOR) == set(Action)
+
+
+@pytest.mark.parametrize("action", Action, ids=lambda action: action.name)
+@pytest.mark.parametrize("scope", Scope)
+def test_a_key_does_what_its_scope_says_and_nothing_else(action, scope):
+    assert may(require, agent(scope), action) == (SCOPE_FOR[action] == scope)
+
+
+@pytest.mark.parametrize("action", Action, ids=lambda action: action.name)
+@pytest.mark.parametrize("operator", [OPERATOR, Operator(has_token=False)], ids=["token", "open"])
+def test_the_operator_may_do_everything(action, operator):
+    require(operator, action)
+    for seat in Seat:
+        require_seat(operator, action, seat, seats(proposer=ME, opponent=OTHER, arbitrator=OTHER))
+    require_control(operator, seats(proposer=OTHER))
+    require_creation(operator, seats(proposer=OTHER))
+
+
+def test_a_refusal_for_want_of_a_scope_names_it():
+    with pytest.raises(Forbidden) as refused:
+        require(agent("read"), Action.RULE)
+    assert refused.value.context == {"required_scope": "arbitrate"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "seat", "allowed"),
+    [
+        ({}, Seat.PROPOSER, True),
+        ({}, Seat.OPPONENT, True),
+        ({"opponent": ME}, Seat.OPPONENT, True),
+        ({"opponent": OTHER}, Seat.OPPONENT, False),
+        ({"opponent": OTHER}, Seat.PROPOSER, True),
+        ({"opponent": ME}, Seat.PROPOSER, False),
+        ({"opponent": ME, "proposer": ME}, Seat.PROPOSER, True),
+        ({"opponent": ME, "proposer": OTHER}, Seat.PROPOSER, False),
+        ({"arbitrator": ME}, Seat.PROPOSER, False),
+    ],
+    ids=str,
+)
+def test_who_speaks_from_a_seat(bound, seat, allowed):
+    assert may(require_seat, agent(*EVERYTHING), Action.SPEAK, seat, seats(**bound)) == allowed
+
+
+@pytest.mark.parametrize(
+    ("bound", "allowed"),
+    [
+        ({}, True),
+        ({"arbitrator": ME}, True),
+        ({"arbitrator": OTHER}, False),
+        ({"opponent": ME}, False),
+        ({"proposer": ME}, False),
+        ({"proposer": OTHER, "opponent": OTHER}, True),
+    ],
+    ids=str,
+)
+def test_who_rules(bound, allowed):
+    assert may(require_seat, agent(*EVERYTHING), Action.RULE, Seat.ARBITRATOR, seats(**bound)) == allowed
+    assert not may(require_seat, agent(*DEFAULT_SCOPES), Action.RULE, Seat.ARBITRATOR, seats(**bound))
+
+
+@pytest.mark.parametrize(
+    ("bound", "allowed"),
+    [
+        ({}, True),
+        ({"arbitrator": ME}, True),
+        ({"arbitrator": OTHER}, True),
+        ({"opponent": ME}, False),
+        ({"proposer": ME}, False),
+    ],
+    ids=str,
+)
+def test_who_stops_pauses_resumes_and_deletes(bound, allowed):
+    assert may(require_control, agent(*EVERYTHING), seats(**bound)) == allowed
+    assert not may(require_control, agent(*DEFAULT_SCOPES), seats(**bound))
+
+
+@pytest.mark.parametrize(
+    ("bound", "allowed"),
+    [({}, True), ({"proposer": ME}, True), ({"proposer": OTHER}, False), ({"opponent": OTHER}, True)],
+    ids=str,
+)
+def test_who_creates(bound, allowed):
+    assert may(require_creation, agent("debate"), seats(**bound)) == allowed
+    assert not may(require_creation, agent("read", "arbitrate"), seats(**bound))
+
+
+def test_a_key_is_not_shown_where_an_agent_is_printed():
+    assert "secret" not in repr(Agent(ME, "me", EVERYTHING, key_hash=b"secret"))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from app.bus import Event
+from app.core.access import OPERATOR
 from app.core.debate import TurnType
 from app.core.players import EXTERNAL, SeatSetup
 from app.core.seats import Seat
@@ -28,6 +29,7 @@ def create(services: Services, count: int) -> list[UUID]:
     return [
         create_debate(
             services,
+            OPERATOR,
             NewDebate("Bench", "general_debate", "Cities should ban cars", f"{started}-{number}", seats=seats),
         ).debate.id
         for number in range(count)
@@ -58,7 +60,7 @@ def argue(services: Services, debate_ids: list[UUID], turns: int, turns_a_second
         for number in numbers:
             time.sleep(max(0.0, began + number / turns_a_second - time.monotonic()))
             seat = (Seat.OPPONENT, Seat.PROPOSER)[number // len(debate_ids) % 2]
-            submit(noted, debate_ids[number % len(debate_ids)], Submission(seat, TurnType.CLAIM, CONTENT))
+            submit(noted, OPERATOR, debate_ids[number % len(debate_ids)], Submission(seat, TurnType.CLAIM, CONTENT))
 
     # As many as divide the debates evenly: a debate always has the same thread, so its turns are in order.
     count = MOST_THREADS if len(debate_ids) % MOST_THREADS == 0 else 1

@@ -12,6 +12,7 @@ import psycopg
 
 from app.bootstrap import build_services, close_services
 from app.cli.children import WORKER_COMMAND, Child, end
+from app.core.access import OPERATOR
 from app.core.debate import Limits
 from app.core.formats import Format
 from app.core.players import SeatSetup
@@ -85,7 +86,7 @@ def _hold(settings: Settings, count: int, rounds: int) -> None:
         motion = "Cities should ban cars"
         limits = Limits(max_rounds=rounds)
         new = NewDebate("Bench", "general_debate", motion, f"{started}-{number}", None, Format.ROUNDS, seats, limits)
-        create_debate(services, new)
+        create_debate(services, OPERATOR, new)
     close_services(services)
     with psycopg.connect(str(settings.database_url), autocommit=True) as connection:
         open_debates = "SELECT 1 FROM debates WHERE status NOT IN ('completed', 'failed') LIMIT 1"

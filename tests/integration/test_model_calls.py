@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from harness import Place, numbers
 
+from app.core.access import OPERATOR
 from app.core.debate import Limits, Status, Usage
 from app.core.formats import Format
 from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
@@ -90,7 +91,7 @@ def test_reservations_that_race_never_pass_the_days_limit(services: Services, pl
 def held_turn(services: Services, **limits: object) -> advance.HeldTurn:
     request_id = f"request-{next(numbers)}"
     new = NewDebate("Cars", "general_debate", "Ban cars", request_id, format=Format.ROUNDS, limits=Limits(**limits))
-    created = create_debate(services, new)
+    created = create_debate(services, OPERATOR, new)
     held = advance.claim(services, created.debate.id, "worker")
     assert held is not None
     return held

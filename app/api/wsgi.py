@@ -26,5 +26,5 @@ PromptWorker.at_exit.append(relay.end)
 application = make_application(services, relay)
 if services.settings.auth_token is None:
     log.warning(
-        "server.open", because="no DEBATE_AUTH_TOKEN is set", binds=f"loopback only ({services.settings.server_host})"
+        "server.open", why="no DEBATE_AUTH_TOKEN is set", binds=f"loopback only ({services.settings.server_host})"
     )

@@ -4,7 +4,9 @@ flask-sock's library makes the handshake. Its own loop is not used: it writes wi
 so a large message to a slow reader would be torn, and it has no deadline.
 """
 
+import os
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -54,6 +56,9 @@ class Connection:
         self._message_bytes = 0
         self._reader: threading.Thread | None = None
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
+        # With a timeout, of whatever length, the descriptor behind the socket does not block.
+        sock.settimeout(PING_SECONDS)
+        self._is_plain = not isinstance(sock, ssl.SSLSocket)
 
     def start(self, on_text: Callable[[str], None], on_end: Callable[[], None]) -> None:
         """Reads from now on. `on_text` takes each message before the next is read; `on_end` is called once."""
@@ -83,7 +88,7 @@ class Connection:
 
     def send_each_at_once(self, next_message: Callable[[], Message | None]) -> bool:
         """The same, but without waiting for anything; false when something may be left for `send_each`."""
-        if not self._sending.acquire(blocking=False):
+        if not self._is_plain or not self._sending.acquire(blocking=False):
             return False
         try:
             if not self._writing.acquire(blocking=False):
@@ -126,16 +131,12 @@ class Connection:
 
     def _rest_of(self, frames: bytes) -> bytes:
         """What the kernel does not take at once."""
-        timeout = self._sock.gettimeout()
-        self._sock.settimeout(0)
         try:
-            return frames[self._sock.send(frames) :]
+            # Around the socket object, whose timeout is the reader's. Behind it the descriptor never blocks.
+            return frames[os.write(self._sock.fileno(), frames) :]
         except OSError:
             # A full buffer, or a broken connection: whoever sends the rest finds out which.
             return frames
-        finally:
-            # The reader's.
-            self._sock.settimeout(timeout)
 
     def _say_goodbye(self, event: CloseConnection) -> None:
         with suppress(OSError, ProtocolError):

@@ -228,6 +228,8 @@ class Listener:
         hand."""
         if self.passing and self.passing[0].after_seq <= self.seq:
             return self.passing.popleft()
+        if self.seq >= self.feed.known:
+            return None
         item = self.feed.following(self.seq)
         if item is not None:
             self.seq = item.seq

@@ -76,6 +76,11 @@ def test_the_pages_hold_everything_without_a_module(api):
     assert f"/debates/{debate['id']}/view" in api.http.get("/?q=understood").text
 
 
+def test_the_form_for_a_new_debate_offers_the_local_model(api):
+    page = api.http.get("/new").text
+    assert page.count("local: a model of 135 million parameters, free, and it argues like one") == 3
+
+
 def test_a_debate_that_lost_its_schedule_is_shown_as_stalled_and_breaks_no_list(api, module_place):
     debate = api.create(title="Lost its schedule")
     module_place.sql(

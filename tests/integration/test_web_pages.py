@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from html import escape
 
 import pytest
+from agents import Caller, new_agent
 from harness import Api, new_debate, wait_until
 from test_api_envelope import data_of, refusal_of
 
@@ -74,6 +75,18 @@ def test_the_pages_hold_everything_without_a_module(api):
     assert "Read &amp; &lt;understood&gt;" in page
     assert "Line one\nline two" in page
     assert f"/debates/{debate['id']}/view" in api.http.get("/?q=understood").text
+
+
+def test_an_argument_says_whose_agent_spoke(api):
+    agent = new_agent(Caller(api.http, None), username="skeptic")
+    debate = api.create(format="dialogue", motion_content="Nurses first")
+    motion = api.transcript(debate["id"])["motion"]["id"]
+    turn = {"role": "opponent", "target_id": motion, "content": "And bakers", "client_request_id": "by-an-agent"}
+    assert agent.post(f"/debates/{debate['id']}/arguments", turn).status_code == 201
+    page = api.http.get(f"/debates/{debate['id']}/view").text
+    assert "external, agent <bdi>skeptic</bdi>" in page
+    # The motion came from the operator.
+    assert "of agent" not in page
 
 
 def test_the_form_for_a_new_debate_offers_the_local_model(api):

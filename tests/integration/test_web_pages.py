@@ -10,7 +10,16 @@ from test_api_envelope import data_of, refusal_of
 
 TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 NO_SUCH_DEBATE = "00000000-0000-0000-0000-000000000000"
-PAGES = ("/", "/new", "/system", f"/debates/{NO_SUCH_DEBATE}/view", f"/new?from={NO_SUCH_DEBATE}")
+PAGES = (
+    "/",
+    "/new",
+    "/system",
+    "/solutions",
+    "/review",
+    f"/debates/{NO_SUCH_DEBATE}/view",
+    f"/new?from={NO_SUCH_DEBATE}",
+    f"/solutions/{NO_SUCH_DEBATE}",
+)
 OURS = {"Sec-Fetch-Site": "same-origin"}
 
 
@@ -26,7 +35,7 @@ def session_of(api, **form):
     return {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
 
 
-@pytest.mark.parametrize("path", ["/", "/new", "/system", "/?status=nonsense", f"/debates/{NO_SUCH_DEBATE}/view"])
+@pytest.mark.parametrize("path", [*PAGES, "/?status=nonsense"])
 def test_every_page_is_strict_about_what_may_run_in_it(api, path):
     answer = api.http.get(path)
     assert "text/html" in answer.headers["Content-Type"]
@@ -59,6 +68,11 @@ def test_every_page_is_strict_about_what_may_run_in_it(api, path):
         (f"/debates/{NO_SUCH_DEBATE}/view?turn=99999999999", 400, "must be the number of a turn"),
         (f"/new?from={NO_SUCH_DEBATE}", 404, "Not here"),
         ("/new?from=x", 400, "is not the id of a debate"),
+        ("/solutions?cursor=nonsense", 400, "cursor: is not a cursor"),
+        ("/review?cursor=nonsense", 400, "cursor: is not a cursor"),
+        (f"/solutions/{NO_SUCH_DEBATE}", 404, "There is no such solution"),
+        (f"/solutions/{NO_SUCH_DEBATE}?cursor=nonsense", 400, "cursor: is not a cursor"),
+        ("/solutions/not-a-uuid", 400, "is not the id of a solution"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -218,6 +232,16 @@ def test_the_session_changes_nothing_for_a_page_of_another_site(guarded, elsewhe
     assert data_of(guarded.http.get(f"/debates/{debate['id']}", headers=session))["debate"]["status"] == "created"
 
 
+def test_the_session_decides_in_the_review_for_our_own_pages_only(guarded):
+    session = session_of(guarded)
+    path = f"/api/v1/guardrail/evaluations/{NO_SUCH_DEBATE}/decision"
+    body = {"decision": "approve", "reason": "Fine"}
+    elsewhere = guarded.http.post(path, json=body, headers={**session, "Sec-Fetch-Site": "cross-site"})
+    assert (elsewhere.status_code, elsewhere.json()["error"]["code"]) == (401, "UNAUTHORIZED")
+    ours = guarded.http.post(path, json=body, headers={**session, **OURS})
+    assert (ours.status_code, ours.json()["error"]["code"]) == (404, "NOT_FOUND")
+
+
 def test_an_older_browser_says_where_it_comes_from_by_its_origin(guarded):
     session = session_of(guarded)
     origin = {"Origin": str(guarded.http.base_url).rstrip("/")}
@@ -263,7 +287,7 @@ def test_an_open_server_takes_no_orders_from_other_sites(api, elsewhere):
 def test_modules_and_styles_are_ours_and_small(api):
     page = api.http.get("/").text
     assert 'src="/assets/list.js"' in page
-    for name in ("look.css", "parts.css", "shell.js", "list.js", "icon.svg"):
+    for name in ("look.css", "parts.css", "solutions.css", "shell.js", "list.js", "review.js", "icon.svg"):
         answer = api.http.get(f"/assets/{name}")
         assert answer.status_code == 200
         assert len(answer.content) < 20_000

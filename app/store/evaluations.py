@@ -114,17 +114,17 @@ def decide(connection: Connection, evaluation_id: UUID, decision: Verdict, decid
 
 
 def review(connection: Connection, evaluation_id: UUID) -> Review | None:
-    row = connection.execute(_REVIEWS.where(evaluations.c.id == evaluation_id)).mappings().one_or_none()
-    return _review(row) if row else None
+    row = connection.execute(REVIEWS.where(evaluations.c.id == evaluation_id)).mappings().one_or_none()
+    return review_of(row) if row else None
 
 
 def flagged(connection: Connection, after: tuple[datetime, UUID] | None, limit: int) -> list[Review]:
     """What waits for a person, oldest first; one more than `limit` where there are more."""
-    query = _REVIEWS.where(evaluations.c.verdict == Verdict.FLAGGED, evaluations.c.decision.is_(None))
+    query = REVIEWS.where(evaluations.c.verdict == Verdict.FLAGGED, evaluations.c.decision.is_(None))
     if after is not None:
         query = query.where(tuple_(evaluations.c.created_at, evaluations.c.id) > tuple_(*after))
     query = query.order_by(evaluations.c.created_at, evaluations.c.id).limit(limit + 1)
-    return [_review(row) for row in connection.execute(query).mappings()]
+    return [review_of(row) for row in connection.execute(query).mappings()]
 
 
 def count_due(connection: Connection, at_most: int) -> int:
@@ -176,12 +176,12 @@ _OF_EVALUATION = (
     "decision_reason",
     "decided_at",
 )
-_REVIEWS = CONTRIBUTIONS.add_columns(
+REVIEWS = CONTRIBUTIONS.add_columns(
     *(evaluations.c[name] for name in _OF_EVALUATION), evaluations.c.created_at.label("evaluation_created_at")
 )
 
 
-def _review(row: RowMapping) -> Review:
+def review_of(row: RowMapping) -> Review:
     evaluation = Evaluation(
         id=row["evaluation_id"],
         status=GuardrailStatus(row["guardrail_status"]),

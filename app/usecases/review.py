@@ -10,6 +10,7 @@ from app.core.errors import Conflict, Forbidden, NotFound
 from app.core.guardrail.opinion import Verdict
 from app.store import evaluations
 from app.store.cursors import pack
+from app.store.engine import Connection
 from app.store.evaluations import Review
 from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
@@ -29,7 +30,11 @@ class ReviewPage:
 def list_flagged(services: Services, caller: Caller, limit: int, cursor: str | None) -> ReviewPage:
     require(caller, Action.REVIEW)
     with services.engine.connect() as connection:
-        found = evaluations.flagged(connection, time_and_id(cursor) if cursor else None, limit)
+        return flagged_page(connection, limit, cursor)
+
+
+def flagged_page(connection: Connection, limit: int, cursor: str | None) -> ReviewPage:
+    found = evaluations.flagged(connection, time_and_id(cursor) if cursor else None, limit)
     last = found[limit - 1].evaluation if len(found) > limit else None
     return ReviewPage(found[:limit], pack(last.created_at.isoformat(), str(last.id)) if last else None)
 

@@ -59,12 +59,16 @@ def propose(services: Services, caller: Caller, title: str, description: str) ->
 
 def get_solution(services: Services, solution_id: UUID) -> Solution:
     with services.engine.connect() as connection:
-        return _existing(connection, solution_id)
+        return existing(connection, solution_id)
 
 
 def list_solutions(services: Services, limit: int, cursor: str | None) -> SolutionPage:
     with services.engine.connect() as connection:
-        found = solutions.list_solutions(connection, time_and_id(cursor) if cursor else None, limit)
+        return solution_page(connection, limit, cursor)
+
+
+def solution_page(connection: Connection, limit: int, cursor: str | None) -> SolutionPage:
+    found = solutions.list_solutions(connection, time_and_id(cursor) if cursor else None, limit)
     last = found[limit - 1] if len(found) > limit else None
     return SolutionPage(found[:limit], pack(last.created_at.isoformat(), str(last.id)) if last else None)
 
@@ -75,7 +79,7 @@ def contribute(services: Services, caller: Caller, solution_id: UUID, request: C
     _check_content(services, request.content)
     with services.engine.begin() as connection:
         check_still_valid(connection, agent)
-        _existing(connection, solution_id)
+        existing(connection, solution_id)
         depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
         new = NewContribution(
             new_id(),
@@ -109,9 +113,9 @@ def get_contribution(
 def list_contributions(
     services: Services, caller: Caller, solution_id: UUID, stance: Stance | None, limit: int, cursor: str | None
 ) -> ContributionPage:
-    after = _position(cursor) if cursor else 0
+    after = position_of(cursor) if cursor else 0
     with services.engine.connect() as connection:
-        _existing(connection, solution_id)
+        existing(connection, solution_id)
         found = solutions.list_contributions(connection, solution_id, _id_of(caller), stance, after, limit)
     return ContributionPage(found[:limit], pack(found[limit - 1].position) if len(found) > limit else None)
 
@@ -149,7 +153,7 @@ def _check_content(services: Services, content: str) -> None:
         raise InvalidInput("content", f"must have {MIN_CONTENT_CHARACTERS} characters or more")
 
 
-def _existing(connection: Connection, solution_id: UUID) -> Solution:
+def existing(connection: Connection, solution_id: UUID) -> Solution:
     found = solutions.get_solution(connection, solution_id)
     if found is None:
         raise _no_solution()
@@ -188,7 +192,7 @@ def time_and_id(cursor: str) -> tuple[datetime, UUID]:
         raise bad_cursor() from None
 
 
-def _position(cursor: str) -> int:
+def position_of(cursor: str) -> int:
     try:
         [position] = unpack(cursor, int)
     except BadCursor:

@@ -7,12 +7,13 @@ from flask import Blueprint, Response, g, make_response, redirect, render_templa
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from app.core.errors import DebateError, DebateNotFound, InvalidInput
+from app.core.errors import DebateError, DebateNotFound, InvalidInput, NotFound
 from app.store.engine import DatabaseAway
 from app.usecases.services import Services
 from app.web import session, words
 from app.web.pages import add_pages
 from app.web.signing import add_sign_in
+from app.web.solutions import add_solution_pages, is_safe_link
 
 log = structlog.get_logger(__name__)
 
@@ -23,7 +24,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_STATUS_OF = {InvalidInput: 400, DebateNotFound: 404}
+_STATUS_OF = {InvalidInput: 400, DebateNotFound: 404, NotFound: 404}
 
 
 def web_blueprint(services: Services) -> Blueprint:
@@ -46,8 +47,10 @@ def web_blueprint(services: Services) -> Blueprint:
         }
 
     web.add_app_template_filter(words.legible, "legible")
+    web.add_app_template_test(is_safe_link, "safe_link")
     web.after_request(_tell_browser)
     add_pages(web, services)
+    add_solution_pages(web, services)
     add_sign_in(web, settings)
     _add_errors(web)
     return web

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from app.core.formats import Format
-from app.core.players import EXTERNAL, SCRIPTED
+from app.core.players import EXTERNAL, LOCAL, SCRIPTED
 from app.core.seats import Seat
 from app.usecases import read
 from app.usecases.services import Services
@@ -13,6 +13,7 @@ from app.usecases.services import Services
 PLAYER_WORDS = {
     EXTERNAL: "a person or agent, through this page or the API",
     SCRIPTED: "imitates a model, free",
+    LOCAL: "a model of 135 million parameters, free, and it argues like one",
 }
 
 
@@ -54,4 +55,4 @@ def same_again(services: Services, debate_id: UUID) -> Start:
 def players_to_choose(services: Services, start: Start) -> list[str]:
     """The players that this server knows, and those that the debate had."""
     had = [setup["player"] for setup in start.seats.values()]
-    return list(dict.fromkeys([services.settings.default_player, SCRIPTED, EXTERNAL, *had]))
+    return list(dict.fromkeys([services.settings.default_player, SCRIPTED, LOCAL, EXTERNAL, *had]))

@@ -1,12 +1,10 @@
 """The pages. Each view reads once and renders once."""
 
 from datetime import UTC, datetime
-from uuid import UUID
 
 from flask import Blueprint, render_template, request
 
 from app.core.debate import State, Status
-from app.core.errors import InvalidInput
 from app.core.formats import Format
 from app.core.seats import Seat
 from app.usecases import watch
@@ -41,10 +39,10 @@ def add_pages(web: Blueprint, services: Services) -> None:
     @web.get("/debates/<debate_id>/view")
     def debate(debate_id: str) -> str:
         first, turn = query.seq(request.args, "from"), query.seq(request.args, "turn")
-        seen = watch.watch_debate(services, _uuid(debate_id), first, MOST_TURNS)
+        seen = watch.watch_debate(services, query.uuid_of(debate_id, "debate"), first, MOST_TURNS)
         if turn is not None and first is None and turn <= seen.watched.debate.turn_count - MOST_TURNS:
             # A link to an early turn of a long debate: everything from there on.
-            seen = watch.watch_debate(services, _uuid(debate_id), turn, MOST_TURNS)
+            seen = watch.watch_debate(services, query.uuid_of(debate_id, "debate"), turn, MOST_TURNS)
         return render_template(
             "debate.html",
             seen=seen,
@@ -58,7 +56,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
     @web.get("/new")
     def new_debate() -> str:
         again = request.args.get("from")
-        start = new.same_again(services, _uuid(again)) if again else new.new_start(services)
+        start = new.same_again(services, query.uuid_of(again, "debate")) if again else new.new_start(services)
         return render_template(
             "new.html",
             start=start,
@@ -73,10 +71,3 @@ def add_pages(web: Blueprint, services: Services) -> None:
     def system() -> str:
         status = system_status(services)
         return render_template("system.html", status=status, now=status.work.now if status.work else datetime.now(UTC))
-
-
-def _uuid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise InvalidInput("debate_id", "is not the id of a debate") from None

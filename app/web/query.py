@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 from urllib.parse import urlencode
+from uuid import UUID
 
 from app.core.debate import State, Status
 from app.core.errors import InvalidInput
@@ -64,6 +65,13 @@ def seq(given: Mapping[str, str], name: str) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise InvalidInput(name, "must be the number of a turn")
     return int(text)
+
+
+def uuid_of(text: str, what: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidInput(f"{what}_id", f"is not the id of a {what}") from None
 
 
 def _choice(given: Mapping[str, str], name: str, choices: type[Choice]) -> Choice | None:

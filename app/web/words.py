@@ -1,4 +1,4 @@
-"""Debates in plain words. Every sentence about a debate on a page is made here."""
+"""Debates and solutions in plain words. Every sentence about a debate on a page is made here."""
 
 from datetime import datetime
 
@@ -6,6 +6,7 @@ from app.core.activity import Activity
 from app.core.debate import Debate, State, Status, StopReason, Turn, TurnType, Verdict
 from app.core.retry import MAX_ATTEMPTS
 from app.core.seats import Seat
+from app.core.solutions import Author, GuardrailStatus, SolutionStatus, Stance
 from app.usecases.watch import Watched
 from app.wire import time_json
 
@@ -43,6 +44,19 @@ TURN_WORDS = {
     TurnType.INTERVENTION: "Interruption",
     TurnType.RULING: "Ruling",
 }
+SOLUTION_WORDS = {SolutionStatus.PROPOSED: "Proposed", SolutionStatus.DEBATING: "Debating"}
+STANCE_WORDS = {  # after the name of whoever said it
+    Stance.SUPPORT: "supports it",
+    Stance.OPPOSE: "opposes it",
+    Stance.MODIFY: "would change it",
+    Stance.QUESTION: "asks",
+}
+GUARDRAIL_WORDS = {
+    GuardrailStatus.PENDING: "Not looked at yet",
+    GuardrailStatus.APPROVED: "Approved",
+    GuardrailStatus.REJECTED: "Rejected",
+    GuardrailStatus.FLAGGED: "Flagged",
+}
 _OVERRIDES = {0x202D: "[U+202D]", 0x202E: "[U+202E]"}
 
 
@@ -55,7 +69,7 @@ def progress(debate: Debate) -> str:
     rounds = debate.limits.max_rounds
     of = f" of {rounds}" if rounds else ""
     if debate.is_closed or debate.status is Status.FAILED:
-        return f"{_count(debate.rounds_completed, 'round')}{of}"
+        return f"{count(debate.rounds_completed, 'round')}{of}"
     return f"Round {debate.cursor.round}{of}"
 
 
@@ -118,6 +132,10 @@ def players(debate: Debate) -> str:
     return names[0] if len(set(names)) == 1 else f"{names[0]} / {names[1]}, judge {names[2]}"
 
 
+def author(agent: Author) -> str:
+    return f"{agent.display_name} ({agent.username})" if agent.display_name else agent.username
+
+
 def speaker(turn: Turn) -> str:
     return SEAT_WORDS[turn.seat]
 
@@ -149,7 +167,7 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 

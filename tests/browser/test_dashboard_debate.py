@@ -69,6 +69,8 @@ def test_errors_stand_beside_their_field_and_nothing_typed_is_lost(open_page):
 def test_what_it_costs_at_most_is_said_where_a_model_speaks(open_page):
     page = open_page("/new")
     proposer = page.get_by_role("group", name="Proposer")
+    proposer.get_by_label("Player").select_option("local")
+    expect(page.locator("#cost")).to_have_text("It costs nothing: the local model is free.")
     proposer.get_by_label("Player").select_option("a model, by its name …")
     proposer.get_by_label("Name of the model").fill("openai:gpt-5-mini")
     expect(page.locator("#cost")).to_contain_text("not known")

@@ -3,17 +3,9 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from dashboard import SEATS, external, is_live, view
+from looks import HOSTILE, MARKUP, PHONE, THEMES_AND_WINDOWS, UNBROKEN, WIDE, is_wider_than_the_window, serious
 from playwright.sync_api import expect
-
-UNBROKEN = "W" * 10_000
-MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)"><b>bold</b>&amp;'
-LINK = "[click](javascript:alert(3)) javascript:alert(4)"
-BACKWARDS = "\u202edrawkcab\u202c \u2067\u05d0\u05d1\u2069"
-HOSTILE = f"{MARKUP} {LINK} {BACKWARDS} "
-WIDE = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -57,22 +49,7 @@ def every_page(hostile, judged, waiting):
     }
 
 
-def is_wider_than_the_window(page):
-    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
-
-
-def serious(page):
-    violations = Axe().run(page).response["violations"]
-    return [
-        (found["id"], [node["html"] for node in found["nodes"]][:3])
-        for found in violations
-        if found["impact"] in ("serious", "critical")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("theme", "window", "other"), [("light", WIDE, PHONE), ("dark", PHONE, WIDE)], ids=["light-wide", "dark-phone"]
-)
+@THEMES_AND_WINDOWS
 def test_every_page_is_accessible_and_fits_every_window(open_page, every_page, theme, window, other):
     page = open_page("/", color_scheme=theme, viewport=window)
     for name, path in every_page.items():
@@ -102,6 +79,22 @@ def test_dialogs_are_accessible(open_page, waiting):
         assert serious(page) == [], button
         page.keyboard.press("Escape")
         expect(page.get_by_role("button", name=button)).to_be_focused()
+
+
+def test_the_ruling_and_the_bulk_confirmation_are_accessible(open_page, site):
+    interrupted = site.create(title="Interrupted for a ruling", format="dialogue", seats=external(*SEATS))["id"]
+    assert site.http.post(f"/debates/{interrupted}/intervention", json={}).status_code == 201
+    page = open_page(view(interrupted), color_scheme="dark")
+    page.get_by_role("button", name="Rule …").click()
+    page.get_by_text("Verdict with scores").click()
+    expect(page.get_by_label("Winner")).to_be_visible()
+    assert serious(page) == []
+
+    page.goto("/?q=Interrupted+for+a+ruling")
+    page.get_by_label("Select all on this page").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Stop …").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Stop 1 debate?")
+    assert serious(page) == []
 
 
 def test_hostile_texts_are_only_text(open_page, hostile):

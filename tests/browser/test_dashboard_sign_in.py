@@ -3,6 +3,7 @@
 import pytest
 from dashboard import has_status, is_live, slow, view
 from harness import Api
+from looks import serious
 from playwright.sync_api import expect
 
 TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
@@ -14,6 +15,27 @@ def site(module_place) -> Api:
     api.http.headers["Authorization"] = f"Bearer {TOKEN}"
     module_place.start_worker()
     return api
+
+
+def test_the_sign_in_and_the_empty_pages_are_accessible(open_page, site):
+    for debate in site.http.get("/debates").json()["data"]["debates"]:
+        site.http.delete(f"/debates/{debate['id']}")
+    page = open_page("/", expects=("status of 401",), color_scheme="dark")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_have_text("That is not the token.")
+    assert serious(page) == []
+
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Sign in").click()
+    for path, heading in (
+        ("/", "No debate yet"),
+        ("/solutions", "No solution yet"),
+        ("/review", "Nothing waits for a decision"),
+    ):
+        page.goto(path)
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+        assert serious(page) == [], path
 
 
 def test_the_token_opens_every_page_and_signing_out_closes_them(open_page, site):

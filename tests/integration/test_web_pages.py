@@ -4,12 +4,22 @@ from datetime import datetime, timedelta
 from html import escape
 
 import pytest
+from agents import Caller, new_agent
 from harness import Api, new_debate, wait_until
 from test_api_envelope import data_of, refusal_of
 
 TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 NO_SUCH_DEBATE = "00000000-0000-0000-0000-000000000000"
-PAGES = ("/", "/new", "/system", f"/debates/{NO_SUCH_DEBATE}/view", f"/new?from={NO_SUCH_DEBATE}")
+PAGES = (
+    "/",
+    "/new",
+    "/system",
+    "/solutions",
+    "/review",
+    f"/debates/{NO_SUCH_DEBATE}/view",
+    f"/new?from={NO_SUCH_DEBATE}",
+    f"/solutions/{NO_SUCH_DEBATE}",
+)
 OURS = {"Sec-Fetch-Site": "same-origin"}
 
 
@@ -25,7 +35,7 @@ def session_of(api, **form):
     return {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
 
 
-@pytest.mark.parametrize("path", ["/", "/new", "/system", "/?status=nonsense", f"/debates/{NO_SUCH_DEBATE}/view"])
+@pytest.mark.parametrize("path", [*PAGES, "/?status=nonsense"])
 def test_every_page_is_strict_about_what_may_run_in_it(api, path):
     answer = api.http.get(path)
     assert "text/html" in answer.headers["Content-Type"]
@@ -58,6 +68,11 @@ def test_every_page_is_strict_about_what_may_run_in_it(api, path):
         (f"/debates/{NO_SUCH_DEBATE}/view?turn=99999999999", 400, "must be the number of a turn"),
         (f"/new?from={NO_SUCH_DEBATE}", 404, "Not here"),
         ("/new?from=x", 400, "is not the id of a debate"),
+        ("/solutions?cursor=nonsense", 400, "cursor: is not a cursor"),
+        ("/review?cursor=nonsense", 400, "cursor: is not a cursor"),
+        (f"/solutions/{NO_SUCH_DEBATE}", 404, "There is no such solution"),
+        (f"/solutions/{NO_SUCH_DEBATE}?cursor=nonsense", 400, "cursor: is not a cursor"),
+        ("/solutions/not-a-uuid", 400, "is not the id of a solution"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -74,6 +89,23 @@ def test_the_pages_hold_everything_without_a_module(api):
     assert "Read &amp; &lt;understood&gt;" in page
     assert "Line one\nline two" in page
     assert f"/debates/{debate['id']}/view" in api.http.get("/?q=understood").text
+
+
+def test_an_argument_says_whose_agent_spoke(api):
+    agent = new_agent(Caller(api.http, None), username="skeptic")
+    debate = api.create(format="dialogue", motion_content="Nurses first")
+    motion = api.transcript(debate["id"])["motion"]["id"]
+    turn = {"role": "opponent", "target_id": motion, "content": "And bakers", "client_request_id": "by-an-agent"}
+    assert agent.post(f"/debates/{debate['id']}/arguments", turn).status_code == 201
+    page = api.http.get(f"/debates/{debate['id']}/view").text
+    assert "external, agent <bdi>skeptic</bdi>" in page
+    # The motion came from the operator.
+    assert "of agent" not in page
+
+
+def test_the_form_for_a_new_debate_offers_the_local_model(api):
+    page = api.http.get("/new").text
+    assert page.count("local: a model of 135 million parameters, free, and it argues like one") == 3
 
 
 def test_a_debate_that_lost_its_schedule_is_shown_as_stalled_and_breaks_no_list(api, module_place):
@@ -200,6 +232,16 @@ def test_the_session_changes_nothing_for_a_page_of_another_site(guarded, elsewhe
     assert data_of(guarded.http.get(f"/debates/{debate['id']}", headers=session))["debate"]["status"] == "created"
 
 
+def test_the_session_decides_in_the_review_for_our_own_pages_only(guarded):
+    session = session_of(guarded)
+    path = f"/api/v1/guardrail/evaluations/{NO_SUCH_DEBATE}/decision"
+    body = {"decision": "approve", "reason": "Fine"}
+    elsewhere = guarded.http.post(path, json=body, headers={**session, "Sec-Fetch-Site": "cross-site"})
+    assert (elsewhere.status_code, elsewhere.json()["error"]["code"]) == (401, "UNAUTHORIZED")
+    ours = guarded.http.post(path, json=body, headers={**session, **OURS})
+    assert (ours.status_code, ours.json()["error"]["code"]) == (404, "NOT_FOUND")
+
+
 def test_an_older_browser_says_where_it_comes_from_by_its_origin(guarded):
     session = session_of(guarded)
     origin = {"Origin": str(guarded.http.base_url).rstrip("/")}
@@ -245,7 +287,7 @@ def test_an_open_server_takes_no_orders_from_other_sites(api, elsewhere):
 def test_modules_and_styles_are_ours_and_small(api):
     page = api.http.get("/").text
     assert 'src="/assets/list.js"' in page
-    for name in ("look.css", "parts.css", "shell.js", "list.js", "icon.svg"):
+    for name in ("look.css", "parts.css", "solutions.css", "shell.js", "list.js", "review.js", "icon.svg"):
         answer = api.http.get(f"/assets/{name}")
         assert answer.status_code == 200
         assert len(answer.content) < 20_000

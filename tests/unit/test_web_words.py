@@ -6,6 +6,7 @@ from core_builders import EVERY_SEAT, a_debate
 from app.core.activity import Activity
 from app.core.debate import Limits, State, Status, StopReason, TurnType, Verdict
 from app.core.formats import Format
+from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.usecases.watch import Watched
 from app.web import words
 from app.web.controls import controls
@@ -19,10 +20,13 @@ def test_every_status_has_a_word(status):
     assert words.STATUS_WORDS[status]
 
 
-def test_every_state_reason_and_kind_of_turn_has_words():
+def test_every_state_reason_stance_and_kind_of_turn_has_words():
     assert set(words.STATE_WORDS) == set(State)
     assert set(words.STOP_WORDS) == set(StopReason)
     assert set(words.TURN_WORDS) == set(TurnType)
+    assert set(words.STANCE_WORDS) == set(Stance)
+    assert set(words.GUARDRAIL_WORDS) == set(GuardrailStatus)
+    assert set(words.SOLUTION_WORDS) == set(SolutionStatus)
 
 
 @pytest.mark.parametrize("activity", list(Activity))

@@ -22,7 +22,8 @@ export async function call(method, path, body) {
   }
   const said = await answer.json().catch(() => null);
   if (answer.status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
-  if (!said?.success) throw new Refused(said?.error ?? { message: `The server answered ${answer.status}` });
+  // The debate API says success, the solutions API ok.
+  if (!(said?.success ?? said?.ok)) throw new Refused(said?.error ?? { message: `The server answered ${answer.status}` });
   return said.data;
 }
 

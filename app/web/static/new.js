@@ -37,10 +37,11 @@ function fitSeats() {
 function sayCost() {
   const shown = document.querySelector("#cost");
   const limit = Number(document.getElementById("limits.max_cost_usd").value);
-  // A model of a provider, as provider:model, is what costs.
-  const isFree = players.every((select) => select.value && !select.value.includes(":"));
+  // A model of a provider, as provider:model, is what costs; the local one runs on the workers.
+  const chosen = players.map(playerOf);
+  const isFree = chosen.every((player) => player && !player.includes(":"));
   let words = "What it will cost is not known: a limit of cost makes sure of the most.";
-  if (isFree) words = "It costs nothing: no model speaks in it.";
+  if (isFree) words = chosen.includes("local") ? "It costs nothing: the local model is free." : "It costs nothing: no model speaks in it.";
   else if (limit > 0) words = `It costs at most $${limit.toFixed(2)}, and what the turn in hand takes beyond it.`;
   if (shown.textContent !== words) shown.textContent = words;
 }

@@ -51,6 +51,8 @@ onKeys({
   t: switchTheme,
   n: () => location.assign("/new"),
   "g d": () => location.assign("/"),
+  "g o": () => location.assign("/solutions"),
+  "g r": () => location.assign("/review"),
   "g s": () => location.assign("/system"),
 });
 

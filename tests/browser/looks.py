@@ -1,0 +1,28 @@
+"""Texts that attack, windows to fit, and axe."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+UNBROKEN = "W" * 10_000
+MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)"><b>bold</b>&amp;'
+LINK = "[click](javascript:alert(3)) javascript:alert(4)"
+BACKWARDS = "\u202edrawkcab\u202c \u2067\u05d0\u05d1\u2069"
+HOSTILE = f"{MARKUP} {LINK} {BACKWARDS} "
+WIDE = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+THEMES_AND_WINDOWS = pytest.mark.parametrize(
+    ("theme", "window", "other"), [("light", WIDE, PHONE), ("dark", PHONE, WIDE)], ids=["light-wide", "dark-phone"]
+)
+
+
+def is_wider_than_the_window(page):
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def serious(page):
+    violations = Axe().run(page).response["violations"]
+    return [
+        (found["id"], [node["html"] for node in found["nodes"]][:3])
+        for found in violations
+        if found["impact"] in ("serious", "critical")
+    ]

@@ -1,0 +1,148 @@
+"""Solutions in the browser: decided about in the queue and in the thread, harmless and fit whatever was said."""
+
+import json
+
+import pytest
+from agents import Caller, new_agent
+from dashboard import marked, was_not_reloaded
+from harness import wait_until
+from looks import HOSTILE, MARKUP, THEMES_AND_WINDOWS, UNBROKEN, is_wider_than_the_window, serious
+from playwright.sync_api import expect
+
+SAFE_LINKS = ["https://example.org/night-buses?a=1&b=%22", 'https://example.org/"onclick="alert(5)']
+BAD_LINKS = ["javascript:alert(6)", "http://example.org/plain", "https://example.org@elsewhere.example/", UNBROKEN]
+
+
+@pytest.fixture(scope="module")
+def agent(site):
+    return new_agent(Caller(site.http, None), displayName=HOSTILE[:100])
+
+
+def proposed(agent, title="Price the road", description="By the hour."):
+    answer = agent.post("/api/v1/solutions", {"title": title, "description": description})
+    assert answer.status_code == 201, answer.text
+    return answer.json()["data"]["id"]
+
+
+def contribute(agent, place, solution, content, expected, **more):
+    """As said by the agent, and looked at by the worker."""
+    body = {"stance": "oppose", "content": content, **more}
+    answer = agent.post(f"/api/v1/solutions/{solution}/debates", body)
+    assert answer.status_code == 201, answer.text
+    made = answer.json()["data"]
+    wait_until(lambda: status_of(place, made) == expected, 30, f"it is {expected}")
+    return made
+
+
+def status_of(place, made):
+    [(status,)] = place.sql("SELECT guardrail_status FROM contributions WHERE id = %s", made["id"])
+    return status
+
+
+@pytest.fixture(scope="module")
+def hostile(agent, site, module_place):
+    """A solution whose every text is hostile, down to the fifth depth; what was said is flagged."""
+    solution = proposed(agent, (HOSTILE + UNBROKEN)[:200], (HOSTILE + UNBROKEN)[:9_000])
+    parent = {}
+    for _ in range(5):
+        links = {"evidenceLinks": SAFE_LINKS}
+        parent = contribute(agent, module_place, solution, HOSTILE + UNBROKEN[:9_000], "rejected", **links, **parent)
+        parent = {"parentDebateId": parent["id"]}
+    # What no request could bring: links that were not checked, reasons and decisions with the same texts.
+    said = json.dumps([{"rule": MARKUP, "severity": "flag", "message": HOSTILE + UNBROKEN}])
+    module_place.sql(
+        "UPDATE contributions SET guardrail_status = 'flagged', evidence_links = evidence_links || %s::jsonb"
+        " WHERE solution_id = %s",
+        json.dumps(BAD_LINKS),
+        solution,
+    )
+    module_place.sql(
+        "UPDATE guardrail_evaluations SET verdict = 'flagged', reasons = %s::jsonb FROM contributions AS c"
+        " WHERE c.id = contribution_id AND c.solution_id = %s",
+        said,
+        solution,
+    )
+    module_place.sql(
+        "UPDATE guardrail_evaluations SET decision = 'approved', decided_by = %s, decision_reason = %s,"
+        " decided_at = now() FROM contributions AS c"
+        " WHERE c.id = contribution_id AND c.solution_id = %s AND c.position = 5",
+        MARKUP,
+        HOSTILE + UNBROKEN,
+        solution,
+    )
+    return solution
+
+
+@THEMES_AND_WINDOWS
+def test_the_pages_are_accessible_and_fit_every_window(open_page, hostile, theme, window, other):
+    page = open_page("/solutions", color_scheme=theme, viewport=window)
+    for path in ("/solutions", f"/solutions/{hostile}", "/review"):
+        page.goto(path)
+        expect(page.locator("html")).to_have_class("scripted")
+        for summary in page.get_by_text("Decide about it").all():
+            summary.click()
+        assert serious(page) == [], path
+        assert not is_wider_than_the_window(page), path
+        page.set_viewport_size(other)
+        assert not is_wider_than_the_window(page), path
+        page.set_viewport_size(window)
+
+
+def test_hostile_texts_are_only_text(open_page, hostile):
+    page = open_page(f"/solutions/{hostile}")
+    for place in ("h1", ".motion .text", "#c-1 h3", "#c-1 .said > .text", "#c-1 .reasons li", "#c-5 .decision"):
+        shown = page.locator(place).first.text_content()
+        assert MARKUP in shown, place
+        assert "\u202e" not in shown, place
+    for path in ("/solutions", f"/solutions/{hostile}", "/review"):
+        page.goto(path)
+        expect(page.locator("main")).to_contain_text(MARKUP)
+        assert page.locator("main script, main img, main b:text-is('bold'), main [onclick]").count() == 0, path
+        links = page.eval_on_selector_all(".links a", "found => found.map(a => [a.getAttribute('href'), a.rel])")
+        safe = set() if path == "/solutions" else {(link, "noopener noreferrer nofollow") for link in SAFE_LINKS}
+        assert {tuple(link) for link in links} == safe, path
+    for link in BAD_LINKS:
+        expect(page.locator(".links").first).to_contain_text(link)
+
+
+def test_what_was_flagged_is_decided_in_the_queue_and_in_the_thread(open_page, agent, site, module_place):
+    # The hostile ones would stand before these.
+    module_place.sql("UPDATE guardrail_evaluations SET verdict = 'rejected' WHERE decision IS NULL")
+    solution = proposed(agent, "Night buses")
+    first, second = (
+        contribute(
+            agent, module_place, solution, f"Call the night desk, they know the {what}: +49 30 901820", "flagged"
+        )
+        for what in ("drivers", "timetable")
+    )
+    page = open_page("/review", expects=("status of 409",))
+    marked(page)
+    expect(page.locator("#waiting")).to_have_text("2 wait for a decision")
+    cards = page.get_by_role("article")
+    expect(cards.first).to_contain_text("personal_data")
+    cards.nth(1).get_by_label("Reason").fill("Half a thou")
+    cards.first.get_by_label("Reason").fill("A public office's number")
+    cards.first.get_by_role("button", name="Approve").click()
+    expect(page.locator(".toast")).to_have_text("Approved")
+    expect(cards).to_have_count(1)
+    expect(cards.get_by_label("Reason")).to_have_value("Half a thou")
+    expect(page.locator("#waiting")).to_have_text("1 waits for a decision")
+    assert status_of(module_place, first) == "approved"
+
+    # The other is decided elsewhere meanwhile, where it stands.
+    thread = open_page(f"/solutions/{solution}")
+    marked(thread)
+    expect(thread.locator("#c-1")).to_contain_text("A public office's number")
+    thread.locator("#c-2").get_by_text("Decide about it").click()
+    thread.locator("#c-2").get_by_label("Reason").fill("Somebody's own number")
+    thread.locator("#c-2").get_by_role("button", name="Reject").click()
+    expect(thread.locator("#c-2 .badge")).to_have_text("Rejected")
+    expect(thread.locator("#c-2 .decision")).to_contain_text("Somebody's own number")
+    was_not_reloaded(thread)
+    assert status_of(module_place, second) == "rejected"
+
+    cards.get_by_role("button", name="Approve").click()
+    expect(page.locator(".toast.bad")).to_have_text("A person has decided this already")
+    expect(page.get_by_role("heading", name="Nothing waits for a decision")).to_be_visible()
+    was_not_reloaded(page)
+    assert status_of(module_place, second) == "rejected"

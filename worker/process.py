@@ -17,6 +17,7 @@ from worker.background import Repeat
 from worker.claims import ClaimKeeper
 from worker.fairness import Fairness
 from worker.guardrail import Guardrail
+from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
 from worker.runner import Runner
@@ -46,13 +47,13 @@ class WorkerProcess:
         self._keeper = ClaimKeeper(
             partial(advance.renew_claims, self._services), partial(advance.claims_that_hold, self._services)
         )
-        self._models = ModelPlayer(self._services, self.worker_id, ProviderSettings())
+        self._models = ModelCalls(self._services, self.worker_id, ProviderSettings())
         self.runner = Runner(
             self._services,
             self.worker_id,
             self._keeper,
             Fairness(self._services.tasks.waiting),
-            partial(player_for, models=self._models),
+            partial(player_for, models=ModelPlayer(self._models, self._services.teller.publish)),
             self._shutting_down,
         )
         self.guardrail = Guardrail(self._services, RuleEvaluator())

@@ -26,6 +26,7 @@ BAD = {
     "max_cost_usd_per_day": ["0", "-1", "inf", "nan", "a lot"],
     "auth_token": ["short", "fifteen-letters", "sixteen letters with blanks", "sixteen-letters-é"],
     "trusted_proxies": ["-1", "11", "all"],
+    "guardrail": ["model", "scripted", "external", "Rules", "openai:", "nobody:gpt-5"],
     "guard_turns": ["perhaps", "2"],
     "rate_limit": [
         "100",
@@ -60,6 +61,7 @@ OTHER_THAN_DEFAULT = {
     "model_timeout_seconds": "45",
     "max_cost_usd_per_day": "12.5",
     "trusted_proxies": "1",
+    "guardrail": "openai:gpt-5-mini",
     "guard_turns": "true",
     "rate_limit": "reads=100,writes=20",
 }
@@ -113,6 +115,16 @@ def test_several_bad_values_are_all_named(monkeypatch):
 
     with pytest.raises(SettingsError, match=r"DEBATE_SERVER_PORT.*DEBATE_CLAIM_SECONDS"):
         load_settings()
+
+
+def test_a_guardrail_whose_costs_cannot_be_counted_is_refused_where_they_are_limited(monkeypatch):
+    monkeypatch.setenv("DEBATE_GUARDRAIL", "openai:a-model-of-our-own")
+    assert load_settings().guardrail == "openai:a-model-of-our-own"
+    monkeypatch.setenv("DEBATE_MAX_COST_USD_PER_DAY", "5")
+    with pytest.raises(SettingsError, match=r"^DEBATE_GUARDRAIL=.*no price is known"):
+        load_settings()
+    monkeypatch.setenv("DEBATE_GUARDRAIL", "local")
+    assert load_settings().guardrail == "local"
 
 
 def test_the_sentence_repeats_a_bad_value_but_never_a_password(monkeypatch):

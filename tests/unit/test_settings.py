@@ -176,6 +176,19 @@ def test_the_address_for_clients_is_the_one_that_was_set_or_the_one_that_is_boun
     assert Settings(server_port=81, server_url="https://debates.example").url == "https://debates.example"
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "debates.example"])  # noqa: S104 (nothing binds it)
+def test_without_a_token_every_address_but_loopback_is_unsafe(host):
+    assert Settings(server_host=host).why_unsafe == (
+        f"DEBATE_SERVER_HOST={host} would let the whole network in, for no token is set"
+    )
+    assert Settings(server_host=host, auth_token="a-long-enough-token").why_unsafe is None  # noqa: S106
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_loopback_is_safe_without_a_token(host):
+    assert Settings(server_host=host).why_unsafe is None
+
+
 @pytest.mark.parametrize("missing", ["database_url", "redis_url"])
 def test_a_server_without_an_address_is_embedded(missing):
     addresses = {"database_url": "postgresql:///debate", "redis_url": "redis://localhost"}

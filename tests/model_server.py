@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 20
-LATE_SECONDS = 7
+LATE_SECONDS = 9
 SECRET = "the-secret-key"  # noqa: S105
 SPEECH = "First a reason that carries weight, then an example that shows it, and then what follows from both."
 REASONING = "Both sides spoke to the point, and one of them answered the other."

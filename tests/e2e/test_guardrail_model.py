@@ -11,7 +11,7 @@ import pytest
 from agents import Caller, new_agent
 from harness import wait_until
 from model_place import model_place
-from model_server import SECRET
+from model_server import LATE_SECONDS, SECRET
 
 MODEL = "gpt-5-mini"
 NAMES = f"rules/1 + openai:{MODEL}/guardrail-v1"
@@ -93,7 +93,8 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def stage(make_place, tmp_path_factory):
-    with model_place(make_place, tmp_path_factory.mktemp("guardrail"), guardrail=f"openai:{MODEL}") as at:
+    directory = tmp_path_factory.mktemp("guardrail")
+    with model_place(make_place, directory, guardrail=f"openai:{MODEL}", claim_seconds=LATE_SECONDS - 3) as at:
         at.models.behave = misbehaving()
         at.models.assess = lambda document: VERDICTS.get(case_of(document), {"reasons": [], "verdict": "approved"})
         yield Stage(at)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app import failpoints
-from app.core.players import why_unknown
+from app.core.players import LOCAL, model_of, why_unknown
 from app.core.rates import RateLimits
+from app.prices import has_price
 
 
 class SettingsError(Exception):
@@ -25,6 +26,17 @@ def _known_player(name: str) -> str:
     problem = why_unknown(name)
     if problem:
         raise ValueError(problem)
+    return name
+
+
+RULES_ALONE = "rules"
+
+
+def _known_evaluator(name: str, others: ValidationInfo) -> str:
+    if name not in (RULES_ALONE, LOCAL) and not model_of(name):
+        raise ValueError(f"must be `{RULES_ALONE}`, `{LOCAL}` or a model such as openai:gpt-5-mini")
+    if others.data.get("max_cost_usd_per_day") is not None and not has_price(name):
+        raise ValueError("no price is known for this model, so DEBATE_MAX_COST_USD_PER_DAY could not be kept")
     return name
 
 
@@ -126,6 +138,9 @@ class Settings(BaseSettings):
         None, description="Requests a minute: `reads=1200,writes=300,sockets=120,contributions=60`, or `off`"
     )
 
+    guardrail: Annotated[str, AfterValidator(_known_evaluator)] = Field(
+        RULES_ALONE, description="Who looks at contributions: `rules`, or a model after the rules"
+    )
     guard_turns: bool = Field(False, description="The guardrail also looks at what external seats say in debates")
 
     @property

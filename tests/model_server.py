@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 20
+LATE_SECONDS = 9
 SECRET = "the-secret-key"  # noqa: S105
 SPEECH = "First a reason that carries weight, then an example that shows it, and then what follows from both."
 REASONING = "Both sides spoke to the point, and one of them answered the other."
@@ -63,6 +64,10 @@ class ModelServer:
     moves: list[str] = field(default_factory=lambda: ["claim", "appeal", "resolution"])
     rule: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """Makes a ruling from the document; by default the proposer wins."""
+    assess: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """Makes a guardrail's verdict from the document; by default everything is approved."""
+    behave: Callable[[Call], str] | None = None
+    """What a call meets for which nothing is planned."""
     calls: list[Call] = field(default_factory=list)
     most_at_once: int = 0
     _at_once: int = 0
@@ -117,7 +122,9 @@ class ModelServer:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
             plan = self._plans.get(call.model)
-            return plan.pop(0) if plan else "well"
+            if plan:
+                return plan.pop(0)
+        return self.behave(call) if self.behave else "well"
 
     def end(self, call: Call) -> None:
         with self._lock:
@@ -136,6 +143,8 @@ class ModelServer:
             return "so on and on it goes " * 10_000
         if "winner" in properties:
             return json.dumps(self.rule(call.document) if self.rule else ruling("proposer"))
+        if "verdict" in properties:
+            return json.dumps(self.assess(call.document) if self.assess else {"reasons": [], "verdict": "approved"})
         if "move" in properties:
             with self._lock:
                 before = sum(1 for each in self.calls if "move" in (each.shape or {}).get("properties", {})) - 1
@@ -157,6 +166,9 @@ _ERRORS = {
     "429": (429, "rate_limit_error", "Slow down"),
     "500": (500, "api_error", "Something broke on our side"),
 }
+
+
+_WAITS = {"hang": 60, "late": LATE_SECONDS}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -182,8 +194,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.model_server.end(call)
 
     def _respond(self, call: Call, behaviour: str) -> None:
-        if behaviour == "hang" or self.model_server.seconds:
-            self._wait(60 if behaviour == "hang" else self.model_server.seconds)
+        seconds = _WAITS.get(behaviour, self.model_server.seconds)
+        if seconds:
+            self._wait(seconds)
         if behaviour in _ERRORS:
             self._fail(call, *_ERRORS[behaviour])
         elif call.body.get("stream"):

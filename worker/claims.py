@@ -4,14 +4,12 @@ import threading
 from collections.abc import Callable
 from uuid import UUID
 
-from app.usecases.advance import HeldTurn
-
 AskAboutClaims = Callable[[list[tuple[UUID, UUID]]], set[UUID]]
-"""Takes (debate id, token) pairs and returns the tokens that still hold."""
+"""Takes (id, token) pairs and returns the tokens that still hold."""
 
 
 class ClaimKeeper:
-    """The turns in hand, each with an event that tells its player to give up.
+    """The turns (or evaluations) in hand, each with an event that tells whoever thinks about it to give up.
 
     By token, not by debate: a debate that was paused and resumed may be claimed again here while the player of the
     lost claim still thinks.
@@ -22,17 +20,20 @@ class ClaimKeeper:
         self._look = look or renew
         self._lock = threading.Lock()
         self._held: dict[UUID, tuple[UUID, threading.Event]] = {}
+        self._is_over = False
 
-    def hold(self, turn: HeldTurn) -> threading.Event:
-        """Returns the event that takes this turn away."""
+    def hold(self, about: UUID, token: UUID) -> threading.Event:
+        """Returns the event that takes this claim (on a debate, say) away."""
         cancelled = threading.Event()
         with self._lock:
-            self._held[turn.token] = (turn.debate.id, cancelled)
+            if self._is_over:
+                cancelled.set()
+            self._held[token] = (about, cancelled)
         return cancelled
 
-    def let_go(self, turn: HeldTurn) -> None:
+    def let_go(self, token: UUID) -> None:
         with self._lock:
-            del self._held[turn.token]
+            del self._held[token]
 
     def renew_all(self) -> None:
         """One UPDATE for all. A claim that was not renewed is lost, or its turn was committed meanwhile."""
@@ -47,11 +48,13 @@ class ClaimKeeper:
             held = dict(self._held)
         if not held:
             return
-        still_ours = question([(debate_id, token) for token, (debate_id, _) in held.items()])
+        still_ours = question([(about, token) for token, (about, _) in held.items()])
         for token in held.keys() - still_ours:
             held[token][1].set()
 
     def cancel_all(self) -> None:
+        """Also what is taken in hand from now on."""
         with self._lock:
+            self._is_over = True
             for _, cancelled in self._held.values():
                 cancelled.set()

@@ -8,15 +8,16 @@ import threading
 from functools import partial
 
 from app.bootstrap import build_services, close_services
-from app.core.guardrail.rules import RuleEvaluator
-from app.settings import ProviderSettings, Settings
+from app.settings import RULES_ALONE, ProviderSettings, Settings
 from app.store.engine import DatabaseAway
-from app.usecases import advance
+from app.usecases import advance, evaluate
 from app.usecases.sweep import sweep, sweep_evaluations, worker_gone, worker_seen
 from worker.background import Repeat
 from worker.claims import ClaimKeeper
+from worker.evaluators.model import ModelEvaluator
 from worker.fairness import Fairness
 from worker.guardrail import Guardrail
+from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
 from worker.runner import Runner
@@ -46,16 +47,19 @@ class WorkerProcess:
         self._keeper = ClaimKeeper(
             partial(advance.renew_claims, self._services), partial(advance.claims_that_hold, self._services)
         )
-        self._models = ModelPlayer(self._services, self.worker_id, ProviderSettings())
+        self._models = ModelCalls(self._services, self.worker_id, ProviderSettings())
         self.runner = Runner(
             self._services,
             self.worker_id,
             self._keeper,
             Fairness(self._services.tasks.waiting),
-            partial(player_for, models=self._models),
+            partial(player_for, models=ModelPlayer(self._models, self._services.teller.publish)),
             self._shutting_down,
         )
-        self.guardrail = Guardrail(self._services, RuleEvaluator())
+        self._evaluations = ClaimKeeper(partial(evaluate.renew_claims, self._services))
+        chosen = settings.guardrail
+        evaluator = None if chosen == RULES_ALONE else ModelEvaluator(self._models, chosen)
+        self.guardrail = Guardrail(self._services, self._evaluations, evaluator)
         self._repeated = [
             Repeat("keep_alive", settings.claim_seconds / 4, self._keep_alive),
             Repeat("claims", LOOK_AT_CLAIMS_EVERY_SECONDS, self._look_at_claims),
@@ -75,14 +79,19 @@ class WorkerProcess:
 
     def _keep_alive(self) -> None:
         self._keeper.renew_all()
+        self._evaluations.renew_all()
         worker_seen(self._services, self.worker_id)
 
     def begin_shutdown(self) -> None:
         """No new turns. Those in hand finish, or are handed back when their time is up."""
         self._shutting_down.set()
-        timer = threading.Timer(FINISH_SECONDS, self._keeper.cancel_all)
+        timer = threading.Timer(FINISH_SECONDS, self._hand_back)
         timer.daemon = True
         timer.start()
+
+    def _hand_back(self) -> None:
+        self._keeper.cancel_all()
+        self._evaluations.cancel_all()
 
     def end(self) -> None:
         for thread in self._repeated:

@@ -53,7 +53,7 @@ class Runner:
 
     def _take(self, turn: HeldTurn, started_at: float) -> HeldTurn | None:
         """One turn. Returns the next one of this debate if this task is to go on with it."""
-        cancelled = self._keeper.hold(turn)
+        cancelled = self._keeper.hold(turn.debate.id, turn.token)
         try:
             thought = self._think(turn, cancelled)
             if thought is None:
@@ -66,7 +66,7 @@ class Runner:
                 self._failed(turn, PlayerError(words, kind="answer", usage=thought.usage))
                 return None
         finally:
-            self._keeper.let_go(turn)
+            self._keeper.let_go(turn.token)
 
     def _commit(self, turn: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
         """A thought may have cost money: a database that is away for a moment does not lose it.

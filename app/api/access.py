@@ -8,7 +8,7 @@ from app.settings import Settings
 from app.usecases.identity import identify, refused
 from app.usecases.services import Services
 from app.web.blueprint import NAME as DASHBOARD
-from app.web.session import may_act, refuse_other_sites
+from app.web.session import may_act, name_of_session, refuse_other_sites
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
 """What a load balancer or a generator of clients reads without a token."""
@@ -32,12 +32,16 @@ def presented_token(asked: Request, server_has_token: bool) -> str | None:
 
 def find_caller(services: Services) -> None:
     """Remembers who asks. A refusal is remembered too, and comes after the limits of rate have counted the request."""
-    g.caller = None
-    if request.path in OPEN_PATHS or request.blueprint == DASHBOARD:
+    g.caller = g.session = None
+    if request.path in OPEN_PATHS:
+        return
+    if request.blueprint == DASHBOARD:
+        g.session = name_of_session(request, services.settings)
         return
     token = presented_token(request, services.settings.auth_token is not None)
     if token is None and may_act(request, services.settings):
         g.caller = OPERATOR
+        g.session = name_of_session(request, services.settings)
         return
     try:
         g.caller = identify(services, token)

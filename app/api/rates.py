@@ -1,7 +1,7 @@
 """Limits of rate: Flask-Limiter, counting in Redis for all processes together.
 
 When Redis is away each process counts for itself in memory: better a limit that is too wide than an API that refuses
-everything. Open addresses (health and documentation) are not counted.
+everything. Open addresses (health, documentation, the files of the dashboard) are not counted.
 """
 
 import math
@@ -16,6 +16,7 @@ from redis import BlockingConnectionPool
 from app.api.access import OPEN_PATHS, WEBSOCKET_PATH
 from app.core.access import Agent
 from app.settings import Settings
+from app.web.blueprint import FILES
 
 log = structlog.get_logger(__name__)
 REDIS_SECONDS = 1.0
@@ -26,7 +27,7 @@ _READS = ("GET", "HEAD", "OPTIONS")
 
 
 def _is_open() -> bool:
-    return request.path in OPEN_PATHS
+    return request.path in OPEN_PATHS or request.endpoint == FILES
 
 
 def _is_socket() -> bool:
@@ -47,9 +48,14 @@ def _is_contribution() -> bool:
 
 
 def who_is_counted() -> str:
-    """An agent, the operator, or an address."""
+    """An agent, a browser that signed in, whoever has the operator's token, or an address.
+
+    A browser by itself: programs that use the token must not make the page with the stop button wait.
+    """
     if isinstance(g.caller, Agent):
         return f"agent:{g.caller.id}"
+    if g.session is not None:
+        return f"session:{g.session}"
     if g.caller is not None and g.caller.has_token:
         return "operator"
     return f"address:{request.remote_addr}"

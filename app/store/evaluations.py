@@ -99,6 +99,17 @@ def postpone(connection: Connection, held: ClaimedEvaluation, attempts: int, del
     return _change_held(connection, held, values) is not None
 
 
+def renew_claims(connection: Connection, held: Sequence[tuple[UUID, UUID]], seconds: float) -> set[UUID]:
+    """Extends the claims (evaluation id, token) that are still ours; returns their tokens."""
+    statement = (
+        update(evaluations)
+        .where(tuple_(evaluations.c.id, evaluations.c.claim_token).in_(held))
+        .values(due_at=_now + timedelta(seconds=seconds))
+        .returning(evaluations.c.claim_token)
+    )
+    return set(connection.execute(statement).scalars())
+
+
 def decide(connection: Connection, evaluation_id: UUID, decision: Verdict, decided_by: str, reason: str) -> UUID | None:
     """The contribution that it was about; None when the evaluator has not spoken, or a person has."""
     statement = (

@@ -30,14 +30,48 @@ def settle(services: Services, held: ClaimedEvaluation, opinion: Opinion, evalua
         log.info("guardrail.dropped", evaluation_id=str(held.id))
 
 
-def record_failure(services: Services, held: ClaimedEvaluation, problem: str, evaluator: str, jitter: float) -> None:
-    """The evaluator could not answer: later again, or a person is to look at it."""
+def record_failure(
+    services: Services,
+    held: ClaimedEvaluation,
+    problem: str,
+    evaluator: str,
+    *,
+    kind: str,
+    permanent: bool,
+    retry_after_seconds: float | None,
+    jitter: float,
+) -> None:
+    """The evaluator could not answer: later again, or a person is to look at it.
+
+    `problem` is for the operator's log, and `kind` for the author too.
+    """
     attempts = held.attempts + 1
-    log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, problem=problem)
-    decision = after_failure(attempts, False, jitter)
+    decision = after_failure(attempts, permanent, jitter)
+    log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=problem)
     if isinstance(decision, GiveUp):
-        reason = Finding("evaluator", Severity.FLAG, "It could not be evaluated; a person is to look at it")
-        settle(services, held, Opinion(Verdict.FLAGGED, (reason,)), evaluator)
+        words = f"It could not be evaluated (the evaluator failed: {kind}); a person is to look at it"
+        settle(services, held, Opinion(Verdict.FLAGGED, (Finding("evaluator", Severity.FLAG, words),)), evaluator)
         return
     with services.engine.begin() as connection:
-        evaluations.postpone(connection, held, attempts, decision.delay_seconds)
+        evaluations.postpone(connection, held, attempts, max(decision.delay_seconds, retry_after_seconds or 0))
+
+
+def postpone(services: Services, held: ClaimedEvaluation, reason: str, delay_seconds: float) -> None:
+    """It has to wait for something that is nobody's failure: no attempt is counted."""
+    with services.engine.begin() as connection:
+        evaluations.postpone(connection, held, held.attempts, delay_seconds)
+    log.info("guardrail.postponed", evaluation_id=str(held.id), wait_seconds=round(delay_seconds, 1), reason=reason)
+
+
+def hand_back(services: Services, held: ClaimedEvaluation) -> None:
+    """For another worker to look at it at once. Does nothing where another has it already."""
+    with services.engine.begin() as connection:
+        was_ours = evaluations.postpone(connection, held, held.attempts, 0)
+    if was_ours:
+        services.teller.evaluate(held.id)
+
+
+def renew_claims(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
+    """Keeps claims (evaluation id, token) alive; returns the tokens that are still ours."""
+    with services.engine.begin() as connection:
+        return evaluations.renew_claims(connection, held, services.settings.claim_seconds)

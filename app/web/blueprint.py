@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import structlog
 from flask import Blueprint, Response, g, make_response, redirect, render_template, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
 from app.core.errors import DebateError, DebateNotFound, InvalidInput, NotFound
@@ -18,7 +18,8 @@ from app.web.solutions import add_solution_pages, is_safe_link
 log = structlog.get_logger(__name__)
 
 NAME = "web"
-_OPEN = frozenset({f"{NAME}.static", f"{NAME}.sign_in", f"{NAME}.sign_in_form"})
+FILES = f"{NAME}.static"
+_OPEN = frozenset({FILES, f"{NAME}.sign_in", f"{NAME}.sign_in_form"})
 """What is shown to whoever has not signed in."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -60,7 +61,7 @@ def _tell_browser(response: Response) -> Response:
     response.headers["Content-Security-Policy"] = _POLICY
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"
-    if request.endpoint != f"{NAME}.static":
+    if request.endpoint != FILES:
         # A page is somebody's view of this moment; after signing out the back button must not show it again.
         response.headers["Cache-Control"] = "no-store"
     return response
@@ -74,6 +75,10 @@ def _add_errors(web: Blueprint) -> None:
     @web.errorhandler(HTTPException)
     def not_there(problem: HTTPException) -> Response:
         return _error_page(problem.code or 500, problem.description or "The request is malformed")
+
+    @web.errorhandler(TooManyRequests)
+    def too_many(_: TooManyRequests) -> Response:
+        return _error_page(429, "Too many requests within a minute. Wait a little and load the page again.")
 
     @web.errorhandler(Exception)
     def unexpected(problem: Exception) -> Response:

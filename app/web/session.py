@@ -51,6 +51,13 @@ def is_signed_in(request: Request, settings: Settings) -> bool:
     return bool(signed == _OPERATOR.encode())
 
 
+def name_of_session(request: Request, settings: Settings) -> str | None:
+    """Tells sessions apart and gives none away; None for whoever has not signed in."""
+    if not is_signed_in(request, settings):
+        return None
+    return hashlib.sha256(request.cookies[COOKIE].encode()).hexdigest()[:16]
+
+
 def may_act(request: Request, settings: Settings) -> bool:
     """Signed in, and, where something could change, on a page of ours: another site's form would bring the cookie."""
     if not is_signed_in(request, settings):

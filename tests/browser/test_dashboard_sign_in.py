@@ -2,7 +2,7 @@
 
 import pytest
 from dashboard import has_status, is_live, slow, view
-from harness import Api
+from harness import Api, wait_until
 from looks import serious
 from playwright.sync_api import expect
 
@@ -69,6 +69,7 @@ def test_a_page_whose_session_ended_asks_to_sign_in_again(open_page, site):
     page.get_by_role("button", name="Sign in").click()
     is_live(page)
     debate = site.create(title="Still there", seats=slow(30))
+    wait_until(lambda: site.debate(debate["id"])["status"] == "running", 60, "there is something to pause")
     page.goto(view(debate["id"]))
     page.context.clear_cookies()
     # If the page has not found out by itself meanwhile.

@@ -1,4 +1,4 @@
-"""`debate agents …` and `debate guardrail review` against a real server, and servers that refuse to start."""
+"""`debate agents …` and `debate guardrail review` against a real server, and a server that refuses to start."""
 
 import json
 import re
@@ -6,12 +6,13 @@ import subprocess
 import sys
 
 import pytest
-from agents import TOKEN, Caller
+from agents import TOKEN, Caller, new_agent, operator
 from cli_home import assert_one_sentence, new_home
 from harness import REPOSITORY, wait_until
 
 from app.settings import Settings, child_environment
 
+EVERYWHERE = "0.0.0.0"  # noqa: S104 (refused)
 NOBODY = "00000000-0000-4000-8000-000000000000"
 FLAGGED = "Ask maria.gonzalez@mail-provider.net, she lives next to the ring road."
 
@@ -28,58 +29,52 @@ def home(api):
         yield made
 
 
-def made(home, name, *options):
-    command = home.debate("agents", "create", name, *options)
-    assert command.process.returncode == 0, command.stderr
-    return command.stdout.strip()
-
-
 def test_an_agent_is_made_and_its_key_alone_is_on_stdout(home, api):
-    key = made(home, "skeptic", "--display-name", "The skeptic")
+    command = home.debate("agents", "create", "skeptic", "--display-name", "The skeptic", "--scope", "read")
+    assert command.process.returncode == 0, command.stderr
+    key = command.stdout.strip()
     assert re.fullmatch(r"dbr_[A-Za-z0-9_-]{43}", key)
     assert Caller(api.http, key).get("/debates").status_code == 200
     listed = json.loads(home.debate("agents", "list", "--json").stdout)
     assert [(one["username"], one["displayName"], one["scopes"]) for one in listed if one["username"] == "skeptic"] == [
-        ("skeptic", "The skeptic", ["debate", "read"])
+        ("skeptic", "The skeptic", ["read"])
     ]
-    assert key not in home.debate("agents", "list").stdout
+    assert key not in str(listed)
 
 
 def test_an_agent_is_named_by_its_name_or_its_id_to_be_revoked_or_rotated(home, api):
-    key = made(home, "referee", "--scope", "read", "--scope", "arbitrate")
-    listed = json.loads(home.debate("agents", "list", "--json").stdout)
-    agent_id = next(one["agentId"] for one in listed if one["username"] == "referee")
+    referee = new_agent(operator(api), username="referee")
     fresh = home.debate("agents", "rotate", "Referee").stdout.strip()
-    assert Caller(api.http, key).get("/debates").status_code == 401
+    assert referee.get("/debates").status_code == 401
     assert Caller(api.http, fresh).get("/debates").status_code == 200
-    revoked = home.debate("agents", "revoke", agent_id)
+    revoked = home.debate("agents", "revoke", referee.id)
     assert "revoked" in revoked.stdout
     assert Caller(api.http, fresh).get("/debates").status_code == 401
-    assert re.search(r"^referee .* revoked", home.debate("agents", "list").stdout, re.MULTILINE)
+    listed = home.debate("agents", "list").stdout
+    assert re.search(r"^referee .* revoked", listed, re.MULTILINE)
+    assert fresh not in listed
 
 
-def test_what_cannot_be_done_is_said_in_a_sentence(home):
-    made(home, "taken")
+def test_what_cannot_be_done_is_said_in_a_sentence(home, api):
+    agent = new_agent(operator(api), username="taken")
     assert_one_sentence(home.debate("agents", "create", "taken"), 1, "taken")
-    assert_one_sentence(home.debate("agents", "create", "two words"), 1, "username")
     assert_one_sentence(home.debate("agents", "revoke", "nobody"), 1, "nobody")
     assert_one_sentence(home.debate("agents", "revoke", NOBODY), 1, NOBODY)
     assert_one_sentence(home.debate("agents", "list", DEBATE_AUTH_TOKEN="a-wrong-but-long-token"), 4, "token")  # noqa: S106
-    key = made(home, "plain")
-    assert_one_sentence(home.debate("agents", "list", DEBATE_AUTH_TOKEN=key), 4, "operator")
+    assert_one_sentence(home.debate("agents", "list", DEBATE_AUTH_TOKEN=agent.token), 4, "operator")
 
 
-def test_an_agents_key_serves_the_agents_commands(home):
-    key = made(home, "speaker")
-    created = home.debate("create", "--content", "We should write the tests first", "--json", DEBATE_AUTH_TOKEN=key)
-    argument = json.loads(created.stdout)["argument"]
+def test_an_agents_key_serves_the_agents_commands(home, api):
+    agent = new_agent(operator(api), username="speaker")
+    motion = ["create", "--content", "We should write the tests first", "--json"]
+    argument = json.loads(home.debate(*motion, DEBATE_AUTH_TOKEN=agent.token).stdout)["argument"]
     assert argument["agent"]["username"] == "speaker"
-    stopped = home.debate("stop", argument["debate_id"], DEBATE_AUTH_TOKEN=key)
+    stopped = home.debate("stop", argument["debate_id"], DEBATE_AUTH_TOKEN=agent.token)
     assert_one_sentence(stopped, 4, "arbitrate")
 
 
 def test_what_was_flagged_is_listed_and_decided(home, api):
-    agent = Caller(api.http, made(home, "author"))
+    agent = new_agent(operator(api), username="author")
     solution = agent.post("/api/v1/solutions", {"title": "x", "description": "x"}).json()["data"]["id"]
     path = f"/api/v1/solutions/{solution}/debates"
     contribution = agent.post(path, {"stance": "support", "content": FLAGGED}).json()["data"]
@@ -108,22 +103,11 @@ def test_what_was_flagged_is_listed_and_decided(home, api):
     assert "Nothing waits" in home.debate("guardrail", "review").stderr
 
 
-# Servers that refuse to start
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "debates.example"])  # noqa: S104 (refused)
-def test_an_open_server_binds_loopback_only_also_when_gunicorn_is_started_by_hand(host):
-    settings = Settings(database_url="postgresql:///x", redis_url="redis://x", server_host=host)
+def test_an_open_server_binds_loopback_only_also_when_gunicorn_is_started_by_hand():
+    settings = Settings(database_url="postgresql:///x", redis_url="redis://x", server_host=EVERYWHERE)
     command = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
     environment = {**child_environment(settings), "PYTHONPATH": str(REPOSITORY)}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode != 0
-    assert f"DEBATE_SERVER_HOST={host} would let the whole network in" in ended.stderr
+    assert f"DEBATE_SERVER_HOST={EVERYWHERE} would let the whole network in" in ended.stderr
     assert "Traceback" not in ended.stderr
-
-
-def test_an_open_server_says_that_it_is_open():
-    with new_home() as home:
-        up = home.start("up")
-        up.wait_for("open ", 60)
-        assert "no DEBATE_AUTH_TOKEN is set" in up.stderr

@@ -66,6 +66,7 @@ def test_kill_9_in_the_middle_of_a_turn_leaves_nothing_running_and_the_next_work
 
     up = home.start("up")
     up.wait_for("debate-runner is up")
+    up.wait_for("open   to every user of this machine: no DEBATE_AUTH_TOKEN is set")
 
     def is_finished() -> bool:
         listed = home.debate("list", "--status", "completed").stdout

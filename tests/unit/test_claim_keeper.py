@@ -2,11 +2,6 @@
 
 from uuid import UUID, uuid4
 
-from core_builders import a_debate
-
-from app.core.brief import Brief
-from app.core.debate import Debate
-from app.usecases.advance import HeldTurn
 from worker.claims import ClaimKeeper
 
 
@@ -21,18 +16,18 @@ class Claims:
         self.asked = held
         return {token for _, token in held if token in self.live}
 
-    def held_turn(self, debate: Debate) -> HeldTurn:
+    def new(self) -> UUID:
         token = uuid4()
         self.live.add(token)
-        return HeldTurn(Brief(debate, None, ()), token, "worker")  # type: ignore[arg-type]
+        return token
 
 
 def test_a_player_whose_claim_is_lost_is_told_so() -> None:
     claims = Claims()
     keeper = ClaimKeeper(claims.renew)
-    kept, lost = claims.held_turn(a_debate()), claims.held_turn(a_debate())
-    events = keeper.hold(kept), keeper.hold(lost)
-    claims.live.remove(lost.token)
+    kept, lost = claims.new(), claims.new()
+    events = keeper.hold(uuid4(), kept), keeper.hold(uuid4(), lost)
+    claims.live.remove(lost)
     keeper.renew_all()
     assert [event.is_set() for event in events] == [False, True]
 
@@ -40,23 +35,24 @@ def test_a_player_whose_claim_is_lost_is_told_so() -> None:
 def test_a_debate_claimed_again_here_does_not_hide_the_claim_that_was_lost() -> None:
     claims = Claims()
     keeper = ClaimKeeper(claims.renew)
-    debate = a_debate()
-    before, after = claims.held_turn(debate), claims.held_turn(debate)
-    events = keeper.hold(before), keeper.hold(after)
-    claims.live.remove(before.token)
+    debate_id = uuid4()
+    before, after = claims.new(), claims.new()
+    events = keeper.hold(debate_id, before), keeper.hold(debate_id, after)
+    claims.live.remove(before)
     keeper.renew_all()
     assert [event.is_set() for event in events] == [True, False]
     keeper.let_go(before)
     keeper.renew_all()
-    assert claims.asked == [(debate.id, after.token)]
+    assert claims.asked == [(debate_id, after)]
 
 
-def test_a_shutdown_takes_every_turn_away() -> None:
+def test_a_shutdown_takes_every_turn_away_also_those_that_come_late() -> None:
     claims = Claims()
     keeper = ClaimKeeper(claims.renew)
-    events = [keeper.hold(claims.held_turn(a_debate())) for _ in range(3)]
+    events = [keeper.hold(uuid4(), claims.new()) for _ in range(3)]
     keeper.cancel_all()
     assert all(event.is_set() for event in events)
+    assert keeper.hold(uuid4(), claims.new()).is_set()
 
 
 def test_nothing_in_hand_asks_nothing_of_the_database() -> None:

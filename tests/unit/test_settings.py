@@ -26,6 +26,7 @@ BAD = {
     "max_cost_usd_per_day": ["0", "-1", "inf", "nan", "a lot"],
     "auth_token": ["short", "fifteen-letters", "sixteen letters with blanks", "sixteen-letters-é"],
     "trusted_proxies": ["-1", "11", "all"],
+    "guardrail": ["model", "scripted", "external", "Rules", "openai:", "nobody:gpt-5"],
     "guard_turns": ["perhaps", "2"],
     "rate_limit": [
         "100",
@@ -60,6 +61,7 @@ OTHER_THAN_DEFAULT = {
     "model_timeout_seconds": "45",
     "max_cost_usd_per_day": "12.5",
     "trusted_proxies": "1",
+    "guardrail": "openai:gpt-5-mini",
     "guard_turns": "true",
     "rate_limit": "reads=100,writes=20",
 }
@@ -115,6 +117,16 @@ def test_several_bad_values_are_all_named(monkeypatch):
         load_settings()
 
 
+def test_a_guardrail_whose_costs_cannot_be_counted_is_refused_where_they_are_limited(monkeypatch):
+    monkeypatch.setenv("DEBATE_GUARDRAIL", "openai:a-model-of-our-own")
+    assert load_settings().guardrail == "openai:a-model-of-our-own"
+    monkeypatch.setenv("DEBATE_MAX_COST_USD_PER_DAY", "5")
+    with pytest.raises(SettingsError, match=r"^DEBATE_GUARDRAIL=.*no price is known"):
+        load_settings()
+    monkeypatch.setenv("DEBATE_GUARDRAIL", "local")
+    assert load_settings().guardrail == "local"
+
+
 def test_the_sentence_repeats_a_bad_value_but_never_a_password(monkeypatch):
     monkeypatch.setenv("DEBATE_SERVER_PORT", "70000")
     monkeypatch.setenv("DEBATE_DATABASE_URL", "mysql://somebody:secret@db.example/debate")
@@ -162,6 +174,19 @@ def test_variables_that_are_not_ours_are_left_alone(monkeypatch):
 def test_the_address_for_clients_is_the_one_that_was_set_or_the_one_that_is_bound():
     assert Settings(server_host="127.0.0.9", server_port=81).url == "http://127.0.0.9:81"
     assert Settings(server_port=81, server_url="https://debates.example").url == "https://debates.example"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "debates.example"])  # noqa: S104 (nothing binds it)
+def test_without_a_token_every_address_but_loopback_is_unsafe(host):
+    assert Settings(server_host=host).why_unsafe == (
+        f"DEBATE_SERVER_HOST={host} would let the whole network in, for no token is set"
+    )
+    assert Settings(server_host=host, auth_token="a-long-enough-token").why_unsafe is None  # noqa: S106
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_loopback_is_safe_without_a_token(host):
+    assert Settings(server_host=host).why_unsafe is None
 
 
 @pytest.mark.parametrize("missing", ["database_url", "redis_url"])

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 
 class Severity(StrEnum):
@@ -46,13 +45,3 @@ class Opinion:
         if Severity.REJECT in severities:
             return cls(Verdict.REJECTED, reasons)
         return cls(Verdict.FLAGGED if severities else Verdict.APPROVED, reasons)
-
-
-class Evaluator(Protocol):
-    """The plug: rules, or a model."""
-
-    @property
-    def name(self) -> str:
-        """With its version, as it is recorded with each verdict."""
-
-    def evaluate(self, text: Text) -> Opinion: ...

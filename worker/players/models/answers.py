@@ -62,9 +62,9 @@ def read(text: str, shape: type[Shape]) -> Shape:
         where = ".".join(str(part) for part in first["loc"])
         words = first["msg"].removeprefix("Value error, ")
         raise UnusableAnswer(f"{where}: {words}" if where else words) from None
-    spoken = getattr(answer, SPOKEN_FIELD[shape])
-    if not spoken.strip():
-        raise UnusableAnswer(f"{SPOKEN_FIELD[shape]}: is only blanks")
+    spoken = SPOKEN_FIELD.get(shape)
+    if spoken and not getattr(answer, spoken).strip():
+        raise UnusableAnswer(f"{spoken}: is only blanks")
     return answer
 
 

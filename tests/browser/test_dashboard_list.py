@@ -152,8 +152,12 @@ def test_filters_are_in_the_address_and_the_address_can_be_shared(open_page, sit
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/?q={word}")
     page.locator("#chips .paused").click()
+    page.wait_for_url("**status=paused*")
+    # A choice is a wish once the page's module is there.
+    is_live(page)
     page.get_by_label("Whose turn").select_option("Proposer's turn")
     page.wait_for_url("**state=AWAITING_PROPOSER*")
+    is_live(page)
     page.get_by_label("Order").select_option("Longest quiet first")
     page.wait_for_url("**sort=oldest*")
     assert titles(page) == [f"{word} paused"]

@@ -100,9 +100,14 @@ document.querySelector("#select-none").addEventListener("click", () => {
 });
 
 async function ask(action, rows) {
-  const done = await act(action, rows.map((row) => ({ id: row.dataset.id, title: row.querySelector(".title a").textContent })));
+  const chosen = rows.map((row) => ({ id: row.dataset.id, title: row.querySelector(".title a").textContent }));
+  const done = await act(action, chosen);
   if (!done) return;
-  for (const row of rows) boxOf(row).checked = false;
+  // By their ids: meanwhile a refresh may have put other elements in their place.
+  for (const { id } of chosen) {
+    const row = document.getElementById(`d-${id}`);
+    if (row) boxOf(row).checked = false;
+  }
   countSelected();
   toast(done.words, done.isBad);
   if (action === "delete") for (const id of done.ids) document.getElementById(`d-${id}`)?.remove();

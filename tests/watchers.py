@@ -11,6 +11,7 @@ from harness import Api, new_debate
 from redis import Redis
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
+from wsproto.events import TextMessage
 
 from app.bus import Event, EventBus
 
@@ -62,6 +63,22 @@ def argue(api: Api, debate_id: str, target: str, role: str = "opponent", path: s
     assert answer.status_code == 201, answer.text
     argument_id: str = answer.json()["data"]["argument"]["id"]
     return argument_id
+
+
+class Pieces:
+    """Puts the frames of messages together, where a test reads the frames itself."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def whole(self, event: TextMessage) -> str | None:
+        """The message that ends with this frame."""
+        self._pieces.append(event.data)
+        if not event.message_finished:
+            return None
+        text = "".join(self._pieces)
+        self._pieces = []
+        return text
 
 
 class UnreliableBus(EventBus):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from harness import wait_until
+from watchers import Pieces
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Ping, Pong, Request, TextMessage
 
@@ -25,7 +26,7 @@ class Peer:
         self.pings = 0
         self.pongs = 0
         self.close_code: int | None = None
-        self._pieces: list[str] = []
+        self._pieces = Pieces()
 
     def read(self, answers_pings: bool = True) -> bool:
         received = self.sock.recv(1 << 16)
@@ -34,10 +35,9 @@ class Peer:
         self.protocol.receive_data(received)
         for event in self.protocol.events():
             if isinstance(event, TextMessage):
-                self._pieces.append(event.data)
-                if event.message_finished:
-                    self.texts.append("".join(self._pieces))
-                    self._pieces = []
+                text = self._pieces.whole(event)
+                if text is not None:
+                    self.texts.append(text)
             elif isinstance(event, Ping):
                 self.pings += 1
                 if answers_pings:

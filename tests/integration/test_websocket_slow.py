@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from harness import Api, Place, wait_until
-from watchers import a_dialogue, argue, closing, heard, watching
+from watchers import Pieces, a_dialogue, argue, closing, heard, watching
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import CloseConnection, Request, TextMessage
 
@@ -32,7 +32,7 @@ class RawWatcher:
         self.sock.sendall(self.protocol.send(Request(host=f"{host}:{port}", target=target)))
         self.messages: list[dict] = []
         self.close_code: int | None = None
-        self._pieces: list[str] = []
+        self._pieces = Pieces()
 
     def read(self, at_most: int = 1 << 16) -> bool:
         """False at the end of the stream."""
@@ -42,10 +42,9 @@ class RawWatcher:
         self.protocol.receive_data(received)
         for event in self.protocol.events():
             if isinstance(event, TextMessage):
-                self._pieces.append(event.data)
-                if event.message_finished:
-                    self.messages.append(json.loads("".join(self._pieces)))
-                    self._pieces = []
+                text = self._pieces.whole(event)
+                if text is not None:
+                    self.messages.append(json.loads(text))
             elif isinstance(event, CloseConnection):
                 self.close_code = event.code
         return True

@@ -20,6 +20,8 @@ from schemathesis.checks import (
 )
 from test_protocol_table import STATES, standing_in
 
+# Every operation of the document is one test here.
+pytestmark = pytest.mark.timeout(400)
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ALL_CLEAR = range(200, 300)
 

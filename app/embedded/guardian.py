@@ -20,7 +20,7 @@ from app.embedded.locks import Mode, lock, open_lock, try_lock
 from app.embedded.paths import Layout, make_socket_dir
 from app.embedded.postgres import Postgres
 from app.embedded.server import Server
-from app.embedded.servers import READY
+from app.embedded.servers import LATE, READY
 from app.embedded.valkey import Valkey
 
 # Users look at the guardian's lock for an instant at a time; a real holder keeps it.
@@ -33,10 +33,9 @@ MAX_LOG_BYTES = 10_000_000
 class Guardian:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        refusal = f"Another process already looks after the servers in {layout.data_dir}: try again."
         deadline = time.monotonic() + LOCK_PATIENCE_SECONDS
         # Never closed: held to our last breath.
-        lock(layout.guardian_lock, Mode.EXCLUSIVE, deadline, refusal)
+        lock(layout.guardian_lock, Mode.EXCLUSIVE, deadline, LATE)
         self._users_lock = open_lock(layout.users_lock)
         self._announced = False
         self._asked_to_stop = False

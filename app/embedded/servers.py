@@ -18,6 +18,7 @@ POLL_SECONDS = 0.01
 # Longer than a guardian takes from the polite signal to SIGKILL.
 LEAVING_SECONDS = 15.0
 READY = "ready"  # what a guardian reports when all is well
+LATE = "another one is there already"  # what it reports when the last one that was started has come up after all
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class EmbeddedServers:
         if outcome is None:
             raise EmbeddedError(late + tail(self._layout.postgres_log))
         message = outcome.decode(errors="replace")
-        if message != READY:
+        if message not in (READY, LATE):
             raise EmbeddedError(message or f"The servers' guardian did not start.{tail(self._layout.guardian_log)}")
 
 

@@ -35,11 +35,11 @@ class Item(Message):
 
 
 class Passing(Message):
-    """Something that is told once and not again: state_changed, argument_delta, error."""
+    """Something that is told once and not again: state_changed, argument_delta."""
 
     __slots__ = ("after_seq",)
 
-    def __init__(self, event: str, data: str, after_seq: int = 0) -> None:
+    def __init__(self, event: str, data: str, after_seq: int) -> None:
         """Belongs after the turn `after_seq` and before the next."""
         super().__init__(event, data)
         self.after_seq = after_seq

@@ -1,17 +1,28 @@
 """What the processes of a server take, from Linux's /proc."""
 
+from contextlib import suppress
 from pathlib import Path
+
+
+_GONE = (FileNotFoundError, ProcessLookupError)
+"""Somebody's helper may end while it is looked at: Postgres has many that come and go."""
 
 
 def tree(pid: int) -> list[int]:
     """A process and what it started: gunicorn serves from a child."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except _GONE:
+        return []
     return [pid, *(found for child in children for found in tree(int(child)))]
 
 
 def memory_bytes(pid: int) -> int:
     """Proportional: what two processes share counts half for each."""
-    lines = [line for one in tree(pid) for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()]
+    lines: list[str] = []
+    for one in tree(pid):
+        with suppress(*_GONE):
+            lines += Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 

@@ -1,7 +1,6 @@
 """Breaks everything at random while debates run, then checks that every debate ended with every turn exactly once."""
 
 import argparse
-import logging
 import random
 import statistics
 import sys
@@ -31,8 +30,6 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the logs and the database directory")
     options = parser.parse_args()
     seed = random.randrange(10**6) if options.seed is None else options.seed
-    # Its client tells of every connection that broke off, and here they all do.
-    logging.getLogger("websockets").setLevel(logging.CRITICAL)
     print(f"chaos: seed {seed}, {options.minutes:g} minutes", flush=True)
     with own_servers(CLAIM_SECONDS, options.keep) as settings:
         return _run(settings.with_changes(failpoints=LOSSY), options, random.Random(seed))

@@ -1,6 +1,7 @@
 """Debates of all formats and seat mixes, with agents and watchers from outside that never give up."""
 
 import json
+import logging
 import random
 import threading
 import time
@@ -18,6 +19,8 @@ from scripts.breaking.history import Acknowledged, Received
 
 Json = dict[str, Any]
 ROLES = ("proposer", "opponent", "arbitrator")
+# This client tells of every connection that broke off, and here they all do.
+logging.getLogger("websockets").setLevel(logging.CRITICAL)
 _NOBODY_COMES_BACK = {4400, 4401, 4403, 4404}
 
 

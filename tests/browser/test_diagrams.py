@@ -5,13 +5,14 @@ from importlib.resources import files
 
 import pytest
 from documents import REPOSITORY, pages
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 PARSE = "async (text) => { try { await mermaid.parse(text); return '' } catch (problem) { return String(problem) } }"
 
 
-@pytest.fixture
-def mermaid(page: Page) -> Page:
+@pytest.fixture(scope="module")
+def mermaid(browser: Browser) -> Page:
+    page = browser.new_page()
     page.add_script_tag(content=(files("mermaidx") / "assets" / "mermaid.js").read_text())
     return page
 

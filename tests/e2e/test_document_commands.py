@@ -20,7 +20,7 @@ from model_server import ModelServer
 
 from app.cli.stack import free_port
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(600)
 PAGES = ("README.md", "docs/tutorial.md")
 IN_A_CHECKOUT = ("app", "docs", "migrations", "scripts", "worker", "requirements.lock", "requirements-dev.lock")
 BLOCK = re.compile(r"(?:^<!-- ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -106,7 +106,7 @@ def said(checkout: Path) -> Said:
                 start_new_session=True,
             )
             try:
-                code = shell.wait(380)
+                code = shell.wait(560)
             finally:
                 if shell.poll() is None:
                     os.killpg(shell.pid, signal.SIGTERM)

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from typer.main import get_command
 
 from app import failpoints
-from app.api import inbox, schemas, websocket
+from app.api import inbox, schemas, shapes, websocket
 from app.api.errors import HTTP_STATUS_OF
 from app.api.v1.envelope import ERRORS as SOLUTIONS_ERRORS
 from app.api.v1.schemas import ContributionBody
@@ -29,16 +29,19 @@ from app.cli.main import app as command_line
 from app.core import guidance
 from app.core.access import Action, Agent, Scope, require
 from app.core.activity import STALLED_AFTER_SECONDS, Activity
-from app.core.debate import Limits, TurnType
+from app.core.debate import Limits, Status, StopReason, Turn, TurnType
 from app.core.errors import Forbidden
 from app.core.guardrail import instructions, length, links, personal, secrets, spam
 from app.core.machine import TRANSITIONS
 from app.core.players import LOCAL, PROVIDERS, JudgeOrder
+from app.core.seats import Seat
 from app.realtime import connection
 from app.settings import ProviderSettings, Settings
+from app.usecases import events
 from app.usecases.watch import Watched
 from app.web import words
 from worker.players.models import adapter
+from worker.players.models.deltas import Deltas
 
 Check = Callable[[list[Row]], None]
 CHECKS: dict[tuple[str, str], Check] = {}
@@ -88,6 +91,28 @@ def _(found: list[Row]) -> None:
     assert said["debate_type"] == set(get_args(schemas.DebateType))
     assert said["limits?"] == set(schemas.LimitsBody.model_fields)
     assert said["seats?"] >= set(schemas.SeatsBody.model_fields)
+
+
+@checks("api.md", "field of a debate")
+def _(found: list[Row]) -> None:
+    assert sorted(name for row in found for name in codes(row[0])) == sorted(shapes.DebateShape.model_fields)
+
+
+@checks("api.md", "field of an argument")
+def _(found: list[Row]) -> None:
+    assert sorted(name for row in found for name in codes(row[0])) == sorted(shapes.ArgumentShape.model_fields)
+    [types] = [row[1] for row in found if row[0] == "`type`"]
+    assert set(codes(types)) == set(TurnType)
+
+
+@checks("api.md", "`status`")
+def _(found: list[Row]) -> None:
+    assert [codes(row[0])[0] for row in found] == [status.value for status in Status]
+
+
+@checks("api.md", "`stop_reason`")
+def _(found: list[Row]) -> None:
+    assert [name for row in found for name in codes(row[0])] == [reason.value for reason in StopReason]
 
 
 def test_the_api_page_names_every_option_of_a_seat() -> None:
@@ -289,6 +314,13 @@ def _(found: list[Row]) -> None:
     made = set(re.findall(r'(?:\bEvent\([\w.]+, |\bMessage\(|super\(\).__init__\(|"event":)"(\w+)"', sources))
     operators = re.findall(r"`(debate_\w+) \{", (DOCS / "realtime.md").read_text())
     assert {codes(row[0])[0] for row in found} | set(operators) == made
+    said = {codes(row[0])[0]: data_fields(row[1]).keys() for row in found}
+    debate = a_debate()
+    turn = Turn(debate.id, debate.id, 1, 0, Seat.PROPOSER, TurnType.MOTION, "", "external")
+    for event in (*events.new_arguments(debate, [turn]), events.state_changed(debate)):
+        assert said[event.name] == event.data.keys(), event.name
+    deltas = inspect.getsource(Deltas)
+    assert {name for name in said["argument_delta"] if f'"{name}": ' in deltas} == said["argument_delta"]
 
 
 @checks("realtime.md", "to the server")

@@ -1,5 +1,6 @@
 """Builds what the use cases work with, once per process."""
 
+import os
 import resource
 
 from redis import BlockingConnectionPool, Redis
@@ -44,7 +45,7 @@ def build_services(
     tasks = TaskQueue(make_celery(settings.redis_url), redis)
     return Services(
         settings=settings,
-        engine=make_engine(settings.database_url, database_connections, patience_seconds, name),
+        engine=make_engine(settings.database_url, database_connections, patience_seconds, f"{name}:{os.getpid()}"),
         tasks=tasks,
         teller=Teller(EventBus(redis), tasks),
     )

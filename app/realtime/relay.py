@@ -28,6 +28,7 @@ log = structlog.get_logger(__name__)
 COMPARE_SECONDS = 3.0
 COMPARE_SECONDS_WITHOUT_REDIS = 1.0
 READ_AT_ONCE = 200
+_GOING_AWAY = "This server is going away"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Relay:
         """Refuses the next listener while there is still room for ordinary requests."""
         with self._lock:
             if self._ending.is_set():
-                raise TooManyListeners("This server is going away")
+                raise TooManyListeners(_GOING_AWAY)
             if self._listener_count >= self._most_listeners:
                 raise TooManyListeners("Too many are listening at this server already")
             self._listener_count += 1
@@ -115,6 +116,9 @@ class Relay:
                 if not feed.is_started and not feed.is_gone:
                     # After the feed is in the table: an event that comes before this read tells of a turn that it sees.
                     self._compare([feed])
+            if self._ending.is_set():
+                # Its feed may have ended with the server, which says nothing about the debate.
+                raise TooManyListeners(_GOING_AWAY)
             if feed.is_gone:
                 raise DebateNotFound(debate_id)
             yield listener

@@ -11,14 +11,15 @@ from contextlib import suppress
 
 import psycopg
 import redis
+from kombu.exceptions import OperationalError as QueueAway
 
 from app.queue import make_celery
 from scripts.breaking.recovery import Recovery
 from scripts.breaking.stage import Program, Stage
 
 LONGEST_FREEZE_SECONDS = 12.0
-ON_THE_WAY = (psycopg.Error, redis.RedisError, OSError)
-"""A fault that cannot be injected because an earlier one is still at work is not counted."""
+ON_THE_WAY = (psycopg.OperationalError, redis.ConnectionError, redis.TimeoutError, QueueAway, OSError)
+"""A fault that cannot be injected because an earlier one is still at work is not counted. Any other error is ours."""
 
 
 class Faults:
@@ -92,7 +93,7 @@ class Faults:
         with self._stage.connect() as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity"
-                " WHERE application_name LIKE 'debate-%%' ORDER BY random() LIMIT 3) AS some"
+                " WHERE application_name LIKE 'debate-%' ORDER BY random() LIMIT 3) AS chosen"
             )
 
     def _repeat_tasks(self) -> None:

@@ -26,6 +26,7 @@ class Load:
         self._urls = urls
         self._chance = chance
         self._lock = threading.Lock()
+        self._client = httpx.Client(timeout=20, trust_env=False)
         self.give_up_at = time.monotonic() + patience_seconds
         self.enough = threading.Event()
         self.acknowledged: defaultdict[UUID, list[Acknowledged]] = defaultdict(list)
@@ -43,13 +44,15 @@ class Load:
         while time.monotonic() < self.give_up_at:
             url = chance.choice(self._urls) + path
             with suppress(httpx.HTTPError, ValueError, KeyError):
-                answer = httpx.request(method, url, json=body, timeout=20, trust_env=False)
+                answer = self._client.request(method, url, json=body)
                 document: Json = answer.json()
                 if document["success"]:
                     data: Json = document["data"]
                     return data
                 code = document["error"]["code"]
-                if code not in ("SERVICE_UNAVAILABLE", "INTERNAL_ERROR"):
+                if code == "INTERNAL_ERROR":
+                    self.unexpected.append(f"{method} {path} was answered with an internal error")
+                elif code != "SERVICE_UNAVAILABLE":
                     return None
             time.sleep(0.2)
         return None

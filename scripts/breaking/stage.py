@@ -1,8 +1,12 @@
 """The system under test: servers, API processes and workers of its own, each of which may die and is started again."""
 
 import os
+import shutil
 import signal
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -11,10 +15,32 @@ import redis
 
 from app.cli.children import API_COMMAND, WORKER_COMMAND, Child, end
 from app.cli.stack import free_port
+from app.embedded import EmbeddedServers
 from app.settings import Settings
+from app.store.migrate import upgrade
 
 LOSSY = "publish.before=lost%5; publish.after=sleep(0.2)%5; enqueue.before=lost%5"
 """Publishes and tasks get lost or come late all the time, besides everything else."""
+
+
+@contextmanager
+def own_servers(claim_seconds: float, keep: bool = False) -> Iterator[Settings]:
+    """Postgres and Valkey in a directory that goes away afterwards, and the settings of whoever uses them."""
+    directory = Path(tempfile.mkdtemp(prefix="debate-chaos-"))
+    try:
+        with EmbeddedServers(directory) as urls:
+            upgrade(urls.database_url)
+            yield Settings(
+                database_url=urls.database_url,
+                redis_url=urls.redis_url,
+                data_dir=directory,
+                claim_seconds=claim_seconds,
+            )
+    finally:
+        if keep:
+            print(f"kept: {directory}")
+        else:
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 class Program:
@@ -42,7 +68,7 @@ class Program:
 
 class Stage:
     def __init__(self, settings: Settings, apis: int, workers: int) -> None:
-        self.settings = settings.with_changes(failpoints=LOSSY)
+        self.settings = settings
         logs = Path(settings.data_dir) / "logs"
         logs.mkdir(exist_ok=True)
         self.apis = []

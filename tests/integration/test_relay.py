@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -17,9 +17,10 @@ from app.bootstrap import build_services, close_services
 from app.bus import Event, EventBus, Subscription
 from app.core.access import OPERATOR
 from app.core.debate import TurnType
-from app.core.errors import DebateNotFound
+from app.core.errors import DebateNotFound, TooManyListeners
 from app.core.seats import Seat
 from app.realtime.feed import LOG_LENGTH, Feed, Item, Listener
+from app.realtime.operators import Change
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
 from app.teller import Teller
@@ -168,6 +169,21 @@ def test_a_change_of_state_is_told_also_when_its_event_was_lost(place: Place, se
 
 def test_a_debate_that_is_not_there_cannot_be_listened_to(services: Services, relay: Relay) -> None:
     with pytest.raises(DebateNotFound), relay.listen(UUID(int=3)):
+        pass
+
+
+def test_who_comes_while_the_server_goes_away_is_not_told_that_the_debate_is_gone(
+    place: Place, services: Services
+) -> None:
+    debate_id = a_dialogue(services)
+
+    class Leaving(PostgresSource):
+        def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]:
+            relay.end()
+            return super().last_changes(debate_ids)
+
+    relay = Relay(Subscription(redis_of(place)), Leaving(services))
+    with pytest.raises(TooManyListeners, match="going away"), relay.listen(debate_id):
         pass
 
 

@@ -1,0 +1,161 @@
+"""Takes away, one after the other, what reliability rests on, and shows that a named test fails without it.
+
+Each removal is made in a copy of this checkout. First its tests must pass as they are; then they must fail.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_SECONDS = 300
+TESTS_FAILED = 1
+"""pytest's exit code; any other but 0 says that nothing was tried."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    file: str
+    old: str
+    new: str
+
+    def apply(self, root: Path) -> None:
+        path = root / self.file
+        text = path.read_text()
+        if text.count(self.old) != 1:
+            raise SystemExit(f"{self.file} has changed: {self.old!r} is there {text.count(self.old)} times")
+        path.write_text(text.replace(self.old, self.new))
+
+
+@dataclass(frozen=True)
+class Removal:
+    what: str
+    edits: Sequence[Edit]
+    tests: Sequence[str]
+
+
+REMOVALS = (
+    Removal(
+        "the fencing check",
+        (
+            Edit("app/store/commit.py", "AND claim_token = %(token)s", "AND %(token)s::uuid IS NOT NULL"),
+            Edit(
+                "app/usecases/advance.py",
+                "if check is None or check.token != held.token:\n            return None",
+                "if check is None:\n            return None",
+            ),
+        ),
+        ("tests/integration/test_advance.py::test_a_turn_whose_claim_was_taken_over_is_dropped",),
+    ),
+    Removal(
+        "the unique key",
+        (
+            Edit(
+                "migrations/versions/0001_debates_and_turns.py",
+                '        sa.UniqueConstraint("debate_id", "round", "actor", name="turns_one_per_slot"),\n',
+                "",
+            ),
+        ),
+        ("tests/integration/test_store.py::test_two_connections_that_race_for_one_slot_store_one_turn",),
+    ),
+    Removal(
+        "the sweeper",
+        (
+            Edit(
+                "worker/process.py",
+                '            Repeat("sweeper", SWEEP_EVERY_SECONDS, partial(sweep, self._services)),\n',
+                "",
+            ),
+        ),
+        ("tests/e2e/test_workers.py::test_a_killed_workers_turn_is_taken_over",),
+    ),
+    Removal(
+        "publish after commit",
+        (
+            Edit(
+                "app/usecases/submit.py",
+                "    services.teller.publish(*new_arguments(after, stored))",
+                "        services.teller.publish(*new_arguments(after, stored))",
+            ),
+        ),
+        ("tests/integration/test_teller.py::test_a_write_that_fails_at_its_commit_tells_nobody",),
+    ),
+    Removal(
+        "the relay's hole detection",
+        (Edit("app/realtime/feed.py", "if item.seq == self._known + 1:", "if item.seq > self._known:"),),
+        (
+            "tests/integration/test_relay.py::test_a_feed_never_goes_past_a_hole",
+            "tests/integration/test_relay.py::test_listeners_get_every_turn_once_over_a_bus_that_loses_doubles_and_reorders",
+        ),
+    ),
+    Removal(
+        "the idempotency lookup inside the lock",
+        (
+            Edit(
+                "app/usecases/submit.py",
+                "            before = turns.of_request(connection, debate_id, submission.client_request_id)\n",
+                "",
+            ),
+            Edit(
+                "app/usecases/submit.py",
+                "        locked = lock_existing(connection, debate_id)\n",
+                "        before = turns.of_request(connection, debate_id, submission.client_request_id or '')\n"
+                "        locked = lock_existing(connection, debate_id)\n",
+            ),
+        ),
+        (
+            "tests/integration/test_protocol_repeats.py"
+            "::test_of_fifty_times_the_same_submission_one_is_stored_and_all_are_answered_with_it",
+        ),
+    ),
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/removals", description=__doc__)
+    parser.parse_args()
+    unnoticed = [removal.what for removal in REMOVALS if not _is_noticed(removal)]
+    for what in unnoticed:
+        print(f"NOT NOTICED: {what}")
+    return 1 if unnoticed else 0
+
+
+def _is_noticed(removal: Removal) -> bool:
+    directory = Path(tempfile.mkdtemp(prefix="debate-removal-"))
+    try:
+        copy = directory / "main"
+        for name in ("app", "worker", "migrations", "tests", "scripts"):
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        whole = [_exit_code(copy, test) for test in removal.tests]
+        for edit in removal.edits:
+            edit.apply(copy)
+        without = [_exit_code(copy, test) for test in removal.tests]
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    for test, before, after in zip(removal.tests, whole, without, strict=True):
+        said = {0: "passes", TESTS_FAILED: "fails"}
+        name = test.rpartition("::")[2]
+        print(
+            f"without {removal.what}: {name} {said.get(after, after)} (with it: {said.get(before, before)})", flush=True
+        )
+    return set(whole) == {0} and set(without) == {TESTS_FAILED}
+
+
+def _exit_code(root: Path, test: str) -> int:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", test]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        command, cwd=root, env=environment, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
+    )
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

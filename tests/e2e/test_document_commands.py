@@ -8,6 +8,7 @@ tutorial repeats from README.md is not run twice.
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,10 @@ from model_server import ModelServer
 
 from app.cli.stack import free_port
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not shutil.which("curl"), reason="README.md uses curl"),
+]
 PAGES = ("README.md", "docs/tutorial.md")
 IN_A_CHECKOUT = ("app", "docs", "migrations", "scripts", "worker", "requirements.lock", "requirements-dev.lock")
 BLOCK = re.compile(r"(?:^<!-- ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -1,12 +1,12 @@
 """The Flask application."""
 
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 
 from flask import Response
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from app import __version__
 from app.api import schemas, shapes, websocket
 from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.docs_page import register_docs_page
@@ -44,7 +44,7 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     settings = services.settings
     app = _WithExamples(
         "app.api",
-        info=Info(title="debate-runner", version=_version()),
+        info=Info(title="debate-runner", version=__version__),
         security_schemes={"token": {"type": "http", "scheme": "bearer"}},
         doc_ui=False,
         validation_error_status=400,
@@ -98,10 +98,3 @@ def _health_blueprint(services: Services) -> APIBlueprint:
         return success(data, 200 if found.is_ready else 503)
 
     return api
-
-
-def _version() -> str:
-    try:
-        return version("debate-runner")
-    except PackageNotFoundError:
-        return "0.1.0+checkout"

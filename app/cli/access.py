@@ -8,6 +8,7 @@ from uuid import UUID
 
 import typer
 
+from app.cli import completion
 from app.cli.options import AsJson
 from app.core.access import Scope
 
@@ -17,7 +18,7 @@ guardrail = typer.Typer(help="What was flagged before others see it.", no_args_i
 commands.add_typer(agents, name="agents")
 commands.add_typer(guardrail, name="guardrail")
 
-Named = Annotated[str, typer.Argument(help="The agent's name or id.")]
+Named = Annotated[str, typer.Argument(help="The agent's name or id.", autocompletion=completion.agents)]
 Scopes = Annotated[
     list[Scope] | None,
     typer.Option("--scope", help="What its key may do; repeat it for more. [read and debate]"),
@@ -81,7 +82,10 @@ def rotate(agent: Named, as_json: AsJson = False) -> None:
 
 @guardrail.command()
 def review(
-    evaluation: Annotated[UUID | None, typer.Argument(help="The evaluation to decide about. [list them all]")] = None,
+    evaluation: Annotated[
+        UUID | None,
+        typer.Argument(help="The evaluation to decide about. [list them all]", autocompletion=completion.flagged),
+    ] = None,
     approve: Annotated[bool, typer.Option("--approve", help="Let everybody see it.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="Keep it from everybody but its author.")] = False,
     reason: Annotated[str | None, typer.Option(help="Why; recorded, and shown to its author.")] = None,

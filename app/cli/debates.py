@@ -8,11 +8,17 @@ from uuid import UUID
 
 import typer
 
+from app.cli import completion
 from app.cli.options import AsJson, Content, DebateId, File, Form, Kind, RequestId, Role, Stdin
 
 commands = typer.Typer()
 
-Player = Annotated[str | None, typer.Option(help="Who fills this seat: external, scripted … [the format's default]")]
+Player = Annotated[
+    str | None,
+    typer.Option(
+        help="Who fills this seat: external, scripted … [the format's default]", autocompletion=completion.seated
+    ),
+]
 
 
 @commands.command()
@@ -61,8 +67,13 @@ def create(
 
 @commands.command("list")
 def list_(
-    state: Annotated[str | None, typer.Option(help="Only where this is awaited: AWAITING_OPPONENT …")] = None,
-    status: Annotated[str | None, typer.Option(help="Only debates of this status: running …")] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(help="Only where this is awaited: AWAITING_OPPONENT …", autocompletion=completion.states),
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option(help="Only debates of this status: running …", autocompletion=completion.statuses)
+    ] = None,
     kind: Annotated[Kind | None, typer.Option("--type", help="Only of this type.")] = None,
     form: Annotated[Form | None, typer.Option("--format", help="Only of this format.")] = None,
     q: Annotated[str | None, typer.Option(help="Only with these words in the title.")] = None,

@@ -2,9 +2,11 @@
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
+from app import __version__
 from app.cli import access, agents, debates, operators
 from app.cli.errors import CommandFailed, Exit
 from app.cli.interrupts import Interrupted, raise_when_told_to_end
@@ -12,12 +14,26 @@ from app.cli.interrupts import Interrupted, raise_when_told_to_end
 app = typer.Typer(
     help="Run debates between AI models, agents and people, in the background, without losing a turn.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 for commands in (operators.running, debates.commands, agents.commands, access.commands, operators.upkeep):
     app.add_typer(commands)
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"debate-runner {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """What comes before a command. The application's own words are its help."""
 
 
 def run() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from app.cli import completion
 from app.cli.errors import Exit
 from app.cli.options import AsJson, Order
 
@@ -21,10 +22,16 @@ upkeep.add_typer(db, name="db")
 def run_(
     motion: Annotated[str, typer.Argument(help="What is to be debated.")],
     rounds: Annotated[int, typer.Option(help="How many rounds.", min=1, max=10_000)] = 3,
-    player: Annotated[str | None, typer.Option(help="Who fills every seat not named otherwise.")] = None,
-    proposer: Annotated[str | None, typer.Option(help="Who argues for the motion.")] = None,
-    opponent: Annotated[str | None, typer.Option(help="Who argues against it.")] = None,
-    arbitrator: Annotated[str | None, typer.Option(help="Who judges.")] = None,
+    player: Annotated[
+        str | None, typer.Option(help="Who fills every seat not named otherwise.", autocompletion=completion.players)
+    ] = None,
+    proposer: Annotated[
+        str | None, typer.Option(help="Who argues for the motion.", autocompletion=completion.players)
+    ] = None,
+    opponent: Annotated[
+        str | None, typer.Option(help="Who argues against it.", autocompletion=completion.players)
+    ] = None,
+    arbitrator: Annotated[str | None, typer.Option(help="Who judges.", autocompletion=completion.players)] = None,
     think: Annotated[float | None, typer.Option(help="Seconds that scripted players pretend to think.", min=0)] = None,
     judge_order: Annotated[
         Order | None, typer.Option(help="The order in which a model that judges is shown the two sides.")
@@ -93,7 +100,11 @@ def worker() -> None:
 @upkeep.command()
 def doctor(
     player: Annotated[
-        str | None, typer.Option(help="Also try this player out with one tiny call, such as openai:gpt-5-mini.")
+        str | None,
+        typer.Option(
+            help="Also try this player out with one tiny call, such as openai:gpt-5-mini.",
+            autocompletion=completion.players,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

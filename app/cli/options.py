@@ -6,8 +6,10 @@ from uuid import UUID
 
 import typer
 
+from app.cli import completion
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
-DebateId = Annotated[UUID, typer.Argument(help="The debate's id.")]
+DebateId = Annotated[UUID, typer.Argument(help="The debate's id.", autocompletion=completion.debates)]
 
 Debater = Literal["proposer", "opponent"]
 Role = Literal["proposer", "opponent", "arbitrator"]

@@ -57,6 +57,7 @@ class Home:
         self.data_dir = self.top / "data"
         self.port = free_port("127.0.0.1")
         self.settings: dict[str, str] = {}
+        self.program = [sys.executable, "-m", "app.cli"]
         self._commands: list[Command] = []
 
     def environment(self, changes: dict[str, Any]) -> dict[str, str]:
@@ -70,7 +71,7 @@ class Home:
         output, complaints = self.top / f"{number}.out", self.top / f"{number}.err"
         with output.open("wb") as stdout, complaints.open("wb") as stderr:
             process = subprocess.Popen(
-                [sys.executable, "-m", "app.cli", *arguments],
+                [*self.program, *arguments],
                 env=self.environment(environment),
                 cwd=self.top,
                 stdin=subprocess.DEVNULL,

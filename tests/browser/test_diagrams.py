@@ -1,0 +1,31 @@
+"""Every diagram in the documents is read by Mermaid itself. The wheel of `mermaidx` carries it; Chromium runs it."""
+
+import re
+from importlib.resources import files
+
+import pytest
+from documents import REPOSITORY, pages
+from playwright.sync_api import Browser, Page
+
+PARSE = "async (text) => { try { await mermaid.parse(text); return '' } catch (problem) { return String(problem) } }"
+
+
+@pytest.fixture(scope="module")
+def mermaid(browser: Browser) -> Page:
+    page = browser.new_page()
+    page.add_script_tag(content=(files("mermaidx") / "assets" / "mermaid.js").read_text())
+    return page
+
+
+def test_every_diagram_can_be_drawn(mermaid: Page) -> None:
+    found = [
+        (page.relative_to(REPOSITORY), text)
+        for page in pages()
+        for text in re.findall(r"^```mermaid\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    ]
+    assert len(found) >= 4
+    assert [(page, problem) for page, text in found if (problem := mermaid.evaluate(PARSE, text))] == []
+
+
+def test_a_diagram_with_a_mistake_is_noticed(mermaid: Page) -> None:
+    assert "Parse error" in mermaid.evaluate(PARSE, "flowchart LR\n  a -->> b -- c")

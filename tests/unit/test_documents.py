@@ -1,0 +1,67 @@
+"""The documents hang together: links lead somewhere, the index has every page, diagrams are those of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+from documents import DOCS, REPOSITORY, codes, pages, prose, rows
+
+from scripts.drawing.__main__ import DRAWN, redrawn
+from scripts.drawing.layers import layers
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+EVERY_PAGE = [pytest.param(page, id=str(page.relative_to(REPOSITORY))) for page in pages()]
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """(file, anchor) of each link that stays here."""
+    found = [target.partition("#") for target in LINK.findall(prose(page)) if ":" not in target]
+    return [((page.parent / path).resolve() if path else page, anchor) for path, _, anchor in found]
+
+
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as they are made where the pages are read: small letters, dashes for blanks, nothing else."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for file, anchor in links(page):
+        assert file.exists(), file
+        assert not anchor or anchor in anchors(file), f"{file.name}#{anchor}"
+
+
+def test_the_index_links_to_every_page_once() -> None:
+    linked = [file for file, anchor in links(DOCS / "README.md") if not anchor and DOCS in file.parents]
+    assert sorted(linked) == [page for page in sorted(DOCS.rglob("*.md")) if page != DOCS / "README.md"]
+
+
+def test_the_readme_leads_to_the_index_and_the_tutorial() -> None:
+    assert {DOCS / "README.md", DOCS / "tutorial.md"} <= {file for file, _ in links(REPOSITORY / "README.md")}
+
+
+@pytest.mark.parametrize("page", list(DRAWN))
+def test_a_diagram_that_is_drawn_from_the_code_is_up_to_date(page: str) -> None:
+    assert (DOCS / page).read_text() == redrawn(page), "run scripts/diagrams"
+
+
+def test_the_architecture_describes_every_package_of_the_layers() -> None:
+    described = [codes(row[0])[0] for row in rows("architecture.md", "package")]
+    assert described == [package for layer in layers() for package in layer]
+
+
+def test_the_architecture_names_nothing_that_is_gone() -> None:
+    """Modules in the diagrams; files in its tables are links, which are looked at above."""
+    named = re.findall(r"\b(?:app|worker)(?:\.[a-z_]+)+\b", (DOCS / "architecture.md").read_text())
+    assert named
+    for name in set(named):
+        path = REPOSITORY / name.replace(".", "/")
+        assert path.is_dir() or path.with_suffix(".py").is_file(), name
+
+
+@pytest.mark.parametrize("folder", ["app/core", "app/embedded"])
+def test_a_folders_page_lists_every_file_in_it(folder: str) -> None:
+    page = (REPOSITORY / folder / "README.md").read_text()
+    files = {path.name for path in (REPOSITORY / folder).glob("*.py")} - {"__init__.py", "errors.py"}
+    assert {name for name in files if f"`{name}`" not in page} == set()

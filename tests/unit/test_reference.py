@@ -227,7 +227,7 @@ def _(found: list[Row]) -> None:
     assert {int(code) for row in found for code in row[0].split(", ")} == expected
 
 
-@checks("configuration.md", "variable")
+@checks("../README.md", "variable")
 def _(found: list[Row]) -> None:
     documented = {codes(row[0])[0]: row[1] for row in found}
     assert documented.keys() == {f"DEBATE_{name.upper()}" for name in Settings.model_fields}

@@ -3,7 +3,6 @@
 from contextlib import suppress
 from pathlib import Path
 
-
 _GONE = (FileNotFoundError, ProcessLookupError)
 """Somebody's helper may end while it is looked at: Postgres has many that come and go."""
 

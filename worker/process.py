@@ -5,6 +5,7 @@ import os
 import secrets
 import socket
 import threading
+from collections.abc import Callable
 from functools import partial
 
 from app.bootstrap import build_services, close_services
@@ -17,6 +18,7 @@ from worker.claims import ClaimKeeper
 from worker.evaluators.model import ModelEvaluator
 from worker.fairness import Fairness
 from worker.guardrail import Guardrail
+from worker.metrics_server import show_metrics
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
@@ -44,6 +46,7 @@ class WorkerProcess:
             patience_seconds=CONNECTION_PATIENCE_SECONDS,
         )
         self._shutting_down = threading.Event()
+        self._end_metrics: Callable[[], None] = lambda: None
         self._keeper = ClaimKeeper(
             partial(advance.renew_claims, self._services), partial(advance.claims_that_hold, self._services)
         )
@@ -68,6 +71,7 @@ class WorkerProcess:
         ]
 
     def start(self) -> None:
+        self._end_metrics = show_metrics(self._services.settings)
         worker_seen(self._services, self.worker_id)
         for thread in self._repeated:
             thread.start()
@@ -96,6 +100,7 @@ class WorkerProcess:
     def end(self) -> None:
         for thread in self._repeated:
             thread.stop()
+        self._end_metrics()
         self._models.close()
         worker_gone(self._services, self.worker_id)
         close_services(self._services)

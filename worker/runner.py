@@ -8,8 +8,9 @@ from dataclasses import replace
 from uuid import UUID
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
-from app import failpoints
+from app import failpoints, metrics
 from app.core.brief import Thought
 from app.store.engine import DatabaseAway
 from app.usecases import advance
@@ -49,7 +50,13 @@ class Runner:
             return
         turn = advance.claim(self._services, debate_id, self._worker_id)
         while turn is not None:
-            turn = self._take(turn, started_at)
+            with bound_contextvars(
+                debate_id=str(debate_id),
+                turn_id=str(turn.turn_id),
+                round=turn.debate.cursor.round,
+                seat=turn.brief.seat.role,
+            ):
+                turn = self._take(turn, started_at)
 
     def _take(self, turn: HeldTurn, started_at: float) -> HeldTurn | None:
         """One turn. Returns the next one of this debate if this task is to go on with it."""
@@ -78,18 +85,19 @@ class Runner:
             try:
                 return advance.commit(self._services, turn, thought, go_on)
             except DatabaseAway as problem:
-                log.warning("turn.commit_failed", debate_id=str(turn.debate.id), problem=str(problem))
+                log.warning("turn.commit_failed", problem=str(problem))
                 time.sleep(pause_seconds)
         return advance.commit(self._services, turn, thought, go_on)
 
     def _think(self, turn: HeldTurn, cancelled: threading.Event) -> Thought | None:
         began = time.monotonic()
+        metrics.turn_attempts.labels(metrics.provider_label(turn.brief.setup.player)).inc()
         try:
             failpoints.reach("think.before")
             thought = self._player_for(turn.brief.setup.player).think(turn.brief, cancelled)
             failpoints.reach("think.after")
         except Cancelled:
-            log.info("turn.cancelled", debate_id=str(turn.debate.id), round=turn.debate.cursor.round)
+            log.info("turn.cancelled")
             advance.release(self._services, turn)
             return None
         except NotNow as reason:
@@ -100,7 +108,7 @@ class Runner:
             return None
         except Exception as problem:
             # A bug in one player must not take down the thread, nor be retried in silence.
-            log.exception("player.crashed", debate_id=str(turn.debate.id))
+            log.exception("player.crashed")
             self._failed(turn, PlayerError(f"{type(problem).__name__}: {problem}"))
             return None
         latency_ms = round((time.monotonic() - began) * 1000)

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from celery import Celery, Task
 from celery.worker.request import Request
+from structlog.contextvars import bound_contextvars
 
 from app import failpoints
 from app.queue import ADVANCE_DEBATE, EVALUATE
@@ -25,10 +26,12 @@ class BreakableTask(Task):  # type: ignore[misc]
 
 
 def register_tasks(celery_app: Celery, runner: Runner, guardrail: Guardrail) -> None:
-    @celery_app.task(name=ADVANCE_DEBATE, base=BreakableTask)  # type: ignore[untyped-decorator]
-    def advance_debate(debate_id: str) -> None:
-        runner.advance_debate(UUID(debate_id))
+    @celery_app.task(name=ADVANCE_DEBATE, base=BreakableTask, bind=True)  # type: ignore[untyped-decorator]
+    def advance_debate(task: Task, debate_id: str) -> None:
+        with bound_contextvars(task_id=task.request.id, debate_id=debate_id):
+            runner.advance_debate(UUID(debate_id))
 
-    @celery_app.task(name=EVALUATE)  # type: ignore[untyped-decorator]
-    def evaluate_contribution(evaluation_id: str) -> None:
-        guardrail.evaluate(UUID(evaluation_id))
+    @celery_app.task(name=EVALUATE, bind=True)  # type: ignore[untyped-decorator]
+    def evaluate_contribution(task: Task, evaluation_id: str) -> None:
+        with bound_contextvars(task_id=task.request.id, evaluation_id=evaluation_id):
+            guardrail.evaluate(UUID(evaluation_id))

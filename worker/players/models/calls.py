@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from app import metrics
 from app.core.debate import Usage
 from app.core.players import LOCAL, model_of
 from app.prices import cost_usd
@@ -80,6 +81,8 @@ class ModelCalls:
                 spent = guessed_usage(question, "".join(heard)).cost_usd
                 raise
             finally:
+                if spent:
+                    metrics.model_cost.labels(metrics.player_label(question.player)).inc(spent)
                 if reservation:
                     await asyncio.shield(self._write_down(model_calls.settle, reservation, spent))
 
@@ -144,4 +147,4 @@ def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callab
 
 async def _in_thread(action: Callable[..., Any], *what: Any) -> Any:
     """For a short transaction: the loop must not wait for the database."""
-    return await asyncio.get_running_loop().run_in_executor(None, action, *what)
+    return await asyncio.to_thread(action, *what)

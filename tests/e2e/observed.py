@@ -1,0 +1,167 @@
+"""A small life of real processes (an API of two, one worker), and everything that could be observed of it."""
+
+import json
+import os
+import signal
+import urllib.request
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from harness import Api, Place, wait_until
+from model_place import ModelPlace, model_place
+from prometheus_client.parser import text_string_to_metric_families
+from watchers import argue, watching
+
+from app.cli.stack import free_port
+
+MODEL = "openai:gpt-5-mini"
+TOKEN, SCRAPER = "the-operators-own-token", "the-token-of-a-scraper"
+STREAMS = 8
+SCRAPES = 6
+EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
+MODELS = {role: {"player": MODEL} for role in EXTERNAL}
+
+
+@dataclass
+class Samples:
+    values: dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+    @classmethod
+    def of(cls, text: str) -> "Samples":
+        families = text_string_to_metric_families(text)
+        found = [sample for family in families for sample in family.samples]
+        return cls({(sample.name, frozenset(sample.labels.items())): sample.value for sample in found})
+
+    def __call__(self, name: str, **labels: str) -> float:
+        """The sum over all labels that are not named."""
+        wanted = set(labels.items())
+        return sum(value for (called, has), value in self.values.items() if called == name and wanted <= has)
+
+
+@dataclass
+class Observed:
+    worker: Samples = field(default_factory=lambda: Samples({}))
+    api: Samples = field(default_factory=lambda: Samples({}))
+    while_listening: list[Samples] = field(default_factory=list)
+    """Scraped over a connection of its own each: some of one process, some of the other."""
+    after_a_kill: Samples = field(default_factory=lambda: Samples({}))
+    streams_left: int = 0
+    debates: dict[str, dict[str, Any]] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log]
+
+    def turn_ids(self) -> list[str]:
+        return [turn["id"] for shown in self.debates.values() for turn in (shown["motion"], *shown["arguments"])]
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def scrape(api: Api) -> Samples:
+    answer = httpx.get(f"{api.http.base_url}/metrics", headers=bearer(SCRAPER), timeout=30, trust_env=False)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    return Samples.of(answer.text)
+
+
+def scrape_worker(port: int) -> Samples:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        return Samples.of(answer.read().decode())
+
+
+def observe(make_place: Callable[[], Place], directory: Path, **environment: str) -> Observed:
+    port = free_port("127.0.0.1")
+    seen = Observed()
+    with pytest.MonkeyPatch.context() as variables:
+        for name, value in {"WEB_CONCURRENCY": "2", **environment}.items():
+            variables.setenv(name, value)
+        changes: dict[str, Any] = {"auth_token": TOKEN, "metrics_token": SCRAPER, "metrics_port": port}
+        with model_place(make_place, directory, **changes) as at:
+            at.api.http.headers.update(bearer(TOKEN))
+            _hold_debates(at, seen)
+            _listen(at, seen)
+            wait_until(lambda: scrape_worker(port)("debate_claims_lost_total") == 1, 60, "the stopped turn is given up")
+            seen.worker, seen.api = scrape_worker(port), scrape(at.api)
+            _kill_one_of_two(at, seen)
+        seen.log = at.log.read_text().splitlines()
+    return seen
+
+
+def _hold_debates(at: ModelPlace, seen: Observed) -> None:
+    at.models.plan("gpt-5-mini", "empty", "well", "well", "wrong_schema")
+    of_models = at.api.create(seats=MODELS, limits={"max_rounds": 1})["id"]
+    scripted = at.api.create(limits={"max_rounds": 1})["id"]
+    slow = at.api.create(seats={"proposer": {"player": "scripted", "think_seconds": 60}})["id"]
+    wait_until(lambda: at.place.is_claimed(slow), 60, "somebody thinks about the slow debate")
+    at.api.http.post(f"/debates/{slow}/stop", json={}, headers={"X-Request-ID": "my-own-id"}).raise_for_status()
+    at.api.http.get(f"/debates/{slow}", headers={"X-Request-ID": "not a sane id"}).raise_for_status()
+    for name, debate_id in {"models": of_models, "scripted": scripted}.items():
+        at.wait_status(debate_id, "completed")
+        seen.debates[name] = at.api.transcript(debate_id)
+    seen.debates["slow"] = at.api.transcript(slow)
+
+
+def _listen(at: ModelPlace, seen: Observed) -> None:
+    answer = at.api.create(format="dialogue", seats=EXTERNAL)["id"]
+    shown = at.api.transcript(answer)
+    with ExitStack() as open_:
+        for _ in range(STREAMS):
+            open_.enter_context(_stream(at.api, answer))
+        open_.enter_context(watching(at.api, answer, options={"additional_headers": bearer(TOKEN)}))
+        argue(at.api, answer, shown["motion"]["id"])
+        wait_until(lambda: scrape(at.api)("debate_relay_lag_seconds_count") >= 1, 60, "the relay has the turn")
+        seen.while_listening = [scrape(at.api) for _ in range(SCRAPES)]
+    wait_until(lambda: scrape(at.api)("debate_listeners") == 0, 60, "nobody listens any more")
+    seen.debates["external"] = at.api.transcript(answer)
+
+
+def _stream(api: Api, debate_id: str) -> Any:
+    """Each on a connection of its own, so that both processes have some."""
+    url = f"{api.http.base_url}/debates/{debate_id}/stream"
+    return httpx.stream("GET", url, headers=bearer(TOKEN), timeout=60, trust_env=False)
+
+
+def _kill_one_of_two(at: ModelPlace, seen: Observed) -> None:
+    debate_id = seen.debates["external"]["debate"]["id"]
+    parent = at.place.programs[0].pid
+    with ExitStack() as open_:
+        streams = [open_.enter_context(_stream(at.api, debate_id)).iter_lines() for _ in range(STREAMS)]
+        for lines in streams:
+            next(lines)
+        victim = int(Path(f"/proc/{parent}/task/{parent}/children").read_text().split()[0])
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: not Path(f"/proc/{victim}").exists(), 60, "it is gone, and gunicorn knows")
+        wait_until(lambda: _argued(at.api, seen.debates["external"]), 60, "the other process takes an argument")
+        seen.debates["external"] = at.api.transcript(debate_id)
+        last = seen.debates["external"]["arguments"][-1]["id"]
+        seen.streams_left = sum(_hears(lines, last) for lines in streams)
+        wait_until(
+            lambda: scrape(at.api)("debate_listeners") == seen.streams_left, 60, "the dead one's are not counted"
+        )
+        seen.after_a_kill = scrape(at.api)
+
+
+def _argued(api: Api, shown: dict[str, Any]) -> bool:
+    """False when the connection was one of the dead process."""
+    try:
+        argue(api, shown["debate"]["id"], shown["arguments"][-1]["id"], role="proposer")
+    except httpx.HTTPError:
+        return False
+    return True
+
+
+def _hears(lines: Any, turn_id: str) -> bool:
+    """Whether a stream goes on: one of a dead process ends, or breaks off."""
+    try:
+        return any(line == f"id: {turn_id}" for line in lines)
+    except httpx.HTTPError:
+        return False

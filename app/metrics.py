@@ -15,7 +15,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from app.core.players import model_of
 
 # Prometheus sees by itself when a counter began; the extra series would double their number.
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 
 _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)

@@ -193,6 +193,20 @@ class ProviderSettings(BaseSettings):
     groq_base_url: str | None = None
 
 
+class TracingSettings(BaseSettings):
+    """Where traces go, under OpenTelemetry's own names. What else it can be told, its library reads by itself."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
+
+    otel_exporter_otlp_endpoint: str | None = None
+    otel_exporter_otlp_traces_endpoint: str | None = None
+    otel_service_name: str | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        return bool(self.otel_exporter_otlp_endpoint or self.otel_exporter_otlp_traces_endpoint)
+
+
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True

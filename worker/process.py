@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+from app import tracing
 from app.bootstrap import build_services, close_services
-from app.settings import RULES_ALONE, ProviderSettings, Settings
+from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
 from app.store.engine import DatabaseAway
 from app.usecases import advance, evaluate
 from app.usecases.sweep import sweep, sweep_evaluations, worker_gone, worker_seen
@@ -71,6 +72,7 @@ class WorkerProcess:
         ]
 
     def start(self) -> None:
+        tracing.start("debate-worker", TracingSettings())
         self._end_metrics = show_metrics(self._services.settings)
         worker_seen(self._services, self.worker_id)
         for thread in self._repeated:
@@ -104,3 +106,4 @@ class WorkerProcess:
         self._models.close()
         worker_gone(self._services, self.worker_id)
         close_services(self._services)
+        tracing.end()

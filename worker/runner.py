@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from app import failpoints, metrics
+from app import failpoints, metrics, tracing
 from app.core.brief import Thought
 from app.store.engine import DatabaseAway
 from app.usecases import advance
@@ -48,14 +48,11 @@ class Runner:
             # Not begun: another worker, or the next start, does it.
             self._services.teller.enqueue(debate_id)
             return
-        turn = advance.claim(self._services, debate_id, self._worker_id)
+        with tracing.span("claim"):
+            turn = advance.claim(self._services, debate_id, self._worker_id)
         while turn is not None:
-            with bound_contextvars(
-                debate_id=str(debate_id),
-                turn_id=str(turn.turn_id),
-                round=turn.debate.cursor.round,
-                seat=turn.brief.seat.role,
-            ):
+            about = _about(turn)
+            with bound_contextvars(**about), tracing.span("turn", **{f"debate.{name}": about[name] for name in about}):
                 turn = self._take(turn, started_at)
 
     def _take(self, turn: HeldTurn, started_at: float) -> HeldTurn | None:
@@ -67,7 +64,8 @@ class Runner:
                 return None
             go_on = not self._shutting_down.is_set() and self._fairness.may_go_on(started_at)
             try:
-                return self._commit(turn, thought, go_on)
+                with tracing.span("commit"):
+                    return self._commit(turn, thought, go_on)
             except advance.UnusableThought as problem:
                 words = f"The player's turn cannot be stored: {problem}"
                 self._failed(turn, PlayerError(words, kind="answer", usage=thought.usage))
@@ -115,6 +113,7 @@ class Runner:
         return replace(thought, usage=replace(thought.usage, latency_ms=latency_ms))
 
     def _failed(self, turn: HeldTurn, problem: PlayerError) -> None:
+        tracing.note(**{"debate.failure": problem.kind})
         advance.record_failure(
             self._services,
             turn,
@@ -127,3 +126,13 @@ class Runner:
             detail=problem.detail,
             usage=problem.usage,
         )
+
+
+def _about(turn: HeldTurn) -> dict[str, str | int]:
+    """What the log and the trace say of a turn in hand."""
+    return {
+        "turn_id": str(turn.turn_id),
+        "round": turn.debate.cursor.round,
+        "seat": turn.brief.seat.role,
+        "player": turn.brief.setup.player,
+    }

@@ -6,7 +6,7 @@ from celery import Celery, Task
 from celery.worker.request import Request
 from structlog.contextvars import bound_contextvars
 
-from app import failpoints
+from app import failpoints, tracing
 from app.queue import ADVANCE_DEBATE, EVALUATE
 from worker.guardrail import Guardrail
 from worker.runner import Runner
@@ -28,8 +28,12 @@ class BreakableTask(Task):  # type: ignore[misc]
 def register_tasks(celery_app: Celery, runner: Runner, guardrail: Guardrail) -> None:
     @celery_app.task(name=ADVANCE_DEBATE, base=BreakableTask, bind=True)  # type: ignore[untyped-decorator]
     def advance_debate(task: Task, debate_id: str) -> None:
-        with bound_contextvars(task_id=task.request.id, debate_id=debate_id):
-            runner.advance_debate(UUID(debate_id))
+        about = UUID(debate_id)
+        with (
+            bound_contextvars(task_id=task.request.id, debate_id=debate_id),
+            tracing.span(ADVANCE_DEBATE, about, **{"debate.id": debate_id, "task.id": str(task.request.id)}),
+        ):
+            runner.advance_debate(about)
 
     @celery_app.task(name=EVALUATE, bind=True)  # type: ignore[untyped-decorator]
     def evaluate_contribution(task: Task, evaluation_id: str) -> None:

@@ -37,6 +37,12 @@ _metrics = _tempfile.mkdtemp(prefix="debate-metrics-")
 _os.environ["PROMETHEUS_MULTIPROC_DIR"] = _metrics
 
 
+def worker_exit(_server: _Any, _worker: _Any) -> None:
+    from app import tracing
+
+    tracing.end()
+
+
 def child_exit(_server: _Any, worker: _Any) -> None:
     """What a process that ended had open is open no more; what it counted stays counted."""
     from prometheus_client.multiprocess import mark_process_dead

@@ -2,10 +2,11 @@
 
 import structlog
 
+from app import tracing
 from app.api.application import make_application
 from app.api.gunicorn_worker import PromptWorker
 from app.bootstrap import build_relay, build_services
-from app.settings import load_settings
+from app.settings import TracingSettings, load_settings
 
 # Greenlets wait for a connection without cost, and Postgres has few to give.
 DATABASE_CONNECTIONS = 16
@@ -13,6 +14,7 @@ DATABASE_CONNECTIONS = 16
 DATABASE_PATIENCE_SECONDS = 10
 
 log = structlog.get_logger(__name__)
+tracing.start("debate-api", TracingSettings())
 services = build_services(
     load_settings(),
     name="debate-api",

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from harness import Api, Place, wait_until
 from model_place import ModelPlace, model_place
+from otlp_receiver import OtlpReceiver, Span
 from prometheus_client.parser import text_string_to_metric_families
 from watchers import argue, watching
 
@@ -21,6 +22,7 @@ from app.cli.stack import free_port
 
 MODEL = "openai:gpt-5-mini"
 TOKEN, SCRAPER = "the-operators-own-token", "the-token-of-a-scraper"
+CALLERS_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 STREAMS = 8
 SCRAPES = 6
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
@@ -53,6 +55,7 @@ class Observed:
     streams_left: int = 0
     debates: dict[str, dict[str, Any]] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -78,12 +81,12 @@ def scrape_worker(port: int) -> Samples:
         return Samples.of(answer.read().decode())
 
 
-def observe(make_place: Callable[[], Place], directory: Path, **environment: str) -> Observed:
+def observe(make_place: Callable[[], Place], directory: Path) -> Observed:
     port = free_port("127.0.0.1")
     seen = Observed()
-    with pytest.MonkeyPatch.context() as variables:
-        for name, value in {"WEB_CONCURRENCY": "2", **environment}.items():
-            variables.setenv(name, value)
+    with OtlpReceiver() as collector, pytest.MonkeyPatch.context() as variables:
+        variables.setenv("WEB_CONCURRENCY", "2")
+        variables.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         changes: dict[str, Any] = {"auth_token": TOKEN, "metrics_token": SCRAPER, "metrics_port": port}
         with model_place(make_place, directory, **changes) as at:
             at.api.http.headers.update(bearer(TOKEN))
@@ -91,14 +94,24 @@ def observe(make_place: Callable[[], Place], directory: Path, **environment: str
             _listen(at, seen)
             wait_until(lambda: scrape_worker(port)("debate_claims_lost_total") == 1, 60, "the stopped turn is given up")
             seen.worker, seen.api = scrape_worker(port), scrape(at.api)
+            wait_until(lambda: _is_traced(collector, seen), 60, "both processes of the API have sent their spans")
             _kill_one_of_two(at, seen)
+        seen.spans = collector.spans
         seen.log = at.log.read_text().splitlines()
     return seen
 
 
+def _is_traced(collector: OtlpReceiver, seen: Observed) -> bool:
+    """A process that is killed sends nothing any more."""
+    begun = {span.attributes["debate.id"] for span in list(collector.spans) if span.name == "POST /debates"}
+    return begun == {shown["debate"]["id"] for shown in seen.debates.values()}
+
+
 def _hold_debates(at: ModelPlace, seen: Observed) -> None:
     at.models.plan("gpt-5-mini", "empty", "well", "well", "wrong_schema")
+    at.api.http.headers["traceparent"] = f"00-{CALLERS_TRACE}-00f067aa0ba902b7-01"
     of_models = at.api.create(seats=MODELS, limits={"max_rounds": 1})["id"]
+    del at.api.http.headers["traceparent"]
     scripted = at.api.create(limits={"max_rounds": 1})["id"]
     slow = at.api.create(seats={"proposer": {"player": "scripted", "think_seconds": 60}})["id"]
     wait_until(lambda: at.place.is_claimed(slow), 60, "somebody thinks about the slow debate")

@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 from harness import Place
 from model_server import INPUT_TOKENS, OUTPUT_TOKENS, REASONING, SPEECH
-from observed import MODEL, STREAMS, Observed, observe
+from observed import CALLERS_TRACE, MODEL, STREAMS, Observed, observe
+from otlp_receiver import Span
 
 from app.core.debate import Usage
 from app.prices import cost_usd
+from app.tracing import ids_of
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +115,55 @@ def test_the_servers_own_lines_come_through_the_same_pipe(seen: Observed) -> Non
     assert [line["words"] for line in seen.lines if line["event"] == "celery.says"] == [
         "worker: Warm shutdown (MainProcess)"
     ]
+
+
+def of_debate(seen: Observed, name: str) -> tuple[str, list[Span]]:
+    """Its id, and the spans of its trace."""
+    debate_id = seen.debates[name]["debate"]["id"]
+    trace_id = f"{ids_of(UUID(debate_id))[0]:032x}"
+    return debate_id, [span for span in seen.spans if span.trace_id == trace_id]
+
+
+def test_a_debate_is_one_trace_from_its_request_to_its_model_calls(seen: Observed) -> None:
+    debate_id, spans = of_debate(seen, "models")
+    [first] = [span for span in spans if not span.parent_id]
+    assert (first.service, first.name, first.attributes["debate.id"]) == ("debate-api", "POST /debates", debate_id)
+    by_id = {span.span_id: span for span in spans}
+    parents = {(span.name, by_id[span.parent_id].name) for span in spans if span is not first}
+    assert parents == {
+        ("advance_debate", "POST /debates"),
+        ("claim", "advance_debate"),
+        ("turn", "advance_debate"),
+        ("chat gpt-5-mini", "turn"),
+        ("commit", "turn"),
+    }
+    count = Counter(span.name for span in spans)
+    # Five attempts: three turns, and two answers that could not be used, each tried again by a task of its own.
+    assert (count["turn"], count["chat gpt-5-mini"], count["commit"]) == (5, 5, 3)
+    assert count["advance_debate"] >= 3
+    assert {span.service for span in spans if span is not first} == {"debate-worker"}
+
+
+def test_spans_have_the_ids_that_the_log_has_and_no_words(seen: Observed) -> None:
+    _, spans = of_debate(seen, "models")
+    stored = {turn["id"] for turn in seen.debates["models"]["arguments"]}
+    turns = [span for span in spans if span.name == "turn"]
+    assert stored <= {span.attributes["debate.turn_id"] for span in turns}
+    assert [span.attributes.get("debate.failure") for span in turns].count("answer") == 2
+    tasks = {span.attributes["task.id"] for span in spans if span.name == "advance_debate"}
+    assert {line["task_id"] for line in seen.lines if line.get("turn_id") in stored} <= tasks
+    calls = [span for span in spans if span.name.startswith("chat ")]
+    assert {span.attributes["gen_ai.usage.input_tokens"] for span in calls} == {INPUT_TOKENS}
+    said = str(spans)
+    assert SPEECH[:30] not in said
+    assert REASONING[:30] not in said
+
+
+def test_a_callers_own_trace_is_linked_and_other_writes_are_in_the_debates(seen: Observed) -> None:
+    _, spans = of_debate(seen, "models")
+    assert [span.links for span in spans if not span.parent_id] == [(CALLERS_TRACE,)]
+    _, stopped = of_debate(seen, "slow")
+    assert {span.name for span in stopped} >= {"POST /debates", "POST /debates/<debate_id>/stop", "turn"}
+    _, argued = of_debate(seen, "external")
+    assert "POST /debates/<debate_id>/arguments" in {span.name for span in argued}
+    assert all(span.ended_ns >= span.began_ns for span in seen.spans)

@@ -61,8 +61,11 @@ def is_on() -> bool:
     return _spans is not None
 
 
-def span(name: str, debate_id: UUID | None = None, **attributes: Value) -> AbstractContextManager[None]:
-    return _NOTHING if _spans is None else _spans.span(name, debate_id, attributes)
+def span(
+    name: str, attributes: Mapping[str, Value] | None = None, debate_id: UUID | None = None
+) -> AbstractContextManager[None]:
+    """Attributes without a dot in their name are ours: `seat` becomes `debate.seat`."""
+    return _NOTHING if _spans is None else _spans.span(name, debate_id, attributes or {})
 
 
 def request(
@@ -73,7 +76,7 @@ def request(
         _spans.request(name, debate_id, began_ns, is_first, caller, attributes)
 
 
-def note(**attributes: Value) -> None:
+def note(attributes: Mapping[str, Value]) -> None:
     """Adds to the current span."""
     if _spans is not None:
         _spans.note(attributes)

@@ -49,7 +49,7 @@ class OpenTelemetrySpans:
         context = self._in_trace_of(debate_id) if debate_id else None
         # Not the library's own note of an exception: its words may hold anything.
         with self._tracer.start_as_current_span(
-            name, context, attributes=attributes, record_exception=False, set_status_on_exception=False
+            name, context, attributes=_named(attributes), record_exception=False, set_status_on_exception=False
         ) as current:
             try:
                 yield
@@ -76,7 +76,7 @@ class OpenTelemetrySpans:
             _given.reset(before)
 
     def note(self, attributes: Mapping[str, Value]) -> None:
-        trace.get_current_span().set_attributes(attributes)
+        trace.get_current_span().set_attributes(_named(attributes))
 
     def end(self) -> None:
         self._provider.force_flush(LAST_WORDS_MS)
@@ -89,6 +89,10 @@ class OpenTelemetrySpans:
         flags = TraceFlags(TraceFlags.SAMPLED if sampled else TraceFlags.DEFAULT)
         first = SpanContext(trace_id, span_id, is_remote=True, trace_flags=flags)
         return trace.set_span_in_context(NonRecordingSpan(first), Context())
+
+
+def _named(attributes: Mapping[str, Value]) -> dict[str, Value]:
+    return {name if "." in name else f"debate.{name}": value for name, value in attributes.items()}
 
 
 def _links(caller: str | None) -> list[Link]:

@@ -52,7 +52,7 @@ class Runner:
             turn = advance.claim(self._services, debate_id, self._worker_id)
         while turn is not None:
             about = _about(turn)
-            with bound_contextvars(**about), tracing.span("turn", **{f"debate.{name}": about[name] for name in about}):
+            with bound_contextvars(**about), tracing.span("turn", about):
                 turn = self._take(turn, started_at)
 
     def _take(self, turn: HeldTurn, started_at: float) -> HeldTurn | None:
@@ -113,7 +113,7 @@ class Runner:
         return replace(thought, usage=replace(thought.usage, latency_ms=latency_ms))
 
     def _failed(self, turn: HeldTurn, problem: PlayerError) -> None:
-        tracing.note(**{"debate.failure": problem.kind})
+        tracing.note({"failure": problem.kind})
         advance.record_failure(
             self._services,
             turn,

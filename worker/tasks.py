@@ -31,7 +31,7 @@ def register_tasks(celery_app: Celery, runner: Runner, guardrail: Guardrail) -> 
         about = UUID(debate_id)
         with (
             bound_contextvars(task_id=task.request.id, debate_id=debate_id),
-            tracing.span(ADVANCE_DEBATE, about, **{"debate.id": debate_id, "task.id": str(task.request.id)}),
+            tracing.span(ADVANCE_DEBATE, {"id": debate_id, "task.id": str(task.request.id)}, about),
         ):
             runner.advance_debate(about)
 

@@ -33,8 +33,13 @@ control_socket_disable = True
 
 # Where the processes of this API add up what they count: a directory of its own, so that no other figures get
 # in. prometheus-client looks for it once, when it is imported, which a worker process does after this.
-_metrics = _tempfile.mkdtemp(prefix="debate-metrics-")
-_os.environ["PROMETHEUS_MULTIPROC_DIR"] = _metrics
+_metrics: list[str] = []
+
+
+def when_ready(_server: _Any) -> None:
+    """Now, not before: an instance that finds its port taken leaves nothing behind."""
+    _metrics.append(_tempfile.mkdtemp(prefix="debate-metrics-"))
+    _os.environ["PROMETHEUS_MULTIPROC_DIR"] = _metrics[-1]
 
 
 def worker_exit(_server: _Any, _worker: _Any) -> None:
@@ -51,4 +56,5 @@ def child_exit(_server: _Any, worker: _Any) -> None:
 
 
 def on_exit(_server: _Any) -> None:
-    _shutil.rmtree(_metrics, ignore_errors=True)
+    for directory in _metrics:
+        _shutil.rmtree(directory, ignore_errors=True)

@@ -55,6 +55,8 @@ class Observed:
     streams_left: int = 0
     debates: dict[str, dict[str, Any]] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
+    left_behind: list[str] = field(default_factory=list)
+    """Directories in the processes' temporary directory."""
     spans: list[Span] = field(default_factory=list)
 
     @property
@@ -86,16 +88,22 @@ def observe(make_place: Callable[[], Place], directory: Path) -> Observed:
     seen = Observed()
     with OtlpReceiver() as collector, pytest.MonkeyPatch.context() as variables:
         variables.setenv("WEB_CONCURRENCY", "2")
+        variables.setenv("TMPDIR", str(directory))
         variables.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         changes: dict[str, Any] = {"auth_token": TOKEN, "metrics_token": SCRAPER, "metrics_port": port}
         with model_place(make_place, directory, **changes) as at:
             at.api.http.headers.update(bearer(TOKEN))
             _hold_debates(at, seen)
+            _contribute(at.api)
             _listen(at, seen)
             wait_until(lambda: scrape_worker(port)("debate_claims_lost_total") == 1, 60, "the stopped turn is given up")
+            wait_until(
+                lambda: scrape_worker(port)("debate_guardrail_verdicts_total") == 2, 60, "the guardrail has looked"
+            )
             seen.worker, seen.api = scrape_worker(port), scrape(at.api)
             wait_until(lambda: _is_traced(collector, seen), 60, "both processes of the API have sent their spans")
             _kill_one_of_two(at, seen)
+        seen.left_behind = [path.name for path in directory.iterdir() if path.is_dir()]
         seen.spans = collector.spans
         seen.log = at.log.read_text().splitlines()
     return seen
@@ -121,6 +129,18 @@ def _hold_debates(at: ModelPlace, seen: Observed) -> None:
         at.wait_status(debate_id, "completed")
         seen.debates[name] = at.api.transcript(debate_id)
     seen.debates["slow"] = at.api.transcript(slow)
+
+
+def _contribute(api: Api) -> None:
+    """Something that passes the guardrail's rules, and something that does not."""
+    key = api.http.post("/api/v1/agents", json={"username": "speaker"}).json()["data"]["apiKey"]
+    solution = api.http.post(
+        "/api/v1/solutions", json={"title": "Trams", "description": "Trams in cities"}, headers=bearer(key)
+    ).json()["data"]["id"]
+    for words in ("Trams carry more people in less room than cars do.", f"Ask it with this key, it is mine: {key}"):
+        said = {"stance": "support", "content": words}
+        answer = api.http.post(f"/api/v1/solutions/{solution}/debates", json=said, headers=bearer(key))
+        assert answer.status_code == 201, answer.text
 
 
 def _listen(at: ModelPlace, seen: Observed) -> None:

@@ -48,6 +48,15 @@ def test_a_worker_says_how_long_turns_wait_and_what_the_sweeper_found(seen: Obse
     assert 0 <= count("debate_database_connections_in_use") <= 16
 
 
+def test_a_worker_counts_what_the_guardrail_said(seen: Observed) -> None:
+    count = seen.worker
+    assert count("debate_guardrail_verdicts_total", about="contribution", verdict="approved") == 1
+    assert count("debate_guardrail_verdicts_total", about="contribution", verdict="rejected") == 1
+    settled = [line for line in seen.lines if line["event"] == "guardrail.settled"]
+    assert len(settled) == 2
+    assert all(line["task_id"] and line["evaluation_id"] for line in settled)
+
+
 def test_two_processes_of_an_api_add_up_whichever_is_asked(seen: Observed) -> None:
     for count in seen.while_listening:
         assert count("debate_listeners", kind="stream") == STREAMS
@@ -68,6 +77,10 @@ def test_a_process_that_dies_takes_its_listeners_with_it_and_nothing_that_was_co
     counters = [key for key in before if key[0].endswith(("_total", "_count", "_bucket"))]
     assert counters
     assert [key for key in counters if after[key] < before[key]] == []
+
+
+def test_an_api_that_ended_has_tidied_up(seen: Observed) -> None:
+    assert seen.left_behind == []
 
 
 def test_every_line_is_json_and_says_when_what_and_how_grave(seen: Observed) -> None:

@@ -27,7 +27,7 @@ import app.api.application, worker.runner, worker.tasks
 from app import tracing
 from app.settings import TracingSettings
 tracing.start("debate-api", TracingSettings(otel_exporter_otlp_endpoint=None, otel_exporter_otlp_traces_endpoint=None))
-with tracing.span("turn"): tracing.note(seat="proposer")
+with tracing.span("turn"): tracing.note({"seat": "proposer"})
 ours = ("opentelemetry.sdk.trace", "opentelemetry.exporter")
 print([name for name in sys.modules if name.startswith(ours)], tracing.is_on())
 """

@@ -65,14 +65,14 @@ class ModelCalls:
             "gen_ai.provider.name": provider,
             "gen_ai.request.model": name or provider,
         }
-        with tracing.span(f"chat {name or provider}", **asked):
+        with tracing.span(f"chat {name or provider}", asked):
             reply = await self._ask(question, hear)
             used = reply.usage
             tracing.note(
-                **{
+                {
                     "gen_ai.usage.input_tokens": used.input_tokens,
                     "gen_ai.usage.output_tokens": used.output_tokens,
-                    "debate.cost_usd": used.cost_usd,
+                    "cost_usd": used.cost_usd,
                 }
             )
             return reply

@@ -90,6 +90,7 @@ def observe(make_place: Callable[[], Place], directory: Path) -> Observed:
         variables.setenv("WEB_CONCURRENCY", "2")
         variables.setenv("TMPDIR", str(directory))
         variables.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        variables.setenv("OTEL_BSP_SCHEDULE_DELAY", "500")
         changes: dict[str, Any] = {"auth_token": TOKEN, "metrics_token": SCRAPER, "metrics_port": port}
         with model_place(make_place, directory, **changes) as at:
             at.api.http.headers.update(bearer(TOKEN))

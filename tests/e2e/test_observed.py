@@ -14,6 +14,9 @@ from app.core.debate import Usage
 from app.prices import cost_usd
 from app.tracing import ids_of
 
+# The whole life is lived in the first test's set-up; a busy machine takes its time to start three processes.
+pytestmark = pytest.mark.timeout(300)
+
 
 @pytest.fixture(scope="module")
 def seen(make_place: Callable[[], Place], tmp_path_factory: pytest.TempPathFactory) -> Observed:

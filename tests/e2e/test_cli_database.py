@@ -93,7 +93,8 @@ def test_an_upgrade_says_what_it_did_and_the_next_has_nothing_to_do(home: Home, 
     assert {step["logger"] for step in steps} == {"alembic.runtime.migration"}
     assert first.stdout.startswith("The schema went from nothing to ")
     second = home.debate("db", "upgrade", **empty_database)
-    assert (second.process.returncode, second.stderr) == (0, "")
+    assert second.process.returncode == 0
+    assert "Running upgrade" not in second.stderr
     assert "already" in second.stdout
 
 

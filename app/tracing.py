@@ -9,39 +9,20 @@ for a debate whose first task was lost belongs to the same trace.
 import hashlib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
 
 from app.settings import TracingSettings
 
+if TYPE_CHECKING:
+    from app.tracing_spans import OpenTelemetrySpans
+
 log = structlog.get_logger(__name__)
 Value = str | int | float | bool
 _NOTHING: AbstractContextManager[None] = nullcontext()
-
-
-class Spans(Protocol):
-    def span(self, name: str, debate_id: UUID | None, attributes: Mapping[str, Value]) -> AbstractContextManager[None]:
-        """The time within. Of this debate's trace if it is named, otherwise within the current span."""
-
-    def request(
-        self,
-        name: str,
-        debate_id: UUID,
-        began_ns: int,
-        is_first: bool,
-        caller: str | None,
-        attributes: dict[str, Value],
-    ) -> None:
-        """A request about a debate that has just been answered. The first is the one that created it."""
-
-    def note(self, attributes: Mapping[str, Value]) -> None: ...
-
-    def end(self) -> None: ...
-
-
-_spans: Spans | None = None
+_spans: "OpenTelemetrySpans | None" = None
 
 
 def start(service: str, settings: TracingSettings) -> None:
@@ -64,14 +45,20 @@ def is_on() -> bool:
 def span(
     name: str, attributes: Mapping[str, Value] | None = None, debate_id: UUID | None = None
 ) -> AbstractContextManager[None]:
-    """Attributes without a dot in their name are ours: `seat` becomes `debate.seat`."""
+    """The time within, in this debate's trace if it is named, otherwise in the current span.
+
+    Attributes without a dot in their name are ours: `seat` becomes `debate.seat`.
+    """
     return _NOTHING if _spans is None else _spans.span(name, debate_id, attributes or {})
 
 
 def request(
     name: str, debate_id: UUID, began_ns: int, *, is_first: bool, caller: str | None, attributes: dict[str, Value]
 ) -> None:
-    """`caller` is the W3C traceparent that it came with, if any."""
+    """One about a debate, just answered; the first is the one that created it.
+
+    `caller` is the W3C traceparent that it came with, if any.
+    """
     if _spans is not None:
         _spans.request(name, debate_id, began_ns, is_first, caller, attributes)
 

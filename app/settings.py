@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo
@@ -81,7 +81,7 @@ def _known_limits(given: str | None) -> str | None:
     return given
 
 
-_SECRETS = frozenset({"auth_token", "database_url", "redis_url"})
+_SECRETS = frozenset({"auth_token", "metrics_token", "database_url", "redis_url"})
 """What a sentence about a bad value does not repeat."""
 
 
@@ -143,6 +143,15 @@ class Settings(BaseSettings):
     )
     guard_turns: bool = Field(False, description="The guardrail also looks at what external seats say in debates")
 
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="From which level on processes write log lines; what models say only in `debug`"
+    )
+    metrics_token: Annotated[str | None, AfterValidator(_hard_to_guess)] = Field(
+        None, description="Opens /metrics of the API and nothing else, for a Prometheus that is not the operator"
+    )
+    metrics_port: int | None = Field(None, ge=1, le=65535, description="Where a worker shows its metrics")
+    metrics_host: str = Field("127.0.0.1", description="The address a worker binds for its metrics")
+
     @property
     def rate_limits(self) -> RateLimits | None:
         """None for no limits: said so, or nobody but this machine can ask and nothing else was said."""
@@ -182,6 +191,20 @@ class ProviderSettings(BaseSettings):
     google_api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("GOOGLE_API_KEY", "GEMINI_API_KEY"))
     groq_api_key: SecretStr | None = None
     groq_base_url: str | None = None
+
+
+class TracingSettings(BaseSettings):
+    """Where traces go, under OpenTelemetry's own names. What else it can be told, its library reads by itself."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
+
+    otel_exporter_otlp_endpoint: str | None = None
+    otel_exporter_otlp_traces_endpoint: str | None = None
+    otel_service_name: str | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        return bool(self.otel_exporter_otlp_endpoint or self.otel_exporter_otlp_traces_endpoint)
 
 
 def _is_loopback(host: str) -> bool:

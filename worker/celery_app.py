@@ -3,14 +3,17 @@
 import logging
 from typing import Any
 
+import celery.apps.worker
+import structlog
 from celery import signals
 
-from app.logs import configure_logs
+from app.logs import configure_logs, log_crashes
 from app.queue import make_celery
 from app.settings import settings_or_exit
 from worker.process import WorkerProcess
 from worker.tasks import register_tasks
 
+log = structlog.get_logger(__name__)
 settings = settings_or_exit()
 if settings.redis_url is None or settings.database_url is None:
     raise SystemExit("debate: a worker needs DEBATE_DATABASE_URL and DEBATE_REDIS_URL (`debate worker` sets them)")
@@ -20,7 +23,10 @@ register_tasks(celery_app, process.runner, process.guardrail)
 
 
 def _use_our_logs(**_: Any) -> None:
-    configure_logs()
+    configure_logs(settings.log_level)
+    log_crashes()
+    # What Celery says when it is told to end goes past Python's logging.
+    celery.apps.worker.safe_say = lambda words, *_: log.info("celery.says", words=words)
     # A line for each task or request says less than the line for each turn.
     for chatty in (
         "celery.worker.strategy",

@@ -5,10 +5,12 @@ import os
 import secrets
 import socket
 import threading
+from collections.abc import Callable
 from functools import partial
 
+from app import tracing
 from app.bootstrap import build_services, close_services
-from app.settings import RULES_ALONE, ProviderSettings, Settings
+from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
 from app.store.engine import DatabaseAway
 from app.usecases import advance, evaluate
 from app.usecases.sweep import sweep, sweep_evaluations, worker_gone, worker_seen
@@ -17,6 +19,7 @@ from worker.claims import ClaimKeeper
 from worker.evaluators.model import ModelEvaluator
 from worker.fairness import Fairness
 from worker.guardrail import Guardrail
+from worker.metrics_server import show_metrics
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
@@ -44,6 +47,7 @@ class WorkerProcess:
             patience_seconds=CONNECTION_PATIENCE_SECONDS,
         )
         self._shutting_down = threading.Event()
+        self._end_metrics: Callable[[], None] = lambda: None
         self._keeper = ClaimKeeper(
             partial(advance.renew_claims, self._services), partial(advance.claims_that_hold, self._services)
         )
@@ -68,6 +72,8 @@ class WorkerProcess:
         ]
 
     def start(self) -> None:
+        tracing.start("debate-worker", TracingSettings())
+        self._end_metrics = show_metrics(self._services.settings)
         worker_seen(self._services, self.worker_id)
         for thread in self._repeated:
             thread.start()
@@ -96,6 +102,8 @@ class WorkerProcess:
     def end(self) -> None:
         for thread in self._repeated:
             thread.stop()
+        self._end_metrics()
         self._models.close()
         worker_gone(self._services, self.worker_id)
         close_services(self._services)
+        tracing.end()

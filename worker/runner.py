@@ -8,8 +8,9 @@ from dataclasses import replace
 from uuid import UUID
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
-from app import failpoints
+from app import failpoints, metrics, tracing
 from app.core.brief import Thought
 from app.store.engine import DatabaseAway
 from app.usecases import advance
@@ -47,9 +48,12 @@ class Runner:
             # Not begun: another worker, or the next start, does it.
             self._services.teller.enqueue(debate_id)
             return
-        turn = advance.claim(self._services, debate_id, self._worker_id)
+        with tracing.span("claim"):
+            turn = advance.claim(self._services, debate_id, self._worker_id)
         while turn is not None:
-            turn = self._take(turn, started_at)
+            about = _about(turn)
+            with bound_contextvars(**about), tracing.span("turn", about):
+                turn = self._take(turn, started_at)
 
     def _take(self, turn: HeldTurn, started_at: float) -> HeldTurn | None:
         """One turn. Returns the next one of this debate if this task is to go on with it."""
@@ -60,7 +64,8 @@ class Runner:
                 return None
             go_on = not self._shutting_down.is_set() and self._fairness.may_go_on(started_at)
             try:
-                return self._commit(turn, thought, go_on)
+                with tracing.span("commit"):
+                    return self._commit(turn, thought, go_on)
             except advance.UnusableThought as problem:
                 words = f"The player's turn cannot be stored: {problem}"
                 self._failed(turn, PlayerError(words, kind="answer", usage=thought.usage))
@@ -78,18 +83,19 @@ class Runner:
             try:
                 return advance.commit(self._services, turn, thought, go_on)
             except DatabaseAway as problem:
-                log.warning("turn.commit_failed", debate_id=str(turn.debate.id), problem=str(problem))
+                log.warning("turn.commit_failed", problem=str(problem))
                 time.sleep(pause_seconds)
         return advance.commit(self._services, turn, thought, go_on)
 
     def _think(self, turn: HeldTurn, cancelled: threading.Event) -> Thought | None:
         began = time.monotonic()
+        metrics.turn_attempts.labels(metrics.provider_label(turn.brief.setup.player)).inc()
         try:
             failpoints.reach("think.before")
             thought = self._player_for(turn.brief.setup.player).think(turn.brief, cancelled)
             failpoints.reach("think.after")
         except Cancelled:
-            log.info("turn.cancelled", debate_id=str(turn.debate.id), round=turn.debate.cursor.round)
+            log.info("turn.cancelled")
             advance.release(self._services, turn)
             return None
         except NotNow as reason:
@@ -100,13 +106,14 @@ class Runner:
             return None
         except Exception as problem:
             # A bug in one player must not take down the thread, nor be retried in silence.
-            log.exception("player.crashed", debate_id=str(turn.debate.id))
+            log.exception("player.crashed")
             self._failed(turn, PlayerError(f"{type(problem).__name__}: {problem}"))
             return None
         latency_ms = round((time.monotonic() - began) * 1000)
         return replace(thought, usage=replace(thought.usage, latency_ms=latency_ms))
 
     def _failed(self, turn: HeldTurn, problem: PlayerError) -> None:
+        tracing.note({"failure": problem.kind})
         advance.record_failure(
             self._services,
             turn,
@@ -119,3 +126,13 @@ class Runner:
             detail=problem.detail,
             usage=problem.usage,
         )
+
+
+def _about(turn: HeldTurn) -> dict[str, str | int]:
+    """What the log and the trace say of a turn in hand."""
+    return {
+        "turn_id": str(turn.turn_id),
+        "round": turn.debate.cursor.round,
+        "seat": turn.brief.seat.role,
+        "player": turn.brief.setup.player,
+    }

@@ -4,8 +4,9 @@ from uuid import UUID
 
 from celery import Celery, Task
 from celery.worker.request import Request
+from structlog.contextvars import bound_contextvars
 
-from app import failpoints
+from app import failpoints, tracing
 from app.queue import ADVANCE_DEBATE, EVALUATE
 from worker.guardrail import Guardrail
 from worker.runner import Runner
@@ -25,10 +26,16 @@ class BreakableTask(Task):  # type: ignore[misc]
 
 
 def register_tasks(celery_app: Celery, runner: Runner, guardrail: Guardrail) -> None:
-    @celery_app.task(name=ADVANCE_DEBATE, base=BreakableTask)  # type: ignore[untyped-decorator]
-    def advance_debate(debate_id: str) -> None:
-        runner.advance_debate(UUID(debate_id))
+    @celery_app.task(name=ADVANCE_DEBATE, base=BreakableTask, bind=True)  # type: ignore[untyped-decorator]
+    def advance_debate(task: Task, debate_id: str) -> None:
+        about = UUID(debate_id)
+        with (
+            bound_contextvars(task_id=task.request.id, debate_id=debate_id),
+            tracing.span(ADVANCE_DEBATE, {"id": debate_id, "task.id": str(task.request.id)}, about),
+        ):
+            runner.advance_debate(about)
 
-    @celery_app.task(name=EVALUATE)  # type: ignore[untyped-decorator]
-    def evaluate_contribution(evaluation_id: str) -> None:
-        guardrail.evaluate(UUID(evaluation_id))
+    @celery_app.task(name=EVALUATE, bind=True)  # type: ignore[untyped-decorator]
+    def evaluate_contribution(task: Task, evaluation_id: str) -> None:
+        with bound_contextvars(task_id=task.request.id, evaluation_id=evaluation_id):
+            guardrail.evaluate(UUID(evaluation_id))

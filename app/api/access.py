@@ -4,6 +4,7 @@ from flask import Request, g, request
 
 from app.core.access import OPERATOR, Action, Caller, require
 from app.core.errors import AuthFailed
+from app.keys import same
 from app.settings import Settings
 from app.usecases.identity import identify, refused
 from app.usecases.services import Services
@@ -13,6 +14,7 @@ from app.web.session import may_act, name_of_session, refuse_other_sites
 OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
 """What a load balancer or a generator of clients reads without a token."""
 WEBSOCKET_PATH = "/ws"
+METRICS_PATH = "/metrics"
 _READS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -33,7 +35,7 @@ def presented_token(asked: Request, server_has_token: bool) -> str | None:
 def find_caller(services: Services) -> None:
     """Remembers who asks. A refusal is remembered too, and comes after the limits of rate have counted the request."""
     g.caller = g.session = None
-    if request.path in OPEN_PATHS:
+    if request.path in OPEN_PATHS or _may_scrape(services.settings):
         return
     if request.blueprint == DASHBOARD:
         g.session = name_of_session(request, services.settings)
@@ -54,11 +56,23 @@ def check_access(settings: Settings) -> None:
         # A WebSocket asks for its caller itself, to refuse it with a close code. The dashboard's pages have rules of
         # their own: they ask people to sign in.
         return
+    if _may_scrape(settings):
+        return
     caller = current_caller()
+    if request.path == METRICS_PATH:
+        require(caller, Action.OBSERVE)
     if settings.auth_token is None:
         refuse_other_sites(request)
     if request.method in _READS:
         require(caller, Action.READ)
+
+
+def _may_scrape(settings: Settings) -> bool:
+    """Whoever shows the token for the metrics, at their address and nowhere else."""
+    token = settings.metrics_token
+    if request.path != METRICS_PATH or token is None:
+        return False
+    return same(presented_token(request, server_has_token=True) or "", token)
 
 
 def current_caller() -> Caller:

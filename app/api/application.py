@@ -11,6 +11,7 @@ from app.api import schemas, shapes, websocket
 from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.docs_page import register_docs_page
 from app.api.errors import invalid_request, register_errors
+from app.api.metrics import metrics_blueprint
 from app.api.realtime import realtime_blueprint
 from app.api.requests import register_request_rules
 from app.api.submissions import submissions_blueprint
@@ -67,6 +68,7 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     app.register_api(realtime_blueprint(services, relay, keys))
     websocket.register_websocket(app, services, relay, keys)
     app.register_api(system_blueprint(services))
+    app.register_api(metrics_blueprint())
     app.register_api(agents_blueprint(services))
     app.register_api(solutions_blueprint(services))
     app.register_api(review_blueprint(services))

@@ -48,7 +48,7 @@ def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> APIB
         after_seq = read.seq_of(services, path.debate_id, last_seen, "last_event_id") if last_seen else 0
         # Entered here, so that a debate that is not there is an ordinary 404 and not a broken stream.
         listening = ExitStack()
-        listener = listening.enter_context(relay.listen(path.debate_id, after_seq))
+        listener = listening.enter_context(relay.listen(path.debate_id, after_seq, "stream"))
         listening.enter_context(keys.hold(current_caller(), listener.cancel))
         connection = request.environ["gunicorn.socket"]
         connection.settimeout(WRITE_SECONDS)

@@ -1,39 +1,24 @@
 """What happens to every request before its view: an id, access, and a body that is JSON."""
 
 import json
-import re
-import secrets
 
-import structlog
-from flask import Flask, Response, g, request
+from flask import Flask, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.api.access import check_access, find_caller
+from app.api.observing import register_observing
 from app.api.rates import register_rate_limits
 from app.core.errors import InvalidInput
 from app.usecases.services import Services
 from app.web.blueprint import NAME as DASHBOARD
 
-_SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
-
 
 def register_request_rules(app: Flask, services: Services) -> None:
-    def name_request() -> None:
-        given = request.headers.get("X-Request-ID", "")
-        g.request_id = given if _SANE_ID.fullmatch(given) else f"req_{secrets.token_hex(8)}"
-        structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(request_id=g.request_id)
-
-    def answer_with_id(response: Response) -> Response:
-        response.headers["X-Request-ID"] = g.request_id
-        return response
-
-    app.before_request(name_request)
+    register_observing(app)
     app.before_request(lambda: find_caller(services))
     register_rate_limits(app, services.settings)
     app.before_request(lambda: check_access(services.settings))
     app.before_request(_check_body)
-    app.after_request(answer_with_id)
 
 
 def _check_body() -> None:

@@ -120,6 +120,8 @@ def _watch(services: Services, relay: Relay, keys: KeyWatch, connection: Connect
     try:
         _check_origin(services.settings.allowed_origins)
         query = parsed(WatchQuery, request.args.to_dict())
+        if query.debate_id is not None:
+            structlog.contextvars.bind_contextvars(debate_id=str(query.debate_id))
         caller = current_caller()
         require(caller, Action.READ)
         hold = partial(keys.hold, caller)

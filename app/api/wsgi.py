@@ -2,19 +2,19 @@
 
 import structlog
 
+from app import tracing
 from app.api.application import make_application
 from app.api.gunicorn_worker import PromptWorker
 from app.bootstrap import build_relay, build_services
-from app.logs import configure_logs
-from app.settings import load_settings
+from app.settings import TracingSettings, load_settings
 
 # Greenlets wait for a connection without cost, and Postgres has few to give.
 DATABASE_CONNECTIONS = 16
 # Long enough for hundreds of requests that come at once (agents after a restart) to have their turn.
 DATABASE_PATIENCE_SECONDS = 10
 
-configure_logs()
 log = structlog.get_logger(__name__)
+tracing.start("debate-api", TracingSettings())
 services = build_services(
     load_settings(),
     name="debate-api",

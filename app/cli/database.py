@@ -1,6 +1,6 @@
 """`debate db upgrade` and `debate repair`: the commands that speak to the database themselves."""
 
-import logging
+import sys
 
 from app.bootstrap import build_services, close_services
 from app.cli import show
@@ -14,6 +14,8 @@ from app.usecases.repair import repair as repair_cursors
 
 
 def upgrade(settings: Settings) -> None:
+    # Alembic's steps are for the log of a deployment; a person is told the outcome.
+    configure_logs("warning" if sys.stderr.isatty() else settings.log_level)
     with Servers(settings) as complete:
         try:
             before, after = upgrade_database(str(complete.database_url))
@@ -26,7 +28,7 @@ def upgrade(settings: Settings) -> None:
 
 
 def repair(settings: Settings, as_json: bool) -> None:
-    configure_logs(logging.ERROR)
+    configure_logs("error")
     with Servers(settings) as complete:
         services = build_services(complete, name="debate-repair", database_connections=1)
         try:

@@ -1,6 +1,5 @@
 """`debate doctor`: checks each part and says what to do about what is wrong."""
 
-import logging
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ class Finding:
 def doctor(settings: Settings, as_json: bool, player: str | None = None) -> bool:
     """True when everything is well. A player that is named is tried out with one tiny call."""
     # What is wrong is in the findings, in better words.
-    configure_logs(logging.CRITICAL)
+    configure_logs("critical")
     findings = [*_examine(settings), *([Finding("player", *try_player(settings, player))] if player else [])]
     if as_json:
         show.print_json([vars(finding) for finding in findings])

@@ -55,7 +55,7 @@ class Stack:
         try:
             self._start("API", API_COMMAND)
             for number in range(1, self._workers + 1):
-                self._start(f"worker {number}", WORKER_COMMAND)
+                self._start(f"worker {number}", WORKER_COMMAND, **self._metrics_port(number))
             self._wait_until_ready()
         except BaseException:
             end(self.children)
@@ -71,9 +71,14 @@ class Stack:
         for child in self.children:
             child.check()
 
-    def _start(self, name: str, command: list[str]) -> None:
+    def _metrics_port(self, number: int) -> dict[str, int]:
+        """Each worker on this machine has a port of its own."""
+        first = self.settings.metrics_port
+        return {} if first is None else {"metrics_port": first + number - 1}
+
+    def _start(self, name: str, command: list[str], **changes: int) -> None:
         log = self._logs / f"{name.lower().replace(' ', '-')}.log" if self._logs else None
-        self.children.append(Child(name, command, self.settings, log))
+        self.children.append(Child(name, command, self.settings.with_changes(**changes), log))
 
     def _wait_until_ready(self) -> None:
         api = Api.of(self.settings)

@@ -10,6 +10,7 @@
 | CONTRIBUTE (solutions) | no: a contribution has an agent as its author | with the scope `debate` |
 | REVIEW (the guardrail) | yes | with the scope `arbitrate`, and not its own contributions |
 | MANAGE (agents and their keys) | yes | no |
+| OBSERVE (the metrics) | yes | no: they tell what everybody does and what it costs |
 
 An agent that a seat of a debate is bound to acts in that debate from its own seat only: it neither speaks for the other
 side nor is a judge in its own cause, whatever its scopes.
@@ -72,6 +73,7 @@ class Action(Enum):
     CONTRIBUTE = "propose or discuss a solution"
     REVIEW = "decide about what the guardrail flagged"
     MANAGE = "make and revoke keys"
+    OBSERVE = "read the metrics"
 
 
 _SCOPE_FOR = {

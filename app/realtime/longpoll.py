@@ -18,7 +18,7 @@ def wait_for_news(
 ) -> tuple[int, Json | None]:
     """The seq of what was seen, and {debate, argument} of the latest argument after it, if there is one."""
     deadline = time.monotonic() + timeout_seconds
-    with relay.listen(debate_id) as listener, hold(listener.cancel) as key:
+    with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
         # After listening began, so that nothing falls between the look and the wait.
         seen = read.poll(services, debate_id, last_seen)
         news, listener.seq = seen.told, seen.last_seen_seq

@@ -17,6 +17,7 @@ from uuid import UUID
 
 import structlog
 
+from app import metrics
 from app.bus import Heard, Subscription
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.realtime.feed import Feed, Item, Listener
@@ -69,15 +70,15 @@ class Relay:
             threading.Thread(target=work, name=name, daemon=True).start()
 
     @contextmanager
-    def listen(self, debate_id: UUID, after_seq: int = 0) -> Iterator[Listener]:
-        """A listener that has seen everything up to `after_seq`."""
-        with self._place(), self._listener(debate_id, after_seq) as listener:
+    def listen(self, debate_id: UUID, after_seq: int = 0, kind: str = "websocket") -> Iterator[Listener]:
+        """A listener that has seen everything up to `after_seq`. `kind` is how it is connected, for the metrics."""
+        with self._place(kind), self._listener(debate_id, after_seq) as listener:
             yield listener
 
     @contextmanager
     def listen_to_all(self) -> Iterator[OperatorsListener]:
         listener = OperatorsListener()
-        with self._place():
+        with self._place("operators"):
             self._operators.add(listener)
             # From now on Postgres is compared with what was told; what changed before is in the list that operators
             # read.
@@ -88,7 +89,7 @@ class Relay:
                 self._operators.remove(listener)
 
     @contextmanager
-    def _place(self) -> Iterator[None]:
+    def _place(self, kind: str) -> Iterator[None]:
         """Refuses the next listener while there is still room for ordinary requests."""
         with self._lock:
             if self._ending.is_set():
@@ -96,9 +97,11 @@ class Relay:
             if self._listener_count >= self._most_listeners:
                 raise TooManyListeners("Too many are listening at this server already")
             self._listener_count += 1
+        metrics.listeners.labels(kind).inc()
         try:
             yield
         finally:
+            metrics.listeners.labels(kind).dec()
             with self._lock:
                 self._listener_count -= 1
 
@@ -187,6 +190,8 @@ class Relay:
         if heard.event == "debate_deleted":
             feed.end()
         elif heard.event == "new_argument":
+            if heard.debate:
+                metrics.relay_lag_seconds.observe(metrics.seconds_since(heard.debate["updated_at"]))
             if not feed.offer([Item(heard.seq, heard.turn_id, heard.data)], heard.state):
                 self._look.set()
         elif heard.event == "argument_delta":
@@ -237,6 +242,8 @@ class Relay:
             self._tell_state(untold)
 
     def _catch_up(self, feed: Feed, change: Change) -> None:
+        metrics.relay_missed_turns.inc(change.seq - feed.known)
+        metrics.relay_lag_seconds.observe(metrics.seconds_since(change.updated_at))
         feed.offer(self.source.turns_after(feed.debate_id, feed.known, READ_AT_ONCE), change.state)
         # Still behind: too far for the log. Listeners read Postgres by themselves from where they are.
         feed.start(change.seq, change.state)

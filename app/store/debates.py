@@ -72,6 +72,8 @@ class Locked:
     claim_is_live: bool
     backing_off: bool
     is_due: bool
+    waited_seconds: float | None
+    """Since it was due, by the database's clock; None while it is not to be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,13 @@ def lock(connection: Connection, debate_id: UUID) -> Locked | None:
     row = connection.execute(_LOCK, {"debate_id": debate_id}).mappings().one_or_none()
     if row is None:
         return None
-    return Locked(debate_of(row), bool(row["claim_is_live"]), bool(row["backing_off"]), bool(row["is_due"]))
+    return Locked(
+        debate_of(row),
+        bool(row["claim_is_live"]),
+        bool(row["backing_off"]),
+        bool(row["is_due"]),
+        row["waited_seconds"],
+    )
 
 
 def lock_claim(connection: Connection, debate_id: UUID) -> ClaimCheck | None:
@@ -132,6 +140,7 @@ _LOCK = (
         (debates.c.claim_expires_at > func.now()).label("claim_is_live"),
         (debates.c.next_attempt_at > func.now()).label("backing_off"),
         debates.c.due_at.is_not(None).label("is_due"),
+        func.extract("epoch", _now - debates.c.due_at).cast(Double).label("waited_seconds"),
     )
     .where(debates.c.id == bindparam("debate_id"))
     .with_for_update()

@@ -1,12 +1,14 @@
 """The connection to Postgres."""
 
 import psycopg
-from sqlalchemy import URL, create_engine, make_url
+from sqlalchemy import URL, create_engine, event, make_url
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine as Engine
 from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import NullPool
+
+from app import metrics
 
 # A lock is held for one short transaction, so waiting this long for one means that something is broken.
 LOCK_TIMEOUT_MS = 5_000
@@ -23,7 +25,7 @@ def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, 
         f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
         f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
     )
-    return create_engine(
+    engine = create_engine(
         _psycopg_url(database_url),
         pool_size=pool_size,
         max_overflow=0,
@@ -31,6 +33,11 @@ def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, 
         pool_use_lifo=True,
         connect_args={"application_name": application_name, "options": options, "connect_timeout": 5},
     )
+    metrics.connections_max.set(pool_size)
+    # On the pool, not the engine: a pool that is made anew after a lost connection inherits them.
+    event.listen(engine.pool, "checkout", lambda *_: metrics.connections_in_use.inc())
+    event.listen(engine.pool, "checkin", lambda *_: metrics.connections_in_use.dec())
+    return engine
 
 
 def make_migration_engine(database_url: str) -> Engine:

@@ -107,6 +107,6 @@ def count_retrying(connection: Connection, at_most: int) -> int:
 
 
 def count_turns_since(connection: Connection, moment: datetime, at_most: int) -> int:
-    """Turn ids begin with the time, so their own index answers."""
+    """Turn ids begin with the time when the turn was claimed, so their own index answers."""
     found = select(turns.c.id).where(turns.c.id >= first_id_at(moment)).limit(at_most).subquery()
     return connection.execute(select(func.count()).select_from(found)).scalar() or 0

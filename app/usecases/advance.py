@@ -5,26 +5,27 @@ transaction and no connection held. Whatever else changes the debate meanwhile t
 drops the turn.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import structlog
 
-from app import failpoints
+from app import failpoints, metrics
 from app.core.brief import Brief, Thought
 from app.core.debate import ACTIVE_STATUSES, Debate, Status, Turn, Usage
 from app.core.errors import ActionNotAllowed, ContentTooLarge, DebateNotFound, InvalidInput
 from app.core.limits import close, limit_reached
 from app.core.machine import Move, decide
 from app.core.retry import GiveUp, after_failure
-from app.ids import new_claim_token
+from app.ids import new_claim_token, new_turn_id
 from app.store import debates, turns
 from app.store.commit import store_turn
 from app.store.debates import SETTLED, Claimed, Later
 from app.store.engine import ConnectionLost
-from app.usecases.events import new_arguments, state_changed
+from app.usecases.events import state_changed
 from app.usecases.locking import lock_existing, lock_with_tail
 from app.usecases.services import Services
+from app.usecases.stored import tell_stored
 from app.usecases.submit import turns_of
 from app.usecases.texts import checked_text
 from app.usecases.transactions import transaction
@@ -44,6 +45,8 @@ class HeldTurn:
     brief: Brief
     token: UUID
     worker_id: str
+    turn_id: UUID = field(default_factory=new_turn_id)
+    """Of the turn that will come of it, so that the log knows it by its id from the start."""
 
     @property
     def debate(self) -> Debate:
@@ -79,6 +82,8 @@ def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | Non
     if reason:
         services.teller.publish(state_changed(closed))
         return None
+    if locked.waited_seconds is not None:
+        metrics.queue_delay_seconds.observe(max(0.0, locked.waited_seconds))
     return HeldTurn(Brief(running, motion, _without_motion(recent)), schedule.token, worker_id)
 
 
@@ -115,15 +120,21 @@ def commit(services: Services, held: HeldTurn, thought: Thought, go_on: bool) ->
         release(services, held)
         return None
     if step is None:
-        log.info("turn.dropped", debate_id=str(held.debate.id), round=held.debate.cursor.round, seat=held.brief.seat)
+        _lost(held)
         return None
-    services.teller.publish(*new_arguments(step.debate, step.turns))
+    tell_stored(services, step.debate, step.turns)
     if step.following:
         recent = (*held.brief.recent, *step.turns)[-RECENT_TURNS:]
         return HeldTurn(Brief(step.debate, held.brief.motion, recent), step.following.token, held.worker_id)
     if step.debate.awaits_worker:
         services.teller.enqueue(step.debate.id)
     return None
+
+
+def _lost(held: HeldTurn) -> None:
+    """Somebody stopped, held, ruled on or deleted the debate meanwhile, or the claim lapsed."""
+    metrics.claims_lost.inc()
+    log.info("turn.dropped", debate_id=str(held.debate.id), round=held.debate.cursor.round, seat=held.brief.seat)
 
 
 def _store(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> _Step | None:
@@ -162,7 +173,7 @@ def _plan(services: Services, held: HeldTurn, thought: Thought, go_on: bool, pas
     following = None
     if go_on and decision.debate.awaits_worker:
         following = Claimed(new_claim_token(), held.worker_id, services.settings.claim_seconds)
-    return _Step(decision.debate, tuple(turns_of(before, decision.turns, answers)), following)
+    return _Step(decision.debate, tuple(turns_of(before, decision.turns, answers, first_id=held.turn_id)), following)
 
 
 def record_failure(
@@ -186,6 +197,7 @@ def record_failure(
     with services.engine.begin() as connection:
         check = debates.lock_claim(connection, held.debate.id)
         if check is None or check.token != held.token:
+            _lost(held)
             return
         attempts = held.debate.attempts + 1
         failed = held.debate.evolve(
@@ -203,6 +215,10 @@ def record_failure(
         else:
             delay = max(decision.delay_seconds, retry_after_seconds or 0)
             after = debates.save(connection, held.debate, failed, Later(delay))
+    provider = metrics.provider_label(held.brief.setup.player)
+    metrics.turn_failures.labels(provider, kind).inc()
+    if after.status is Status.FAILED:
+        metrics.debates_failed.labels(provider).inc()
     log.warning(
         "turn.failed",
         debate_id=str(after.id),
@@ -224,6 +240,7 @@ def postpone(
     with services.engine.begin() as connection:
         check = debates.lock_claim(connection, held.debate.id)
         if check is None or check.token != held.token:
+            _lost(held)
             return
         used = held.debate.usage.plus(usage) if usage else held.debate.usage
         waiting = held.debate.evolve(last_error=message, usage=used)
@@ -237,6 +254,7 @@ def release(services: Services, held: HeldTurn) -> None:
     with services.engine.begin() as connection:
         check = debates.lock_claim(connection, held.debate.id)
         if check is None or check.token != held.token:
+            _lost(held)
             return
         debate = lock_existing(connection, held.debate.id).debate
         debates.reschedule(connection, debate, debate)

@@ -16,10 +16,10 @@ from app.ids import debate_id_for, new_turn_id
 from app.prices import has_price
 from app.store import agents, debates, turns
 from app.store.engine import Connection
-from app.usecases.events import new_arguments
 from app.usecases.guard import opinion_of, refuse_rejected
 from app.usecases.identity import check_still_valid, speaker
 from app.usecases.services import Services
+from app.usecases.stored import tell_stored
 from app.usecases.texts import checked_text
 from app.usecases.transactions import transaction
 
@@ -64,7 +64,7 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     if stored is None:
         # After the transaction: needing a second connection while holding one could starve the pool.
         return _replay(services, new, debate.id)
-    services.teller.publish(*new_arguments(stored, [motion]))
+    tell_stored(services, stored, [motion])
     if stored.awaits_worker:
         services.teller.enqueue(stored.id)
     return Stored(stored, motion)

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import structlog
 
+from app import metrics
 from app.core.guardrail.opinion import Finding, Opinion, Severity, Verdict
 from app.core.retry import GiveUp, after_failure
 from app.ids import new_claim_token
@@ -25,6 +26,7 @@ def settle(services: Services, held: ClaimedEvaluation, opinion: Opinion, evalua
     with services.engine.begin() as connection:
         kept = evaluations.settle(connection, held, opinion.verdict, opinion.reasons, evaluator)
     if kept:
+        metrics.guardrail_verdicts.labels("contribution", opinion.verdict.value).inc()
         log.info("guardrail.settled", evaluation_id=str(held.id), verdict=opinion.verdict, evaluator=evaluator)
     else:
         log.info("guardrail.dropped", evaluation_id=str(held.id))
@@ -47,6 +49,7 @@ def record_failure(
     """
     attempts = held.attempts + 1
     decision = after_failure(attempts, permanent, jitter)
+    metrics.guardrail_failures.labels(kind).inc()
     log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=problem)
     if isinstance(decision, GiveUp):
         words = f"It could not be evaluated (the evaluator failed: {kind}); a person is to look at it"

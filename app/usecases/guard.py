@@ -5,6 +5,7 @@ Always the rules, never a model: nobody waits for one in a request. What the rul
 debate cannot wait for a person to look at it.
 """
 
+from app import metrics
 from app.core.errors import InvalidInput
 from app.core.guardrail.opinion import Opinion, Severity, Verdict
 from app.core.guardrail.rules import opinion_of_turn
@@ -18,7 +19,10 @@ def opinion_of(services: Services, content: str) -> Opinion | None:
 
 
 def refuse_rejected(opinion: Opinion | None, seat: SeatSetup, field: str) -> None:
-    if opinion is None or opinion.verdict is not Verdict.REJECTED or not seat.is_external:
+    if opinion is None or not seat.is_external:
+        return
+    metrics.guardrail_verdicts.labels("turn", opinion.verdict.value).inc()
+    if opinion.verdict is not Verdict.REJECTED:
         return
     grave = [reason for reason in opinion.reasons if reason.severity is Severity.REJECT]
     raise InvalidInput(

@@ -1,5 +1,6 @@
 """The first step of every write: lock the row, and trust the turns over the cursor."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import structlog
@@ -41,7 +42,7 @@ def reconciled(locked: Locked, last_turns: tuple[Turn, ...]) -> Locked:
         now=f"{cursor.round}/{cursor.seat.actor}/{count}",
     )
     repaired = debate.evolve(cursor=cursor, intervention_open=intervention_open, turn_count=count)
-    return Locked(repaired, locked.claim_is_live, locked.backing_off, locked.is_due)
+    return replace(locked, debate=repaired)
 
 
 def lock_with_tail(

@@ -13,11 +13,11 @@ from app.ids import new_turn_id
 from app.store import debates, turns
 from app.store.engine import Connection
 from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
-from app.usecases.events import new_arguments
 from app.usecases.guard import opinion_of, refuse_rejected
 from app.usecases.identity import check_still_valid, speaker
 from app.usecases.locking import lock_existing, reconciled
 from app.usecases.services import Services
+from app.usecases.stored import tell_stored
 from app.usecases.texts import checked_text
 from app.usecases.transactions import transaction
 
@@ -66,7 +66,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
         planned = turns_of(debate, decision.turns, answers, submission.client_request_id, speaker(caller))
         stored = turns.insert_turns(connection, planned)
         after = debates.save(connection, debate, decision.debate)
-    services.teller.publish(*new_arguments(after, stored))
+    tell_stored(services, after, stored)
     if after.awaits_worker:
         services.teller.enqueue(after.id)
     return Stored(after, stored[0])
@@ -89,13 +89,14 @@ def turns_of(
     answers: Turn,
     client_request_id: str | None = None,
     agent: Speaker | None = None,
+    first_id: UUID | None = None,
 ) -> list[Turn]:
     """The turns of a decision with ids; each answers the one before it, and only the first is the request's own and its
-    agent's: what follows from it by itself is nobody's."""
+    agent's: what follows from it by itself is nobody's. `first_id` is the first one's, where it is known already."""
     made: list[Turn] = []
     for plan in planned:
         turn = Turn(
-            id=new_turn_id(),
+            id=new_turn_id() if made or first_id is None else first_id,
             debate_id=debate.id,
             seq=plan.seq,
             round=plan.round,

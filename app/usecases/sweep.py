@@ -1,8 +1,13 @@
 """Finding what nobody looks at: lapsed claims, backoffs that are over, tasks that Redis lost."""
 
+import structlog
+
+from app import metrics
 from app.queue import GUARDRAIL_QUEUE, QueueUnavailable
 from app.store import evaluations, sweeping
 from app.usecases.services import Services
+
+log = structlog.get_logger(__name__)
 
 LOST_AFTER_SECONDS_WITH_EMPTY_QUEUE = 3.0
 LOST_AFTER_SECONDS = 60.0
@@ -36,6 +41,7 @@ def sweep(services: Services) -> int:
         due = sweeping.count_due(connection, at_most=queue_length + 1)
         found = sweeping.take_due(connection, lost_after_seconds(queue_length, due), MOST_AT_ONCE)
         sweeping.forget_workers(connection, unseen_seconds=20 * WORKER_SEEN_SECONDS)
+    _count("debates", len(found))
     services.teller.enqueue(*found)
     return len(found)
 
@@ -51,8 +57,16 @@ def sweep_evaluations(services: Services) -> int:
             return 0
         due = evaluations.count_due(connection, at_most=queue_length + 1)
         found = evaluations.take_due(connection, lost_after_seconds(queue_length, due), MOST_AT_ONCE)
+    _count("evaluations", len(found))
     services.teller.evaluate(*found)
     return len(found)
+
+
+def _count(kind: str, found: int) -> None:
+    metrics.sweeps.labels(kind).inc()
+    metrics.swept.labels(kind).inc(found)
+    if found:
+        log.info("sweep.queued", kind=kind, count=found)
 
 
 def worker_seen(services: Services, worker_id: str) -> None:

@@ -31,6 +31,7 @@ SCOPE_FOR = {
     Action.CONTRIBUTE: "debate",
     Action.REVIEW: "arbitrate",
     Action.MANAGE: None,
+    Action.OBSERVE: None,
 }
 
 

@@ -18,7 +18,7 @@ from documents import DOCS, REPOSITORY, Row, codes, rows, tables
 from pydantic import BaseModel
 from typer.main import get_command
 
-from app import failpoints
+from app import failpoints, metrics
 from app.api import inbox, schemas, shapes, websocket
 from app.api.errors import HTTP_STATUS_OF
 from app.api.v1.envelope import ERRORS as SOLUTIONS_ERRORS
@@ -32,6 +32,7 @@ from app.core.activity import STALLED_AFTER_SECONDS, Activity
 from app.core.debate import Limits, Status, StopReason, Turn, TurnType
 from app.core.errors import Forbidden
 from app.core.guardrail import instructions, length, links, personal, secrets, spam
+from app.core.guardrail.opinion import Verdict as OpinionVerdict
 from app.core.machine import TRANSITIONS
 from app.core.players import LOCAL, PROVIDERS, JudgeOrder
 from app.core.seats import Seat
@@ -51,6 +52,8 @@ ELSEWHERE = {
     ("access.md", "request"): "test_api_documented.py",
     ("solutions.md", "request"): "test_api_documented.py",
     ("reliability.md", "point"): "test_documented.py",
+    ("metrics.md", "name"): "test_monitoring.py",
+    ("logs.md", "field"): "test_logs.py",
 }
 
 
@@ -237,6 +240,16 @@ def _(found: list[Row]) -> None:
             assert says == f"`{str(default).lower() if isinstance(default, bool) else default}`", name
         else:
             assert not says.startswith("`"), name
+
+
+@checks("metrics.md", "label")
+def _(found: list[Row]) -> None:
+    used = {label for collector in metrics.REGISTRY._collector_to_names for label in collector._labelnames}
+    assert {codes(row[0])[0] for row in found} == used
+    said = {codes(row[0])[0]: set(codes(row[1])) for row in found}
+    assert said["type"] == set(TurnType)
+    assert said["provider"] == {"scripted", LOCAL, *PROVIDERS}
+    assert said["verdict"] == set(OpinionVerdict)
 
 
 @checks("dashboard.md", "page")

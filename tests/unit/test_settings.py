@@ -28,6 +28,9 @@ BAD = {
     "trusted_proxies": ["-1", "11", "all"],
     "guardrail": ["model", "scripted", "external", "Rules", "openai:", "nobody:gpt-5"],
     "guard_turns": ["perhaps", "2"],
+    "log_level": ["verbose", "INFO", "10"],
+    "metrics_token": ["short", "sixteen letters with blanks"],
+    "metrics_port": ["0", "65536", "http"],
     "rate_limit": [
         "100",
         "reads",
@@ -39,7 +42,7 @@ BAD = {
         "reads=1;writes=2",
     ],
 }
-ANY_TEXT_WILL_DO = {"server_host", "data_dir"}
+ANY_TEXT_WILL_DO = {"server_host", "data_dir", "metrics_host"}
 OTHER_THAN_DEFAULT = {
     "server_host": "0.0.0.0",  # noqa: S104 (a value to carry, nothing binds it)
     "server_port": "4000",
@@ -63,6 +66,10 @@ OTHER_THAN_DEFAULT = {
     "trusted_proxies": "1",
     "guardrail": "openai:gpt-5-mini",
     "guard_turns": "true",
+    "log_level": "warning",
+    "metrics_token": "a-token-for-the-scraper",
+    "metrics_port": "9464",
+    "metrics_host": "0.0.0.0",  # noqa: S104
     "rate_limit": "reads=100,writes=20",
 }
 

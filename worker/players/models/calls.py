@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from app import metrics, tracing
 from app.core.debate import Usage
 from app.core.players import LOCAL, model_of
 from app.prices import cost_usd
@@ -58,6 +59,25 @@ class ModelCalls:
 
     async def ask(self, question: Question, hear: Callable[[str], None]) -> Reply:
         """`hear` is called with every piece of the answer as it comes."""
+        provider, _, name = question.player.partition(":")
+        asked = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider,
+            "gen_ai.request.model": name or provider,
+        }
+        with tracing.span(f"chat {name or provider}", asked):
+            reply = await self._ask(question, hear)
+            used = reply.usage
+            tracing.note(
+                {
+                    "gen_ai.usage.input_tokens": used.input_tokens,
+                    "gen_ai.usage.output_tokens": used.output_tokens,
+                    "cost_usd": used.cost_usd,
+                }
+            )
+            return reply
+
+    async def _ask(self, question: Question, hear: Callable[[str], None]) -> Reply:
         if question.player == LOCAL:
             async with self._local.ready() as base_url:
                 return await self._adapter.ask(question, hear, base_url)
@@ -80,6 +100,8 @@ class ModelCalls:
                 spent = guessed_usage(question, "".join(heard)).cost_usd
                 raise
             finally:
+                if spent:
+                    metrics.model_cost.labels(metrics.player_label(question.player)).inc(spent)
                 if reservation:
                     await asyncio.shield(self._write_down(model_calls.settle, reservation, spent))
 
@@ -144,4 +166,4 @@ def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callab
 
 async def _in_thread(action: Callable[..., Any], *what: Any) -> Any:
     """For a short transaction: the loop must not wait for the database."""
-    return await asyncio.get_running_loop().run_in_executor(None, action, *what)
+    return await asyncio.to_thread(action, *what)

@@ -1,0 +1,94 @@
+"""The shape of log lines: JSON for machines, words for a terminal, and the page that lists the fields."""
+
+import ast
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+PAGE = (REPOSITORY / "docs" / "logs.md").read_text()
+EVERY_LINE = {"timestamp", "level", "logger", "event"}
+PROGRAM = """
+import logging, structlog
+from app.logs import configure_logs, log_crashes
+log = structlog.get_logger("ours")
+configure_logs({level!r})
+log_crashes()
+with structlog.contextvars.bound_contextvars(debate_id="d-1"):
+    log.debug("turn.text", text="what a model said")
+    log.info("turn.stored", seq=2)
+    logging.getLogger("alembic.runtime.migration").info("Running upgrade %s", "0001")
+    logging.getLogger("httpx").debug("a header")
+log.error("went.wrong", problem=chr(0xd800) + " half a character")
+raise RuntimeError("nobody caught this")
+"""
+
+
+def run(level: str = "info", stderr: int = subprocess.PIPE) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", PROGRAM.format(level=level)], stderr=stderr, text=True, check=False)
+    assert done.returncode == 1
+    return (done.stderr or "").splitlines()
+
+
+def test_lines_of_ours_of_libraries_and_of_a_crash_have_one_shape() -> None:
+    lines = [json.loads(line) for line in run()]
+    assert all(line.keys() >= EVERY_LINE for line in lines)
+    assert [(line["logger"], line["level"], line["event"]) for line in lines] == [
+        ("ours", "info", "turn.stored"),
+        ("alembic.runtime.migration", "info", "Running upgrade 0001"),
+        ("ours", "error", "went.wrong"),
+        ("app.logs", "critical", "process.crashed"),
+    ]
+    assert [line.get("debate_id") for line in lines] == ["d-1", "d-1", None, None]
+    assert "nobody caught this" in lines[-1]["exception"]
+
+
+def test_a_level_hides_what_is_below_it_and_debug_is_ours_alone() -> None:
+    assert [json.loads(line)["event"] for line in run("error")] == ["went.wrong", "process.crashed"]
+    said = [json.loads(line)["event"] for line in run("debug")]
+    assert said[:2] == ["turn.text", "turn.stored"]
+    assert "a header" not in said
+
+
+def test_a_terminal_is_told_in_words() -> None:
+    ours, theirs = pty.openpty()
+    run(stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    try:
+        while piece := os.read(ours, 4096):
+            seen += piece
+    except OSError:
+        # How a terminal without a writer ends on Linux.
+        pass
+    os.close(ours)
+    assert b"turn.stored" in seen
+    assert b'{"' not in seen
+
+
+@cache
+def fields_of(event: str) -> set[str]:
+    """The names that the code gives to this event's line."""
+    found: set[str] = set()
+    for path in [*(REPOSITORY / "app").rglob("*.py"), *(REPOSITORY / "worker").rglob("*.py")]:
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if f'"{event}"' in text else ():
+            if isinstance(node, ast.Call) and node.args and getattr(node.args[0], "value", None) == event:
+                found |= {keyword.arg for keyword in node.keywords if keyword.arg and keyword.arg != "exc_info"}
+    return found
+
+
+def test_the_page_lists_every_field_of_the_lines_that_it_speaks_of_and_no_other() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \|", PAGE, re.MULTILINE))
+    events = ("turn.stored", "turn.failed", "request.done")
+    used = set().union(*(fields_of(event) for event in events))
+    bound = {"request_id", "task_id", "debate_id", "turn_id", "round", "seat", "player"}
+    assert set(rows) == EVERY_LINE | used | bound | {"exception"}
+    for name, where in rows.items():
+        for event in re.findall(r"`(\w+\.\w+)`", where):
+            assert name in fields_of(event), f"{event} has no {name}"

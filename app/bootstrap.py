@@ -5,7 +5,7 @@ import resource
 from redis import BlockingConnectionPool, Redis
 
 from app import failpoints
-from app.bus import EventBus, Subscription
+from app.bus import SILENCE_SECONDS, EventBus, Subscription
 from app.queue import TaskQueue, make_celery
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
@@ -53,7 +53,10 @@ def build_services(
 def build_relay(services: Services) -> Relay:
     """For processes that have listeners. Its subscription has a connection of its own."""
     redis = Redis.from_url(
-        str(services.settings.redis_url), socket_timeout=3, socket_connect_timeout=3, health_check_interval=15
+        str(services.settings.redis_url),
+        socket_timeout=3,
+        socket_connect_timeout=3,
+        health_check_interval=SILENCE_SECONDS,
     )
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = services.settings.max_listeners if files < 0 else min(services.settings.max_listeners, files - SPARE_FILES)

@@ -11,6 +11,7 @@ from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
 from app.settings import Settings
 from app.store.engine import make_engine
+from app.store.trouble import FullDisk
 from app.teller import Teller
 from app.usecases.services import Services
 
@@ -42,11 +43,11 @@ def build_services(
     )
     redis = Redis(connection_pool=pool)
     tasks = TaskQueue(make_celery(settings.redis_url), redis)
+    engine = make_engine(settings.database_url, database_connections, patience_seconds, name)
+    full_disk = FullDisk()
+    full_disk.listen(engine)
     return Services(
-        settings=settings,
-        engine=make_engine(settings.database_url, database_connections, patience_seconds, name),
-        tasks=tasks,
-        teller=Teller(EventBus(redis), tasks),
+        settings=settings, engine=engine, tasks=tasks, teller=Teller(EventBus(redis), tasks), full_disk=full_disk
     )
 
 

@@ -12,6 +12,7 @@ import structlog
 from app import failpoints
 from app.core.brief import Thought
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words
 from app.usecases import advance
 from app.usecases.advance import HeldTurn
 from app.usecases.services import Services
@@ -78,7 +79,7 @@ class Runner:
             try:
                 return advance.commit(self._services, turn, thought, go_on)
             except DatabaseAway as problem:
-                log.warning("turn.commit_failed", debate_id=str(turn.debate.id), problem=str(problem))
+                log.warning("turn.commit_failed", debate_id=str(turn.debate.id), problem=log_words(problem))
                 time.sleep(pause_seconds)
         return advance.commit(self._services, turn, thought, go_on)
 

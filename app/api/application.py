@@ -3,7 +3,7 @@
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
-from flask import Response
+from flask import Response, jsonify
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -27,6 +27,7 @@ from app.usecases.services import Services
 from app.web.blueprint import web_blueprint
 
 _SPARE_BODY_BYTES = 64 * 1024
+NOT_READY = "SERVICE_UNAVAILABLE"
 
 
 class _WithExamples(OpenAPI):
@@ -95,7 +96,10 @@ def _health_blueprint(services: Services) -> APIBlueprint:
             "queue": "up" if found.queue else "down",
             "workers": found.workers,
         }
-        return success(data, 200 if found.is_ready else 503)
+        if found.is_ready:
+            return success(data)
+        answer = {"success": False, "data": data, "error": {"code": NOT_READY, "message": ". ".join(found.problems)}}
+        return jsonify(answer), 503
 
     return api
 

@@ -42,7 +42,7 @@ def wait_for_words(place: Place, event: str, words: str) -> None:
     def are_there() -> bool:
         return any(event in line and words in line for line in log_of(place).splitlines())
 
-    wait_until(are_there, 40, f"the log has {event} with {words!r}")
+    wait_until(are_there, 60, f"the log has {event} with {words!r}")
 
 
 def test_a_worker_that_starts_on_a_read_only_database_waits_and_goes_on(

@@ -17,7 +17,7 @@ THINKING = {role: {"player": "scripted", "think_seconds": 1.5} for role in ("pro
 
 def thinking(api: Api, place: Place) -> str:
     debate_id = str(api.create(seats=THINKING, limits={"max_rounds": 1})["id"])
-    wait_until(lambda: place.is_claimed(debate_id), 20, "the first turn is being thought about")
+    wait_until(lambda: place.is_claimed(debate_id), 60, "the first turn is being thought about")
     return debate_id
 
 
@@ -34,7 +34,7 @@ def test_a_worker_that_is_stopped_longer_than_its_claim_lasts_drops_its_turn(
     def holder_now() -> object:
         return module_place.sql("SELECT claimed_by FROM debates WHERE id = %s", debate_id)[0][0]
 
-    wait_until(lambda: holder_now() not in (None, holder), 30, "another has taken the turn over")
+    wait_until(lambda: holder_now() not in (None, holder), 60, "another has taken the turn over")
     assert module_place.sql("SELECT count(*) FROM turns WHERE debate_id = %s", debate_id) == [(1,)]
     sleeper.send_signal(signal.SIGCONT)
     api.wait_closed(debate_id, 40)

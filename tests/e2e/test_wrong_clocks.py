@@ -64,9 +64,9 @@ def test_a_turn_stays_with_its_worker_while_that_lives_and_goes_to_the_other_whe
     holder = machines[first].start_worker()
     place, api = machines[1 - first], apis[1 - first]
     debate_id = str(api.create(seats=THINKS)["id"])
-    wait_until(lambda: place.is_claimed(debate_id), 30, "it is thought about")
+    wait_until(lambda: place.is_claimed(debate_id), 60, "it is thought about")
     other = place.start_worker()
-    wait_until(lambda: is_at_work(place, other), 30, "the other one is there")
+    wait_until(lambda: is_at_work(place, other), 60, "the other one is there")
     claim = "SELECT claim_token, claim_expires_at, claimed_by FROM debates WHERE id = %s"
     [before] = place.sql(claim, debate_id)
     [held] = [turn for one in api.http.get("/system/status").json()["data"]["work"]["workers"] for turn in one["holds"]]

@@ -6,12 +6,13 @@ import resource
 from redis import BlockingConnectionPool, Redis
 
 from app import failpoints
-from app.bus import EventBus, Subscription
+from app.bus import SILENCE_SECONDS, EventBus, Subscription
 from app.queue import TaskQueue, make_celery
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
 from app.settings import Settings
 from app.store.engine import make_engine
+from app.store.trouble import FullDisk
 from app.teller import Teller
 from app.usecases.services import Services
 
@@ -43,18 +44,21 @@ def build_services(
     )
     redis = Redis(connection_pool=pool)
     tasks = TaskQueue(make_celery(settings.redis_url), redis)
+    engine = make_engine(settings.database_url, database_connections, patience_seconds, f"{name}:{os.getpid()}")
+    full_disk = FullDisk()
+    full_disk.listen(engine)
     return Services(
-        settings=settings,
-        engine=make_engine(settings.database_url, database_connections, patience_seconds, f"{name}:{os.getpid()}"),
-        tasks=tasks,
-        teller=Teller(EventBus(redis), tasks),
+        settings=settings, engine=engine, tasks=tasks, teller=Teller(EventBus(redis), tasks), full_disk=full_disk
     )
 
 
 def build_relay(services: Services) -> Relay:
     """For processes that have listeners. Its subscription has a connection of its own."""
     redis = Redis.from_url(
-        str(services.settings.redis_url), socket_timeout=3, socket_connect_timeout=3, health_check_interval=15
+        str(services.settings.redis_url),
+        socket_timeout=3,
+        socket_connect_timeout=3,
+        health_check_interval=SILENCE_SECONDS,
     )
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = services.settings.max_listeners if files < 0 else min(services.settings.max_listeners, files - SPARE_FILES)

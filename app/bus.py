@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from uuid import UUID
 import structlog
 from redis import Redis
 from redis.client import PubSub
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeout
 
@@ -18,6 +20,11 @@ log = structlog.get_logger(__name__)
 CHANNEL_PREFIX = "debate:events:"
 _HEAD = '{{"event":"{event}","data":'
 _TAIL = "}"
+_ANSWER: dict[str, Any] = {"type": "answer"}
+SILENCE_SECONDS = 5
+"""After it Redis is asked whether it is there."""
+LONGEST_SILENCE_SECONDS = 12
+"""A connection that nobody closed may be dead all the same. More than that, and the time to read an answer."""
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -92,8 +99,13 @@ class Subscription:
                     pubsub.psubscribe(f"{CHANNEL_PREFIX}*")
                     self.is_up, pause = True, _FIRST_PAUSE_SECONDS
                     yield None
+                    spoke_at = time.monotonic()
                     while not ending.is_set():
                         message = _next_message(pubsub)
+                        if message is not None:
+                            spoke_at = time.monotonic()
+                        elif time.monotonic() - spoke_at > LONGEST_SILENCE_SECONDS:
+                            raise RedisConnectionError("Redis has not answered for too long")
                         heard = _heard(message, is_wanted) if message else None
                         if heard:
                             yield heard
@@ -107,7 +119,7 @@ class Subscription:
 
 
 def _next_message(pubsub: PubSub) -> dict[str, Any] | None:
-    """None when nothing came within the connection's timeout.
+    """Also the answers to our own questions whether the connection is alive. None when nothing came within its timeout.
 
     Not redis-py's `get_message`: it polls the socket twice before it reads, which costs a busy server more than the
     reading, and it connects anew without a word, so that nobody would look for what was lost meanwhile.
@@ -119,11 +131,13 @@ def _next_message(pubsub: PubSub) -> dict[str, Any] | None:
     except RedisTimeout:
         return None
     message: dict[str, Any] | None = pubsub.handle_message(response)  # type: ignore[no-untyped-call]
-    return message if message and message["type"] == "pmessage" else None
+    return message or _ANSWER
 
 
 def _heard(message: dict[str, Any], is_wanted: Callable[[UUID], bool]) -> Heard | None:
     """None for what is not ours: anybody may publish on a channel."""
+    if message["type"] != "pmessage":
+        return None
     try:
         debate_id = UUID(message["channel"].decode().removeprefix(CHANNEL_PREFIX))
         if not is_wanted(debate_id):

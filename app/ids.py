@@ -1,9 +1,10 @@
 """Identifiers."""
 
 import random
-import time
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
+
+from app.clock import seconds_since_1970
 
 _DEBATES = UUID("6f0f7b52-6d9a-4d51-9a1c-0f6c3f6f3d0e")
 # Unique, not secret: access never rests on an id. The system's own random numbers cost 50 microseconds a call on some
@@ -12,8 +13,8 @@ _random_bits = random.getrandbits
 
 
 def new_id() -> UUID:
-    """A UUIDv7 (RFC 9562): the time leads, so that new rows lie together in the index."""
-    return _uuid(_at(time.time_ns() // 1_000_000) | _random_bits(80), version=7)
+    """A UUIDv7 (RFC 9562): the database's time leads, so that new rows lie together in the index."""
+    return _uuid(_at(int(seconds_since_1970() * 1000)) | _random_bits(80), version=7)
 
 
 new_turn_id = new_id
@@ -30,7 +31,7 @@ def first_id_at(moment: datetime) -> UUID:
 
 
 def time_of(made: UUID) -> datetime | None:
-    """When a UUIDv7 was made, by the clock of the machine that made it. Others do not say."""
+    """When a UUIDv7 was made, by the database's clock. Others do not say."""
     if made.version != 7:
         return None
     return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)

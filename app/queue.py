@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import Celery
 from kombu.exceptions import OperationalError
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import ReadOnlyError, RedisError
 
 ADVANCE_DEBATE = "advance_debate"
 DEBATES_QUEUE = "debates"
@@ -13,8 +13,12 @@ EVALUATE = "evaluate_contribution"
 GUARDRAIL_QUEUE = "guardrail"
 QUEUES = (DEBATES_QUEUE, GUARDRAIL_QUEUE)
 """Every worker takes from both, by turns: a flood of one does not hold up the other."""
+_CHECK = "debate:check"
 VISIBILITY_TIMEOUT_SECONDS = 3600
 """Redis hands a task out again when it was not acknowledged for this long. Longer than any slice of a worker."""
+
+
+SILENCE_SECONDS = 5
 
 
 class QueueUnavailable(Exception):
@@ -36,12 +40,15 @@ def make_celery(redis_url: str) -> Celery:
         worker_hijack_root_logger=False,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        # A Redis that is full or a replica refuses what the worker asks: that passes, and is no reason to die.
+        broker_channel_error_retry=True,
         broker_transport_options={
             "visibility_timeout": VISIBILITY_TIMEOUT_SECONDS,
             "socket_connect_timeout": 3,
             "socket_timeout": 10,
             "socket_keepalive": True,
-            "health_check_interval": 10,
+            # A worker that has no answer for this long (and a second) takes its connection for dead.
+            "health_check_interval": SILENCE_SECONDS,
         },
     )
     return celery
@@ -69,6 +76,13 @@ class TaskQueue:
         """Asks for somebody to evaluate a contribution."""
         self._send(EVALUATE, evaluation_id)
 
+    def check(self) -> None:
+        """Raises what queueing would, without queueing: a Redis that is full, or a replica, answers questions only."""
+        try:
+            self._redis.set(_CHECK, "1", ex=60)
+        except RedisError as problem:
+            raise self._unavailable(problem) from problem
+
     def length(self, queue: str = DEBATES_QUEUE) -> int:
         """How many tasks wait for a worker."""
         try:
@@ -84,4 +98,12 @@ class TaskQueue:
         try:
             self._celery.send_task(task, args=[str(about)], retry=False)
         except (OperationalError, RedisError, OSError) as problem:
-            raise QueueUnavailable(str(problem)) from problem
+            raise self._unavailable(problem) from problem
+
+    def _unavailable(self, problem: Exception) -> QueueUnavailable:
+        if isinstance(problem, ReadOnlyError):
+            # After a failover a connection may still lead to the server that was the first one, and would for ever.
+            for pool in (self._celery.producer_pool, self._celery.pool):
+                pool.force_close_all(close_pool=False)
+            self._redis.connection_pool.disconnect()
+        return QueueUnavailable(str(problem))

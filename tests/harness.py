@@ -33,10 +33,12 @@ class Place:
     log: Path | None = None
     """Where its programs write what they log; the terminal's if None."""
     programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    """What its programs find there besides their settings."""
 
     def start(self, command: list[str], **changes: Any) -> subprocess.Popen[bytes]:
         environment = child_environment(self.settings.with_changes(**changes))
-        environment["PYTHONPATH"] = str(REPOSITORY)
+        environment.update({"PYTHONPATH": str(REPOSITORY), **self.environment})
         log = self.log.open("ab") if self.log else None
         program = subprocess.Popen(
             command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import structlog
 
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +25,7 @@ class Repeat(threading.Thread):
             try:
                 self._action()
             except DatabaseAway as problem:
-                log.warning(f"{self.name}.database_away", problem=str(problem.__cause__ or problem))
+                log.warning(f"{self.name}.database_away", problem=log_words(problem))
             except Exception:
                 log.exception(f"{self.name}.failed")
 

@@ -74,9 +74,11 @@ class WorkerProcess:
     def start(self) -> None:
         tracing.start("debate-worker", TracingSettings())
         self._end_metrics = show_metrics(self._services.settings)
-        worker_seen(self._services, self.worker_id)
         for thread in self._repeated:
             thread.start()
+        # A worker may start before its database: then the thread that keeps it alive says it a little later.
+        with contextlib.suppress(*DatabaseAway):
+            worker_seen(self._services, self.worker_id)
 
     def _look_at_claims(self) -> None:
         # A database that is away is told of by the thread that keeps claims alive, and less often.
@@ -104,6 +106,8 @@ class WorkerProcess:
             thread.stop()
         self._end_metrics()
         self._models.close()
-        worker_gone(self._services, self.worker_id)
+        # Else it is forgotten when it was not seen for a while.
+        with contextlib.suppress(*DatabaseAway):
+            worker_gone(self._services, self.worker_id)
         close_services(self._services)
         tracing.end()

@@ -13,6 +13,7 @@ from structlog.contextvars import bound_contextvars
 from app import failpoints, metrics, tracing
 from app.core.brief import Thought
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words
 from app.usecases import advance
 from app.usecases.advance import HeldTurn
 from app.usecases.services import Services
@@ -83,7 +84,7 @@ class Runner:
             try:
                 return advance.commit(self._services, turn, thought, go_on)
             except DatabaseAway as problem:
-                log.warning("turn.commit_failed", problem=str(problem))
+                log.warning("turn.commit_failed", problem=log_words(problem))
                 time.sleep(pause_seconds)
         return advance.commit(self._services, turn, thought, go_on)
 

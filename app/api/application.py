@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from flask import Response
+from flask import Response, jsonify
 from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -28,6 +28,7 @@ from app.usecases.services import Services
 from app.web.blueprint import web_blueprint
 
 _SPARE_BODY_BYTES = 64 * 1024
+NOT_READY = "SERVICE_UNAVAILABLE"
 
 
 class _WithExamples(OpenAPI):
@@ -97,6 +98,9 @@ def _health_blueprint(services: Services) -> APIBlueprint:
             "queue": "up" if found.queue else "down",
             "workers": found.workers,
         }
-        return success(data, 200 if found.is_ready else 503)
+        if found.is_ready:
+            return success(data)
+        answer = {"success": False, "data": data, "error": {"code": NOT_READY, "message": ". ".join(found.problems)}}
+        return jsonify(answer), 503
 
     return api

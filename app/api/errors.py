@@ -13,6 +13,7 @@ from app.api.rates import retry_after_seconds
 from app.api.v1.envelope import is_solutions_api, solutions_failure
 from app.core import errors
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words, words_for
 
 log = structlog.get_logger(__name__)
 
@@ -84,8 +85,8 @@ def _too_many(_: RateLimitExceeded) -> Response:
 
 
 def _database_away(problem: Exception) -> Response:
-    log.error("request.database_away", problem=str(getattr(problem, "orig", problem)))
-    words = "The database cannot be reached just now. A change is safe to repeat with its client_request_id"
+    log.error("request.database_away", problem=log_words(problem))
+    words = f"{words_for(problem)}. A change is safe to repeat with its client_request_id"
     return _later(failure("SERVICE_UNAVAILABLE", words))
 
 

@@ -15,6 +15,7 @@ from app.core.errors import DebateError, InvalidInput
 from app.realtime.connection import Connection
 from app.realtime.messages import Message
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words, words_for
 from app.usecases.services import Services
 from app.usecases.submit import submit
 
@@ -56,8 +57,10 @@ class Inbox:
         except DebateError as refusal:
             self._answer(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
         except DatabaseAway as problem:
-            log.error("websocket.database_away", problem=str(problem))
-            self._answer("SERVICE_UNAVAILABLE", "The database cannot be reached just now; nothing was changed")
+            log.error("websocket.database_away", problem=log_words(problem))
+            # Not "nothing was changed": a connection that breaks off in the middle of a commit does not tell.
+            words = f"{words_for(problem)}. Look whether it was done before you repeat it"
+            self._answer("SERVICE_UNAVAILABLE", words)
         except Exception:
             log.exception("websocket.message_failed")
             self._answer("INTERNAL_ERROR", "Something went wrong")

@@ -220,11 +220,6 @@ class SystemAnswer(Success):
     data: SystemData
 
 
-class ReadyAnswer(Shape):
-    success: bool
-    data: ReadyData
-
-
 class ErrorBody(BaseModel):
     """Besides these, an error carries the fields that explain it (current_state, allowed_roles, max_length …)."""
 
@@ -233,6 +228,13 @@ class ErrorBody(BaseModel):
     code: str
     message: str
     suggestion: str | None = None
+
+
+class ReadyAnswer(Shape):
+    success: bool
+    data: ReadyData
+    error: ErrorBody | None = None
+    """What is missing, in words; absent when nothing is."""
 
 
 class ErrorAnswer(Shape):

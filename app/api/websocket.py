@@ -22,6 +22,7 @@ from app.realtime.keywatch import KeyWatch
 from app.realtime.relay import Relay
 from app.realtime.watching import NO_SUCH_DEBATE, WRONG_TOKEN, Ending, follow_all, follow_debate
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words, words_for
 from app.usecases.services import Services
 
 log = structlog.get_logger(__name__)
@@ -138,8 +139,8 @@ def _watch(services: Services, relay: Relay, keys: KeyWatch, connection: Connect
     except OSError:
         return Ending(WENT_WRONG, "the connection broke")
     except DatabaseAway as problem:
-        log.error("websocket.database_away", problem=str(problem))
-        return Ending(TRY_LATER, "the database cannot be reached just now")
+        log.error("websocket.database_away", problem=log_words(problem))
+        return Ending(TRY_LATER, words_for(problem))
     except Exception:
         log.exception("websocket.failed")
         return Ending(WENT_WRONG, "something went wrong")

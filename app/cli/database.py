@@ -10,6 +10,7 @@ from app.logs import configure_logs
 from app.settings import Settings
 from app.store.engine import DatabaseAway
 from app.store.migrate import upgrade as upgrade_database
+from app.store.trouble import log_words
 from app.usecases.repair import repair as repair_cursors
 
 
@@ -50,4 +51,4 @@ def repair(settings: Settings, as_json: bool) -> None:
 
 
 def _away(problem: Exception) -> CommandFailed:
-    return CommandFailed(f"The database does not answer: {getattr(problem, 'orig', problem)}")
+    return CommandFailed(log_words(problem))

@@ -63,21 +63,23 @@ def _examine_servers(settings: Settings, workers_expected: bool) -> Iterator[Fin
         yield _examine_queue(services)
         # Workers are counted in the database, in a table of the newest schema.
         if all(finding.is_well for finding in database):
-            yield _examine_workers(services, workers_expected)
+            found = readiness(services)
+            if not found.database:
+                yield Finding("writing", False, found.problems[0], "Debates go on by themselves when that is over")
+            yield _examine_workers(found.workers, workers_expected)
     finally:
         close_services(services)
 
 
 def _examine_queue(services: Services) -> Finding:
     try:
-        services.tasks.length()
+        services.tasks.check()
     except QueueUnavailable as problem:
         return Finding("queue", False, str(problem), "Is DEBATE_REDIS_URL right, and does Redis run there?")
     return Finding("queue", True, "answers")
 
 
-def _examine_workers(services: Services, expected: bool) -> Finding:
-    alive = readiness(services).workers
+def _examine_workers(alive: int, expected: bool) -> Finding:
     advice = None if alive else "Debates wait until one comes: start `debate worker` or `debate up`"
     return Finding("workers", alive > 0 or not expected, f"{alive} alive", advice)
 

@@ -8,6 +8,7 @@ import structlog
 from app.realtime.feed import Listener
 from app.realtime.relay import Relay
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +25,7 @@ def stream(relay: Relay, listener: Listener) -> Iterator[str]:
             items = relay.take(listener)
         except DatabaseAway as problem:
             # The headers are out, so there is no status to tell it with. The reader comes back with its last id.
-            log.warning("stream.database_away", problem=str(problem))
+            log.warning("stream.database_away", problem=log_words(problem))
             return
         for item in items:
             yield f"id: {item.turn_id}\nevent: {item.event}\ndata: {item.data}\n\n"

@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from app.core.debate import Debate, Turn
 from app.store.debates import Claimed
-from app.store.engine import Engine
+from app.store.engine import Engine, ServerOnlyReads
 from app.store.rows import debate_row, turn_row
 from app.store.turns import KEYS_OF_ONE_TURN, TurnExists
 
@@ -117,8 +117,8 @@ def _autocommit(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
     except (TurnExists, psycopg.errors.UniqueViolation):
         connection.autocommit = False
         raise
-    except BaseException:
-        lost = connection.closed
+    except BaseException as problem:
+        lost = connection.closed or isinstance(problem, ServerOnlyReads)
         pooled.invalidate()
         if lost:
             # Postgres went away, and the rest of the pool with it: as SQLAlchemy does, make all of it anew.

@@ -1,14 +1,18 @@
 """The connection to Postgres."""
 
+from typing import Any
+
 import psycopg
 from sqlalchemy import URL, create_engine, event, make_url
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine as Engine
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import NullPool
 
 from app import metrics
+from app.clock import set_clock
 
 # A lock is held for one short transaction, so waiting this long for one means that something is broken.
 LOCK_TIMEOUT_MS = 5_000
@@ -37,15 +41,37 @@ def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, 
     # On the pool, not the engine: a pool that is made anew after a lost connection inherits them.
     event.listen(engine.pool, "checkout", lambda *_: metrics.connections_in_use.inc())
     event.listen(engine.pool, "checkin", lambda *_: metrics.connections_in_use.dec())
+    event.listen(engine, "connect", _ask_the_time)
+    event.listen(engine, "handle_error", _leave_a_server_that_only_reads)
     return engine
+
+
+def _ask_the_time(connection: "psycopg.Connection[Any]", _: object) -> None:
+    connection.autocommit = True
+    for (now,) in connection.execute("SELECT clock_timestamp()"):
+        set_clock(now)
+    connection.autocommit = False
+
+
+def _leave_a_server_that_only_reads(context: ExceptionContext) -> BaseException | None:
+    """After a failover a connection may still lead to the server that was the first one, and would for ever: the whole
+    pool is made anew. To SQLAlchemy this is an internal error; to whoever asked, the database is away."""
+    if not isinstance(context.original_exception, ServerOnlyReads):
+        return None
+    context.is_disconnect = True
+    return OperationalError(context.statement, context.parameters, context.original_exception)
 
 
 def make_migration_engine(database_url: str) -> Engine:
     """One connection, no limits of time but those that a migration sets itself."""
-    return create_engine(_psycopg_url(database_url), poolclass=NullPool, connect_args={"connect_timeout": 5})
+    engine = create_engine(_psycopg_url(database_url), poolclass=NullPool, connect_args={"connect_timeout": 5})
+    event.listen(engine, "handle_error", _leave_a_server_that_only_reads)
+    return engine
 
 
-DatabaseAway = (OperationalError, InterfaceError, PoolTimeout, psycopg.OperationalError)
+ServerOnlyReads = psycopg.errors.ReadOnlySqlTransaction
+
+DatabaseAway = (OperationalError, InterfaceError, PoolTimeout, psycopg.OperationalError, ServerOnlyReads)
 """What is raised when Postgres cannot be reached, refuses, or has no connection to spare."""
 
 ConnectionLost = psycopg.OperationalError

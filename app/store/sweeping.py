@@ -3,7 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, false, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.store.tables import debates, workers
@@ -12,6 +12,11 @@ SWEEP_LOCK = 0x5EB47E01
 """An arbitrary key of Postgres' advisory locks: one sweeper at a time, whatever the number of workers."""
 MIGRATION_LOCK = 0x5EB47E02
 GUARDRAIL_SWEEP_LOCK = 0x5EB47E03
+
+
+def require_writes(connection: Connection) -> None:
+    """Raises what any write would where the server only reads. Changes nothing: it locks a row that is not there."""
+    connection.execute(select(debates.c.id).where(false()).with_for_update())
 
 
 def become_the_sweeper(connection: Connection, lock: int = SWEEP_LOCK) -> bool:

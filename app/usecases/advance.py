@@ -28,7 +28,7 @@ from app.usecases.services import Services
 from app.usecases.stored import tell_stored
 from app.usecases.submit import turns_of
 from app.usecases.texts import checked_text
-from app.usecases.transactions import transaction
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 
@@ -53,10 +53,11 @@ class HeldTurn:
         return self.brief.debate
 
 
+@repeated_on_conflict
 def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | None:
     """The next turn of this debate, or None when there is nothing for us to do."""
-    schedule = Claimed(new_claim_token(), worker_id, services.settings.claim_seconds)
     with transaction(services, "claim") as connection:
+        schedule = Claimed(new_claim_token(), worker_id, services.settings.claim_seconds)
         try:
             locked, recent = lock_with_tail(connection, debate_id, RECENT_TURNS)
         except DebateNotFound:
@@ -137,6 +138,7 @@ def _lost(held: HeldTurn) -> None:
     log.info("turn.dropped", debate_id=str(held.debate.id), round=held.debate.cursor.round, seat=held.brief.seat)
 
 
+@repeated_on_conflict
 def _store(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> _Step | None:
     """None when the claim is lost: somebody did something else with the debate meanwhile."""
     step = _plan(services, held, thought, go_on, held.debate.past_deadline)
@@ -176,6 +178,7 @@ def _plan(services: Services, held: HeldTurn, thought: Thought, go_on: bool, pas
     return _Step(decision.debate, tuple(turns_of(before, decision.turns, answers, first_id=held.turn_id)), following)
 
 
+@repeated_on_conflict
 def record_failure(
     services: Services,
     held: HeldTurn,
@@ -233,6 +236,7 @@ def record_failure(
     services.teller.publish(state_changed(after))
 
 
+@repeated_on_conflict
 def postpone(
     services: Services, held: HeldTurn, message: str, delay_seconds: float, usage: Usage | None = None
 ) -> None:
@@ -249,6 +253,7 @@ def postpone(
     services.teller.publish(state_changed(after))
 
 
+@repeated_on_conflict
 def release(services: Services, held: HeldTurn) -> None:
     """Hands the turn back untaken, for another worker to take at once."""
     with services.engine.begin() as connection:
@@ -267,6 +272,7 @@ def claims_that_hold(services: Services, held: list[tuple[UUID, UUID]]) -> set[U
         return debates.claims_that_hold(connection, held)
 
 
+@repeated_on_conflict
 def renew_claims(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
     """Keeps claims (debate id, token) alive; returns the tokens that are still ours."""
     with services.engine.begin() as connection:

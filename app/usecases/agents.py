@@ -15,6 +15,7 @@ from app.store.agents import AgentRecord, UsernameTaken
 from app.store.cursors import BadCursor, pack, unpack
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
+from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +29,7 @@ class AgentPage:
     next_cursor: str | None
 
 
+@repeated_on_conflict
 def create_agent(
     services: Services, caller: Caller, username: str, display_name: str | None, scopes: Collection[Scope]
 ) -> tuple[AgentRecord, NewKey]:
@@ -58,6 +60,7 @@ def list_agents(services: Services, caller: Caller, limit: int, cursor: str | No
     return AgentPage(found[:limit], pack(found[limit - 1].username) if len(found) > limit else None)
 
 
+@repeated_on_conflict
 def revoke_key(services: Services, caller: Caller, agent_id: UUID) -> AgentRecord:
     """From this moment on its key opens nothing; what it has open is ended within seconds."""
     require(caller, Action.MANAGE)
@@ -69,6 +72,7 @@ def revoke_key(services: Services, caller: Caller, agent_id: UUID) -> AgentRecor
     return record
 
 
+@repeated_on_conflict
 def rotate_key(services: Services, caller: Caller, agent_id: UUID) -> tuple[AgentRecord, NewKey]:
     """A new key, and from this moment on the old one opens nothing."""
     require(caller, Action.MANAGE)

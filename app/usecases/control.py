@@ -15,7 +15,7 @@ from app.usecases.identity import check_still_valid
 from app.usecases.locking import lock_existing, lock_with_tail
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
-from app.usecases.transactions import transaction
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +34,7 @@ def resume_debate(services: Services, caller: Caller, debate_id: UUID) -> Debate
     return _change(services, caller, debate_id, control.resume)
 
 
+@repeated_on_conflict
 def _change(services: Services, caller: Caller, debate_id: UUID, change: Callable[[Debate], Debate]) -> Debate:
     require(caller, Action.CONTROL)
     with transaction(services, "control") as connection:
@@ -51,6 +52,7 @@ def _change(services: Services, caller: Caller, debate_id: UUID, change: Callabl
     return after
 
 
+@repeated_on_conflict
 def delete_debate(services: Services, caller: Caller, debate_id: UUID) -> None:
     require(caller, Action.CONTROL)
     with transaction(services, "control") as connection:

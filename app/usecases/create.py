@@ -1,7 +1,7 @@
 """Recording a motion."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from app.core.access import Action, Caller, require, require_creation
@@ -21,7 +21,7 @@ from app.usecases.identity import check_still_valid, speaker
 from app.usecases.services import Services
 from app.usecases.stored import tell_stored
 from app.usecases.texts import checked_text
-from app.usecases.transactions import transaction
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 MAX_TITLE_BYTES = 800
 """200 characters, four bytes each at the most."""
@@ -50,6 +50,7 @@ class Stored:
     """The same request came before: this is what was stored then."""
 
 
+@repeated_on_conflict
 def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     require(caller, Action.CREATE)
     debate, motion = _plan(services, caller, new)
@@ -60,7 +61,8 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
         _refuse_unknown_agents(connection, debate)
         stored = debates.insert_debate(connection, debate)
         if stored is not None:
-            [motion] = turns.insert_turns(connection, [motion])
+            # Its id again: the first connection is what tells this process the database's time.
+            [motion] = turns.insert_turns(connection, [replace(motion, id=new_turn_id())])
     if stored is None:
         # After the transaction: needing a second connection while holding one could starve the pool.
         return _replay(services, new, debate.id)

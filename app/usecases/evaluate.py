@@ -12,16 +12,19 @@ from app.ids import new_claim_token
 from app.store import evaluations
 from app.store.evaluations import ClaimedEvaluation
 from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 
 
+@repeated_on_conflict
 def claim(services: Services, evaluation_id: UUID) -> ClaimedEvaluation | None:
     """None when there is nothing for us to do."""
     with services.engine.begin() as connection:
         return evaluations.claim(connection, evaluation_id, new_claim_token(), services.settings.claim_seconds)
 
 
+@repeated_on_conflict
 def settle(services: Services, held: ClaimedEvaluation, opinion: Opinion, evaluator: str) -> None:
     with services.engine.begin() as connection:
         kept = evaluations.settle(connection, held, opinion.verdict, opinion.reasons, evaluator)
@@ -32,6 +35,7 @@ def settle(services: Services, held: ClaimedEvaluation, opinion: Opinion, evalua
         log.info("guardrail.dropped", evaluation_id=str(held.id))
 
 
+@repeated_on_conflict
 def record_failure(
     services: Services,
     held: ClaimedEvaluation,
@@ -59,6 +63,7 @@ def record_failure(
         evaluations.postpone(connection, held, attempts, max(decision.delay_seconds, retry_after_seconds or 0))
 
 
+@repeated_on_conflict
 def postpone(services: Services, held: ClaimedEvaluation, reason: str, delay_seconds: float) -> None:
     """It has to wait for something that is nobody's failure: no attempt is counted."""
     with services.engine.begin() as connection:
@@ -66,6 +71,7 @@ def postpone(services: Services, held: ClaimedEvaluation, reason: str, delay_sec
     log.info("guardrail.postponed", evaluation_id=str(held.id), wait_seconds=round(delay_seconds, 1), reason=reason)
 
 
+@repeated_on_conflict
 def hand_back(services: Services, held: ClaimedEvaluation) -> None:
     """For another worker to look at it at once. Does nothing where another has it already."""
     with services.engine.begin() as connection:
@@ -74,6 +80,7 @@ def hand_back(services: Services, held: ClaimedEvaluation) -> None:
         services.teller.evaluate(held.id)
 
 
+@repeated_on_conflict
 def renew_claims(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
     """Keeps claims (evaluation id, token) alive; returns the tokens that are still ours."""
     with services.engine.begin() as connection:

@@ -9,6 +9,7 @@ from app.core import slots
 from app.store import model_calls as store
 from app.store.model_calls import Refused
 from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 
@@ -23,6 +24,7 @@ class Reservation:
     amount_usd: float
 
 
+@repeated_on_conflict
 def share_slots(services: Services, provider: str, worker_id: str, held: int, wanted: int) -> int:
     """Says what this process holds and wants of the provider's slots; returns how many it may hold from now on.
 
@@ -41,6 +43,7 @@ def share_slots(services: Services, provider: str, worker_id: str, held: int, wa
     return may_hold
 
 
+@repeated_on_conflict
 def slow_down(services: Services, provider: str) -> None:
     """The provider said "too many requests": all workers together hold back, and come up again over a minute."""
     with services.engine.begin() as connection:
@@ -58,6 +61,7 @@ def _limit(services: Services, provider: store.Provider) -> int:
     return slots.recovered(configured, provider.lowered_to, provider.seconds_since_lowered)
 
 
+@repeated_on_conflict
 def reserve(services: Services, amount_usd: float) -> Reservation | Refused:
     """Sets aside what a call may cost at the most, if the day's limit has room for it."""
     limit = services.settings.max_cost_usd_per_day
@@ -66,6 +70,7 @@ def reserve(services: Services, amount_usd: float) -> Reservation | Refused:
     return reserved if isinstance(reserved, Refused) else Reservation(reserved, amount_usd)
 
 
+@repeated_on_conflict
 def settle(services: Services, reservation: Reservation, spent_usd: float) -> None:
     """Puts what the call has cost in the place of what was set aside for it."""
     with services.engine.begin() as connection:

@@ -16,6 +16,7 @@ from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
 from app.usecases.solutions import time_and_id
 from app.usecases.texts import checked_text
+from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 MAX_REASON_BYTES = 8_000
@@ -48,6 +49,7 @@ def get_review(services: Services, caller: Caller, evaluation_id: UUID) -> Revie
     return found
 
 
+@repeated_on_conflict
 def decide(services: Services, caller: Caller, evaluation_id: UUID, decision: Verdict, reason: str) -> Review:
     """Also about what the evaluator approved or rejected: it may be wrong either way. A person's word is the last."""
     require(caller, Action.REVIEW)

@@ -1,10 +1,11 @@
 """What the use cases work with. Built once per process by `app.bootstrap` and passed as a plain argument."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.queue import TaskQueue
 from app.settings import Settings
 from app.store.engine import Engine
+from app.store.trouble import FullDisk
 from app.teller import Teller
 
 
@@ -14,3 +15,4 @@ class Services:
     engine: Engine
     tasks: TaskQueue
     teller: Teller
+    full_disk: FullDisk = field(default_factory=FullDisk)

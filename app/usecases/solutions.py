@@ -24,6 +24,7 @@ from app.store.solutions import NewContribution
 from app.usecases.identity import check_still_valid, refused
 from app.usecases.services import Services
 from app.usecases.texts import checked_text
+from app.usecases.transactions import repeated_on_conflict
 
 _BYTES_OF_A_CHARACTER = 4
 
@@ -48,6 +49,7 @@ class ContributionPage:
     next_cursor: str | None
 
 
+@repeated_on_conflict
 def propose(services: Services, caller: Caller, title: str, description: str) -> Solution:
     agent = _author(caller)
     checked_text("title", title, _BYTES_OF_A_CHARACTER * MAX_TITLE_CHARACTERS)
@@ -73,6 +75,7 @@ def solution_page(connection: Connection, limit: int, cursor: str | None) -> Sol
     return SolutionPage(found[:limit], pack(last.created_at.isoformat(), str(last.id)) if last else None)
 
 
+@repeated_on_conflict
 def contribute(services: Services, caller: Caller, solution_id: UUID, request: ContributionRequest) -> Contribution:
     """In one transaction: the contribution, its evaluation, the solution's count and its status."""
     agent = _author(caller)
@@ -120,6 +123,7 @@ def list_contributions(
     return ContributionPage(found[:limit], pack(found[limit - 1].position) if len(found) > limit else None)
 
 
+@repeated_on_conflict
 def vote(
     services: Services, caller: Caller, solution_id: UUID, contribution_id: UUID, up: bool
 ) -> tuple[Contribution, int]:

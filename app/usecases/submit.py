@@ -19,7 +19,7 @@ from app.usecases.locking import lock_existing, reconciled
 from app.usecases.services import Services
 from app.usecases.stored import tell_stored
 from app.usecases.texts import checked_text
-from app.usecases.transactions import transaction
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
 
@@ -36,6 +36,7 @@ class Submission:
     verdict: Verdict | None = None
 
 
+@repeated_on_conflict
 def submit(services: Services, caller: Caller, debate_id: UUID, submission: Submission) -> Stored:
     action = Action.RULE if submission.seat is Seat.ARBITRATOR else Action.SPEAK
     require(caller, action)

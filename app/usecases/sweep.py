@@ -6,6 +6,7 @@ from app import metrics
 from app.queue import GUARDRAIL_QUEUE, QueueUnavailable
 from app.store import evaluations, sweeping
 from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +29,7 @@ def lost_after_seconds(queue_length: int, due: int) -> float | None:
     return LOST_AFTER_SECONDS
 
 
+@repeated_on_conflict
 def sweep(services: Services) -> int:
     """Queues what is due; returns how many. One worker at a time does it, the others return at once."""
     try:
@@ -46,6 +48,7 @@ def sweep(services: Services) -> int:
     return len(found)
 
 
+@repeated_on_conflict
 def sweep_evaluations(services: Services) -> int:
     """The same for contributions that wait for the guardrail."""
     try:
@@ -69,11 +72,13 @@ def _count(kind: str, found: int) -> None:
         log.info("sweep.queued", kind=kind, count=found)
 
 
+@repeated_on_conflict
 def worker_seen(services: Services, worker_id: str) -> None:
     with services.engine.begin() as connection:
         sweeping.worker_seen(connection, worker_id)
 
 
+@repeated_on_conflict
 def worker_gone(services: Services, worker_id: str) -> None:
     with services.engine.begin() as connection:
         sweeping.worker_gone(connection, worker_id)

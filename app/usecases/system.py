@@ -8,6 +8,7 @@ import structlog
 from app.queue import QueueUnavailable
 from app.store import sweeping, watching
 from app.store.engine import DatabaseAway, SchemaMissing
+from app.store.trouble import log_words
 from app.store.watching import HeldNow
 from app.usecases.read import snapshot
 from app.usecases.services import Services
@@ -75,5 +76,5 @@ def _work(services: Services) -> Work | None:
                 watching.count_turns_since(connection, now - timedelta(minutes=1), COUNTED * 10),
             )
     except (*DatabaseAway, SchemaMissing) as problem:
-        log.warning("system.database_down", problem=str(problem))
+        log.warning("system.database_down", problem=log_words(problem))
         return None

@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core.errors import DebateError, DebateNotFound, InvalidInput, NotFound
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words, words_for
 from app.usecases.services import Services
 from app.web import session, words
 from app.web.pages import add_pages
@@ -83,8 +84,8 @@ def _add_errors(web: Blueprint) -> None:
     @web.errorhandler(Exception)
     def unexpected(problem: Exception) -> Response:
         if isinstance(problem, DatabaseAway):
-            log.error("page.database_away", problem=str(problem))
-            return _error_page(503, "The database cannot be reached just now. Debates go on when it is back.")
+            log.error("page.database_away", problem=log_words(problem))
+            return _error_page(503, f"{words_for(problem)}. Debates go on by themselves when that is over.")
         log.error("page.failed", exc_info=problem)
         return _error_page(500, f"Something went wrong; the log has it under the request id {g.request_id}")
 

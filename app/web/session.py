@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from flask import Request, Response
 from itsdangerous import BadSignature, TimestampSigner
 
+from app.clock import seconds_since_1970
 from app.core.errors import Forbidden
 from app.settings import Settings
 
@@ -83,7 +84,14 @@ def is_same_origin(request: Request) -> bool:
     return urlsplit(request.headers.get("Origin", "")).netloc == request.host
 
 
+class _DatabaseTimeSigner(TimestampSigner):
+    """The library takes a cookie from a machine whose clock is ahead for a forged one."""
+
+    def get_timestamp(self) -> int:
+        return int(seconds_since_1970())
+
+
 def _signer(settings: Settings) -> TimestampSigner:
-    return TimestampSigner(
+    return _DatabaseTimeSigner(
         settings.auth_token or "", salt="dashboard session", key_derivation="hmac", digest_method=hashlib.sha256
     )

@@ -1,19 +1,36 @@
 """Identifiers are what they say."""
 
-import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import pytest
+
+from app.clock import seconds_since_1970, set_clock
 from app.ids import debate_id_for, first_id_at, new_claim_token, new_turn_id, time_of
+
+LONG_AGO = datetime(2001, 2, 3, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _clock() -> Iterator[None]:
+    """What the database says it is, whatever this machine says."""
+    set_clock(LONG_AGO)
+    yield
+    set_clock(datetime.now(UTC))
+
+
+def now() -> datetime:
+    return datetime.fromtimestamp(seconds_since_1970(), UTC)
 
 
 def test_turn_ids_are_uuids_of_version_seven_that_sort_by_time() -> None:
-    before = time.time_ns() // 1_000_000
+    before = int(LONG_AGO.timestamp()) * 1000
     made = [new_turn_id() for _ in range(1000)]
     assert {turn_id.version for turn_id in made} == {7}
     assert {turn_id.variant for turn_id in made} == {"specified in RFC 4122"}
     assert len(set(made)) == 1000
-    assert before <= made[0].int >> 80 <= made[-1].int >> 80 <= time.time_ns() // 1_000_000
+    assert before <= made[0].int >> 80 <= made[-1].int >> 80 <= now().timestamp() * 1000
 
 
 def test_claim_tokens_are_uuids_and_differ() -> None:
@@ -27,10 +44,10 @@ def test_a_request_that_names_no_debate_always_means_the_same_one() -> None:
 
 
 def test_an_id_says_when_it_was_made_and_the_first_of_a_moment_comes_before_it() -> None:
-    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    before = now() - timedelta(milliseconds=1)
     made = new_turn_id()
-    assert before <= time_of(made) <= datetime.now(UTC)
-    assert first_id_at(before) <= made < first_id_at(datetime.now(UTC) + timedelta(milliseconds=1))
+    assert before <= time_of(made) <= now() < LONG_AGO + timedelta(hours=1)
+    assert first_id_at(before) <= made < first_id_at(now() + timedelta(milliseconds=1))
 
 
 def test_an_id_of_another_version_does_not_say_when_it_was_made() -> None:

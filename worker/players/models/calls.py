@@ -16,6 +16,7 @@ from app.prices import cost_usd
 from app.settings import ProviderSettings
 from app.store.engine import DatabaseAway
 from app.store.model_calls import Refused
+from app.store.trouble import log_words
 from app.usecases import model_calls
 from app.usecases.model_calls import Reservation
 from app.usecases.services import Services
@@ -110,7 +111,7 @@ class ModelCalls:
         try:
             await _in_thread(action, self._services, *what)
         except DatabaseAway as problem:
-            log.warning("model_call.not_written_down", problem=str(problem.__cause__ or problem))
+            log.warning("model_call.not_written_down", problem=log_words(problem))
 
     async def _reserve(self, question: Question) -> Reservation | None:
         limit = self._services.settings.max_cost_usd_per_day

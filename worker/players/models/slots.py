@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import structlog
 
 from app.store.engine import DatabaseAway
+from app.store.trouble import log_words
 from app.usecases.model_calls import LEASE_SECONDS
 
 log = structlog.get_logger(__name__)
@@ -108,7 +109,7 @@ class _Provider:
                 if self._waiting:
                     pause = ASK_EVERY_SECONDS
             except DatabaseAway as problem:
-                log.warning("slots.database_away", problem=str(problem.__cause__ or problem))
+                log.warning("slots.database_away", problem=log_words(problem))
                 pause = _AFTER_TROUBLE_SECONDS
             except Exception:
                 # Calls wait for this task: whatever goes wrong with one question must not end it.

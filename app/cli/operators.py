@@ -15,6 +15,8 @@ running = typer.Typer()
 upkeep = typer.Typer()
 db = typer.Typer(help="The database's schema.", no_args_is_help=True)
 upkeep.add_typer(db, name="db")
+health = typer.Typer(help="What health checks of containers ask.", no_args_is_help=True)
+upkeep.add_typer(health, name="health")
 
 
 @running.command("run")
@@ -130,3 +132,27 @@ def upgrade() -> None:
     from app.settings import settings_or_exit
 
     upgrade_schema(settings_or_exit())
+
+
+@health.command("api")
+def health_of_api() -> None:
+    """Does the API of this machine answer? For the health check of a container.
+
+    Example: debate health api
+    """
+    from app.cli.health import check_api
+    from app.settings import settings_or_exit
+
+    check_api(settings_or_exit())
+
+
+@health.command("worker")
+def health_of_worker() -> None:
+    """Was a worker of this machine seen by the database within seconds? For the health check of a container.
+
+    Example: debate health worker
+    """
+    from app.cli.health import check_worker
+    from app.settings import settings_or_exit
+
+    check_worker(settings_or_exit())

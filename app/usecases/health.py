@@ -8,7 +8,6 @@ from app.queue import QueueUnavailable
 from app.store import sweeping
 from app.store.engine import DatabaseAway, SchemaMissing
 from app.usecases.services import Services
-from app.usecases.sweep import WORKER_SEEN_SECONDS
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +28,7 @@ def readiness(services: Services) -> Readiness:
     database, queue, workers = True, True, 0
     try:
         with services.engine.connect() as connection:
-            workers = sweeping.count_workers(connection, WORKER_SEEN_SECONDS)
+            workers = sweeping.count_workers(connection)
     except (*DatabaseAway, SchemaMissing) as problem:
         log.warning("ready.database_down", problem=str(problem))
         database = False

@@ -122,6 +122,22 @@ def repair(as_json: AsJson = False) -> None:
     repair_cursors(settings_or_exit(), as_json)
 
 
+@upkeep.command()
+def prune(
+    older_than: Annotated[str, typer.Option(help="How long ago they must have been touched last, such as 90d or 12h.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete them. [only say what would go]")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete debates that ended long ago, with everything said in them. Without --yes it only says what would go.
+
+    Example: debate prune --older-than 90d
+    """
+    from app.cli.pruning import prune_debates
+    from app.settings import settings_or_exit
+
+    prune_debates(settings_or_exit(), older_than, yes, as_json)
+
+
 @db.command()
 def upgrade() -> None:
     """Bring the database to the newest schema.

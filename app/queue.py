@@ -63,7 +63,8 @@ def _tls(redis_url: str) -> dict[str, Any] | None:
     """What the address says about TLS. Celery by itself would not look at it, and believe any certificate."""
     if not redis_url.startswith("rediss://"):
         return None
-    said = {name: value for name, value in parse_url(redis_url).items() if name.startswith("ssl_")}
+    options: dict[str, Any] = parse_url(redis_url)  # type: ignore[no-untyped-call]
+    said = {name: value for name, value in options.items() if name.startswith("ssl_")}
     return {"ssl_cert_reqs": "required", **said}
 
 

@@ -32,7 +32,7 @@ def delete_ended(connection: Connection, before: datetime, at_most: int) -> dict
     """The ids of those that were deleted, with how many turns went with each. None that somebody has locked."""
     some = _ended(before).order_by(debates.c.updated_at).limit(at_most).with_for_update(skip_locked=True).cte()
     gone = delete(debates).where(debates.c.id == some.c.id).returning(debates.c.id, debates.c.turn_count)
-    return dict(connection.execute(gone).tuples().all())
+    return dict(connection.execute(gone).all())
 
 
 def _ended(before: datetime) -> Select[tuple[UUID, int]]:

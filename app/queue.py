@@ -1,10 +1,12 @@
 """The task queue: Celery on Redis. Tasks are sent by name, so nothing here knows the worker's code."""
 
+from typing import Any
 from uuid import UUID
 
 from celery import Celery
 from kombu.exceptions import OperationalError
 from redis import Redis
+from redis.connection import parse_url
 from redis.exceptions import ReadOnlyError, RedisError
 
 ADVANCE_DEBATE = "advance_debate"
@@ -29,6 +31,7 @@ def make_celery(redis_url: str) -> Celery:
     celery = Celery("debate-runner")
     celery.conf.update(
         broker_url=_broker_url(redis_url),
+        broker_use_ssl=_tls(redis_url),
         task_default_queue=DEBATES_QUEUE,
         task_routes={EVALUATE: {"queue": GUARDRAIL_QUEUE}},
         task_ignore_result=True,
@@ -61,6 +64,15 @@ def _broker_url(redis_url: str) -> str:
         database = dict(pair.split("=", 1) for pair in query.split("&") if "=" in pair).get("db", "0")
         return f"redis+socket://{path}?virtual_host={database}"
     return redis_url
+
+
+def _tls(redis_url: str) -> dict[str, Any] | None:
+    """What the address says about TLS. Celery by itself would not look at it, and believe any certificate."""
+    if not redis_url.startswith("rediss://"):
+        return None
+    options: dict[str, Any] = parse_url(redis_url)  # type: ignore[no-untyped-call]
+    said = {name: value for name, value in options.items() if name.startswith("ssl_")}
+    return {"ssl_cert_reqs": "required", **said}
 
 
 class TaskQueue:

@@ -12,6 +12,7 @@ from app import tracing
 from app.bootstrap import build_services, close_services
 from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
 from app.store.engine import DatabaseAway
+from app.store.sweeping import WORKER_SEEN_SECONDS
 from app.usecases import advance, evaluate
 from app.usecases.sweep import sweep, sweep_evaluations, worker_gone, worker_seen
 from worker.background import Repeat
@@ -65,7 +66,8 @@ class WorkerProcess:
         evaluator = None if chosen == RULES_ALONE else ModelEvaluator(self._models, chosen)
         self.guardrail = Guardrail(self._services, self._evaluations, evaluator)
         self._repeated = [
-            Repeat("keep_alive", settings.claim_seconds / 4, self._keep_alive),
+            # Claims that hold for long must not make the worker itself look dead.
+            Repeat("keep_alive", min(settings.claim_seconds, WORKER_SEEN_SECONDS) / 4, self._keep_alive),
             Repeat("claims", LOOK_AT_CLAIMS_EVERY_SECONDS, self._look_at_claims),
             Repeat("sweeper", SWEEP_EVERY_SECONDS, partial(sweep, self._services)),
             Repeat("guardrail_sweeper", SWEEP_EVERY_SECONDS, partial(sweep_evaluations, self._services)),

@@ -21,7 +21,7 @@ def upgrade(settings: Settings) -> None:
         try:
             before, after = upgrade_database(str(complete.database_url))
         except DatabaseAway as problem:
-            raise _away(problem) from problem
+            raise away(problem) from problem
     if before == after:
         show.out.print(f"The schema is at {after} already, the newest.")
     else:
@@ -35,7 +35,7 @@ def repair(settings: Settings, as_json: bool) -> None:
         try:
             repaired = repair_cursors(services)
         except DatabaseAway as problem:
-            raise _away(problem) from problem
+            raise away(problem) from problem
         finally:
             close_services(services)
     if as_json:
@@ -50,5 +50,5 @@ def repair(settings: Settings, as_json: bool) -> None:
     show.out.print(f"{count} repaired." if repaired else "Every cursor agrees with its turns.")
 
 
-def _away(problem: Exception) -> CommandFailed:
+def away(problem: Exception) -> CommandFailed:
     return CommandFailed(log_words(problem))

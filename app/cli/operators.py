@@ -16,6 +16,8 @@ running = typer.Typer()
 upkeep = typer.Typer()
 db = typer.Typer(help="The database's schema.", no_args_is_help=True)
 upkeep.add_typer(db, name="db")
+health = typer.Typer(help="What health checks of containers ask.", no_args_is_help=True)
+upkeep.add_typer(health, name="health")
 
 
 @running.command("run")
@@ -131,6 +133,22 @@ def repair(as_json: AsJson = False) -> None:
     repair_cursors(settings_or_exit(), as_json)
 
 
+@upkeep.command()
+def prune(
+    older_than: Annotated[str, typer.Option(help="How long ago they must have been touched last, such as 90d or 12h.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete them. [only say what would go]")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete debates that ended long ago, with everything said in them. Without --yes it only says what would go.
+
+    Example: debate prune --older-than 90d
+    """
+    from app.cli.pruning import prune_debates
+    from app.settings import settings_or_exit
+
+    prune_debates(settings_or_exit(), older_than, yes, as_json)
+
+
 @db.command()
 def upgrade() -> None:
     """Bring the database to the newest schema.
@@ -141,3 +159,27 @@ def upgrade() -> None:
     from app.settings import settings_or_exit
 
     upgrade_schema(settings_or_exit())
+
+
+@health.command("api")
+def health_of_api() -> None:
+    """Does the API of this machine answer? For the health check of a container.
+
+    Example: debate health api
+    """
+    from app.cli.health import check_api
+    from app.settings import settings_or_exit
+
+    check_api(settings_or_exit())
+
+
+@health.command("worker")
+def health_of_worker() -> None:
+    """Was a worker of this machine seen by the database within seconds? For the health check of a container.
+
+    Example: debate health worker
+    """
+    from app.cli.health import check_worker
+    from app.settings import settings_or_exit
+
+    check_worker(settings_or_exit())

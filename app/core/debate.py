@@ -23,6 +23,8 @@ class Status(StrEnum):
 
 CLOSED_STATUSES = frozenset({Status.COMPLETED, Status.STOPPED})
 ACTIVE_STATUSES = frozenset({Status.CREATED, Status.RUNNING})
+ENDED_STATUSES = CLOSED_STATUSES | {Status.FAILED}
+"""Nobody speaks any more, unless a person resumes one that failed."""
 
 
 class State(StrEnum):

@@ -12,6 +12,8 @@ SWEEP_LOCK = 0x5EB47E01
 """An arbitrary key of Postgres' advisory locks: one sweeper at a time, whatever the number of workers."""
 MIGRATION_LOCK = 0x5EB47E02
 GUARDRAIL_SWEEP_LOCK = 0x5EB47E03
+WORKER_SEEN_SECONDS = 15.0
+"""A worker not seen for this long no longer counts."""
 
 
 def require_writes(connection: Connection) -> None:
@@ -64,6 +66,10 @@ def forget_workers(connection: Connection, unseen_seconds: float) -> None:
     connection.execute(delete(workers).where(workers.c.seen_at < func.now() - timedelta(seconds=unseen_seconds)))
 
 
-def count_workers(connection: Connection, seen_seconds: float) -> int:
-    seen = workers.c.seen_at >= func.now() - timedelta(seconds=seen_seconds)
-    return connection.execute(select(func.count()).select_from(workers).where(seen)).scalar() or 0
+def count_workers(connection: Connection, host: str | None = None) -> int:
+    """Those that are alive; only those of one machine, if it is named."""
+    seen = workers.c.seen_at >= func.now() - timedelta(seconds=WORKER_SEEN_SECONDS)
+    alive = select(func.count()).select_from(workers).where(seen)
+    if host is not None:
+        alive = alive.where(workers.c.id.startswith(f"{host}:", autoescape=True))
+    return connection.execute(alive).scalar() or 0

@@ -9,7 +9,6 @@ from app.store import sweeping
 from app.store.engine import DatabaseAway, SchemaMissing
 from app.store.trouble import DISK_IS_FULL, log_words, words_for
 from app.usecases.services import Services
-from app.usecases.sweep import WORKER_SEEN_SECONDS
 
 log = structlog.get_logger(__name__)
 _NO_TABLES = "The database has not all of its tables: `debate db upgrade` makes them"
@@ -40,7 +39,7 @@ def _database(services: Services) -> tuple[int, str | None]:
     """How many workers it has seen lately, and what is wrong with it."""
     try:
         with services.engine.begin() as connection:
-            workers = sweeping.count_workers(connection, WORKER_SEEN_SECONDS)
+            workers = sweeping.count_workers(connection)
             sweeping.require_writes(connection)
     except DatabaseAway as problem:
         log.warning("ready.database_down", problem=log_words(problem))

@@ -13,8 +13,6 @@ log = structlog.get_logger(__name__)
 LOST_AFTER_SECONDS_WITH_EMPTY_QUEUE = 3.0
 LOST_AFTER_SECONDS = 60.0
 MOST_AT_ONCE = 1_000
-WORKER_SEEN_SECONDS = 15.0
-"""A worker not seen for this long no longer counts."""
 
 
 def lost_after_seconds(queue_length: int, due: int) -> float | None:
@@ -42,7 +40,7 @@ def sweep(services: Services) -> int:
             return 0
         due = sweeping.count_due(connection, at_most=queue_length + 1)
         found = sweeping.take_due(connection, lost_after_seconds(queue_length, due), MOST_AT_ONCE)
-        sweeping.forget_workers(connection, unseen_seconds=20 * WORKER_SEEN_SECONDS)
+        sweeping.forget_workers(connection, unseen_seconds=20 * sweeping.WORKER_SEEN_SECONDS)
     _count("debates", len(found))
     services.teller.enqueue(*found)
     return len(found)

@@ -8,11 +8,11 @@ import structlog
 from app.queue import QueueUnavailable
 from app.store import sweeping, watching
 from app.store.engine import DatabaseAway, SchemaMissing
+from app.store.sweeping import WORKER_SEEN_SECONDS
 from app.store.trouble import log_words
 from app.store.watching import HeldNow
 from app.usecases.read import snapshot
 from app.usecases.services import Services
-from app.usecases.sweep import WORKER_SEEN_SECONDS
 
 log = structlog.get_logger(__name__)
 

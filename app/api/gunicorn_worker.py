@@ -22,7 +22,9 @@ ANSWER_SECONDS = 60
 """For the client to take its answer. Streams and WebSockets have their own, shorter ones."""
 GOODBYE_SECONDS = 2
 """For a client that is still sending what we refused to see the answer, before the connection is closed over it."""
+GOODBYE_BYTES = 8 * 1024 * 1024
 SPARE_CONNECTIONS = 500
+"""Of what this process may open: files and connections of its own, and room for one that comes while all are in use."""
 
 
 class PromptWorker(GeventWorker):  # type: ignore[misc]
@@ -109,7 +111,9 @@ def _say_goodbye(sock: Any) -> None:
     with gevent.Timeout(GOODBYE_SECONDS, False):
         try:
             sock.shutdown(socket.SHUT_WR)
-            while sock.recv(1 << 16):
+            left = GOODBYE_BYTES
+            while left > 0 and (thrown_away := sock.recv(1 << 16)):
+                left -= len(thrown_away)
                 gevent.sleep(0)
         except OSError:
             return

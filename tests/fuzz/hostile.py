@@ -13,6 +13,8 @@ from harness import Api, Place
 
 PATIENCE_SECONDS = 60.0
 """For a server that is busy; what must not happen is that it never answers."""
+SHORT_SECONDS = 2
+"""How long the API of these tests waits for anybody."""
 KEY = base64.b64encode(b"0123456789abcdef")
 
 
@@ -134,3 +136,6 @@ def dribble(sockets: list[socket.socket], drop: bytes, seconds: float) -> list[s
                 still_open.remove(sock)
         time.sleep(0.1)
     return still_open
+
+
+Stage = tuple[Api, Server]

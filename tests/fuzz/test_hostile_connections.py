@@ -5,8 +5,7 @@ import json
 import resource
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -14,7 +13,8 @@ import pytest
 from harness import Api, Place, new_debate, wait_until
 from hostile import (
     PATIENCE_SECONDS,
-    Server,
+    SHORT_SECONDS,
+    Stage,
     answers_others,
     connected,
     dribble,
@@ -34,31 +34,8 @@ MEGABYTE = bytes(1 << 20)
 CUT_OFF_BYTES = 100 << 20
 """A gigabyte is cut off long before this; what the kernels hold in between counts as sent."""
 MOST_GROWTH_MB = 100
-SHORT_SECONDS = 2
 CREATE = "POST /debates"
 JSON = "Content-Type: application/json"
-
-Stage = tuple[Api, Server]
-
-
-@pytest.fixture(scope="module")
-def stage(make_place: Callable[[], Place], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """Everything that has to do with patience is short."""
-    log = tmp_path_factory.mktemp("hostile") / "log"
-    place = make_place()
-    place.log = log
-    api = place.start_api(http_timeout_ms=SHORT_SECONDS * 1000)
-    server = Server.of(place)
-    yield api, server
-    assert server.is_alive()
-    place.end_programs()
-    assert_nothing_went_wrong(log)
-
-
-def assert_nothing_went_wrong(log: Path) -> None:
-    for line in log.read_text().splitlines():
-        assert "request.failed" not in line
-        assert "Traceback" not in line, log.read_text()
 
 
 def error_of(answer: bytes) -> dict[str, Any]:

@@ -125,6 +125,11 @@ def test_old_and_new_processes_run_side_by_side_while_the_database_is_migrated(
     by_the_old = load.created[-1]
     wait_until(lambda: old.debate(by_the_old)["status"] == "completed", 60, "the old worker finishes it")
 
+    # … and after a restart: nobody who goes back a version has to undo the migration …
+    old_worker.terminate()
+    assert old_worker.wait(60) == 0
+    old_worker = start_old(place, old_code, "-m", "worker")
+
     # … beside the new ones, which go on with the debates of the old, and the old with theirs.
     new = place.start_api()
     load.apis = [old, new]

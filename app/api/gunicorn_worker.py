@@ -77,7 +77,7 @@ class PromptWorker(GeventWorker):  # type: ignore[misc]
         self._heard.add(gevent.getcurrent())
         sock.settimeout(ANSWER_SECONDS)
         if getattr(req.body.reader, "length", None) != 0:
-            req.body = PatientBody(req.body, self._waiting_for_client, self._request_seconds)
+            self._be_patient(req)
         try:
             goes_on = super().handle_request(listener_name, req, sock, addr)
         except TimeoutError:
@@ -88,6 +88,13 @@ class PromptWorker(GeventWorker):  # type: ignore[misc]
                 _say_goodbye(sock)
         sock.settimeout(None)
         return goes_on
+
+    def _be_patient(self, req: Any) -> None:
+        body = PatientBody(req.body, self._waiting_for_client, self._request_seconds)
+        closes_anyway = req.should_close
+        req.body = body
+        # gunicorn asks when it writes the answer's head, which tells the client not to use the connection again.
+        req.should_close = lambda: closes_anyway() or body.is_left_over()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         super().handle_exit(sig, frame)

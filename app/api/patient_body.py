@@ -11,6 +11,7 @@ from werkzeug.exceptions import BadRequest, ClientDisconnected, HTTPException, R
 
 READ_ANYWAY_BYTES = 64 * 1024
 """A body that nobody wanted is read to its end if it is no longer than this, so that its connection can be kept."""
+_PIECE_BYTES = 4096
 
 
 class PatientBody:
@@ -21,6 +22,7 @@ class PatientBody:
         self._waiting = waiting
         self._seconds = seconds
         self._until = monotonic() + seconds
+        self._left_over: bool | None = None
         self.failed = False
         """gunicorn looks at this: where the next request begins is not known, so the connection must end."""
 
@@ -39,17 +41,18 @@ class PatientBody:
             raise self._end(ClientDisconnected()) from None
 
     def is_left_over(self) -> bool:
-        """After the answer: is there more of it than is worth reading?"""
-        if self.failed:
+        """When the answer begins: is there more of it than is worth reading? Then the connection must end with it."""
+        if self._left_over is None:
+            self._left_over = self.failed or self._cannot_be_finished()
+        return self._left_over
+
+    def _cannot_be_finished(self) -> bool:
+        if getattr(self._body.reader, "length", 0) > READ_ANYWAY_BYTES:
             return True
         try:
-            for _ in range(READ_ANYWAY_BYTES // 4096):
-                if not self.read(4096):
-                    return False
+            return all(self.read(_PIECE_BYTES) for _ in range(READ_ANYWAY_BYTES // _PIECE_BYTES))
         except HTTPException:
             return True
-        self.failed = True
-        return True
 
     def _end(self, problem: HTTPException) -> HTTPException:
         self.failed = True

@@ -10,6 +10,7 @@ from app.bus import SILENCE_SECONDS, EventBus, Subscription
 from app.queue import TaskQueue, make_celery
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
+from app.refused import RefusedTasks
 from app.settings import Settings
 from app.store.engine import make_engine
 from app.store.trouble import FullDisk
@@ -48,7 +49,12 @@ def build_services(
     full_disk = FullDisk()
     full_disk.listen(engine)
     return Services(
-        settings=settings, engine=engine, tasks=tasks, teller=Teller(EventBus(redis), tasks), full_disk=full_disk
+        settings=settings,
+        engine=engine,
+        tasks=tasks,
+        refused=RefusedTasks(redis),
+        teller=Teller(EventBus(redis), tasks),
+        full_disk=full_disk,
     )
 
 

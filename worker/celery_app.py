@@ -11,6 +11,7 @@ from app.logs import configure_logs, log_crashes
 from app.queue import make_celery
 from app.settings import settings_or_exit
 from worker.process import WorkerProcess
+from worker.refusing import refuse_unknown_messages
 from worker.tasks import register_tasks
 
 log = structlog.get_logger(__name__)
@@ -19,6 +20,7 @@ if settings.redis_url is None or settings.database_url is None:
     raise SystemExit("debate: a worker needs DEBATE_DATABASE_URL and DEBATE_REDIS_URL (`debate worker` sets them)")
 celery_app = make_celery(settings.redis_url)
 process = WorkerProcess(settings)
+refuse_unknown_messages(celery_app, process.refused, process.worker_id)
 register_tasks(celery_app, process.runner, process.guardrail)
 
 

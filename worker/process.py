@@ -47,6 +47,7 @@ class WorkerProcess:
             database_connections=connections,
             patience_seconds=CONNECTION_PATIENCE_SECONDS,
         )
+        self.refused = self._services.refused
         self._shutting_down = threading.Event()
         self._end_metrics: Callable[[], None] = lambda: None
         self._keeper = ClaimKeeper(

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import structlog
 from celery import Celery, Task
-from celery.worker.request import Request
 from structlog.contextvars import bound_contextvars
 
 from app import failpoints, tracing
@@ -14,12 +13,13 @@ from app.queue import ADVANCE_DEBATE, EVALUATE
 from app.store.engine import DatabaseAway
 from app.store.trouble import log_words
 from worker.guardrail import Guardrail
+from worker.refusing import CarefulRequest
 from worker.runner import Runner
 
 log = structlog.get_logger(__name__)
 
 
-class BreakableRequest(Request):  # type: ignore[misc]
+class BreakableRequest(CarefulRequest):
     """Celery's message, with the places around its acknowledgement where a test can break it."""
 
     def acknowledge(self) -> None:
@@ -30,6 +30,10 @@ class BreakableRequest(Request):  # type: ignore[misc]
 
 class BreakableTask(Task):  # type: ignore[misc]
     Request = BreakableRequest
+
+
+class CarefulTask(Task):  # type: ignore[misc]
+    Request = CarefulRequest
 
 
 def register_tasks(celery_app: Celery, runner: Runner, guardrail: Guardrail) -> None:
@@ -43,7 +47,7 @@ def register_tasks(celery_app: Celery, runner: Runner, guardrail: Guardrail) -> 
         ):
             runner.advance_debate(about)
 
-    @celery_app.task(name=EVALUATE, bind=True)  # type: ignore[untyped-decorator]
+    @celery_app.task(name=EVALUATE, base=CarefulTask, bind=True)  # type: ignore[untyped-decorator]
     def evaluate_contribution(task: Task, evaluation_id: str) -> None:
         with (
             bound_contextvars(task_id=task.request.id, evaluation_id=evaluation_id),

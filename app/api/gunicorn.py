@@ -21,6 +21,8 @@ bind = f"{_settings.server_host}:{_settings.server_port}"
 worker_class = "app.api.gunicorn_worker.PromptWorker"
 # Each request and each listener is a greenlet; the database pool is what limits the work done at once.
 worker_connections = 10_000
+# What the head of a request may take of our memory, for each of so many: half a megabyte.
+limit_request_fields = 64
 keepalive = _settings.http_timeout_ms // 1000
 graceful_timeout = 10
 # Whose X-Forwarded-… headers count is said by DEBATE_TRUSTED_PROXIES; gunicorn itself would believe this machine.

@@ -25,10 +25,7 @@ def _check_body() -> None:
     """flask-openapi3 would take a broken body for an absent one; the client should hear what is wrong with it."""
     if request.method not in ("POST", "PUT", "PATCH") or request.blueprint == DASHBOARD:
         return
-    body = request.get_data()
-    # A body sent in chunks does not say how long it is, and is cut at the limit.
-    if request.max_content_length is not None and len(body) >= request.max_content_length:
-        raise RequestEntityTooLarge
+    body = _body_as_sent()
     if not body:
         return
     if not request.is_json:
@@ -45,3 +42,13 @@ def _check_body() -> None:
         raise InvalidInput("body", "is nested too deeply") from None
     if not isinstance(parsed, dict):
         raise InvalidInput("body", "must be a JSON object")
+
+
+def _body_as_sent() -> bytes:
+    if request.content_encoding not in (None, "", "identity"):
+        raise InvalidInput("Content-Encoding", "a body is taken as it is, never compressed")
+    body = request.get_data()
+    # A body sent in chunks does not say how long it is, and is cut at the limit.
+    if request.max_content_length is not None and len(body) >= request.max_content_length:
+        raise RequestEntityTooLarge
+    return body

@@ -163,6 +163,7 @@ class SystemData(Shape):
     database: Literal["up", "down"]
     queue: Literal["up", "down"]
     queue_length: int | None
+    tasks_refused: int | None
     work: WorkShape | None
 
 

@@ -30,6 +30,7 @@ def status_json(status: SystemStatus) -> dict[str, Any]:
         "database": "up" if status.work else "down",
         "queue": "up" if status.queue_length is not None else "down",
         "queue_length": status.queue_length,
+        "tasks_refused": status.tasks_refused,
         "work": _work_json(status.work) if status.work else None,
     }
 

@@ -74,8 +74,11 @@ def _examine_servers(settings: Settings, workers_expected: bool) -> Iterator[Fin
 def _examine_queue(services: Services) -> Finding:
     try:
         services.tasks.check()
+        refused = services.refused.count()
     except QueueUnavailable as problem:
         return Finding("queue", False, str(problem), "Is DEBATE_REDIS_URL right, and does Redis run there?")
+    if refused:
+        return Finding("queue", True, f"answers; tasks refused: {refused}", "`debate refused` shows them, and why")
     return Finding("queue", True, "answers")
 
 

@@ -149,6 +149,22 @@ def prune(
     prune_debates(settings_or_exit(), older_than, yes, as_json)
 
 
+@upkeep.command()
+def refused(
+    requeue: Annotated[bool, typer.Option("--requeue", help="Put them back into their queues.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Throw them away.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tasks that workers refused because they did not understand them, the newest first.
+
+    Example: debate refused --requeue
+    """
+    from app.cli.refused import refused as show_refused
+    from app.settings import settings_or_exit
+
+    show_refused(settings_or_exit(), requeue, forget, as_json)
+
+
 @db.command()
 def upgrade() -> None:
     """Bring the database to the newest schema.

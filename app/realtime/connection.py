@@ -158,6 +158,8 @@ class Connection:
                     if not self._take(event, on_text):
                         self._drain()
                         return
+                # Somebody who sends without end would otherwise be the only one served.
+                time.sleep(0)
         except (OSError, ProtocolError):
             # Gone without a word, or it spoke on after its goodbye.
             return
@@ -208,7 +210,9 @@ class Connection:
         return True
 
     def _take_text(self, event: TextMessage, on_text: Callable[[str], None]) -> bool:
-        self._message.append(event.data)
+        # Empty pieces, of which a message may have any number, are not gathered.
+        if event.data:
+            self._message.append(event.data)
         self._message_bytes += len(event.data.encode())
         if self._message_bytes > self._most_bytes:
             self.close(_TOO_BIG, f"a message has at most {self._most_bytes} bytes")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from app.queue import TaskQueue
+from app.refused import RefusedTasks
 from app.settings import Settings
 from app.store.engine import Engine
 from app.store.trouble import FullDisk
@@ -14,5 +15,6 @@ class Services:
     settings: Settings
     engine: Engine
     tasks: TaskQueue
+    refused: RefusedTasks
     teller: Teller
     full_disk: FullDisk = field(default_factory=FullDisk)

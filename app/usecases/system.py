@@ -44,19 +44,22 @@ class Work:
 class SystemStatus:
     queue_length: int | None
     """None while the queue is down."""
+    tasks_refused: int | None
+    """Messages that no worker understood, and that are kept; None while the queue is down."""
     work: Work | None
     """None while the database is down."""
 
 
 def system_status(services: Services) -> SystemStatus:
-    return SystemStatus(_queue_length(services), _work(services))
+    length, refused = _queue(services)
+    return SystemStatus(length, refused, _work(services))
 
 
-def _queue_length(services: Services) -> int | None:
+def _queue(services: Services) -> tuple[int | None, int | None]:
     try:
-        return services.tasks.length()
+        return services.tasks.length(), services.refused.count()
     except QueueUnavailable:
-        return None
+        return None, None
 
 
 def _work(services: Services) -> Work | None:

@@ -8,6 +8,7 @@ import statistics
 import tempfile
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -101,7 +102,7 @@ class _Silent:
 
 
 def _untold(services: Services) -> Services:
-    return Services(services.settings, services.engine, services.tasks, _Silent())  # type: ignore[arg-type]
+    return replace(services, teller=_Silent())  # type: ignore[arg-type]
 
 
 def _ours(settings: Settings, services: Services, workers: list[Child], count: int) -> float:

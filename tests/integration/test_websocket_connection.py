@@ -126,3 +126,18 @@ def test_every_piece_of_every_language_arrives_as_it_was(pair) -> None:
     wait_until(lambda: peer.read() and bool(peer.texts), 10, "it came")
     sender.join()
     assert peer.texts == [f'{{"event":"long","data":"{text}"}}']
+
+
+def test_a_message_of_any_number_of_empty_pieces_takes_no_memory(pair) -> None:
+    connection, peer = pair
+    texts: list[str] = []
+    connection.start(on_text=texts.append, on_end=lambda: None)
+    for _ in range(1000):
+        peer.sock.sendall(peer.protocol.send(TextMessage("", message_finished=False)))
+    peer.sock.sendall(peer.protocol.send(Ping()))
+    while not peer.pongs:
+        assert peer.read()
+    # Its pong says that all of them were taken.
+    assert connection._message == []
+    peer.sock.sendall(peer.protocol.send(TextMessage("whole")))
+    wait_until(lambda: texts == ["whole"], 10, "the message is whole")

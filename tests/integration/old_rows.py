@@ -1,0 +1,182 @@
+"""Rows as older versions left them, in plain SQL: today's code must not have to do with how they came about.
+
+`fill` writes into every table that a revision has. A new table needs its rows here; test_migrations.py says so.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+
+SCRIPTED = {"player": "scripted"}
+EXTERNAL = {"player": "external"}
+ROUNDS = dict.fromkeys(("proposer", "opponent", "arbitrator"), SCRIPTED)
+DIALOGUE = dict.fromkeys(("proposer", "opponent", "arbitrator"), EXTERNAL)
+VERDICT = {"winner": "tie", "scores": {"proposer": 5, "opponent": 5}, "reasoning": "Even", "stop": False}
+
+
+@dataclass(frozen=True)
+class OldDebate:
+    """A debate, and the turns that it has: (round, actor, type)."""
+
+    name: str
+    format: str
+    status: str
+    cursor: tuple[int, str]
+    turns: tuple[tuple[int | None, str, str], ...]
+    stop_reason: str | None = None
+    intervention_open: bool = False
+    is_due: bool = False
+
+
+MOTION = (0, "debater_a", "MOTION")
+FIRST = (1, "debater_a", "MOTION")
+ROUND_1 = ((1, "debater_a", "CLAIM"), (1, "debater_b", "CLAIM"), (1, "judge", "RULING"))
+DEBATES = (
+    OldDebate("created", "rounds", "created", (1, "debater_a"), (MOTION,), is_due=True),
+    OldDebate("running", "rounds", "running", (2, "debater_a"), (MOTION, *ROUND_1), is_due=True),
+    OldDebate("claimed", "rounds", "running", (1, "judge"), (MOTION, *ROUND_1[:2])),
+    OldDebate("paused", "rounds", "paused", (1, "debater_b"), (MOTION, ROUND_1[0])),
+    OldDebate("completed", "rounds", "completed", (2, "debater_a"), (MOTION, *ROUND_1), "max_rounds"),
+    OldDebate("stopped", "rounds", "stopped", (1, "debater_b"), (MOTION, ROUND_1[0]), "manual_stop"),
+    OldDebate("failed", "rounds", "failed", (1, "judge"), (MOTION, *ROUND_1[:2])),
+    OldDebate("waiting", "dialogue", "running", (2, "debater_a"), (FIRST, (1, "debater_b", "CLAIM"))),
+    OldDebate("intervened", "dialogue", "running", (1, "judge"), (FIRST, (None, "judge", "INTERVENTION")), None, True),
+    OldDebate(
+        "resolved",
+        "dialogue",
+        "completed",
+        (3, "debater_a"),
+        (FIRST, (1, "debater_b", "CLAIM"), (2, "debater_a", "RESOLUTION"), (2, "judge", "RULING")),
+        "resolution",
+    ),
+)
+
+
+def fill(connection: "psycopg.Connection[Any]", tables: set[str]) -> dict[str, UUID]:
+    """The ids of the debates, by their names."""
+    ids = {debate.name: _write_debate(connection, debate) for debate in DEBATES}
+    for names, write in _OTHERS:
+        if names <= tables:
+            write(connection, ids)
+    return ids
+
+
+def _write_debate(connection: "psycopg.Connection[Any]", debate: OldDebate) -> UUID:
+    debate_id = uuid4()
+    failed = debate.status == "failed"
+    connection.execute(
+        "INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, intervention_open,"
+        " stop_reason, last_error, seats, limits, turn_count, input_tokens, output_tokens, cost_usd, verdict, attempts,"
+        " due_at) VALUES (%s, %s, 'general_debate', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 10, 20, 0.5, %s, %s,"
+        " CASE WHEN %s THEN clock_timestamp() END)",
+        (
+            debate_id,
+            f"The {debate.name} one, “ünïcode” 🙂",
+            debate.format,
+            debate.status,
+            *debate.cursor,
+            debate.intervention_open,
+            debate.stop_reason,
+            "The model did not answer" if failed else None,
+            json.dumps(ROUNDS if debate.format == "rounds" else DIALOGUE),
+            json.dumps({"max_rounds": 2} if debate.format == "rounds" else {}),
+            len(debate.turns),
+            json.dumps(VERDICT) if any(kind == "RULING" for _, _, kind in debate.turns) else None,
+            5 if failed else 0,
+            debate.is_due,
+        ),
+    )
+    if debate.name == "claimed":
+        # By a worker that is long gone.
+        connection.execute(
+            "UPDATE debates SET claim_token = %s, claimed_by = 'old:1:a', claim_expires_at = now() - interval '1 hour',"
+            " due_at = now() - interval '1 hour' WHERE id = %s",
+            (uuid4(), debate_id),
+        )
+    _write_turns(connection, debate, debate_id)
+    return debate_id
+
+
+def _write_turns(connection: "psycopg.Connection[Any]", debate: OldDebate, debate_id: UUID) -> None:
+    before = None
+    for seq, (number, actor, kind) in enumerate(debate.turns, 1):
+        turn_id = uuid4()
+        is_ruling = kind == "RULING" and debate.format == "rounds"
+        connection.execute(
+            "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, client_request_id, verdict,"
+            " player, usage) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            (
+                turn_id,
+                debate_id,
+                seq,
+                number,
+                actor,
+                kind,
+                f"Said as number {seq}: “ünïcode” 🙂",
+                before,
+                f"request-{seq}",
+                json.dumps(VERDICT) if is_ruling else None,
+                "external" if kind in ("MOTION", "INTERVENTION") or debate.format == "dialogue" else "scripted",
+                json.dumps({"input_tokens": 1, "output_tokens": 2, "cost_usd": 0.0, "latency_ms": 3}),
+            ),
+        )
+        before = turn_id
+
+
+def _write_worker(connection: "psycopg.Connection[Any]", _: dict[str, UUID]) -> None:
+    connection.execute(
+        "INSERT INTO workers (id, seen_at) VALUES (%s, now() - interval '1 day')", (f"old:1:{uuid4().hex[:6]}",)
+    )
+
+
+def _write_model_calls(connection: "psycopg.Connection[Any]", _: dict[str, UUID]) -> None:
+    name = f"provider-{uuid4().hex[:6]}"
+    connection.execute("INSERT INTO providers (name, lowered_to, lowered_at) VALUES (%s, 3, now())", (name,))
+    connection.execute(
+        "INSERT INTO provider_slots (provider, worker_id, held, wanted, expires_at)"
+        " VALUES (%s, 'old:1:a', 1, 2, now())",
+        (name,),
+    )
+    connection.execute(
+        "INSERT INTO daily_costs (day, reserved_usd, spent_usd)"
+        " SELECT DATE '2020-01-01' + count(*)::int, 1.5, 2.5 FROM daily_costs"
+    )
+
+
+def _write_solutions(connection: "psycopg.Connection[Any]", ids: dict[str, UUID]) -> None:
+    agent, solution, contribution = uuid4(), uuid4(), uuid4()
+    connection.execute(
+        "INSERT INTO agents (id, username, key_hash, key_hint, scopes)"
+        " VALUES (%s, %s, %s, 'dbr_abcd', '{read,debate}')",
+        (agent, f"agent-{agent}", agent.bytes * 2),
+    )
+    connection.execute(
+        "UPDATE turns SET agent_id = %s, agent_username = 'somebody' WHERE debate_id = %s AND actor = 'debater_b'",
+        (agent, ids["waiting"]),
+    )
+    connection.execute(
+        "INSERT INTO solutions (id, agent_id, title, description, status, agent_debate_count)"
+        " VALUES (%s, %s, 'Trams', 'More of them', 'debating', 1)",
+        (solution, agent),
+    )
+    connection.execute(
+        "INSERT INTO contributions (id, solution_id, position, agent_id, depth, stance, content, evidence_links,"
+        " guardrail_status, upvotes) VALUES (%s, %s, 1, %s, 1, 'support', %s, '[]', 'approved', 1)",
+        (contribution, solution, agent, "Because the streets belong to everybody who walks in them, too."),
+    )
+    connection.execute("INSERT INTO upvotes (contribution_id, agent_id) VALUES (%s, %s)", (contribution, agent))
+    connection.execute(
+        "INSERT INTO guardrail_evaluations (id, contribution_id, verdict, evaluator, evaluated_at, due_at)"
+        " VALUES (%s, %s, 'approved', 'rules', now(), NULL)",
+        (uuid4(), contribution),
+    )
+
+
+_OTHERS = [
+    ({"workers"}, _write_worker),
+    ({"providers", "provider_slots", "daily_costs"}, _write_model_calls),
+    ({"agents", "solutions", "contributions", "upvotes", "guardrail_evaluations"}, _write_solutions),
+]

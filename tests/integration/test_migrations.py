@@ -1,0 +1,176 @@
+"""Migrations only add, and lose nothing that an older version wrote.
+
+One database goes from the first revision to the newest. At each it is filled as a version of that revision would have;
+after each step what was there is still there, and what the version before wrote can still be written.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from alembic import command
+from alembic.script import ScriptDirectory
+from harness import Api, Place, assert_all_is_well, numbers, wait_until
+from old_rows import DEBATES, fill
+
+from app.embedded import ServerUrls
+from app.settings import Settings
+from app.store.engine import make_migration_engine
+from app.store.migrate import _config
+
+# Each debate of each fill goes on to its end.
+pytestmark = pytest.mark.timeout(300)
+REVISIONS = [script.revision for script in reversed(list(ScriptDirectory.from_config(_config()).walk_revisions()))]
+Rows = dict[str, list[dict[str, Any]]]
+Columns = dict[tuple[str, str], dict[str, Any]]
+
+
+def upgrade_to(database_url: str, revision: str) -> None:
+    config = _config()
+    engine = make_migration_engine(database_url)
+    with engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        connection.commit()
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def empty(servers: ServerUrls) -> str:
+    """A new database's address."""
+    name = f"old_{next(numbers)}"
+    with psycopg.connect(servers.database_url.replace("/debate?", "/postgres?"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return servers.database_url.replace("/debate?", f"/{name}?")
+
+
+class Walk:
+    """What was seen on the way through the revisions."""
+
+    def __init__(self, database_url: str) -> None:
+        self.database_url = database_url
+        self.debates: list[dict[str, UUID]] = []
+        self.columns: dict[str, Columns] = {}
+        self.empty_tables: dict[str, set[str]] = {}
+        self.lost: dict[str, list[str]] = {}
+        for revision in REVISIONS:
+            self._step(revision)
+
+    def _step(self, revision: str) -> None:
+        before = self._rows()
+        upgrade_to(self.database_url, revision)
+        self.lost[revision] = _lost(before, self._rows())
+        with psycopg.connect(self.database_url) as connection:
+            if before:
+                # What the version before this revision writes.
+                self.debates.append(fill(connection, set(before)))
+            self.columns[revision] = _columns(connection)
+            tables = {table for table, _ in self.columns[revision]}
+            self.debates.append(fill(connection, tables))
+        self.empty_tables[revision] = {table for table, rows in self._rows().items() if not rows}
+
+    def _rows(self) -> Rows:
+        with psycopg.connect(self.database_url, row_factory=psycopg.rows.dict_row) as connection:
+            tables = {table for table, _ in _columns(connection)}
+            return {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in sorted(tables)}  # noqa: S608
+
+
+def _columns(connection: "psycopg.Connection[Any]") -> Columns:
+    found = connection.cursor(row_factory=psycopg.rows.dict_row).execute(
+        "SELECT table_name, column_name, udt_name, character_maximum_length, numeric_precision, is_nullable,"
+        " column_default FROM information_schema.columns"
+        " WHERE table_schema = 'public' AND table_name <> 'alembic_version'"
+    )
+    return {(row.pop("table_name"), row.pop("column_name")): row for row in found}
+
+
+def _lost(before: Rows, after: Rows) -> list[str]:
+    """Rows whose old columns no row of today has as they were."""
+    return [
+        f"{table}: {row}"
+        for table, rows in before.items()
+        for row in rows
+        if not any({name: now.get(name) for name in row} == row for now in after.get(table, []))
+    ]
+
+
+@pytest.fixture(scope="module")
+def walk(empty: str) -> Walk:
+    return Walk(empty)
+
+
+def test_there_are_rows_in_every_table_of_every_revision(walk: Walk) -> None:
+    """Or these tests would say nothing about that table: give it rows in old_rows.py."""
+    assert walk.empty_tables == {revision: set() for revision in REVISIONS}
+
+
+STEPS = list(pairwise(REVISIONS))
+
+
+@pytest.mark.parametrize(("before", "after"), STEPS)
+def test_a_revision_loses_no_row_and_changes_none(walk: Walk, before: str, after: str) -> None:
+    assert walk.lost[after] == []
+
+
+@pytest.mark.parametrize(("before", "after"), STEPS)
+def test_a_revision_keeps_every_column_as_it_was(walk: Walk, before: str, after: str) -> None:
+    old, new = walk.columns[before], walk.columns[after]
+    assert old.keys() - new.keys() == set(), "columns were dropped or renamed"
+    for column, was in old.items():
+        now = new[column]
+        # What older code does not name must still be filled in, and what it leaves empty be allowed to be.
+        looser = {**was, "is_nullable": now["is_nullable"]} if was["is_nullable"] == "NO" else was
+        assert now == looser, column
+
+
+@pytest.mark.parametrize(("before", "after"), STEPS)
+def test_a_new_column_of_an_old_table_need_not_be_written(walk: Walk, before: str, after: str) -> None:
+    old, new = walk.columns[before], walk.columns[after]
+    tables = {table for table, _ in old}
+    for table, column in new.keys() - old.keys():
+        added = new[table, column]
+        if table in tables:
+            assert added["is_nullable"] == "YES" or added["column_default"] is not None, (table, column)
+
+
+@pytest.fixture(scope="module")
+def place(walk: Walk, make_place: Any) -> Iterator[Place]:
+    made = make_place()
+    made.settings = Settings(
+        database_url=walk.database_url, redis_url=made.settings.redis_url, claim_seconds=made.settings.claim_seconds
+    )
+    yield made
+    made.end_programs()
+
+
+def test_what_older_versions_wrote_is_read_and_goes_on(walk: Walk, place: Place) -> None:
+    api = place.start_api()
+    for ids in walk.debates:
+        for debate in DEBATES:
+            _is_as_it_was_left(api, debate.status, len(debate.turns), ids[debate.name])
+    place.start_worker()
+    for ids in walk.debates:
+        for name in ("paused", "failed"):
+            assert api.http.post(f"/debates/{ids[name]}/resume").status_code == 200
+        answer = api.http.post(f"/debates/{ids['waiting']}/ruling", json={"content": "Too early", "close": True})
+        assert answer.status_code == 403
+        motion = api.transcript(str(ids["waiting"]))["motion"]["id"]
+        resolution = {"target_id": motion, "content": "Agreed", "client_request_id": "a new one"}
+        answer = api.http.post(f"/debates/{ids['waiting']}/resolution", json=resolution)
+        assert answer.status_code == 201, answer.text
+        answer = api.http.post(f"/debates/{ids['intervened']}/ruling", json={"content": "Enough", "close": True})
+        assert answer.status_code == 201, answer.text
+    everything = "SELECT count(*) FROM debates WHERE status NOT IN ('completed', 'stopped')"
+    wait_until(lambda: place.sql(everything) == [(0,)], 100, "every debate has ended")
+    assert_all_is_well(place)
+    assert api.http.get("/api/v1/solutions").json()["data"][0]["title"] == "Trams"
+
+
+def _is_as_it_was_left(api: Api, status: str, turns: int, debate_id: UUID) -> None:
+    transcript = api.transcript(str(debate_id))
+    assert (transcript["debate"]["status"], transcript["debate"]["argument_count"]) == (status, turns)
+    said = [transcript["motion"], *transcript["arguments"]]
+    assert [turn["content"] for turn in said] == [f"Said as number {seq}: “ünïcode” 🙂" for seq in range(1, turns + 1)]

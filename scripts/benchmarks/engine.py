@@ -24,7 +24,7 @@ from app.settings import Settings
 from app.store.migrate import upgrade
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
-from scripts.benchmarks import report
+from scripts.benchmarks import arguing, report
 
 TURNS = 9
 PROCESSES = 2
@@ -39,6 +39,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.quick:
+        options.debates, options.repeats, options.threads = 10, 1, [1]
     directory = Path(tempfile.mkdtemp(prefix="debate-bench-"))
     try:
         with EmbeddedServers(directory) as urls:
@@ -91,17 +93,8 @@ def _create(services: Services, count: int) -> list[UUID]:
         new = NewDebate(
             "Bench", "general_debate", "Cities should ban cars", f"{started}-{number}", format=Format.ROUNDS
         )
-        made.append(create_debate(_untold(services), OPERATOR, new).debate.id)
+        made.append(create_debate(arguing.untold(services), OPERATOR, new).debate.id)
     return made
-
-
-class _Silent:
-    def publish(self, *_: Any) -> None: ...
-    def enqueue(self, *_: Any) -> None: ...
-
-
-def _untold(services: Services) -> Services:
-    return Services(services.settings, services.engine, services.tasks, _Silent())  # type: ignore[arg-type]
 
 
 def _ours(settings: Settings, services: Services, workers: list[Child], count: int) -> float:

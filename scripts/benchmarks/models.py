@@ -37,6 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.quick:
+        options.debates, options.rounds, options.limit, options.seconds, options.repeats = 20, 1, 10, 0.1, 1
     directory = Path(tempfile.mkdtemp(prefix="debate-bench-"))
     try:
         with EmbeddedServers(directory) as urls, ModelServer() as models:

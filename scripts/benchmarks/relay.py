@@ -74,7 +74,6 @@ Runs = dict[str, list[Run]]
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="small numbers, once: only to see that it works")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -42,11 +42,9 @@ class SeatSetup:
 
     def as_json(self) -> dict[str, Any]:
         """Only what was said: an option left alone is not stored as a null."""
-        options = {name: getattr(self, name) for name in self.__slots__ if name != "player"}
-        return {
-            "player": self.player,
-            **{name: value for name, value in options.items() if value is not None and value is not False},
-        }
+        # The player is the first of them, and always said.
+        said = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: value for name, value in said if value is not None and value is not False}
 
 
 def why_unknown(player: str) -> str | None:

@@ -29,8 +29,15 @@ def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, 
         max_overflow=0,
         pool_timeout=pool_timeout_seconds,
         pool_use_lifo=True,
+        skip_autocommit_rollback=True,
         connect_args={"application_name": application_name, "options": options, "connect_timeout": 5},
     )
+
+
+def statements(engine: Engine) -> Connection:
+    """For looks at the database: each statement is a transaction, one trip to Postgres where a block around it makes
+    three. One statement sees one snapshot; several may not see the same."""
+    return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
 
 
 def make_migration_engine(database_url: str) -> Engine:

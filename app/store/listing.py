@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, text
+from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, or_, select, text
 from sqlalchemy.dialects import postgresql
 
 from app.core.debate import CLOSED_STATUSES, Debate, State, Status
 from app.core.seats import Seat
 from app.store.rows import debate_columns, debate_of
-from app.store.tables import debates
+from app.store.tables import debates, is_open
+
+_Condition = ColumnElement[bool] | TextClause
 
 EXACT_TOTAL = 10_000
 """Counting further would cost more than the page itself."""
@@ -89,8 +91,8 @@ def count_by_status(connection: Connection, filters: Filters, at_most: int) -> d
     return dict(zip((status.value for status in Status), found, strict=True))
 
 
-def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
+def _conditions(filters: Filters) -> list[_Condition]:
+    conditions: list[_Condition] = []
     if filters.state:
         conditions += _in_state(filters.state)
     if filters.status:
@@ -106,19 +108,18 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _in_state(state: State) -> list[ColumnElement[bool]]:
-    is_closed = debates.c.status.in_([status.value for status in CLOSED_STATUSES])
+def _in_state(state: State) -> list[_Condition]:
     if state is State.CLOSED:
-        return [is_closed]
+        return [debates.c.status.in_([status.value for status in CLOSED_STATUSES])]
     seat_of = {State.AWAITING_PROPOSER: Seat.PROPOSER, State.AWAITING_OPPONENT: Seat.OPPONENT}
     seat = seat_of.get(state, Seat.ARBITRATOR)
-    conditions = [~is_closed, debates.c.next_actor == seat.actor]
+    conditions: list[_Condition] = [is_open, debates.c.next_actor == seat.actor]
     if seat is Seat.ARBITRATOR:
         conditions.append(debates.c.intervention_open.is_(state is State.INTERVENTION_PENDING))
     return conditions
 
 
-def _total(connection: Connection, wanted: list[ColumnElement[bool]]) -> tuple[int, bool]:
+def _total(connection: Connection, wanted: list[_Condition]) -> tuple[int, bool]:
     matching = select(debates.c.id).where(*wanted)
     counted = connection.execute(select(func.count()).select_from(matching.limit(EXACT_TOTAL + 1).subquery())).scalar()
     if (counted or 0) <= EXACT_TOTAL:

@@ -17,7 +17,8 @@ class Seat(StrEnum):
     actor: str
     """The name that the cursor and the database say."""
 
-    def __new__(cls, role: str, actor: str) -> "Seat":
+    # The default is for type checkers, which take `Seat("proposer")` for the making of a new one.
+    def __new__(cls, role: str, actor: str = "") -> "Seat":
         seat = str.__new__(cls, role)
         seat._value_ = seat.role = role
         seat.actor = actor

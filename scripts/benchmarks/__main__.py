@@ -8,7 +8,7 @@ import sys
 import traceback
 from types import ModuleType
 
-from scripts.benchmarks import api, engine, growth, listing, models, relay
+from scripts.benchmarks import api, engine, growth, listing, models, relay, start, worker
 
 PARTS: dict[str, ModuleType] = {
     "engine": engine,
@@ -17,6 +17,8 @@ PARTS: dict[str, ModuleType] = {
     "list": listing,
     "growth": growth,
     "api": api,
+    "start": start,
+    "worker": worker,
 }
 
 

@@ -92,15 +92,14 @@ class _Repeat:
     def measure(self) -> None:
         worked = {step: _worked(self._services, step - SAMPLES) for step in self._steps}
         said = {step: _said(self._services, step - SAMPLES) for step in self._steps}
+        self._in_turn("a worker's turn, ms", {step: debate.take_turn for step, debate in worked.items()})
+        self._in_turn("a claim by another task, ms", {step: debate.hand_over for step, debate in worked.items()})
+        self._in_turn("a seat's submission, ms", {step: debate.submit for step, debate in said.items()})
         for step, debate in worked.items():
             brief = debate.held.brief
             read = sum(len(turn.content.encode()) for turn in (brief.motion, *brief.recent))
             self._found.note("a player is given, bytes", step, read)
             self._found.note("a model is given, bytes", step, len(document(brief, CONTEXT_TOKENS).encode()))
-        self._in_turn("a worker's turn, ms", {step: debate.take_turn for step, debate in worked.items()})
-        self._in_turn("a claim by another task, ms", {step: debate.hand_over for step, debate in worked.items()})
-        self._in_turn("a seat's submission, ms", {step: debate.submit for step, debate in said.items()})
-        for step, debate in worked.items():
             self._cost(step, debate)
 
     def _in_turn(self, name: str, actions: dict[int, Callable[[], None]]) -> None:

@@ -50,7 +50,7 @@ SELECT gen_random_uuid(),
        CASE status WHEN 'completed' THEN 'max_rounds' WHEN 'stopped' THEN 'manual_stop' END,
        '{"proposer": {"player": "scripted"}, "opponent": {"player": "scripted"}, "arbitrator": {"player": "scripted"}}',
        '{"max_rounds": 3}', 10,
-       '{"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "It answered more.", "stop": false}',
+       '{"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "Clearer.", "stop": false}',
        CASE WHEN status IN ('created', 'running') THEN clock_timestamp() + interval '1 day' END,
        moment, moment
 FROM (

@@ -6,9 +6,11 @@ Without a part, all of them run, one after the other.
 import argparse
 import sys
 import traceback
+from contextlib import nullcontext
 from types import ModuleType
 
 from scripts.benchmarks import api, engine, growth, listing, models, relay, start, worker
+from scripts.benchmarks.place import shared_servers
 
 PARTS: dict[str, ModuleType] = {
     "engine": engine,
@@ -40,16 +42,20 @@ def main() -> None:
 
 
 def _run_all(parser: argparse.ArgumentParser, quick: bool) -> None:
-    """One that fails does not take the others' figures with it."""
-    failed = []
-    for name, part in PARTS.items():
-        try:
-            part.run(parser.parse_args([*(["--quick"] if quick else []), name]))
-        except Exception:
-            traceback.print_exc()
-            failed.append(name)
+    with shared_servers() if quick else nullcontext():
+        failed = [name for name in PARTS if not _succeeds(parser, name, quick)]
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
+
+
+def _succeeds(parser: argparse.ArgumentParser, name: str, quick: bool) -> bool:
+    """One that fails does not take the others' figures with it."""
+    try:
+        PARTS[name].run(parser.parse_args([*(["--quick"] if quick else []), name]))
+    except Exception:
+        traceback.print_exc()
+        return False
+    return True
 
 
 main()

@@ -2,13 +2,10 @@
 
 import argparse
 import multiprocessing
-import shutil
 import signal
 import statistics
-import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -18,13 +15,12 @@ from app.bootstrap import build_services, close_services
 from app.cli.children import WORKER_COMMAND, Child, end
 from app.core.access import OPERATOR
 from app.core.formats import Format
-from app.embedded import EmbeddedServers
 from app.ids import new_turn_id
 from app.settings import Settings
-from app.store.migrate import upgrade
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from scripts.benchmarks import arguing, report
+from scripts.benchmarks.place import own_servers
 
 TURNS = 9
 PROCESSES = 2
@@ -41,14 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     if options.quick:
         options.debates, options.repeats, options.threads = 10, 1, [1]
-    directory = Path(tempfile.mkdtemp(prefix="debate-bench-"))
-    try:
-        with EmbeddedServers(directory) as urls:
-            upgrade(urls.database_url)
-            settings = Settings(database_url=urls.database_url, redis_url=urls.redis_url, data_dir=directory)
-            _measure(settings, options)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with own_servers() as settings:
+        _measure(settings, options)
 
 
 def _measure(settings: Settings, options: argparse.Namespace) -> None:

@@ -79,6 +79,7 @@ Index("debates_by_update", debates.c.updated_at.desc(), debates.c.id)
 Index("debates_by_status_and_update", debates.c.status, debates.c.updated_at.desc(), debates.c.id)
 # In words, not as parameters: only then does Postgres see that a query wants no more than the index holds.
 is_open = text("debates.status NOT IN ('completed', 'stopped')")
+is_closed = text("debates.status IN ('completed', 'stopped')")
 Index(
     "debates_open_by_actor",
     debates.c.next_actor,

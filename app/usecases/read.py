@@ -103,8 +103,7 @@ def seq_of(services: Services, debate_id: UUID, turn_id: UUID, field: str) -> in
 def list_debates(
     services: Services, filters: listing.Filters, limit: int, offset: int, cursor: str | None
 ) -> listing.Page:
-    with statements(services.engine) as connection:
-        try:
-            return listing.page(connection, filters, limit, offset, cursor)
-        except listing.BadCursor:
-            raise InvalidInput("cursor", "is not a cursor that this list gave out") from None
+    try:
+        return listing.page(services.engine, filters, limit, offset, cursor)
+    except listing.BadCursor:
+        raise InvalidInput("cursor", "is not a cursor that this list gave out") from None

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from harness import Place
@@ -20,10 +20,16 @@ from app.usecases.services import Services
 _OF_ITS_OWN = ("id", "debate_id", "created_at", "updated_at", "due_at", "queued_at")
 
 
-def _row(place: Place, table: str, key: str, debate_id: object) -> dict[str, Any]:
-    [(row,)] = place.sql(f"SELECT to_jsonb({table}) FROM {table} WHERE {key} = %s", debate_id)
-    # Moments differ; whether there is one does not.
-    return {name: value is None if name in _OF_ITS_OWN else value for name, value in row.items()}
+_STORED = (
+    "SELECT to_jsonb(debates), to_jsonb(turns) FROM debates JOIN turns ON turns.debate_id = debates.id"
+    " WHERE debates.id = %s"
+)
+
+
+def _stored(place: Place, debate_id: UUID) -> list[dict[str, Any]]:
+    """The debate's row and its motion's. Moments differ; whether there is one does not."""
+    [rows] = place.sql(_STORED, debate_id)
+    return [{name: value is None if name in _OF_ITS_OWN else value for name, value in row.items()} for row in rows]
 
 
 @pytest.mark.parametrize("format_", list(Format))
@@ -38,8 +44,7 @@ def test_both_ways_to_create_a_debate_write_the_same(place: Place, services: Ser
         made = debates.insert_debate(connection, stored.debate.evolve(id=other))
         turns.insert_turns(connection, [replace(stored.turn, id=motion_id, debate_id=other)])
     assert made is not None
-    assert _row(place, "debates", "id", other) == _row(place, "debates", "id", stored.debate.id)
-    assert _row(place, "turns", "debate_id", other) == _row(place, "turns", "debate_id", stored.debate.id)
+    assert _stored(place, other) == _stored(place, stored.debate.id)
 
 
 def test_an_id_that_is_taken_stores_nothing(place: Place, services: Services) -> None:

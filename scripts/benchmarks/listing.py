@@ -23,22 +23,23 @@ REQUESTS = 20
 """Of each page, for one repeat; their median counts."""
 AIM = report.Aim(at_most=1.5)
 
+# With a limit where the fewest debates would not fill a page: each is as long with many as with few.
 PAGES = {
     "first page": "/debates",
-    "status=running": "/debates?status=running",
+    "status=running": "/debates?status=running&limit=10",
     "status=completed": "/debates?status=completed",
-    "state=AWAITING_OPPONENT": "/debates?state=AWAITING_OPPONENT",
+    "state=AWAITING_OPPONENT": "/debates?state=AWAITING_OPPONENT&limit=10",
     "state=CLOSED": "/debates?state=CLOSED",
-    "pending_first_opponent": "/debates?pending_first_opponent=true",
+    "pending_first_opponent": "/debates?pending_first_opponent=true&limit=3",
     "debate_type": "/debates?debate_type=coding_plan_debate",
     "format": "/debates?format=dialogue",
-    "q, in 1 title of 100": "/debates?q=harbour",
+    "q, in 1 title of 100": "/debates?q=harbour&limit=10",
     "dashboard, with its counts": "/",
-    "dashboard, status=failed": "/?status=failed",
+    "dashboard, status=completed": "/?status=completed",
     "state of the system": "/system/status",
 }
 
-# Most debates are over; the moments are shuffled over the table as a year's work would leave them.
+# Most debates are over, and as many are in work whatever their number; the moments are shuffled over the table as a year's work would leave them.
 _FILL = """
 INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
                      turn_count, verdict, due_at, created_at, updated_at)
@@ -51,7 +52,7 @@ SELECT gen_random_uuid(),
        '{"proposer": {"player": "scripted"}, "opponent": {"player": "scripted"}, "arbitrator": {"player": "scripted"}}',
        '{"max_rounds": 3}', 10,
        '{"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "Clearer.", "stop": false}',
-       CASE WHEN status IN ('created', 'running') THEN clock_timestamp() + interval '1 day' END,
+       CASE WHEN number < 1000 AND status IN ('created', 'running') THEN clock_timestamp() + interval '1 day' END,
        moment, moment
 FROM (
     SELECT number, clock_timestamp() - random() * interval '365 days' AS moment,

@@ -39,7 +39,8 @@ PAGES = {
     "state of the system": "/system/status",
 }
 
-# Most debates are over, and as many are in work whatever their number; the moments are shuffled over the table as a year's work would leave them.
+# Most debates are over, and as many are in work whatever their number; the moments are shuffled over the table as a
+# year's work would leave them.
 _FILL = """
 INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
                      turn_count, verdict, due_at, created_at, updated_at)

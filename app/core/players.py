@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 EXTERNAL = "external"
@@ -42,11 +43,15 @@ class SeatSetup:
 
     def as_json(self) -> dict[str, Any]:
         """Only what was said: an option left alone is not stored as a null."""
-        options = {name: getattr(self, name) for name in self.__slots__ if name != "player"}
-        return {
-            "player": self.player,
-            **{name: value for name, value in options.items() if value is not None and value is not False},
-        }
+        return dict(_said(self))
+
+
+@lru_cache(maxsize=1024)
+def _said(setup: SeatSetup) -> dict[str, Any]:
+    """Remembered: a page of the list has three seats for each of its debates, most of them alike."""
+    # The player is the first of them, and always said.
+    options = ((name, getattr(setup, name)) for name in setup.__slots__)
+    return {name: value for name, value in options if value is not None and value is not False}
 
 
 def why_unknown(player: str) -> str | None:

@@ -4,29 +4,29 @@ from enum import StrEnum
 
 
 class Seat(StrEnum):
-    """A seat; its value is the role that the wire says."""
+    """A seat; its value is the role that the wire says.
 
-    PROPOSER = "proposer"
-    OPPONENT = "opponent"
-    ARBITRATOR = "arbitrator"
+    Both names are plain attributes: a page of the list asks for them hundreds of times.
+    """
 
-    @property
-    def role(self) -> str:
-        return self.value
+    PROPOSER = "proposer", "debater_a"
+    OPPONENT = "opponent", "debater_b"
+    ARBITRATOR = "arbitrator", "judge"
 
-    @property
-    def actor(self) -> str:
-        """The name that the cursor and the database say."""
-        return _ACTOR_OF[self]
+    role: str
+    actor: str
+    """The name that the cursor and the database say."""
+
+    # The default is for type checkers, which take `Seat("proposer")` for the making of a new one.
+    def __new__(cls, role: str, actor: str = "") -> "Seat":
+        seat = str.__new__(cls, role)
+        seat._value_ = seat.role = role
+        seat.actor = actor
+        return seat
 
     @classmethod
     def of_actor(cls, actor: str) -> "Seat":
         return _SEAT_OF[actor]
 
 
-_ACTOR_OF = {
-    Seat.PROPOSER: "debater_a",
-    Seat.OPPONENT: "debater_b",
-    Seat.ARBITRATOR: "judge",
-}
-_SEAT_OF = {actor: seat for seat, actor in _ACTOR_OF.items()}
+_SEAT_OF = {seat.actor: seat for seat in Seat}

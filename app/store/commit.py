@@ -7,8 +7,6 @@ written. It writes the same columns as `debates.save` after `turns.insert_turns`
 Spoken in psycopg's own words: SQLAlchemy's share of a statement this size costs more than the statement.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -18,7 +16,8 @@ from psycopg.types.json import Jsonb
 
 from app.core.debate import Debate, Turn
 from app.store.debates import Claimed
-from app.store.engine import Engine, ServerOnlyReads
+from app.store.engine import Engine
+from app.store.looks import autocommit
 from app.store.rows import debate_row, turn_row
 from app.store.turns import KEYS_OF_ONE_TURN, TurnExists
 
@@ -64,13 +63,13 @@ def store_turn(
     columns are left out.
     """
     parameters = _parameters(token, turn, after, following)
-    with _autocommit(engine) as connection:
-        try:
+    try:
+        with autocommit(engine) as connection:
             row = connection.execute(_STORE_TURN, parameters).fetchone()
-        except psycopg.errors.UniqueViolation as conflict:
-            if conflict.diag.constraint_name in KEYS_OF_ONE_TURN:
-                raise TurnExists(f"{turn.debate_id} round {turn.round} {turn.seat.actor}") from conflict
-            raise
+    except psycopg.errors.UniqueViolation as conflict:
+        if conflict.diag.constraint_name in KEYS_OF_ONE_TURN:
+            raise TurnExists(f"{turn.debate_id} round {turn.round} {turn.seat.actor}") from conflict
+        raise
     if row is None:
         return None
     updated_at, created_at = row
@@ -102,27 +101,3 @@ def _schedule(after: Debate, following: Claimed | None) -> str:
     if after.awaits_worker:
         return "queued"
     return "closed" if after.is_closed else "waiting"
-
-
-@contextmanager
-def _autocommit(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
-    """A connection of the pool on which a statement is a transaction. Switching costs no trip to the server."""
-    pooled = engine.raw_connection()
-    connection = pooled.driver_connection
-    assert isinstance(connection, psycopg.Connection)  # noqa: S101 (the engine's dialect)
-    try:
-        connection.autocommit = True
-        yield connection
-        connection.autocommit = False
-    except (TurnExists, psycopg.errors.UniqueViolation):
-        connection.autocommit = False
-        raise
-    except BaseException as problem:
-        lost = connection.closed or isinstance(problem, ServerOnlyReads)
-        pooled.invalidate()
-        if lost:
-            # Postgres went away, and the rest of the pool with it: as SQLAlchemy does, make all of it anew.
-            engine.dispose()
-        raise
-    finally:
-        pooled.close()

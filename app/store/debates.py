@@ -84,18 +84,21 @@ class ClaimCheck:
     past_deadline: bool
 
 
-def insert_debate(connection: Connection, debate: Debate) -> Debate | None:
-    """Stores a new debate; None if its id is taken."""
-    values = {
-        **debate_row(debate),
+def setup_row(debate: Debate) -> dict[str, Any]:
+    """What is said once, when the debate is made."""
+    return {
         "id": debate.id,
         "title": debate.title,
         "debate_type": debate.debate_type,
         "format": debate.format.value,
         "seats": {seat.role: setup.as_json() for seat, setup in debate.seats.items()},
         "limits": limits_row(debate.limits),
-        **(_QUEUED if debate.awaits_worker else {}),
     }
+
+
+def insert_debate(connection: Connection, debate: Debate) -> Debate | None:
+    """Stores a new debate; None if its id is taken."""
+    values = {**debate_row(debate), **setup_row(debate), **(_QUEUED if debate.awaits_worker else {})}
     statement = insert(debates).values(values).on_conflict_do_nothing(index_elements=["id"]).returning(*debate_columns)
     row = connection.execute(statement).mappings().one_or_none()
     return debate_of(row) if row else None

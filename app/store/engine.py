@@ -35,6 +35,7 @@ def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, 
         max_overflow=0,
         pool_timeout=pool_timeout_seconds,
         pool_use_lifo=True,
+        skip_autocommit_rollback=True,
         connect_args={"application_name": application_name, "options": options, "connect_timeout": 5},
     )
     metrics.connections_max.set(pool_size)
@@ -60,6 +61,12 @@ def _leave_a_server_that_only_reads(context: ExceptionContext) -> BaseException 
         return None
     context.is_disconnect = True
     return OperationalError(context.statement, context.parameters, context.original_exception)
+
+
+def statements(engine: Engine) -> Connection:
+    """For looks at the database: each statement is a transaction, one trip to Postgres where a block around it makes
+    three. One statement sees one snapshot; several may not see the same."""
+    return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
 
 
 def make_migration_engine(database_url: str) -> Engine:

@@ -5,18 +5,41 @@ import binascii
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, text
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    TextClause,
+    Uuid,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    text,
+)
 from sqlalchemy.dialects import postgresql
 
-from app.core.debate import CLOSED_STATUSES, Debate, State, Status
+from app.core.debate import Debate, State, Status
 from app.core.seats import Seat
+from app.store.engine import Engine, statements
+from app.store.looks import Look
 from app.store.rows import debate_columns, debate_of
-from app.store.tables import debates
+from app.store.tables import debates, is_closed, is_open
+
+_Condition = ColumnElement[bool] | TextClause
 
 EXACT_TOTAL = 10_000
 """Counting further would cost more than the page itself."""
+
+
+_NAMES = [column.name for column in debate_columns]
 
 
 class BadCursor(Exception):
@@ -41,10 +64,38 @@ class Page:
     next_cursor: str | None
 
 
-def page(connection: Connection, filters: Filters, limit: int, offset: int, cursor: str | None) -> Page:
-    found, next_cursor = rows(connection, filters, limit, offset, cursor)
-    total, is_estimate = _total(connection, _conditions(filters))
-    return Page(found, total, is_estimate, next_cursor)
+def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str | None) -> Page:
+    """Asked often, so in one statement: the total comes with each row."""
+    asked: dict[str, Any] = {"limit": limit + 1, "offset": offset}
+    if cursor:
+        asked["at"], asked["beyond"] = _decode(cursor)
+    read = _page_look(filters, bool(cursor)).rows(engine, **asked)
+    found = [debate_of(dict(zip(_NAMES, row, strict=False))) for row in read[:limit]]
+    next_cursor = cursor_of(found[-1]) if found and len(read) > limit else None
+    # Nothing on this page says nothing about the pages before it.
+    counted = read[0][-1] if read else _total_look(filters).rows(engine)[0][0]
+    if counted <= EXACT_TOTAL:
+        return Page(found, counted, False, next_cursor)
+    return Page(found, max(_estimate(engine, filters), counted), True, next_cursor)
+
+
+@lru_cache(maxsize=256)
+def _page_look(filters: Filters, has_cursor: bool) -> Look:
+    query = select(*debate_columns, _counted(filters).scalar_subquery()).where(*_conditions(filters))
+    if has_cursor:
+        query = query.where(*_beyond(bindparam("at", type_=debates.c.updated_at.type), bindparam("beyond", type_=Uuid)))
+    query = query.order_by(debates.c.updated_at.desc(), debates.c.id)
+    return Look(query.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer)))
+
+
+@lru_cache(maxsize=256)
+def _total_look(filters: Filters) -> Look:
+    return Look(_counted(filters))
+
+
+def _counted(filters: Filters) -> Select[int]:
+    matching = select(debates.c.id).where(*_conditions(filters)).limit(EXACT_TOTAL + 1)
+    return select(func.count()).select_from(matching.subquery())
 
 
 def rows(
@@ -58,7 +109,7 @@ def rows(
     """A page without its total, and the cursor of the next one."""
     query = select(*debate_columns).where(*_conditions(filters))
     if cursor:
-        query = query.where(*_beyond(*_decode(cursor), oldest_first))
+        query = query.where(*_beyond(*_decode(cursor), oldest_first=oldest_first))
     # Both directions read the same index, one of them backwards.
     order = (debates.c.updated_at, debates.c.id.desc()) if oldest_first else (debates.c.updated_at.desc(), debates.c.id)
     query = query.order_by(*order).limit(limit + 1).offset(offset)
@@ -67,7 +118,9 @@ def rows(
     return found, cursor_of(found[-1]) if found and len(read) > limit else None
 
 
-def _beyond(updated_at: datetime, debate_id: UUID, oldest_first: bool) -> list[ColumnElement[bool]]:
+def _beyond(
+    updated_at: datetime | BindParameter[datetime], debate_id: UUID | BindParameter[UUID], oldest_first: bool = False
+) -> list[ColumnElement[bool]]:
     """What comes after the cursor. The first condition is where the index is entered; an OR alone would read all of
     the pages before this one again."""
     at, same = debates.c.updated_at, debates.c.updated_at == updated_at
@@ -89,8 +142,8 @@ def count_by_status(connection: Connection, filters: Filters, at_most: int) -> d
     return dict(zip((status.value for status in Status), found, strict=True))
 
 
-def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
+def _conditions(filters: Filters) -> list[_Condition]:
+    conditions: list[_Condition] = []
     if filters.state:
         conditions += _in_state(filters.state)
     if filters.status:
@@ -106,28 +159,30 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _in_state(state: State) -> list[ColumnElement[bool]]:
-    is_closed = debates.c.status.in_([status.value for status in CLOSED_STATUSES])
+def _in_state(state: State) -> list[_Condition]:
     if state is State.CLOSED:
         return [is_closed]
     seat_of = {State.AWAITING_PROPOSER: Seat.PROPOSER, State.AWAITING_OPPONENT: Seat.OPPONENT}
     seat = seat_of.get(state, Seat.ARBITRATOR)
-    conditions = [~is_closed, debates.c.next_actor == seat.actor]
+    conditions: list[_Condition] = [is_open, debates.c.next_actor == seat.actor]
     if seat is Seat.ARBITRATOR:
         conditions.append(debates.c.intervention_open.is_(state is State.INTERVENTION_PENDING))
     return conditions
 
 
-def _total(connection: Connection, wanted: list[ColumnElement[bool]]) -> tuple[int, bool]:
-    matching = select(debates.c.id).where(*wanted)
-    counted = connection.execute(select(func.count()).select_from(matching.limit(EXACT_TOTAL + 1).subquery())).scalar()
-    if (counted or 0) <= EXACT_TOTAL:
-        return counted or 0, False
-    # The planner's guess costs nothing. Rendered by SQLAlchemy with literals it quotes itself, for EXPLAIN takes no
-    # parameters.
+def _estimate(engine: Engine, filters: Filters) -> int:
+    """The planner's guess costs nothing."""
+    with statements(engine) as connection:
+        plan = connection.execute(_explained(filters)).scalar_one()
+    return int(plan[0]["Plan"]["Plan Rows"])
+
+
+@lru_cache(maxsize=256)
+def _explained(filters: Filters) -> TextClause:
+    """Rendered by SQLAlchemy with literals it quotes itself, for EXPLAIN takes no parameters."""
+    matching = select(debates.c.id).where(*_conditions(filters))
     rendered = matching.compile(dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True})  # type: ignore[no-untyped-call]
-    plan = connection.execute(text("EXPLAIN (FORMAT JSON) " + str(rendered).replace(":", r"\:"))).scalar_one()
-    return max(int(plan[0]["Plan"]["Plan Rows"]), EXACT_TOTAL + 1), True
+    return text("EXPLAIN (FORMAT JSON) " + str(rendered).replace(":", r"\:"))
 
 
 def cursor_of(debate: Debate) -> str:

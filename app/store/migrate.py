@@ -1,5 +1,6 @@
 """Bringing the database to the newest schema."""
 
+import time
 from pathlib import Path
 
 from alembic import command
@@ -11,6 +12,7 @@ from sqlalchemy import func, select
 from app.store.engine import make_migration_engine
 from app.store.sweeping import MIGRATION_LOCK
 
+ASK_AGAIN_SECONDS = 0.1
 MIGRATIONS = Path(__file__).parents[2] / "migrations"
 
 
@@ -28,11 +30,14 @@ def upgrade(database_url: str) -> tuple[str | None, str | None]:
     """Runs the missing migrations; returns the revision before and after.
 
     Processes that start together wait for each other on an advisory lock of the session, so that the second finds the
-    work done.
+    work done. They ask for it again and again: an index that is built beside running work waits for every statement
+    that is under way, and one that waited for the lock would never end.
     """
     engine = make_migration_engine(database_url)
     with engine.connect() as connection:
-        connection.execute(select(func.pg_advisory_lock(MIGRATION_LOCK)))
+        while not connection.execute(select(func.pg_try_advisory_lock(MIGRATION_LOCK))).scalar_one():
+            connection.commit()
+            time.sleep(ASK_AGAIN_SECONDS)
         connection.commit()
         try:
             before = MigrationContext.configure(connection).get_current_revision()

@@ -12,6 +12,7 @@ from app.core.seats import Seat
 from app.store.tables import debates, turns
 from app.wire import verdict_json
 
+_SEATS = tuple(Seat)
 past_deadline = func.coalesce(debates.c.deadline_at <= func.now(), False).label("past_deadline")
 _INTERNAL = {"claim_token", "claimed_by", "claim_expires_at", "due_at", "queued_at", "deadline_at", "seconds_left"}
 debate_columns: list[ColumnElement[Any]] = [
@@ -29,7 +30,7 @@ def verdict_of(value: dict[str, Any] | None) -> Verdict | None:
     return Verdict(**value) if value else None
 
 
-def debate_of(row: RowMapping) -> Debate:
+def debate_of(row: RowMapping | dict[str, Any]) -> Debate:
     return Debate(
         id=row["id"],
         title=row["title"],
@@ -37,7 +38,7 @@ def debate_of(row: RowMapping) -> Debate:
         format=Format(row["format"]),
         status=Status(row["status"]),
         cursor=Cursor(row["next_round"], Seat.of_actor(row["next_actor"])),
-        seats={seat: SeatSetup(**row["seats"][seat.role]) for seat in Seat},
+        seats={seat: SeatSetup(**row["seats"][seat.role]) for seat in _SEATS},
         limits=Limits(**row["limits"]),
         intervention_open=row["intervention_open"],
         stop_reason=StopReason(row["stop_reason"]) if row["stop_reason"] else None,

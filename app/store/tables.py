@@ -77,6 +77,18 @@ debates = Table(
 )
 Index("debates_by_update", debates.c.updated_at.desc(), debates.c.id)
 Index("debates_by_status_and_update", debates.c.status, debates.c.updated_at.desc(), debates.c.id)
+# In words, not as parameters: only then does Postgres see that a query wants no more than the index holds.
+is_open = text("debates.status NOT IN ('completed', 'stopped')")
+is_closed = text("debates.status IN ('completed', 'stopped')")
+Index(
+    "debates_open_by_actor",
+    debates.c.next_actor,
+    debates.c.updated_at.desc(),
+    debates.c.id,
+    postgresql_include=["next_round", "intervention_open"],
+    postgresql_where=is_open,
+)
+Index("debates_by_kind", debates.c.debate_type, debates.c.format)
 Index("debates_due", debates.c.due_at, postgresql_where=debates.c.due_at.is_not(None))
 
 turns = Table(

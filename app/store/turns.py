@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Uuid, and_, bindparam, func, insert, select
+from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from app.core.debate import Debate, Turn, Verdict
+from app.store.engine import Engine
+from app.store.looks import Look
 from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, turn_row
 from app.store.tables import debates, turns
 
@@ -16,6 +19,11 @@ KEYS_OF_ONE_TURN = ("turns_one_per_slot", "turns_one_per_seq")
 
 class TurnExists(Exception):
     """A unique key says that this turn is stored already. The transaction cannot go on."""
+
+
+_SPLIT = len(debate_columns)
+_DEBATE_NAMES = [column.name for column in debate_columns]
+_TURN_NAMES = [column.name for column in turns.c]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +68,24 @@ def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tupl
     return [(row.round, Verdict(**row.verdict)) for row in reversed(rows.all())]
 
 
-def latest(connection: Connection, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
+def latest(engine: Engine, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
     """A debate, its last turn and the place of another turn, all from one snapshot: one statement sees only one."""
-    row = connection.execute(_LATEST, {"debate_id": debate_id, "seen_id": seen_id}).mappings().one_or_none()
-    if row is None:
-        return None
-    last = {column.name: row[f"last_{column.name}"] for column in turns.c}
-    return Latest(debate_of(row), turn_of(last), row["seen_seq"])
+    found = _LATEST.rows(engine, debate_id=debate_id, seen_id=seen_id)
+    return Latest(_debate_in(found[0]), _turn_in(found[0]), found[0][-1]) if found else None
+
+
+def with_debate(engine: Engine, debate_id: UUID, last: int | None) -> tuple[Debate, list[Turn]] | None:
+    """A debate, its motion and its last turns (all of them without a number), from one snapshot as above."""
+    rows = _WITH_DEBATE.rows(engine, debate_id=debate_id, last=last)
+    return (_debate_in(rows[0]), [_turn_in(row) for row in rows]) if rows else None
+
+
+def _debate_in(row: Sequence[Any]) -> Debate:
+    return debate_of(dict(zip(_DEBATE_NAMES, row[:_SPLIT], strict=True)))
+
+
+def _turn_in(row: Sequence[Any]) -> Turn:
+    return turn_of(dict(zip(_TURN_NAMES, row[_SPLIT : _SPLIT + len(_TURN_NAMES)], strict=True)))
 
 
 def get(connection: Connection, turn_id: UUID) -> Turn | None:
@@ -91,10 +110,24 @@ _OF_REQUEST = _of_debate.where(turns.c.client_request_id == bindparam("client_re
 _seen = turns.alias("seen")
 _any = turns.alias("any_turn")
 _last_seq = select(func.max(_any.c.seq)).where(_any.c.debate_id == debates.c.id).scalar_subquery()
-_LATEST = (
-    select(*debate_columns, *(column.label(f"last_{column.name}") for column in turns.c), _seen.c.seq.label("seen_seq"))
+_both = (*debate_columns, *(column.label(f"turn_{column.name}") for column in turns.c))
+_LATEST = Look(
+    select(*_both, _seen.c.seq.label("seen_seq"))
     .select_from(debates)
     .join(turns, and_(turns.c.debate_id == debates.c.id, turns.c.seq == _last_seq))
     .outerjoin(_seen, and_(_seen.c.id == bindparam("seen_id", type_=Uuid), _seen.c.debate_id == debates.c.id))
     .where(debates.c.id == bindparam("debate_id"))
+)
+_last = bindparam("last", type_=Integer)
+_latest_seq = select(func.max(_any.c.seq)).where(_any.c.debate_id == bindparam("debate_id")).scalar_subquery()
+# The debate comes with its motion alone: beside every turn it would be most of what is sent.
+_WITH_DEBATE = Look(
+    select(*_both)
+    .select_from(turns)
+    .outerjoin(debates, and_(debates.c.id == turns.c.debate_id, turns.c.seq == 1))
+    .where(
+        turns.c.debate_id == bindparam("debate_id"),
+        or_(turns.c.seq == 1, _last.is_(None), turns.c.seq > _latest_seq - _last),
+    )
+    .order_by(turns.c.seq)
 )

@@ -21,7 +21,7 @@ from app.ids import new_claim_token, new_turn_id
 from app.store import debates, turns
 from app.store.commit import store_turn
 from app.store.debates import SETTLED, Claimed, Later
-from app.store.engine import ConnectionLost
+from app.store.engine import ConnectionLost, statements
 from app.usecases.events import state_changed
 from app.usecases.locking import lock_existing, lock_with_tail
 from app.usecases.services import Services
@@ -268,7 +268,7 @@ def release(services: Services, held: HeldTurn) -> None:
 
 def claims_that_hold(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
     """Of claims (debate id, token), the tokens that are still ours; a look that writes nothing."""
-    with services.engine.connect() as connection:
+    with statements(services.engine) as connection:
         return debates.claims_that_hold(connection, held)
 
 

@@ -7,7 +7,7 @@ from app.core.debate import Speaker
 from app.core.errors import AuthFailed
 from app.keys import PREFIX, same
 from app.store import agents
-from app.store.engine import Connection
+from app.store.engine import Connection, statements
 from app.usecases.services import Services
 
 OPEN = Operator(has_token=False)
@@ -24,7 +24,7 @@ def identify(services: Services, presented: str | None) -> Caller:
     if token is not None and same(presented, token):
         return OPERATOR
     if presented.startswith(PREFIX):
-        with services.engine.connect() as connection:
+        with statements(services.engine) as connection:
             agent = agents.of_key(connection, presented)
         if agent is not None:
             return agent
@@ -53,5 +53,5 @@ def speaker(caller: Caller) -> Speaker | None:
 
 def valid_keys(services: Services, key_hashes: Collection[bytes]) -> set[bytes]:
     """Those of these keys that still hold."""
-    with services.engine.connect() as connection:
+    with statements(services.engine) as connection:
         return agents.valid_among(connection, key_hashes)

@@ -9,7 +9,7 @@ from app.core.debate import Debate, Turn
 from app.core.errors import DebateNotFound, InvalidInput
 from app.store import changes, debates, listing, turns
 from app.store.changes import Changed
-from app.store.engine import Connection
+from app.store.engine import Connection, statements
 from app.usecases.services import Services
 from app.wire import Json, told_json
 
@@ -35,14 +35,11 @@ def _existing(connection: Connection, debate_id: UUID) -> Debate:
 
 def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Transcript:
     """The last `limit` arguments, the motion not counted; all of them without a limit."""
-    with snapshot(services) as connection:
-        debate = _existing(connection, debate_id)
-        motion = turns.motion(connection, debate_id)
-        if limit is None:
-            arguments = turns.after(connection, debate_id, motion.seq)
-        else:
-            arguments = turns.tail(connection, debate_id, min(limit, debate.turn_count - 1)) if limit else ()
-    return Transcript(debate, motion, arguments)
+    found = turns.with_debate(services.engine, debate_id, limit)
+    if found is None:
+        raise DebateNotFound(debate_id)
+    debate, (motion, *arguments) = found
+    return Transcript(debate, motion, tuple(arguments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +55,7 @@ class News:
 
 
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
-    with services.engine.connect() as connection:
-        found = turns.latest(connection, debate_id, last_seen)
+    found = turns.latest(services.engine, debate_id, last_seen)
     if found is None:
         raise DebateNotFound(debate_id)
     if last_seen is not None and found.seen_seq is None:
@@ -77,19 +73,19 @@ def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> 
 
 def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
     """Those of them that exist."""
-    with services.engine.connect() as connection:
+    with statements(services.engine) as connection:
         return debates.get_many(connection, debate_ids)
 
 
 def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[Changed]:
     """Of those of them that exist."""
-    with services.engine.connect() as connection:
+    with statements(services.engine) as connection:
         return changes.last_changes(connection, debate_ids)
 
 
 def changes_since(services: Services, since: datetime | None, at_most: int) -> tuple[datetime, list[Changed]]:
     """What changed since then, and until when this was looked at; nothing but the time if there is no since."""
-    with services.engine.connect() as connection:
+    with statements(services.engine) as connection:
         # Before the look, so that what commits meanwhile is looked at the next time.
         until = changes.now(connection)
         return until, changes.changed_since(connection, since, at_most) if since else []
@@ -97,7 +93,7 @@ def changes_since(services: Services, since: datetime | None, at_most: int) -> t
 
 def seq_of(services: Services, debate_id: UUID, turn_id: UUID, field: str) -> int:
     """The place of a turn in its debate; `field` is what the client called it."""
-    with services.engine.connect() as connection:
+    with statements(services.engine) as connection:
         turn = turns.get(connection, turn_id)
     if turn is None or turn.debate_id != debate_id:
         raise InvalidInput(field, "is no argument of this debate")
@@ -107,8 +103,7 @@ def seq_of(services: Services, debate_id: UUID, turn_id: UUID, field: str) -> in
 def list_debates(
     services: Services, filters: listing.Filters, limit: int, offset: int, cursor: str | None
 ) -> listing.Page:
-    with services.engine.connect() as connection:
-        try:
-            return listing.page(connection, filters, limit, offset, cursor)
-        except listing.BadCursor:
-            raise InvalidInput("cursor", "is not a cursor that this list gave out") from None
+    try:
+        return listing.page(services.engine, filters, limit, offset, cursor)
+    except listing.BadCursor:
+        raise InvalidInput("cursor", "is not a cursor that this list gave out") from None

@@ -1,19 +1,61 @@
-"""One command, several parts; each prints a table of ratios and leaves its figures as JSON."""
+"""One command, several parts; each prints a table of ratios and leaves its figures as JSON.
+
+Without a part, all of them run, one after the other.
+"""
 
 import argparse
+import sys
+import traceback
+from contextlib import nullcontext
+from types import ModuleType
 
-from scripts.benchmarks import engine, models, relay
+from scripts.benchmarks import api, engine, growth, listing, models, relay, start, worker
+from scripts.benchmarks.place import shared_servers
 
-PARTS = {"engine": engine, "relay": relay, "models": models}
+PARTS: dict[str, ModuleType] = {
+    "engine": engine,
+    "relay": relay,
+    "models": models,
+    "list": listing,
+    "growth": growth,
+    "api": api,
+    "start": start,
+    "worker": worker,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parts = parser.add_subparsers(dest="part", required=True)
+    words = "small numbers, once: only to see that it works"
+    parser.add_argument("--quick", action="store_true", help=words)
+    parts = parser.add_subparsers(dest="part")
     for name, part in PARTS.items():
-        part.add_options(parts.add_parser(name, help=part.__doc__))
+        own = parts.add_parser(name, help=part.__doc__)
+        # Said before the part or after it, it means the same.
+        own.add_argument("--quick", action="store_true", default=argparse.SUPPRESS, help=words)
+        part.add_options(own)
     options = parser.parse_args()
-    PARTS[options.part].run(options)
+    if options.part:
+        PARTS[options.part].run(options)
+    else:
+        _run_all(parser, options.quick)
+
+
+def _run_all(parser: argparse.ArgumentParser, quick: bool) -> None:
+    with shared_servers() if quick else nullcontext():
+        failed = [name for name in PARTS if not _succeeds(parser, name, quick)]
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+def _succeeds(parser: argparse.ArgumentParser, name: str, quick: bool) -> bool:
+    """One that fails does not take the others' figures with it."""
+    try:
+        PARTS[name].run(parser.parse_args([*(["--quick"] if quick else []), name]))
+    except Exception:
+        traceback.print_exc()
+        return False
+    return True
 
 
 main()

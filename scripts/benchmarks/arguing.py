@@ -36,6 +36,16 @@ def create(services: Services, count: int) -> list[UUID]:
     ]
 
 
+class _Silent:
+    def publish(self, *_: object) -> None: ...
+    def enqueue(self, *_: object) -> None: ...
+
+
+def untold(services: Services) -> Services:
+    """Nobody is told of what these do: no watcher, and no worker."""
+    return replace(services, teller=_Silent())  # type: ignore[arg-type]
+
+
 class _NotingTeller:
     """A teller that is told of a turn right after its commit, and keeps the time."""
 

@@ -2,14 +2,10 @@
 
 import argparse
 import multiprocessing
-import shutil
 import signal
 import statistics
-import tempfile
 import threading
 import time
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -19,13 +15,12 @@ from app.bootstrap import build_services, close_services
 from app.cli.children import WORKER_COMMAND, Child, end
 from app.core.access import OPERATOR
 from app.core.formats import Format
-from app.embedded import EmbeddedServers
 from app.ids import new_turn_id
 from app.settings import Settings
-from app.store.migrate import upgrade
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
-from scripts.benchmarks import report
+from scripts.benchmarks import arguing, report
+from scripts.benchmarks.place import own_servers
 
 TURNS = 9
 PROCESSES = 2
@@ -40,14 +35,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    directory = Path(tempfile.mkdtemp(prefix="debate-bench-"))
-    try:
-        with EmbeddedServers(directory) as urls:
-            upgrade(urls.database_url)
-            settings = Settings(database_url=urls.database_url, redis_url=urls.redis_url, data_dir=directory)
-            _measure(settings, options)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    if options.quick:
+        options.debates, options.repeats, options.threads = 10, 1, [1]
+    with own_servers() as settings:
+        _measure(settings, options)
 
 
 def _measure(settings: Settings, options: argparse.Namespace) -> None:
@@ -92,17 +83,8 @@ def _create(services: Services, count: int) -> list[UUID]:
         new = NewDebate(
             "Bench", "general_debate", "Cities should ban cars", f"{started}-{number}", format=Format.ROUNDS
         )
-        made.append(create_debate(_untold(services), OPERATOR, new).debate.id)
+        made.append(create_debate(arguing.untold(services), OPERATOR, new).debate.id)
     return made
-
-
-class _Silent:
-    def publish(self, *_: Any) -> None: ...
-    def enqueue(self, *_: Any) -> None: ...
-
-
-def _untold(services: Services) -> Services:
-    return replace(services, teller=_Silent())  # type: ignore[arg-type]
 
 
 def _ours(settings: Settings, services: Services, workers: list[Child], count: int) -> float:

@@ -2,11 +2,8 @@
 
 import argparse
 import os
-import shutil
 import statistics
-import tempfile
 import time
-from pathlib import Path
 
 import psycopg
 
@@ -17,11 +14,10 @@ from app.core.debate import Limits
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.embedded import EmbeddedServers
 from app.settings import Settings
-from app.store.migrate import upgrade
 from app.usecases.create import NewDebate, create_debate
 from scripts.benchmarks import report
+from scripts.benchmarks.place import own_servers
 from tests.model_server import ModelServer
 
 PROCESSES = 2
@@ -37,20 +33,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    directory = Path(tempfile.mkdtemp(prefix="debate-bench-"))
-    try:
-        with EmbeddedServers(directory) as urls, ModelServer() as models:
-            upgrade(urls.database_url)
-            os.environ.update(models.environment)
-            settings = Settings(
-                database_url=urls.database_url,
-                redis_url=urls.redis_url,
-                data_dir=directory,
-                model_concurrency=options.limit,
-            )
-            _measure(settings, models, options)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    if options.quick:
+        options.debates, options.rounds, options.limit, options.seconds, options.repeats = 20, 1, 10, 0.1, 1
+    with own_servers(model_concurrency=options.limit) as settings, ModelServer() as models:
+        os.environ.update(models.environment)
+        _measure(settings, models, options)
 
 
 def _measure(settings: Settings, models: ModelServer, options: argparse.Namespace) -> None:

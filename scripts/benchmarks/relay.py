@@ -2,25 +2,21 @@
 
 import argparse
 import multiprocessing
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
-from pathlib import Path
 from uuid import UUID
 
 from app.bootstrap import build_services, close_services
 from app.cli.children import API_COMMAND, Child, end
 from app.cli.stack import free_port
-from app.embedded import EmbeddedServers
 from app.settings import Settings
-from app.store.migrate import upgrade
 from app.usecases.services import Services
 from scripts.benchmarks import arguing, processes, report
+from scripts.benchmarks.place import own_servers
 from scripts.benchmarks.watchers import Receipts, wait_until_served, watch
 
 BARE_COMMAND = [sys.executable, "-m", "scripts.benchmarks.bare_relay"]
@@ -50,8 +46,6 @@ SCENARIOS = [
     Scenario("10 watchers beside 5,000 idle ones, 5 turns/s", 10, 1, 5, 30, idle=5000),
 ]
 QUICK = [
-    Scenario("50 watchers of 10 debates, 50 turns/s", 50, 10, 50, 1),
-    Scenario("100 watchers of one debate, 5 turns/s", 100, 1, 5, 1),
     Scenario("10 watchers beside 200 idle ones, 5 turns/s", 10, 1, 5, 1, idle=200),
 ]
 IDLE_DEBATES = 100
@@ -74,19 +68,12 @@ Runs = dict[str, list[Run]]
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="small numbers, once: only to see that it works")
 
 
 def run(options: argparse.Namespace) -> None:
     scenarios, repeats = (QUICK, 1) if options.quick else (SCENARIOS, options.repeats)
-    directory = Path(tempfile.mkdtemp(prefix="debate-bench-"))
-    try:
-        with EmbeddedServers(directory) as urls:
-            upgrade(urls.database_url)
-            settings = Settings(database_url=urls.database_url, redis_url=urls.redis_url, data_dir=directory)
-            runs = _measure(settings, scenarios, repeats)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with own_servers() as settings:
+        runs = _measure(settings, scenarios, repeats)
     _report(scenarios, repeats, runs)
 
 

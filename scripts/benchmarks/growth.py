@@ -1,0 +1,188 @@
+"""What step number 20, 200 and 2,000 of one debate costs, beside step 20."""
+
+import argparse
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import psycopg
+
+from app.bootstrap import build_services, close_services
+from app.core.access import OPERATOR
+from app.core.debate import Limits, TurnType
+from app.core.formats import Format
+from app.core.seats import Seat
+from app.settings import Settings
+from app.usecases import advance
+from app.usecases.advance import HeldTurn
+from app.usecases.create import NewDebate, create_debate
+from app.usecases.services import Services
+from app.usecases.submit import Submission, submit
+from scripts.benchmarks import arguing, processes, report
+from scripts.benchmarks.place import own_servers, postgres_pid
+from worker.players.models.transcript import document
+from worker.players.scripted import ScriptedPlayer
+
+STEPS = (20, 200, 2_000)
+QUICK_STEPS = (20, 60)
+SAMPLES = 10
+"""Steps before and after each of them that are timed as well; their median counts."""
+AIM = report.Aim(at_most=1.2)
+WORKER = "bench"
+CONTEXT_TOKENS = 8_000
+"""What a small model is given to read."""
+_player, _never = ScriptedPlayer(), threading.Event()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--steps", type=int, nargs="+", default=STEPS)
+    parser.add_argument("--repeats", type=int, default=5)
+
+
+def run(options: argparse.Namespace) -> None:
+    steps, repeats = (QUICK_STEPS, 1) if options.quick else (tuple(options.steps), options.repeats)
+    with own_servers() as settings:
+        services = build_services(settings, name="bench", database_connections=4)
+        try:
+            found = _Figures()
+            for number in range(repeats):
+                print(f"  {number + 1} of {repeats}", file=sys.stderr)
+                _Repeat(settings, services, steps, found).measure()
+        finally:
+            close_services(services)
+    _report(steps, repeats, found)
+
+
+class _Figures(dict[tuple[str, int], list[float]]):
+    def note(self, name: str, step: int, value: float) -> None:
+        self.setdefault((name, step), []).append(value)
+
+
+@dataclass
+class _Debate:
+    """One debate of workers' players, taken as a worker takes it."""
+
+    services: Services
+    held: HeldTurn
+
+    def take_turn(self) -> None:
+        thought = _player.think(self.held.brief, _never)
+        following = advance.commit(self.services, self.held, thought, go_on=True)
+        assert following is not None
+        self.held = following
+
+    def hand_over(self) -> None:
+        """The turn goes to the next task, which claims it anew."""
+        advance.release(arguing.untold(self.services), self.held)
+        claimed = advance.claim(self.services, self.held.debate.id, WORKER)
+        assert claimed is not None
+        self.held = claimed
+
+
+class _Repeat:
+    def __init__(self, settings: Settings, services: Services, steps: tuple[int, ...], found: _Figures) -> None:
+        self._services, self._steps, self._found = services, steps, found
+        self._postgres = postgres_pid(settings)
+        self._database_url = str(settings.database_url)
+
+    def measure(self) -> None:
+        worked = {step: _worked(self._services, step - SAMPLES) for step in self._steps}
+        said = {step: _said(self._services, step - SAMPLES) for step in self._steps}
+        self._in_turn("a worker's turn, ms", {step: debate.take_turn for step, debate in worked.items()})
+        self._in_turn("a claim by another task, ms", {step: debate.hand_over for step, debate in worked.items()})
+        self._in_turn("a seat's submission, ms", {step: debate.submit for step, debate in said.items()})
+        for step, debate in worked.items():
+            brief = debate.held.brief
+            read = sum(len(turn.content.encode()) for turn in (brief.motion, *brief.recent))
+            self._found.note("a player is given, bytes", step, read)
+            self._found.note("a model is given, bytes", step, len(document(brief, CONTEXT_TOKENS).encode()))
+            self._cost(step, debate)
+
+    def _in_turn(self, name: str, actions: dict[int, Callable[[], None]]) -> None:
+        """One step of each after the other, so that whatever else the machine does falls on all."""
+        times: dict[int, list[float]] = {step: [] for step in actions}
+        for _ in range(2 * SAMPLES):
+            for step, act in actions.items():
+                began = time.perf_counter()
+                act()
+                times[step].append((time.perf_counter() - began) * 1000)
+        for step, taken in times.items():
+            self._found.note(name, step, statistics.median(taken))
+
+    def _cost(self, step: int, debate: _Debate) -> None:
+        """What does not depend on how busy the machine is."""
+        turns = 5 * SAMPLES
+        with psycopg.connect(self._database_url, autocommit=True) as connection:
+            debate.take_turn()
+            wal, cpu, own = _wal(connection), processes.cpu_seconds(self._postgres), time.process_time()
+            for _ in range(turns):
+                debate.take_turn()
+            own = time.process_time() - own
+            cpu = processes.cpu_seconds(self._postgres) - cpu
+            self._found.note("WAL of a turn, bytes", step, (_wal(connection) - wal) / turns)
+            self._found.note("CPU of Postgres, µs a turn", step, cpu / turns * 1e6)
+            self._found.note("CPU of the worker, µs a turn", step, own / turns * 1e6)
+
+
+def _wal(connection: psycopg.Connection) -> int:
+    row = connection.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _worked(services: Services, steps: int) -> _Debate:
+    new = NewDebate(
+        "Growth",
+        "general_debate",
+        arguing.CONTENT,
+        f"{time.time_ns()}",
+        format=Format.ROUNDS,
+        limits=Limits(max_rounds=10_000),
+    )
+    # Not queued: there is no worker here, and the tasks would only pile up.
+    stored = create_debate(arguing.untold(services), OPERATOR, new)
+    held = advance.claim(services, stored.debate.id, WORKER)
+    assert held is not None
+    debate = _Debate(services, held)
+    for _ in range(steps):
+        debate.take_turn()
+    return debate
+
+
+@dataclass
+class _SaidDebate:
+    """One debate between agents, who send what they say."""
+
+    services: Services
+    debate_id: UUID
+    count: int = 0
+
+    def submit(self) -> None:
+        seat = (Seat.OPPONENT, Seat.PROPOSER)[self.count % 2]
+        request_id = f"{self.debate_id}-{self.count}"
+        submit(self.services, OPERATOR, self.debate_id, Submission(seat, TurnType.CLAIM, arguing.CONTENT, request_id))
+        self.count += 1
+
+
+def _said(services: Services, steps: int) -> _SaidDebate:
+    [debate_id] = arguing.create(services, 1)
+    debate = _SaidDebate(services, debate_id)
+    for _ in range(steps):
+        debate.submit()
+    return debate
+
+
+def _report(steps: tuple[int, ...], repeats: int, found: _Figures) -> None:
+    first = steps[0]
+    rows = [
+        report.Row(f"{name}, step {step:,}", values, found[name, first], AIM, digits=2 if name.endswith("ms") else 0)
+        for (name, step), values in found.items()
+        if step != first
+    ]
+    report.head("growth", f"what a step costs late in a debate, beside step {first}", repeats)
+    report.table(rows, f"step {first}", "later")
+    report.save_rows("growth", rows, steps=steps)

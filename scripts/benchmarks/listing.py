@@ -1,0 +1,156 @@
+"""Pages of the list through the HTTP API with 1,000 to a million debates, beside 1,000."""
+
+import argparse
+import http.client
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from app.cli.children import API_COMMAND, Child, end
+from app.cli.stack import free_port
+from app.settings import Settings
+from scripts.benchmarks import report
+from scripts.benchmarks.place import another_database, own_servers, sql
+
+SIZES = (1_000, 100_000, 1_000_000)
+QUICK_SIZES = (100, 1_000)
+REQUESTS = 20
+"""Of each page, for one repeat; their median counts."""
+AIM = report.Aim(at_most=1.5)
+
+# With a limit where the fewest debates would not fill a page: each is as long with many as with few.
+PAGES = {
+    "first page": "/debates",
+    "status=running": "/debates?status=running&limit=10",
+    "status=completed": "/debates?status=completed",
+    "state=AWAITING_OPPONENT": "/debates?state=AWAITING_OPPONENT&limit=10",
+    "state=CLOSED": "/debates?state=CLOSED",
+    "pending_first_opponent": "/debates?pending_first_opponent=true&limit=3",
+    "debate_type": "/debates?debate_type=coding_plan_debate",
+    "format": "/debates?format=dialogue",
+    "q, in 1 title of 100": "/debates?q=harbour&limit=10",
+    "dashboard, with its counts": "/",
+    "dashboard, status=completed": "/?status=completed",
+    "state of the system": "/system/status",
+}
+
+# Most debates are over, and as many are in work whatever their number; the moments are shuffled over the table as a
+# year's work would leave them.
+_FILL = """
+INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
+                     turn_count, verdict, due_at, created_at, updated_at)
+SELECT gen_random_uuid(),
+       CASE WHEN mod(number, 100) = 0 THEN 'A harbour for ' ELSE 'Debate number ' END || number,
+       CASE WHEN mod(number, 4) = 0 THEN 'coding_plan_debate' ELSE 'general_debate' END,
+       CASE WHEN mod(number, 2) = 0 THEN 'dialogue' ELSE 'rounds' END,
+       status, 1 + mod(number, 5), (ARRAY['debater_a', 'debater_b', 'judge'])[1 + mod(number, 3)],
+       CASE status WHEN 'completed' THEN 'max_rounds' WHEN 'stopped' THEN 'manual_stop' END,
+       '{"proposer": {"player": "scripted"}, "opponent": {"player": "scripted"}, "arbitrator": {"player": "scripted"}}',
+       '{"max_rounds": 3}', 10,
+       '{"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "Clearer.", "stop": false}',
+       CASE WHEN number < 1000 AND status IN ('created', 'running') THEN clock_timestamp() + interval '1 day' END,
+       moment, moment
+FROM (
+    SELECT number, clock_timestamp() - random() * interval '365 days' AS moment,
+           CASE WHEN mod(number, 100) < 90 THEN 'completed' WHEN mod(number, 100) < 94 THEN 'stopped'
+                WHEN mod(number, 100) < 96 THEN 'failed' WHEN mod(number, 100) < 98 THEN 'running'
+                WHEN mod(number, 100) < 99 THEN 'created' ELSE 'paused' END AS status
+    FROM generate_series(1, %s) AS number
+) AS made
+"""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server on a database with so many debates."""
+
+    size: int
+    connection: http.client.HTTPConnection
+    deep: str
+    """The address of a page in the middle of the list."""
+
+    def milliseconds(self, path: str) -> float:
+        began = time.perf_counter()
+        self.connection.request("GET", path)
+        answer = self.connection.getresponse()
+        body = answer.read()
+        assert answer.status == 200, f"{path}: {answer.status} {body[:200]!r}"
+        return (time.perf_counter() - began) * 1000
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="debates in each database")
+    parser.add_argument("--repeats", type=int, default=5)
+
+
+def run(options: argparse.Namespace) -> None:
+    sizes, repeats = (QUICK_SIZES, 1) if options.quick else (tuple(options.sizes), options.repeats)
+    with own_servers() as settings, _served(settings, sizes) as served:
+        found = _measure(served, repeats)
+    smallest = sizes[0]
+    rows = [
+        report.Row(f"{page}, {size:,}", found[page, size], found[page, smallest], AIM, digits=2)
+        for page, size in found
+        if size != smallest
+    ]
+    report.head("list", f"milliseconds of a page with more debates, beside {smallest:,}", repeats)
+    report.table(rows, f"{smallest:,} debates", "more debates")
+    report.save_rows("list", rows, sizes=sizes, requests=REQUESTS)
+
+
+@contextmanager
+def _served(settings: Settings, sizes: tuple[int, ...]) -> Iterator[list[Served]]:
+    children: list[Child] = []
+    try:
+        places = {size: _filled(settings, size) for size in sizes}
+        for size, place in places.items():
+            children.append(Child("server", API_COMMAND, place, log=settings.data_dir / f"server-{size}.log"))
+        yield [_connected(size, place.server_port) for size, place in places.items()]
+    finally:
+        end(children)
+
+
+def _filled(settings: Settings, size: int) -> Settings:
+    print(f"  filling a database with {size:,} debates", file=sys.stderr)
+    place = another_database(settings, f"list_{size}").with_changes(server_port=free_port("127.0.0.1"))
+    sql(place, _FILL, size)
+    # What autovacuum does by itself, a minute later.
+    sql(place, "VACUUM ANALYZE debates")
+    return place
+
+
+def _connected(size: int, port: int) -> Served:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            connection.request("GET", "/health")
+            connection.getresponse().read()
+            break
+        except OSError:
+            assert time.monotonic() < deadline, "the server does not answer"
+            connection.close()
+            time.sleep(0.1)
+    connection.request("GET", f"/debates?limit=1&offset={size // 2}")
+    cursor = json.loads(connection.getresponse().read())["data"]["next_cursor"]
+    return Served(size, connection, "/debates?" + urlencode({"cursor": cursor}))
+
+
+def _measure(served: list[Served], repeats: int) -> dict[tuple[str, int], list[float]]:
+    found: dict[tuple[str, int], list[float]] = {}
+    for number in range(repeats + 1):
+        print(f"  {number} of {repeats}" if number else "  warming up", file=sys.stderr)
+        for name, path in {**PAGES, "deep cursor page": ""}.items():
+            # Request by request in turn, so that whatever else the machine does falls on all sizes.
+            taken: dict[int, list[float]] = {one.size: [] for one in served}
+            for _ in range(REQUESTS):
+                for one in served:
+                    taken[one.size].append(one.milliseconds(path or one.deep))
+            for size, times in taken.items() if number else ():
+                found.setdefault((name, size), []).append(statistics.median(times))
+    return found

@@ -62,7 +62,12 @@ def test_every_script_is_in_the_scripts_page() -> None:
 
 
 def test_the_lock_files_hold_hashes_and_no_address() -> None:
-    for name in ("requirements.lock", "requirements-dev.lock", "app/local_model/requirements-local.lock"):
+    for name in (
+        "requirements.lock",
+        "requirements-dev.lock",
+        "requirements-peers.lock",
+        "app/local_model/requirements-local.lock",
+    ):
         lines = (REPOSITORY / name).read_text().splitlines()
         assert all(re.match(r"[a-z0-9._-]+==\S+|    --hash=sha256:[0-9a-f]{64}", line) for line in lines), name
 

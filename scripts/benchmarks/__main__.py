@@ -8,10 +8,11 @@ import sys
 import traceback
 from types import ModuleType
 
-from scripts.benchmarks import api, engine, growth, listing, models, relay
+from scripts.benchmarks import api, concurrency, engine, growth, listing, models, relay
 
 PARTS: dict[str, ModuleType] = {
     "engine": engine,
+    "concurrency": concurrency,
     "relay": relay,
     "models": models,
     "list": listing,

@@ -8,11 +8,12 @@ import sys
 import traceback
 from types import ModuleType
 
-from scripts.benchmarks import api, concurrency, engine, growth, listing, models, relay
+from scripts.benchmarks import api, concurrency, engine, growth, listing, models, relay, stop
 
 PARTS: dict[str, ModuleType] = {
     "engine": engine,
     "concurrency": concurrency,
+    "stop": stop,
     "relay": relay,
     "models": models,
     "list": listing,

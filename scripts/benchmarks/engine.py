@@ -8,7 +8,7 @@ from app.bootstrap import build_services, close_services
 from app.cli.children import Child
 from app.settings import Settings
 from app.usecases.services import Services
-from scripts.benchmarks import bare_loop, holding, report
+from scripts.benchmarks import bare_loop, holding, processes, report
 from scripts.benchmarks.peers import beside
 from scripts.benchmarks.place import own_servers
 
@@ -20,6 +20,7 @@ CONTENT = "Each side has to say why its reasons outweigh the other's, and what w
 AIMS = {
     BARE: report.Aim(at_least=0.7),
     "DBOS": report.Aim(at_least=3),
+    "DBOS, coroutines": report.Aim(at_least=3),
     "LangGraph": report.Aim(at_least=2),
 }
 
@@ -43,21 +44,23 @@ def run(options: argparse.Namespace) -> None:
         services = build_services(settings, name="bench", database_connections=4)
         try:
             with holding.worker_processes(settings) as workers:
-                ours, others = _measure(settings, services, workers, options)
+                ours, cpu, others = _measure(settings, services, workers, options)
         finally:
             close_services(services)
-    _report(options, ours, others)
+    _report(options, ours, cpu, others)
 
 
 def _measure(
     settings: Settings, services: Services, workers: list[Child], options: argparse.Namespace
-) -> tuple[list[float], Rates]:
+) -> tuple[list[float], list[float], Rates]:
+    """Our turns per second, the workers' CPU for each turn in microseconds, and the others' turns per second."""
     others: Rates = {BARE: {threads: [] for threads in options.threads}}
     urls: dict[str, str] = {}
     if options.peers:
         urls = beside.make_databases(str(settings.database_url))
         others.update({peer: {at_once: [] for at_once in options.at_once} for peer in urls})
     ours: list[float] = []
+    cpu: list[float] = []
     turns = options.debates * TURNS
     _ours(settings, services, workers, options.debates)  # statements are prepared, connections made
     # Taken in turn, so that whatever else the machine does falls on all.
@@ -71,8 +74,14 @@ def _measure(
             for at_once, rates in others[peer].items():
                 work = beside.Share(options.debates, TURNS, CONTENT, holding.PROCESSES, at_once)
                 rates.append(turns / beside.hold(peer, url, work))
+        before = _cpu_seconds(workers)
         ours.append(turns / _ours(settings, services, workers, options.debates))
-    return ours, others
+        cpu.append((_cpu_seconds(workers) - before) / turns * 1e6)
+    return ours, cpu, others
+
+
+def _cpu_seconds(workers: list[Child]) -> float:
+    return sum(processes.cpu_seconds(worker.process.pid) for worker in workers)
 
 
 def _ours(settings: Settings, services: Services, workers: list[Child], count: int) -> float:
@@ -80,7 +89,7 @@ def _ours(settings: Settings, services: Services, workers: list[Child], count: i
     return holding.hold(settings, services, workers, debate_ids, ROUNDS)
 
 
-def _report(options: argparse.Namespace, ours: list[float], others: Rates) -> None:
+def _report(options: argparse.Namespace, ours: list[float], cpu: list[float], others: Rates) -> None:
     work = f"{options.debates} debates x {TURNS} turns, no think time, {holding.PROCESSES} processes each"
     report.head("engine", work, options.repeats)
     rows = []
@@ -89,6 +98,7 @@ def _report(options: argparse.Namespace, ours: list[float], others: Rates) -> No
         rows.append(report.Row(f"turns/s beside {name}, {best} at once", ours, by_count[best], AIMS[name], digits=0))
         for count, rates in by_count.items():
             print(f"  {name}, {count:>2} at once in each process {report.spread(rates)}")
+    rows.append(report.Row("workers' CPU, µs a turn", cpu, digits=0))
     print()
     report.table(rows, "beside", OURS)
     report.save_rows("engine", rows, ours=ours, others=others, debates=options.debates)

@@ -18,23 +18,24 @@ PYTHON = Path(f"{sys.prefix}-peers") / "bin" / "python"
 """`scripts/bench engine --peers` makes this environment next to the developers' one."""
 END_SECONDS = 60
 
+_DBOS_TURNS = "SELECT count(*) FROM dbos.operation_outputs WHERE workflow_uuid = ANY(%s)"
+_LANGGRAPH_TURNS = "SELECT count(*) FROM checkpoint_blobs WHERE channel LIKE 'turn_%%' AND thread_id = ANY(%s)"
 PEERS = {
-    "DBOS": ("dbos_debates", "SELECT count(*) FROM dbos.operation_outputs WHERE workflow_uuid = ANY(%s)"),
-    "LangGraph": (
-        "langgraph_debates",
-        "SELECT count(*) FROM checkpoint_blobs WHERE channel LIKE 'turn_%%' AND thread_id = ANY(%s)",
-    ),
+    "DBOS": (["dbos_debates"], _DBOS_TURNS),
+    "DBOS, coroutines": (["dbos_debates", "coroutines"], _DBOS_TURNS),
+    "LangGraph": (["langgraph_debates"], _LANGGRAPH_TURNS),
 }
-"""Each with its module, and what counts the turns that it has stored."""
+"""Each with its module and arguments, and what counts the turns that it has stored."""
 
 
 def make_databases(server_url: str) -> dict[str, str]:
     """One of its own for each peer, on the server that ours is on."""
     urls = {}
     with psycopg.connect(server_url, autocommit=True) as connection:
-        for peer, (module, _) in PEERS.items():
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(module)))
-            urls[peer] = _renamed(server_url, module)
+        for peer, (arguments, _) in PEERS.items():
+            name = "_".join(arguments)
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            urls[peer] = _renamed(server_url, name)
     return urls
 
 
@@ -56,13 +57,13 @@ class Share:
 
 def hold(peer: str, database_url: str, share: Share) -> float:
     """Seconds."""
-    module, stored = PEERS[peer]
+    arguments, stored = PEERS[peer]
     debates = [str(uuid.uuid4()) for _ in range(share.debates)]
     started: list[subprocess.Popen[str]] = []
     try:
         for number in range(share.processes):
             work = Work(database_url, debates[number :: share.processes], share.turns, share.content, share.at_once)
-            started.append(_start(module, work))
+            started.append(_start(arguments, work))
             # One after the other: the first makes the tables.
             _wait_for("ready", started[-1])
         began = time.monotonic()
@@ -82,8 +83,9 @@ def hold(peer: str, database_url: str, share: Share) -> float:
     return seconds
 
 
-def _start(module: str, work: Work) -> "subprocess.Popen[str]":
-    command = [str(PYTHON), "-m", f"scripts.benchmarks.peers.{module}"]
+def _start(arguments: list[str], work: Work) -> "subprocess.Popen[str]":
+    module, *more = arguments
+    command = [str(PYTHON), "-m", f"scripts.benchmarks.peers.{module}", *more]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     _tell(process, json.dumps(asdict(work)))
     return process

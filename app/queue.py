@@ -7,6 +7,8 @@ from kombu.exceptions import OperationalError
 from redis import Redis
 from redis.exceptions import RedisError
 
+from app import broker
+
 ADVANCE_DEBATE = "advance_debate"
 DEBATES_QUEUE = "debates"
 EVALUATE = "evaluate_contribution"
@@ -22,6 +24,7 @@ class QueueUnavailable(Exception):
 
 
 def make_celery(redis_url: str) -> Celery:
+    broker.use()
     celery = Celery("debate-runner")
     celery.conf.update(
         broker_url=_broker_url(redis_url),

@@ -9,19 +9,19 @@ from typing import Any
 from kombu.transport import TRANSPORT_ALIASES, redis
 
 
-class Channel(redis.Channel):  # type: ignore[misc]
+class Channel(redis.Channel):
     _kept: Any = None
 
     def _create_client(self, asynchronous: bool = False) -> Any:
         if asynchronous:
             # For the connection on which the worker waits for messages; made once.
-            return super()._create_client(asynchronous=True)
+            return super()._create_client(asynchronous=True)  # type: ignore[no-untyped-call]
         if self._kept is None or self._kept.connection_pool is not self.pool:
-            self._kept = super()._create_client()
+            self._kept = super()._create_client()  # type: ignore[no-untyped-call]
         return self._kept
 
 
-class Transport(redis.Transport):  # type: ignore[misc]
+class Transport(redis.Transport):
     Channel = Channel
 
 

@@ -6,7 +6,8 @@ What was chosen, and why:
 - One saver, with a connection and a compiled graph of its own, for each debate under way at a time. A saver takes a
   lock around every statement even when it is given a pool (langgraph issue 7259), so one saver for all would let one
   debate at a time speak to Postgres.
-- `invoke` in threads: `ainvoke` with the asynchronous saver on uvloop took a quarter more CPU a turn.
+- `invoke` in threads: `ainvoke` with the asynchronous saver on uvloop took more CPU a turn and was slower, in two runs
+  of two.
 - Each turn has a field of its own in the state. It is a dictionary, because the saver writes a plain string again in
   every later checkpoint, and anything else once. One list that all turns are added to is written whole each time, and
   took a tenth more.

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
+from pydantic_core import to_json
 from redis import Redis
 from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -49,8 +50,8 @@ class EventBus:
         """All at once: one trip to Redis, however many turns were committed since the last."""
         pipeline = self._redis.pipeline(transaction=False)
         for event in events:
-            data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":"))
-            pipeline.publish(f"{CHANNEL_PREFIX}{event.debate_id}", _HEAD.format(event=event.name) + data + _TAIL)
+            message = _HEAD.format(event=event.name).encode() + to_json(event.data) + _TAIL.encode()
+            pipeline.publish(f"{CHANNEL_PREFIX}{event.debate_id}", message)
         try:
             pipeline.execute()
         except RedisError as problem:

@@ -2,6 +2,7 @@
 #
 #   make_environment run     what a user needs        (requirements.lock)
 #   make_environment dev     the tools of a developer (requirements-dev.lock, which holds the first)
+#   make_environment peers   what we are measured beside (requirements-peers.lock), in an environment of its own
 #
 # It does nothing when the environment already fits the lock file, so every script calls it every time.
 
@@ -24,7 +25,7 @@ find_python() {
 say() { printf '%s\n' "$*" >&2; }
 
 make_environment() {
-    if [ "$1" = dev ]; then lock=requirements-dev.lock; else lock=requirements.lock; fi
+    if [ "$1" = run ]; then lock=requirements.lock; else lock=requirements-$1.lock; fi
     stamp="$environment/.installed-$1"
     if cmp -s "$lock" "$stamp"; then return; fi
 

@@ -9,11 +9,13 @@ import traceback
 from contextlib import nullcontext
 from types import ModuleType
 
-from scripts.benchmarks import api, engine, growth, listing, models, relay, start, worker
+from scripts.benchmarks import api, concurrency, engine, growth, listing, models, relay, start, stop, worker
 from scripts.benchmarks.place import shared_servers
 
 PARTS: dict[str, ModuleType] = {
     "engine": engine,
+    "concurrency": concurrency,
+    "stop": stop,
     "relay": relay,
     "models": models,
     "list": listing,

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from app.bootstrap import build_services, close_services
 from app.cli import show
-from app.cli.errors import CommandFailed
+from app.cli.errors import CommandFailed, Exit
 from app.cli.stack import Servers
 from app.logs import configure_logs
 from app.queue import QueueUnavailable
@@ -16,7 +16,7 @@ _SHOWN = 400
 
 def refused(settings: Settings, requeue: bool, forget: bool, as_json: bool) -> None:
     if requeue and forget:
-        raise CommandFailed("--requeue and --forget exclude each other")
+        raise CommandFailed("--requeue and --forget exclude each other", Exit.USAGE)
     configure_logs("error")
     with Servers(settings) as complete:
         services = build_services(complete, name="debate-refused", database_connections=1)

@@ -18,11 +18,20 @@ def tree(pid: int) -> list[int]:
 
 def memory_bytes(pid: int) -> int:
     """Proportional: what two processes share counts half for each."""
+    return _memory(pid, "Pss:")
+
+
+def private_bytes(pid: int) -> int:
+    """What nobody shares: unlike the above it does not move when a stranger that has the same libraries comes or goes."""
+    return _memory(pid, "Private_Clean:", "Private_Dirty:")
+
+
+def _memory(pid: int, *kinds: str) -> int:
     lines: list[str] = []
     for one in tree(pid):
         with suppress(*_GONE):
             lines += Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(kinds))
 
 
 def cpu_seconds(pid: int) -> float:

@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scripts.benchmarks.processes import memory_bytes, tree
+from scripts.benchmarks.processes import private_bytes, tree
 from scripts.breaking.stage import Stage
 
 MEASURES = {
-    "memory": "memory, MB",
+    "memory": "private memory, MB",
     "files": "open files",
     "threads": "threads",
     "connections": "database connections",
@@ -44,11 +44,12 @@ class Sampler:
             held = sum(connections.get(str(pid), 0) for pid in pids)
             self.samples.add("connections", program.name, minute, held)
         self._add(minute, "valkey", [self._stage.valkey_pid()])
-        # Its processes are the connections above, so that only its memory says something of its own.
-        self.samples.add("memory", "postgres", minute, memory_bytes(self._stage.postgres_pid()) / 1e6)
+        # Its processes are the connections above, so that only its memory says something of its own; and not its cache of
+        # the database, which all of them share and which fills up.
+        self.samples.add("memory", "postgres", minute, private_bytes(self._stage.postgres_pid()) / 1e6)
 
     def _add(self, minute: float, name: str, pids: list[int]) -> None:
-        self.samples.add("memory", name, minute, memory_bytes(pids[0]) / 1e6)
+        self.samples.add("memory", name, minute, private_bytes(pids[0]) / 1e6)
         self.samples.add("files", name, minute, sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids))
         self.samples.add("threads", name, minute, sum(_threads(pid) for pid in pids))
 

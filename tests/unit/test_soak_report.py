@@ -19,7 +19,7 @@ def test_a_process_that_stays_as_it_is_has_not_grown(values: list[float]) -> Non
 
 
 def test_a_process_that_grows_all_the_time_is_named() -> None:
-    assert grown(samples([100.0 + minute for minute in range(40)])) == ["worker-0: memory, MB"]
+    assert grown(samples([100.0 + minute for minute in range(40)])) == ["worker-0: private memory, MB"]
 
 
 def test_a_plot_shows_every_process_and_measure() -> None:

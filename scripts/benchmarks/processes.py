@@ -22,7 +22,7 @@ def memory_bytes(pid: int) -> int:
 
 
 def private_bytes(pid: int) -> int:
-    """What nobody shares: unlike the above it does not move when a stranger that has the same libraries comes or goes."""
+    """What nobody shares: it does not move when a stranger that has the same libraries comes or goes."""
     return _memory(pid, "Private_Clean:", "Private_Dirty:")
 
 

@@ -37,6 +37,8 @@ class PromptWorker(GeventWorker):  # type: ignore[misc]
         """Those that wait for a client to send something, the longest first."""
         self._heard: set[gevent.Greenlet] = set()
         """Those whose client has sent a request already."""
+        self._answering: set[gevent.Greenlet] = set()
+        """Those that have a request in hand, perhaps with more of its body to come."""
         self._open = 0
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         room = self.worker_connections if files < 0 else min(self.worker_connections, files)
@@ -66,15 +68,21 @@ class PromptWorker(GeventWorker):  # type: ignore[misc]
     @contextmanager
     def _waiting_for_client(self, seconds: float, at_end: Any) -> Iterator[None]:
         this = gevent.getcurrent()
+        # While it waits for the next request, gunicorn may first wait for the rest of the last one's body.
+        outer = self._waiting.get(this)
         with gevent.Timeout(seconds, at_end) as patience:
             self._waiting[this] = patience
             try:
                 yield
             finally:
                 self._waiting.pop(this, None)
+                if outer is not None:
+                    self._waiting[this] = outer
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> Any:
-        self._heard.add(gevent.getcurrent())
+        this = gevent.getcurrent()
+        self._heard.add(this)
+        self._answering.add(this)
         sock.settimeout(ANSWER_SECONDS)
         if getattr(req.body.reader, "length", None) != 0:
             self._be_patient(req)
@@ -84,6 +92,7 @@ class PromptWorker(GeventWorker):  # type: ignore[misc]
             self.log.warning("A client did not take its answer within %s seconds", ANSWER_SECONDS)
             raise StopIteration from None
         finally:
+            self._answering.discard(this)
             if isinstance(req.body, PatientBody) and req.body.is_left_over():
                 _say_goodbye(sock)
         sock.settimeout(None)
@@ -101,16 +110,22 @@ class PromptWorker(GeventWorker):  # type: ignore[misc]
         gevent.spawn(self._end_waiting)
 
     def _end_waiting(self) -> None:
-        """As if their patience had run out: the connection is closed in the ordinary way."""
+        """As if their patience had run out: the connection is closed in the ordinary way.
+
+        Requests in hand are finished.
+        """
         for end in self.at_exit:
             end()
-        while self._waiting:
-            self._end_longest_waiting()
+        for greenlet in [one for one in self._waiting if one not in self._answering]:
+            self._end(greenlet)
 
     def _end_longest_waiting(self) -> None:
         greenlet = next(iter(self._waiting), None)
         if greenlet is not None:
-            greenlet.kill(self._waiting.pop(greenlet), block=False)
+            self._end(greenlet)
+
+    def _end(self, greenlet: gevent.Greenlet) -> None:
+        greenlet.kill(self._waiting.pop(greenlet), block=False)
 
 
 def _say_goodbye(sock: Any) -> None:

@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 120.0
 SETTLE_SECONDS = 2.0
 THINK_SECONDS = 600.0
 """Longer than it takes to look."""
-_CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'debate-worker'"
+_CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, 'debate-worker:')"
 _THINKING = "SELECT count(*) FROM debates WHERE claim_expires_at > now()"
 
 

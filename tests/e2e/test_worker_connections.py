@@ -26,7 +26,7 @@ def test_five_hundred_thinking_debates_do_not_need_five_hundred_connections(plac
     def all_think() -> bool:
         [(connections, thinking)] = place.sql(
             "SELECT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-            "        AND application_name = 'debate-worker'),"
+            "        AND starts_with(application_name, 'debate-worker:')),"
             "       (SELECT count(*) FROM debates WHERE claim_expires_at > now())"
         )
         seen.append(connections)

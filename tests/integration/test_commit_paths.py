@@ -485,7 +485,7 @@ def with_connections(place: Place) -> Iterator[Callable[[int], Services]]:
         close_services(services)
 
 
-BACKENDS = "FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'few:%'"
+BACKENDS = "FROM pg_stat_activity WHERE datname = current_database() AND starts_with(application_name, 'few:')"
 
 
 def lose_connections(place: Place) -> int:

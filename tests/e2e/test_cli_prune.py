@@ -110,4 +110,4 @@ def test_anything_else_is_no_age(text: str) -> None:
 
 def test_without_a_database_the_command_says_so_and_nothing_goes(home: Home) -> None:
     away = home.debate("prune", "--older-than", "90d", DEBATE_DATABASE_URL="postgresql://debate@127.0.0.1:9/debate")
-    assert_one_sentence(away, 1, "The database does not answer")
+    assert_one_sentence(away, 1, "The database cannot be reached")

@@ -32,7 +32,9 @@ from worker.claims import ClaimKeeper
 from worker.fairness import Fairness
 from worker.runner import Runner
 
-LOSE_CONNECTIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'debate-api'"
+LOSE_CONNECTIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE starts_with(application_name, 'debate-api:')"
+)
 
 
 def stop(services: Services, debate: Debate) -> Callable[[], Any]:
@@ -114,7 +116,7 @@ def between(place: Place) -> Iterator[tuple[Services, ByteProxy]]:
 def test_a_creation_whose_answer_was_lost_is_found_when_it_is_repeated(between: tuple[Services, ByteProxy]) -> None:
     services, proxy = between
     new = NewDebate("Cars", "general_debate", "Ban cars", "the same request")
-    proxy.lose_answer_to = b"COMMIT"
+    proxy.lose_answer_to = b"INSERT INTO debates"
     with pytest.raises(DatabaseAway):
         create_debate(services, OPERATOR, new)
     again = create_debate(services, OPERATOR, new)

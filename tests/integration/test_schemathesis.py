@@ -161,7 +161,7 @@ def test_whatever_is_sent_to_a_debate_in_any_state_the_answer_is_one_of_the_docu
     debates.send(case)
 
 
-ASK_NOTHING = {"GET /health", "GET /ready", "GET /system/status"}
+ASK_NOTHING = {"GET /health", "GET /ready", "GET /system/status", "GET /metrics"}
 """A request without parameters cannot be wrong."""
 
 

@@ -414,7 +414,7 @@ def test_a_debate_that_the_database_refuses_is_told_to_nobody(services: Services
     noted = Redis()
     watched = replace(services, teller=Teller(noted, noted))  # type: ignore[arg-type]
     place.sql("ALTER TABLE turns ADD CONSTRAINT no_cars CHECK (content <> 'Ban cars')")
-    with pytest.raises(DBAPIError, match="no_cars"):
+    with pytest.raises(psycopg.Error, match="no_cars"):
         a_debate(watched)
     watched.teller.close()
     assert not noted.called.is_set()

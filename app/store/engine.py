@@ -17,7 +17,8 @@ from app.clock import set_clock
 # A lock is held for one short transaction, so waiting this long for one means that something is broken.
 LOCK_TIMEOUT_MS = 5_000
 STATEMENT_TIMEOUT_MS = 30_000
-IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
+# A process that freezes in the middle of a transaction must not keep others from its rows, nor from sweeping.
+IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
 
 
 def _psycopg_url(database_url: str) -> URL:

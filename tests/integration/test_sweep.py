@@ -8,6 +8,7 @@ from harness import Place, new_debate, wait_until
 from app.api.schemas import CreateDebateBody
 from app.core.access import OPERATOR
 from app.core.debate import Debate
+from app.store.sweeping import become_the_sweeper
 from app.usecases import advance, control
 from app.usecases.create import create_debate
 from app.usecases.services import Services
@@ -96,6 +97,18 @@ def test_one_worker_sweeps_at_a_time(services: Services, place: Place, debate: D
         other.execute("SELECT pg_advisory_xact_lock(%s)", (SWEEP_LOCK,))
         assert sweep(services) == 0
     assert sweep(services) == 1
+
+
+def test_a_worker_that_freezes_while_it_sweeps_keeps_others_from_it_for_seconds_only(
+    services: Services, place: Place, debate: Debate
+) -> None:
+    place.redis().flushdb()
+    place.sql("UPDATE debates SET queued_at = NULL")
+    frozen = services.engine.connect()
+    assert become_the_sweeper(frozen)
+    wait_until(lambda: sweep(services) == 1, 15, "another sweeps")
+    frozen.invalidate()
+    frozen.close()
 
 
 def test_a_row_that_somebody_works_on_is_skipped(services: Services, place: Place, debate: Debate) -> None:

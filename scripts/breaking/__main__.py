@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--apis", type=int, default=2)
     parser.add_argument("--debates", type=int, default=40, help="held at once")
-    parser.add_argument("--pause", type=float, default=1.2, help="seconds between two faults, on average")
+    parser.add_argument("--pause", type=float, default=2.0, help="seconds between two faults, on average")
     parser.add_argument("--keep", action="store_true", help="keep the logs and the database directory")
     options = parser.parse_args()
     seed = random.randrange(10**6) if options.seed is None else options.seed
@@ -44,14 +44,14 @@ def _run(settings: Settings, options: argparse.Namespace, chance: random.Random)
         load = Load(stage.urls(), chance, options.minutes * 60 + PATIENCE_SECONDS)
         faults = Faults(stage, chance, recovery)
         holders = [threading.Thread(target=load.hold_debates, daemon=True) for _ in range(options.debates)]
-        threading.Thread(target=recovery.watch, args=(ending,), daemon=True).start()
+        for work in (recovery.watch, stage.restart_what_died):
+            threading.Thread(target=work, args=(ending,), daemon=True).start()
         for holder in holders:
             holder.start()
         faults.go_on(time.monotonic() + options.minutes * 60, options.pause)
         load.enough.set()
-        while any(holder.is_alive() for holder in holders) and time.monotonic() < load.give_up_at:
-            stage.revive()
-            time.sleep(0.5)
+        for holder in holders:
+            holder.join(max(0.0, load.give_up_at - time.monotonic()))
     finally:
         ending.set()
         stage.end()

@@ -52,7 +52,6 @@ class Faults:
             with suppress(*ON_THE_WAY):
                 inject()
                 self.injected[name] += 1
-            self._stage.revive()
 
     def _worker(self) -> Program:
         return self._chance.choice(self._stage.workers)

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from app.embedded import EmbeddedServers
 from app.settings import Settings
 from app.store.migrate import upgrade
 
+RESTART_SECONDS = 0.2
 LOSSY = "publish.before=lost%5; publish.after=sleep(0.2)%5; enqueue.before=lost%5"
 """Publishes and tasks get lost or come late all the time, besides everything else."""
 
@@ -78,6 +80,7 @@ class Stage:
         self.workers = [
             Program(f"worker-{number}", WORKER_COMMAND, self.settings, logs / "log") for number in range(workers)
         ]
+        self._lock = threading.Lock()
         self.redis = redis.Redis.from_url(str(settings.redis_url), socket_timeout=5)
 
     @property
@@ -107,11 +110,15 @@ class Stage:
     def valkey_pid(self) -> int:
         return int(self.redis.info("server")["process_id"])
 
-    def revive(self) -> None:
-        for program in self.programs:
-            program.revive()
+    def restart_what_died(self, ending: threading.Event) -> None:
+        """As whatever runs these programs in earnest does."""
+        while not ending.wait(RESTART_SECONDS):
+            with self._lock:
+                for program in self.programs if not ending.is_set() else ():
+                    program.revive()
 
     def end(self) -> None:
-        for program in self.programs:
-            program.send(signal.SIGCONT)
-        end([program.child for program in self.programs])
+        with self._lock:
+            for program in self.programs:
+                program.send(signal.SIGCONT)
+            end([program.child for program in self.programs])

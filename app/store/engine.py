@@ -44,7 +44,7 @@ def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, 
     event.listen(engine.pool, "checkout", lambda *_: metrics.connections_in_use.inc())
     event.listen(engine.pool, "checkin", lambda *_: metrics.connections_in_use.dec())
     event.listen(engine, "connect", _ask_the_time)
-    event.listen(engine, "handle_error", _leave_a_server_that_only_reads)
+    event.listen(engine, "handle_error", _leave_a_server_that_turned_us_away)
     return engine
 
 
@@ -55,10 +55,13 @@ def _ask_the_time(connection: "psycopg.Connection[Any]", _: object) -> None:
     connection.autocommit = False
 
 
-def _leave_a_server_that_only_reads(context: ExceptionContext) -> BaseException | None:
-    """After a failover a connection may still lead to the server that was the first one, and would for ever: the whole
-    pool is made anew. To SQLAlchemy this is an internal error; to whoever asked, the database is away."""
-    if not isinstance(context.original_exception, ServerOnlyReads):
+def _leave_a_server_that_turned_us_away(context: ExceptionContext) -> BaseException | None:
+    """To SQLAlchemy these are internal errors; to whoever asked, the database is away.
+
+    After a failover a connection may still lead to the server that was the first one, and would for ever: the whole
+    pool is made anew. And a process that froze in a transaction finds its connection closed.
+    """
+    if not isinstance(context.original_exception, (ServerOnlyReads, psycopg.errors.IdleInTransactionSessionTimeout)):
         return None
     context.is_disconnect = True
     return OperationalError(context.statement, context.parameters, context.original_exception)
@@ -73,7 +76,7 @@ def statements(engine: Engine) -> Connection:
 def make_migration_engine(database_url: str) -> Engine:
     """One connection, no limits of time but those that a migration sets itself."""
     engine = create_engine(_psycopg_url(database_url), poolclass=NullPool, connect_args={"connect_timeout": 5})
-    event.listen(engine, "handle_error", _leave_a_server_that_only_reads)
+    event.listen(engine, "handle_error", _leave_a_server_that_turned_us_away)
     return engine
 
 

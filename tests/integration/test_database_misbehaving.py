@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -218,3 +219,16 @@ def test_a_full_disk_is_said_and_nothing_is_lost(api: Api, module_place: Place) 
     answers = [api.http.post(f"/debates/{debate_id}/arguments", json=body) for _ in range(2)]
     assert data_of(answers[-1], answers[-1].status_code)["argument"]["content"] == body["content"]
     assert api.debate(debate_id)["argument_count"] == 2
+
+
+def test_a_process_that_froze_in_a_transaction_finds_the_database_away_and_goes_on(services: Services) -> None:
+    def freeze() -> None:
+        with services.engine.begin() as frozen:
+            frozen.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 1")
+            time.sleep(1)
+            frozen.exec_driver_sql("SELECT 1 FROM debates")
+
+    with pytest.raises(DatabaseAway):
+        freeze()
+    with services.engine.begin() as connection:
+        assert connection.exec_driver_sql("SELECT 1").scalar() == 1

@@ -9,6 +9,7 @@ import traceback
 from contextlib import nullcontext
 from types import ModuleType
 
+from app.logs import configure_logs
 from scripts.benchmarks import api, concurrency, engine, growth, listing, models, relay, start, stop, worker
 from scripts.benchmarks.place import shared_servers
 
@@ -37,6 +38,8 @@ def main() -> None:
         own.add_argument("--quick", action="store_true", default=argparse.SUPPRESS, help=words)
         part.add_options(own)
     options = parser.parse_args()
+    # What a part does in this process is not worth a line each; the workers that it starts write theirs as ever.
+    configure_logs("error")
     if options.part:
         PARTS[options.part].run(options)
     else:

@@ -129,7 +129,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--think", type=float, default=4.0, help="seconds of a turn, on average")
     parser.add_argument("--workers", type=int, default=2, help="worker processes, each with a core of its own")
     parser.add_argument("--worker-us", type=float, default=1_400, help="CPU of a worker for a turn, in microseconds")
-    parser.add_argument("--postgres-us", type=float, default=700, help="CPU of Postgres for a turn, in microseconds")
+    parser.add_argument("--postgres-us", type=float, default=400, help="CPU of Postgres for a turn, in microseconds")
     parser.add_argument("--postgres-cores", type=int, default=2)
     parser.add_argument("--flush-ms", type=float, default=1.0, help="that the disk takes to make a commit durable")
     parser.add_argument("--wal-bytes", type=float, default=2_900, help="of a turn")

@@ -1,5 +1,6 @@
 """What the tests work with: places with programs on them, an API client, and patience."""
 
+import contextlib
 import itertools
 import os
 import signal
@@ -161,7 +162,13 @@ class OwnValkey:
         self._process = subprocess.Popen(
             [valkey_program(), *options], cwd=self._directory, stdout=subprocess.DEVNULL, start_new_session=True
         )
-        wait_until(self._socket.exists, 10, "Valkey is up")
+        # Its socket is there before anybody listens on it.
+        wait_until(self._answers, 20, "Valkey is up")
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(redis.ConnectionError), redis.Redis.from_url(self.url, socket_timeout=5) as client:
+            return bool(client.ping())
+        return False
 
     def stop(self) -> None:
         self.thaw()

@@ -125,7 +125,13 @@ class PromptWorker(GeventWorker):  # type: ignore[misc]
             self._end(greenlet)
 
     def _end(self, greenlet: gevent.Greenlet) -> None:
-        greenlet.kill(self._waiting.pop(greenlet), block=False)
+        gevent.get_hub().loop.run_callback(_let_go, greenlet, self._waiting.pop(greenlet))
+
+
+def _let_go(greenlet: gevent.Greenlet, patience: gevent.Timeout) -> None:
+    """Unless its request has come meanwhile: that is in hand then, and is answered."""
+    if patience.pending:
+        greenlet.throw(patience)
 
 
 def _say_goodbye(sock: Any) -> None:

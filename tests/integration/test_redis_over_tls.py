@@ -11,6 +11,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
+import redis
 import trustme
 from harness import Place, wait_until
 
@@ -52,7 +53,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     behind = directory / "valkey.sock"
     options = ["--port", "0", "--unixsocket", str(behind), "--save", "", "--requirepass", PASSWORD]
     valkey = subprocess.Popen([valkey_program(), *options], cwd=directory, stdout=subprocess.DEVNULL)
-    wait_until(behind.exists, 20, "Valkey is up")
+    inside = redis.Redis(unix_socket_path=str(behind), password=PASSWORD)
+
+    def answers() -> bool:
+        with contextlib.suppress(redis.ConnectionError):
+            return bool(inside.ping())
+        return False
+
+    wait_until(answers, 20, "Valkey is up")
     port, ready = free_port("127.0.0.1"), threading.Event()
     threading.Thread(target=lambda: asyncio.run(speak_tls(context, port, behind, ready)), daemon=True).start()
     assert ready.wait(10)

@@ -142,6 +142,7 @@ class Agents(threading.Thread):
         self._fleet = fleet
         self.enough = threading.Event()
         self.acknowledged: list[Acknowledged] = []
+        self.unexpected: str | None = None
         external = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
         self.debate_id = fleet.create(format="dialogue", seats=external)
         self._target: str = fleet.ask("GET", f"/debates/{self.debate_id}").json()["data"]["motion"]["id"]
@@ -152,6 +153,9 @@ class Agents(threading.Thread):
                 return
             body = {"role": role, "target_id": self._target, "content": "words", "client_request_id": str(uuid4())}
             answer = self._fleet.ask("POST", f"/debates/{self.debate_id}/arguments", body)
+            if answer.status_code not in (200, 201):
+                self.unexpected = f"{answer.status_code} {answer.text}"
+                return
             self._target = answer.json()["data"]["argument"]["id"]
             self.acknowledged.append(Acknowledged(body["client_request_id"], self._target))
             time.sleep(0.05)

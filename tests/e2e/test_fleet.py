@@ -87,6 +87,7 @@ def test_a_rolling_restart_of_everything_loses_nothing_and_watchers_miss_nothing
     agents.enough.set()
     agents.join(60)
     assert not agents.is_alive()
+    assert agents.unexpected is None
     for debate_id, most in zip([*debates, agents.debate_id], [*rounds, LONG], strict=True):
         if most == LONG:
             fleet.ask("POST", f"/debates/{debate_id}/stop")

@@ -7,14 +7,20 @@ lines of libraries (gunicorn, Celery, Alembic) come through Python's logging and
 import logging
 import sys
 import threading
+from collections import deque
 from types import TracebackType
 from typing import Any
 
 import structlog
 from structlog.typing import EventDict, Processor
 
-# Reentrant: a signal may come, and be told of, in the middle of a line.
-_lock = threading.RLock()
+_waiting: deque[bytes] = deque()
+_writing = threading.Lock()
+_MOST_WAITING = 1_000
+_PATIENCE_SECONDS = 1.0
+"""Whoever reads our lines may be slow: beyond this many, those who write wait too, each for this long."""
+_ONE_CALL = 4096
+"""What a pipe takes in one piece."""
 
 
 class _Lines:
@@ -38,15 +44,34 @@ class _FromLibraries(logging.Handler):
 
 
 def _write(line: str) -> None:
-    """Each line with one call, so that processes that share a file do not mix theirs."""
-    data = (line + "\n").encode(errors="backslashreplace")
-    try:
-        with _lock:
-            sys.stderr.buffer.write(data)
+    """Nobody waits for another's line: whoever writes takes along what others leave meanwhile. A hundred threads of a
+    worker would otherwise stand in line for one lock, each for as long as Python takes to come back from a write."""
+    _waiting.append((line + "\n").encode(errors="backslashreplace"))
+    # After the lock is free again it is looked at once more, for what came too late to be taken along. A signal may
+    # come in the middle of a line: what it says is then written by whom it interrupted.
+    while _waiting and _writing.acquire(timeout=_patience()):
+        try:
+            _write_waiting()
+        finally:
+            _writing.release()
+
+
+def _patience() -> float:
+    return _PATIENCE_SECONDS if len(_waiting) > _MOST_WAITING else 0
+
+
+def _write_waiting() -> None:
+    """Whole lines with each call, so that processes that share a file or a pipe do not mix theirs."""
+    while _waiting:
+        lines = _waiting.popleft()
+        while _waiting and len(lines) + len(_waiting[0]) <= _ONE_CALL:
+            lines += _waiting.popleft()
+        try:
+            sys.stderr.buffer.write(lines)
             sys.stderr.buffer.flush()
-    except (OSError, ValueError, RuntimeError):
-        # Whoever read our lines is gone, or a signal came in the middle of one. That is no reason to lose a turn.
-        pass
+        except (OSError, ValueError):
+            # Whoever read our lines is gone. That is no reason to lose a turn.
+            pass
 
 
 def _name(logger: Any, _: str, event: EventDict) -> EventDict:

@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
@@ -53,6 +54,36 @@ def test_a_level_hides_what_is_below_it_and_debug_is_ours_alone() -> None:
     said = [json.loads(line)["event"] for line in run("debug")]
     assert said[:2] == ["turn.text", "turn.stored"]
     assert "a header" not in said
+
+
+CROWD = """
+import signal, sys, threading, structlog
+from app.logs import configure_logs
+log = structlog.get_logger("ours")
+configure_logs("info")
+signal.signal(signal.SIGALRM, lambda *_: log.info("signal"))
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+def talk(thread):
+    for number in range(300):
+        log.info("line", thread=thread, number=number, filling="x" * (number * 37 % 700))
+threads = [threading.Thread(target=talk, args=(name,)) for name in range(20)]
+for thread in threads: thread.start()
+talk(20)
+for thread in threads: thread.join()
+signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+def test_lines_of_many_threads_and_of_signals_are_whole_and_in_order() -> None:
+    """The pipe is small and read late, so that most lines find another one being written."""
+    with subprocess.Popen([sys.executable, "-c", CROWD], stderr=subprocess.PIPE) as talking:
+        assert talking.stderr is not None
+        time.sleep(0.5)
+        lines = [json.loads(line) for line in talking.stderr]
+    assert talking.returncode == 0
+    assert "signal" in {line["event"] for line in lines}
+    for name in range(21):
+        assert [line["number"] for line in lines if line.get("thread") == name] == list(range(300))
 
 
 def test_a_terminal_is_told_in_words() -> None:

@@ -116,8 +116,20 @@ def _why_no_message(item: bytes) -> str | None:
 
 
 class CarefulChannel(Channel):
+    _kept: Any = None
+
     def _get_client(self) -> type[Redis]:
         return CarefulClient
+
+    def _create_client(self, asynchronous: bool = False) -> Any:
+        """Kombu makes a client for each message that it takes and again for each that it acknowledges, and that costs
+        more than both. A client holds no connection, only the pool, so one serves all."""
+        if asynchronous:
+            # For the connection on which the worker waits for messages; made once.
+            return super()._create_client(asynchronous=True)  # type: ignore[no-untyped-call]
+        if self._kept is None or self._kept.connection_pool is not self.pool:
+            self._kept = super()._create_client()  # type: ignore[no-untyped-call]
+        return self._kept
 
 
 class CarefulTransport(Transport):

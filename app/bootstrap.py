@@ -12,9 +12,11 @@ from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
 from app.refused import RefusedTasks
 from app.settings import Settings
+from app.store.commit import Committer
 from app.store.engine import make_engine
 from app.store.trouble import FullDisk
 from app.teller import Teller
+from app.usecases.claiming import Claimer
 from app.usecases.services import Services
 
 REDIS_CONNECTIONS = 8
@@ -51,6 +53,8 @@ def build_services(
     return Services(
         settings=settings,
         engine=engine,
+        claimer=Claimer(engine),
+        committer=Committer(engine),
         tasks=tasks,
         refused=RefusedTasks(redis),
         teller=Teller(EventBus(redis), tasks),

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Double, Interval, Text, Uuid, bindparam, delete, func, literal, null, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.engine import RowMapping
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.core.debate import Debate, Status
@@ -115,8 +116,10 @@ def get_many(connection: Connection, debate_ids: Sequence[UUID]) -> list[Debate]
 
 def lock(connection: Connection, debate_id: UUID) -> Locked | None:
     row = connection.execute(_LOCK, {"debate_id": debate_id}).mappings().one_or_none()
-    if row is None:
-        return None
+    return locked_of(row) if row else None
+
+
+def locked_of(row: RowMapping | dict[str, Any]) -> Locked:
     return Locked(
         debate_of(row),
         bool(row["claim_is_live"]),
@@ -137,17 +140,14 @@ def lock_claim(connection: Connection, debate_id: UUID) -> ClaimCheck | None:
 
 _GET = select(*debate_columns).where(debates.c.id == bindparam("debate_id"))
 _GET_MANY = select(*debate_columns).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
-_LOCK = (
-    select(
-        *debate_columns,
-        (debates.c.claim_expires_at > func.now()).label("claim_is_live"),
-        (debates.c.next_attempt_at > func.now()).label("backing_off"),
-        debates.c.due_at.is_not(None).label("is_due"),
-        func.extract("epoch", _now - debates.c.due_at).cast(Double).label("waited_seconds"),
-    )
-    .where(debates.c.id == bindparam("debate_id"))
-    .with_for_update()
+with_schedule = select(
+    *debate_columns,
+    (debates.c.claim_expires_at > func.now()).label("claim_is_live"),
+    (debates.c.next_attempt_at > func.now()).label("backing_off"),
+    debates.c.due_at.is_not(None).label("is_due"),
+    func.extract("epoch", _now - debates.c.due_at).cast(Double).label("waited_seconds"),
 )
+_LOCK = with_schedule.where(debates.c.id == bindparam("debate_id")).with_for_update()
 _LOCK_CLAIM = (
     select(debates.c.claim_token, past_deadline).where(debates.c.id == bindparam("debate_id")).with_for_update()
 )

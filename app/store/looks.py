@@ -20,24 +20,32 @@ class Look:
         self._words = str(compiled)
         self._constants = compiled.params
 
+    def asked(self, **parameters: Any) -> tuple[str, dict[str, Any]]:
+        """The words and their parameters."""
+        return self._words, {**self._constants, **parameters}
+
     def rows(self, engine: Engine, **parameters: Any) -> list[tuple[Any, ...]]:
         with autocommit(engine) as connection:
-            return connection.execute(self._words, {**self._constants, **parameters}).fetchall()
+            return connection.execute(*self.asked(**parameters)).fetchall()
 
 
 @contextmanager
 def autocommit(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
     """A connection of the pool on which a statement is a transaction. Switching costs no trip to the server."""
+    with borrowed(engine) as connection:
+        connection.autocommit = True
+        yield connection
+        connection.autocommit = False
+
+
+@contextmanager
+def borrowed(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
+    """A connection of the pool. What breaks off on it leaves nothing to the next one."""
     pooled = engine.raw_connection()
     connection = pooled.driver_connection
     assert isinstance(connection, psycopg.Connection)  # noqa: S101 (the engine's dialect)
     try:
-        connection.autocommit = True
         yield connection
-        connection.autocommit = False
-    except psycopg.errors.UniqueViolation:
-        connection.autocommit = False
-        raise
     except BaseException as problem:
         lost = connection.closed or isinstance(problem, ServerOnlyReads)
         pooled.invalidate()

@@ -6,6 +6,7 @@ drops the turn.
 """
 
 from dataclasses import dataclass, field
+from typing import Literal
 from uuid import UUID
 
 import structlog
@@ -19,9 +20,10 @@ from app.core.machine import Move, decide
 from app.core.retry import GiveUp, after_failure
 from app.ids import new_claim_token, new_turn_id
 from app.store import debates, turns
-from app.store.commit import store_turn
+from app.store.commit import NewTurn
 from app.store.debates import SETTLED, Claimed, Later
 from app.store.engine import ConnectionLost, statements
+from app.usecases.claiming import RECENT_TURNS, Taken, Untaken
 from app.usecases.events import state_changed
 from app.usecases.locking import lock_existing, lock_with_tail
 from app.usecases.services import Services
@@ -34,8 +36,6 @@ log = structlog.get_logger(__name__)
 
 LARGEST_THOUGHT_BYTES = 1_000_000
 """A player's text may be longer than what clients may send, but not without end."""
-RECENT_TURNS = 12
-"""What a brief holds besides the motion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,29 @@ class HeldTurn:
 @repeated_on_conflict
 def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | None:
     """The next turn of this debate, or None when there is nothing for us to do."""
+    schedule = Claimed(new_claim_token(), worker_id, services.settings.claim_seconds)
+    taken = services.claimer.claim(debate_id, schedule)
+    if taken is Untaken.LOOK:
+        taken = _claim_after_a_look(services, debate_id, schedule)
+    if taken is Untaken.NOTHING_TO_DO:
+        return None
+    if taken.waited_seconds is not None:
+        metrics.queue_delay_seconds.observe(max(0.0, taken.waited_seconds))
+    return HeldTurn(Brief(taken.debate, taken.motion, _without_motion(taken.recent)), schedule.token, worker_id)
+
+
+def _claim_after_a_look(
+    services: Services, debate_id: UUID, schedule: Claimed
+) -> Taken | Literal[Untaken.NOTHING_TO_DO]:
+    """For the few where there is more to do than to take the claim, or that somebody else had locked."""
     with transaction(services, "claim") as connection:
-        schedule = Claimed(new_claim_token(), worker_id, services.settings.claim_seconds)
         try:
             locked, recent = lock_with_tail(connection, debate_id, RECENT_TURNS)
         except DebateNotFound:
-            return None
+            return Untaken.NOTHING_TO_DO
         debate = locked.debate
         if debate.status not in ACTIVE_STATUSES:
-            return None
+            return Untaken.NOTHING_TO_DO
         reason = limit_reached(debate.cursor, debate.limits, debate.usage, debate.past_deadline)
         if reason:
             closed = debates.save(connection, debate, close(debate, reason))
@@ -72,9 +86,9 @@ def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | Non
             # Nothing for a worker: somebody outside has the floor. Say so, or the sweeper would ask again and again.
             if locked.is_due:
                 debates.reschedule(connection, debate, debate)
-            return None
+            return Untaken.NOTHING_TO_DO
         elif locked.claim_is_live or locked.backing_off:
-            return None
+            return Untaken.NOTHING_TO_DO
         else:
             running = debate.evolve(status=Status.RUNNING)
             debates.reschedule(connection, debate, running, schedule)
@@ -82,10 +96,8 @@ def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | Non
             motion = recent[0] if recent[0].seq == 1 else turns.motion(connection, debate_id)
     if reason:
         services.teller.publish(state_changed(closed))
-        return None
-    if locked.waited_seconds is not None:
-        metrics.queue_delay_seconds.observe(max(0.0, locked.waited_seconds))
-    return HeldTurn(Brief(running, motion, _without_motion(recent)), schedule.token, worker_id)
+        return Untaken.NOTHING_TO_DO
+    return Taken(running, motion, recent, locked.waited_seconds)
 
 
 def _without_motion(recent: tuple[Turn, ...]) -> tuple[Turn, ...]:
@@ -144,7 +156,7 @@ def _store(services: Services, held: HeldTurn, thought: Thought, go_on: bool) ->
     step = _plan(services, held, thought, go_on, held.debate.past_deadline)
     if len(step.turns) == 1:
         failpoints.reach("turn.before_commit", ConnectionLost)
-        stored = store_turn(services.engine, held.token, step.turns[0], step.debate, step.following)
+        stored = services.committer.store_turn(NewTurn(held.token, step.turns[0], step.debate, step.following))
         failpoints.reach("turn.after_commit", ConnectionLost)
         if stored is not None:
             return _Step(stored[0], (stored[1],), step.following)

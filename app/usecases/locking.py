@@ -5,7 +5,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core.debate import Turn
+from app.core.debate import Cursor, Debate, Turn
 from app.core.errors import DebateNotFound
 from app.core.machine import implied_cursor
 from app.store import debates, turns
@@ -28,13 +28,9 @@ def lock_existing(connection: Connection, debate_id: UUID) -> Locked:
 def reconciled(locked: Locked, last_turns: tuple[Turn, ...]) -> Locked:
     """The debate with the cursor that its turns imply. They differ only after damage from outside."""
     debate = locked.debate
-    if not last_turns:
+    if not last_turns or cursor_is_right(debate, last_turns):
         return locked
-    cursor, intervention_open = implied_cursor(debate.format, last_turns)
-    count = last_turns[-1].seq
-    intervention_open = intervention_open and not debate.is_closed
-    if (cursor, intervention_open, count) == (debate.cursor, debate.intervention_open, debate.turn_count):
-        return locked
+    cursor, intervention_open, count = _implied(debate, last_turns)
     log.warning(
         "debate.cursor_repaired",
         debate_id=str(debate.id),
@@ -43,6 +39,15 @@ def reconciled(locked: Locked, last_turns: tuple[Turn, ...]) -> Locked:
     )
     repaired = debate.evolve(cursor=cursor, intervention_open=intervention_open, turn_count=count)
     return replace(locked, debate=repaired)
+
+
+def cursor_is_right(debate: Debate, last_turns: tuple[Turn, ...]) -> bool:
+    return _implied(debate, last_turns) == (debate.cursor, debate.intervention_open, debate.turn_count)
+
+
+def _implied(debate: Debate, last_turns: tuple[Turn, ...]) -> tuple[Cursor, bool, int]:
+    cursor, intervention_open = implied_cursor(debate.format, last_turns)
+    return cursor, intervention_open and not debate.is_closed, last_turns[-1].seq
 
 
 def lock_with_tail(

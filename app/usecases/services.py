@@ -5,15 +5,19 @@ from dataclasses import dataclass, field
 from app.queue import TaskQueue
 from app.refused import RefusedTasks
 from app.settings import Settings
+from app.store.commit import Committer
 from app.store.engine import Engine
 from app.store.trouble import FullDisk
 from app.teller import Teller
+from app.usecases.claiming import Claimer
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
     settings: Settings
     engine: Engine
+    claimer: Claimer
+    committer: Committer
     tasks: TaskQueue
     refused: RefusedTasks
     teller: Teller

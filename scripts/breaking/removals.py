@@ -44,7 +44,7 @@ REMOVALS = (
     Removal(
         "the fencing check",
         (
-            Edit("app/store/commit.py", "AND claim_token = %(token)s", "AND %(token)s::uuid IS NOT NULL"),
+            Edit("app/store/commit.py", "AND claim_token = given.token", "AND given.token IS NOT NULL"),
             Edit(
                 "app/usecases/advance.py",
                 "if check is None or check.token != held.token:\n            return None",

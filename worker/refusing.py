@@ -13,11 +13,12 @@ from celery.exceptions import InvalidTaskError
 from celery.worker.consumer import Consumer
 from celery.worker.request import Request
 from kombu.transport import TRANSPORT_ALIASES
-from kombu.transport.redis import Channel, Transport
+from kombu.transport.redis import Transport
 from kombu.utils.json import dumps, loads
 from redis import Redis
 
 from app.refused import RefusedTasks
+from worker.taking import TakingChannel
 
 log = structlog.get_logger(__name__)
 _SHOWN = 500
@@ -115,21 +116,15 @@ def _why_no_message(item: bytes) -> str | None:
     return None
 
 
-class CarefulChannel(Channel):
-    _kept: Any = None
-
+class CarefulChannel(TakingChannel):
     def _get_client(self) -> type[Redis]:
         return CarefulClient
 
-    def _create_client(self, asynchronous: bool = False) -> Any:
-        """Kombu makes a client for each message that it takes and again for each that it acknowledges, and that costs
-        more than both. A client holds no connection, only the pool, so one serves all."""
-        if asynchronous:
-            # For the connection on which the worker waits for messages; made once.
-            return super()._create_client(asynchronous=True)  # type: ignore[no-untyped-call]
-        if self._kept is None or self._kept.connection_pool is not self.pool:
-            self._kept = super()._create_client()  # type: ignore[no-untyped-call]
-        return self._kept
+    def _deliver_item(self, item: bytes, queue: str) -> None:
+        if problem := _why_no_message(item):
+            Refuser.refuse(item, queue, problem)
+        else:
+            super()._deliver_item(item, queue)
 
 
 class CarefulTransport(Transport):

@@ -22,14 +22,12 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    text,
 )
-from sqlalchemy.dialects import postgresql
 
 from app.core.debate import Debate, State, Status
 from app.core.seats import Seat
-from app.store.engine import Engine, statements
-from app.store.looks import Look
+from app.store.engine import Engine
+from app.store.looks import Guess, Look, autocommit
 from app.store.rows import debate_columns, debate_of
 from app.store.tables import debates, is_closed, is_open
 
@@ -69,14 +67,15 @@ def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str 
     asked: dict[str, Any] = {"limit": limit + 1, "offset": offset}
     if cursor:
         asked["at"], asked["beyond"] = _decode(cursor)
-    read = _page_look(filters, bool(cursor)).rows(engine, **asked)
+    with autocommit(engine) as connection:
+        read = _page_look(filters, bool(cursor)).rows_on(connection, **asked)
+        # Nothing on this page says nothing about the pages before it.
+        counted = read[0][-1] if read else _total_look(filters).rows_on(connection)[0][0]
+        is_estimate = counted > EXACT_TOTAL
+        total = max(_guess(filters).on(connection), counted) if is_estimate else counted
     found = [debate_of(dict(zip(_NAMES, row, strict=False))) for row in read[:limit]]
     next_cursor = cursor_of(found[-1]) if found and len(read) > limit else None
-    # Nothing on this page says nothing about the pages before it.
-    counted = read[0][-1] if read else _total_look(filters).rows(engine)[0][0]
-    if counted <= EXACT_TOTAL:
-        return Page(found, counted, False, next_cursor)
-    return Page(found, max(_estimate(engine, filters), counted), True, next_cursor)
+    return Page(found, total, is_estimate, next_cursor)
 
 
 @lru_cache(maxsize=256)
@@ -170,19 +169,9 @@ def _in_state(state: State) -> list[_Condition]:
     return conditions
 
 
-def _estimate(engine: Engine, filters: Filters) -> int:
-    """The planner's guess costs nothing."""
-    with statements(engine) as connection:
-        plan = connection.execute(_explained(filters)).scalar_one()
-    return int(plan[0]["Plan"]["Plan Rows"])
-
-
 @lru_cache(maxsize=256)
-def _explained(filters: Filters) -> TextClause:
-    """Rendered by SQLAlchemy with literals it quotes itself, for EXPLAIN takes no parameters."""
-    matching = select(debates.c.id).where(*_conditions(filters))
-    rendered = matching.compile(dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True})  # type: ignore[no-untyped-call]
-    return text("EXPLAIN (FORMAT JSON) " + str(rendered).replace(":", r"\:"))
+def _guess(filters: Filters) -> Guess:
+    return Guess(select(debates.c.id).where(*_conditions(filters)))
 
 
 def cursor_of(debate: Debate) -> str:

@@ -77,8 +77,9 @@ debates = Table(
 )
 Index("debates_by_update", debates.c.updated_at.desc(), debates.c.id)
 Index("debates_by_status_and_update", debates.c.status, debates.c.updated_at.desc(), debates.c.id)
-# In words, not as parameters: only then does Postgres see that a query wants no more than the index holds.
-is_open = text("debates.status NOT IN ('completed', 'stopped')")
+# In words, not as parameters: only then does Postgres see that a query wants no more than the index holds. And queries
+# name what they want, because an index is entered by that and not by what they do not want.
+is_open = text("debates.status IN ('created', 'running', 'paused', 'failed')")
 is_closed = text("debates.status IN ('completed', 'stopped')")
 Index(
     "debates_open_by_actor",
@@ -86,9 +87,20 @@ Index(
     debates.c.updated_at.desc(),
     debates.c.id,
     postgresql_include=["next_round", "intervention_open"],
-    postgresql_where=is_open,
+    postgresql_where=text("status NOT IN ('completed', 'stopped')"),
 )
-Index("debates_by_kind", debates.c.debate_type, debates.c.format)
+# For totals. Few values, so that Postgres keeps the rows of each as one short list, in the order of the table: counting
+# them takes half the time of an index that is ordered by time, and a filter that is not the first column skips from
+# value to value (Postgres 18; an older one counts with the indexes above).
+Index(
+    "debates_by_standing",
+    debates.c.debate_type,
+    debates.c.format,
+    debates.c.status,
+    debates.c.next_actor,
+    debates.c.next_round,
+    debates.c.intervention_open,
+)
 Index("debates_due", debates.c.due_at, postgresql_where=debates.c.due_at.is_not(None))
 
 turns = Table(

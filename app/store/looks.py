@@ -16,10 +16,12 @@ from app.store.engine import Engine, ServerOnlyReads
 class Look:
     """A query as psycopg takes it. Made once: putting it into words is what costs."""
 
-    def __init__(self, query: Select[Any], before: str = "") -> None:
+    def __init__(self, query: Select[Any], before: str = "", planned_each_time: bool = False) -> None:
         compiled = query.compile(dialect=PGDialect_psycopg())  # type: ignore[no-untyped-call]
         self._words = before + str(compiled)
         self._constants = compiled.params
+        # Otherwise psycopg prepares what it is asked often, and Postgres may keep one plan for all parameters.
+        self._prepare = False if planned_each_time else None
 
     def rows(self, engine: Engine, **parameters: Any) -> list[tuple[Any, ...]]:
         with autocommit(engine) as connection:
@@ -27,7 +29,7 @@ class Look:
 
     def rows_on(self, connection: "psycopg.Connection[Any]", **parameters: Any) -> list[tuple[Any, ...]]:
         """For whoever asks several things, one after another."""
-        return connection.execute(self._words, {**self._constants, **parameters}).fetchall()
+        return connection.execute(self._words, {**self._constants, **parameters}, prepare=self._prepare).fetchall()
 
 
 class Guess:

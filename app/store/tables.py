@@ -103,6 +103,22 @@ Index(
 )
 Index("debates_due", debates.c.due_at, postgresql_where=debates.c.due_at.is_not(None))
 
+# The titles again, in lower case, for app/store/titles.py to search in. Triggers of `debates` write them.
+debate_titles = Table(
+    "debate_titles",
+    metadata,
+    Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), primary_key=True),
+    Column("title", Text, nullable=False),
+)
+# Grams that are new wait in a list, so that a new debate need not find the places of all of its grams; every search
+# reads that list, so it is kept short (256 KB, some 300 titles).
+Index(
+    "debate_titles_by_gram",
+    func.title_grams(debate_titles.c.title),
+    postgresql_using="gin",
+    postgresql_with={"gin_pending_list_limit": 256},
+)
+
 turns = Table(
     "turns",
     metadata,

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
@@ -24,12 +25,12 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects import postgresql
 
 from app.core.debate import Debate, State, Status
 from app.core.seats import Seat
-from app.store.engine import Engine, statements
-from app.store.looks import Look
+from app.store import titles
+from app.store.engine import Engine
+from app.store.looks import Guess, Look, autocommit
 from app.store.rows import debate_columns, debate_of
 from app.store.tables import debates, is_closed, is_open
 
@@ -38,6 +39,8 @@ _Condition = ColumnElement[bool] | TextClause
 EXACT_TOTAL = 10_000
 """Counting further would cost more than the page itself."""
 
+FETCHED_FOR_PASSED = 3
+"""A debate that is fetched by its id and sorted costs as much as three that a walk along the list passes."""
 
 _NAMES = [column.name for column in debate_columns]
 
@@ -65,37 +68,79 @@ class Page:
 
 
 def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str | None) -> Page:
-    """Asked often, so in one statement: the total comes with each row."""
     asked: dict[str, Any] = {"limit": limit + 1, "offset": offset}
     if cursor:
         asked["at"], asked["beyond"] = _decode(cursor)
-    read = _page_look(filters, bool(cursor)).rows(engine, **asked)
+    with autocommit(engine) as connection:
+        read, counted = _searched(connection, filters, asked) if filters.q else _filtered(connection, filters, asked)
+        is_estimate = counted > EXACT_TOTAL
+        total = max(_guess(filters).on(connection), counted) if is_estimate else counted
     found = [debate_of(dict(zip(_NAMES, row, strict=False))) for row in read[:limit]]
     next_cursor = cursor_of(found[-1]) if found and len(read) > limit else None
+    return Page(found, total, is_estimate, next_cursor)
+
+
+_Found = tuple[list[tuple[Any, ...]], int]
+"""The rows of a page, and how many there are of all pages."""
+
+
+def _filtered(connection: "psycopg.Connection[Any]", filters: Filters, asked: dict[str, Any]) -> _Found:
+    """Asked often, so in one statement: the total comes with each row."""
+    read = _page_look(filters, "at" in asked, with_total=True).rows_on(connection, **asked)
     # Nothing on this page says nothing about the pages before it.
-    counted = read[0][-1] if read else _total_look(filters).rows(engine)[0][0]
-    if counted <= EXACT_TOTAL:
-        return Page(found, counted, False, next_cursor)
-    return Page(found, max(_estimate(engine, filters), counted), True, next_cursor)
+    return read, read[0][-1] if read else _total_look(filters).rows_on(connection)[0][0]
+
+
+def _searched(connection: "psycopg.Connection[Any]", filters: Filters, asked: dict[str, Any]) -> _Found:
+    """The total first: how to come by the page depends on it."""
+    by_index = titles.are_few(connection, filters.q or "")
+    if not by_index and _one_too_many(filters).rows_on(connection):
+        return _page_look(filters, "at" in asked).rows_on(connection, **asked), EXACT_TOTAL + 1
+    [(counted, debates_in_all)] = _total_look(filters, by_index).rows_on(connection)
+    if not counted:
+        return [], 0
+    # Either fetch what matches and sort it, or walk along the list and pass what does not match.
+    passed = debates_in_all / counted * (asked["limit"] + asked["offset"])
+    by_index = by_index and counted * FETCHED_FOR_PASSED <= passed
+    look = _page_look(filters, "at" in asked, by_index=by_index)
+    return look.rows_on(connection, **asked), counted
 
 
 @lru_cache(maxsize=256)
-def _page_look(filters: Filters, has_cursor: bool) -> Look:
-    query = select(*debate_columns, _counted(filters).scalar_subquery()).where(*_conditions(filters))
+def _page_look(filters: Filters, has_cursor: bool, with_total: bool = False, by_index: bool = False) -> Look:
+    query = select(*debate_columns).where(*_conditions(filters, by_index))
+    if with_total:
+        query = query.add_columns(_counted(filters).scalar_subquery())
     if has_cursor:
         query = query.where(*_beyond(bindparam("at", type_=debates.c.updated_at.type), bindparam("beyond", type_=Uuid)))
     query = query.order_by(debates.c.updated_at.desc(), debates.c.id)
-    return Look(query.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer)))
+    query = query.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer))
+    return Look(query, planned_each_time=bool(filters.q))
 
 
 @lru_cache(maxsize=256)
-def _total_look(filters: Filters) -> Look:
-    return Look(_counted(filters))
+def _total_look(filters: Filters, by_index: bool = False) -> Look:
+    in_all = (
+        select(text("greatest(reltuples, 0)")).select_from(text("pg_class")).where(text("oid = 'debates'::regclass"))
+    )
+    return Look(_counted(filters, by_index).add_columns(in_all.scalar_subquery()), planned_each_time=bool(filters.q))
 
 
-def _counted(filters: Filters) -> Select[int]:
-    matching = select(debates.c.id).where(*_conditions(filters)).limit(EXACT_TOTAL + 1)
+@lru_cache(maxsize=256)
+def _one_too_many(filters: Filters) -> Look:
+    """Passing 10,000 takes less time than counting them."""
+    return Look(_matching(filters).limit(1).offset(EXACT_TOTAL), planned_each_time=True)
+
+
+def _counted(filters: Filters, by_index: bool = False) -> Select[int]:
+    matching = _matching(filters, by_index).limit(EXACT_TOTAL + 1)
     return select(func.count()).select_from(matching.subquery())
+
+
+def _matching(filters: Filters, by_index: bool = False) -> Select[Any]:
+    if filters.q and filters == Filters(q=filters.q):
+        return titles.holding(filters.q, by_index)
+    return select(debates.c.id).where(*_conditions(filters, by_index))
 
 
 def rows(
@@ -107,7 +152,7 @@ def rows(
     oldest_first: bool = False,
 ) -> tuple[list[Debate], str | None]:
     """A page without its total, and the cursor of the next one."""
-    query = select(*debate_columns).where(*_conditions(filters))
+    query = select(*debate_columns).where(*_conditions(filters, _by_index(connection, filters)))
     if cursor:
         query = query.where(*_beyond(*_decode(cursor), oldest_first=oldest_first))
     # Both directions read the same index, one of them backwards.
@@ -131,7 +176,13 @@ def _beyond(
 
 def count_by_status(connection: Connection, filters: Filters, at_most: int) -> dict[str, int]:
     """How many debates of each status match the other filters, each counted no further than `at_most`."""
-    others = _conditions(replace(filters, status=None))
+    by_index = _by_index(connection, filters)
+    others = _conditions(replace(filters, status=None), by_index)
+    if by_index:
+        by_status = (
+            select(debates.c.status, func.least(func.count(), at_most)).where(*others).group_by(debates.c.status)
+        )
+        return {status.value: 0 for status in Status} | dict(connection.execute(by_status).all())
     # The order makes Postgres read the index of each status, where the limit stops it, and not the table.
     in_order = select(debates.c.id).where(*others).order_by(debates.c.updated_at.desc(), debates.c.id).limit(at_most)
     counts = [
@@ -142,7 +193,13 @@ def count_by_status(connection: Connection, filters: Filters, at_most: int) -> d
     return dict(zip((status.value for status in Status), found, strict=True))
 
 
-def _conditions(filters: Filters) -> list[_Condition]:
+def _by_index(connection: Connection, filters: Filters) -> bool:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)  # noqa: S101 (the engine's dialect)
+    return bool(filters.q) and titles.are_few(driver, filters.q or "")
+
+
+def _conditions(filters: Filters, by_index: bool = False) -> list[_Condition]:
     conditions: list[_Condition] = []
     if filters.state:
         conditions += _in_state(filters.state)
@@ -153,7 +210,7 @@ def _conditions(filters: Filters) -> list[_Condition]:
     if filters.format:
         conditions.append(debates.c.format == filters.format)
     if filters.q:
-        conditions.append(debates.c.title.icontains(filters.q, autoescape=True))
+        conditions.append(titles.held(filters.q, by_index))
     if filters.pending_first_opponent:
         conditions += [*_in_state(State.AWAITING_OPPONENT), debates.c.next_round == 1]
     return conditions
@@ -170,19 +227,13 @@ def _in_state(state: State) -> list[_Condition]:
     return conditions
 
 
-def _estimate(engine: Engine, filters: Filters) -> int:
-    """The planner's guess costs nothing."""
-    with statements(engine) as connection:
-        plan = connection.execute(_explained(filters)).scalar_one()
-    return int(plan[0]["Plan"]["Plan Rows"])
-
-
 @lru_cache(maxsize=256)
-def _explained(filters: Filters) -> TextClause:
-    """Rendered by SQLAlchemy with literals it quotes itself, for EXPLAIN takes no parameters."""
-    matching = select(debates.c.id).where(*_conditions(filters))
-    rendered = matching.compile(dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True})  # type: ignore[no-untyped-call]
-    return text("EXPLAIN (FORMAT JSON) " + str(rendered).replace(":", r"\:"))
+def _guess(filters: Filters) -> Guess:
+    if not filters.q:
+        return Guess(_matching(filters))
+    # Of the titles in their own table Postgres has statistics.
+    others = _conditions(replace(filters, q=None))
+    return Guess(select(debates.c.id).where(*others, debates.c.id.in_(titles.holding(filters.q))))
 
 
 def cursor_of(debate: Debate) -> str:

@@ -34,6 +34,11 @@ PAGES = {
     "debate_type": "/debates?debate_type=coding_plan_debate",
     "format": "/debates?format=dialogue",
     "q, in 1 title of 100": "/debates?q=harbour&limit=10",
+    "q, in every second title": "/debates?q=trams&limit=10",
+    "q, in one title": "/debates?q=lighthouse",
+    "q, two letters in every second": "/debates?q=ms&limit=10",
+    "q, two letters in one title": "/debates?q=gh",
+    "q, with % in one title": "/debates?q=100%25",
     "dashboard, with its counts": "/",
     "dashboard, status=completed": "/?status=completed",
     "state of the system": "/system/status",
@@ -45,7 +50,8 @@ _FILL = """
 INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
                      turn_count, verdict, due_at, created_at, updated_at)
 SELECT gen_random_uuid(),
-       CASE WHEN mod(number, 100) = 0 THEN 'A harbour for ' ELSE 'Debate number ' END || number,
+       CASE WHEN number = 50 THEN 'A lighthouse, 100%% ' WHEN mod(number, 100) = 0 THEN 'A harbour for '
+            WHEN mod(number, 2) = 0 THEN 'More trams for ' ELSE 'Debate number ' END || number,
        CASE WHEN mod(number, 4) = 0 THEN 'coding_plan_debate' ELSE 'general_debate' END,
        CASE WHEN mod(number, 2) = 0 THEN 'dialogue' ELSE 'rounds' END,
        status, 1 + mod(number, 5), (ARRAY['debater_a', 'debater_b', 'judge'])[1 + mod(number, 3)],
@@ -120,7 +126,7 @@ def _filled(settings: Settings, size: int) -> Settings:
     place = another_database(settings, f"list_{size}").with_changes(server_port=free_port("127.0.0.1"))
     sql(place, _FILL, size)
     # What autovacuum does by itself, a minute later.
-    sql(place, "VACUUM ANALYZE debates")
+    sql(place, "VACUUM ANALYZE debates, debate_titles")
     return place
 
 

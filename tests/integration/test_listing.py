@@ -7,6 +7,10 @@ import psycopg
 import pytest
 from test_api_envelope import data_of, refusal_of
 
+from app.store import titles
+from app.store.engine import make_engine
+from app.store.listing import Filters, count_by_status, page, rows
+
 INSERT = """
     INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, intervention_open, stop_reason,
                          seats, limits, turn_count, updated_at)
@@ -187,6 +191,69 @@ def test_q_finds_its_very_letters_in_the_title(api, module_place, q, found, not_
     assert other not in listed_ids
 
 
+@pytest.mark.parametrize("by_index", [True, False])
+@pytest.mark.parametrize("has_others", [True, False])
+def test_both_ways_to_search_find_the_same(api, module_place, word, by_index, has_others, monkeypatch):
+    """The index of grams, and reading titles one after another: which is taken depends on how many seem to match."""
+    monkeypatch.setattr(titles, "are_few", lambda *_: by_index)
+    parts = [
+        "%",
+        "_",
+        "\\",
+        "'",
+        '"',
+        ":*",
+        "& |",
+        "!",
+        "é",
+        "日",
+        "日本",
+        "日本語",
+        "a",
+        "ab",
+        "abc",
+        "abcd",
+        "x'y",
+        "\\%",
+    ]
+    for part in parts:
+        insert(module_place, title=f"{word} {part.upper()} end")
+    insert(module_place, title=f"{word} abc bcd")
+    # Only of what is counted is it known that it is few.
+    module_place.sql("ANALYZE debates")
+    engine = make_engine(module_place.settings.database_url, 1, 5, "test")
+    stored = [row[0].lower() for row in module_place.sql("SELECT title FROM debates WHERE status = 'running'")]
+    for part in parts:
+        filters = Filters(q=part, status="running") if has_others else Filters(q=part)
+        found = page(engine, filters, 200, 0, None)
+        real = [title for title in stored if part in title]
+        if has_others:
+            assert (part, found.total) == (part, len(real))
+        assert {title for title in real if word in title} <= {debate.title.lower() for debate in found.debates}
+        assert all(part in debate.title.lower() for debate in found.debates)
+        with engine.connect() as connection:
+            counts = count_by_status(connection, filters, 1_000)
+            assert counts["running"] == len(real)
+            assert [debate.id for debate in rows(connection, filters, 200, 0, None)[0]] == [
+                debate.id for debate in found.debates
+            ]
+    engine.dispose()
+
+
+def test_a_title_that_is_changed_is_found_by_its_new_words_only(api, module_place, put, word):
+    [debate_id] = put("before")
+    module_place.sql("UPDATE debates SET title = %s WHERE id = %s", f"{word} AFTER", debate_id)
+    assert ids(listed(api, q=f"{word} after")) == [debate_id]
+    assert ids(listed(api, q=f"{word} before")) == []
+
+
+def test_a_deleted_debate_is_not_found(api, module_place, put, word):
+    [debate_id] = put()
+    assert api.http.delete(f"/debates/{debate_id}").status_code == 200
+    assert listed(api, q=word)["total"] == 0
+    assert module_place.sql("SELECT count(*) FROM debate_titles WHERE title LIKE %s", f"{word}%") == [(0,)]
+
+
 def test_a_blank_q_filters_nothing(api, put):
     put()
     assert listed(api, q="")["total"] == listed(api)["total"] > 0
@@ -289,6 +356,17 @@ def test_a_total_is_exact_to_ten_thousand_and_an_estimate_beyond(api, put, word)
     page = listed(api, q=word, limit=1)
     assert page["total_is_estimate"] is True
     assert page["total"] > 10_000
+
+
+@pytest.mark.parametrize("by_index", [True, False])
+@pytest.mark.parametrize("others", [{}, {"status": "paused"}])
+def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, by_index, others, monkeypatch):
+    monkeypatch.setattr(titles, "are_few", lambda *_: by_index)
+    engine = make_engine(module_place.settings.database_url, 1, 5, "test")
+    found = page(engine, Filters(q="DROP table", **others), 7, 0, None)
+    engine.dispose()
+    assert (found.total > 10_000, found.total_is_estimate, len(found.debates)) == (True, True, 7)
+    assert {debate.title for debate in found.debates} == {bulk}
 
 
 @pytest.mark.parametrize("query", [{}, {"status": "paused"}, {"format": "dialogue"}])

@@ -4,7 +4,7 @@ One database goes from the first revision to the newest. At each it is filled as
 after each step what was there is still there, and what the version before wrote can still be written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -12,6 +12,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from alembic import command
+from alembic.config import Config
 from alembic.script import ScriptDirectory
 from harness import Api, Place, assert_all_is_well, numbers, wait_until
 from old_rows import DEBATES, fill
@@ -29,11 +30,19 @@ Columns = dict[tuple[str, str], dict[str, Any]]
 
 
 def upgrade_to(database_url: str, revision: str) -> None:
+    _run(command.upgrade, database_url, revision)
+
+
+def downgrade_to(database_url: str, revision: str) -> None:
+    _run(command.downgrade, database_url, revision)
+
+
+def _run(step: Callable[[Config, str], None], database_url: str, revision: str) -> None:
     config = _config()
     engine = make_migration_engine(database_url)
     with engine.connect() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+        step(config, revision)
         connection.commit()
     engine.dispose()
 
@@ -134,6 +143,40 @@ def test_a_new_column_of_an_old_table_need_not_be_written(walk: Walk, before: st
         added = new[table, column]
         if table in tables:
             assert added["is_nullable"] == "YES" or added["column_default"] is not None, (table, column)
+
+
+NOT_SEARCHED = """
+    SELECT debates.title FROM debates LEFT JOIN debate_titles ON debate_titles.debate_id = debates.id
+    WHERE debate_titles.title IS DISTINCT FROM lower(debates.title)
+"""
+
+
+def test_every_title_can_be_searched_whenever_and_by_whichever_version_it_was_written(walk: Walk) -> None:
+    with psycopg.connect(walk.database_url) as connection:
+        assert connection.execute(NOT_SEARCHED).fetchall() == []
+
+
+def test_a_revision_that_was_cut_off_is_taken_up_again(walk: Walk) -> None:
+    """As if it had ended half-way through the titles, and while it built its index beside running work."""
+    with psycopg.connect(walk.database_url, autocommit=True) as connection:
+        connection.execute("DELETE FROM debate_titles WHERE debate_id < '80000000-0000-0000-0000-000000000000'")
+        connection.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'debates_by_standing'::regclass")
+        connection.execute("UPDATE alembic_version SET version_num = '0004'")
+        assert connection.execute(NOT_SEARCHED).fetchall() != []
+        upgrade_to(walk.database_url, "head")
+        assert connection.execute(NOT_SEARCHED).fetchall() == []
+        assert connection.execute("SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid").fetchall() == []
+
+
+def test_the_newest_revision_can_be_undone_and_done_again(walk: Walk) -> None:
+    downgrade_to(walk.database_url, REVISIONS[-2])
+    with psycopg.connect(walk.database_url) as connection:
+        assert _columns(connection) == walk.columns[REVISIONS[-2]]
+        walk.debates.append(fill(connection, {table for table, _ in walk.columns[REVISIONS[-2]]}))
+    upgrade_to(walk.database_url, "head")
+    with psycopg.connect(walk.database_url) as connection:
+        assert _columns(connection) == walk.columns[REVISIONS[-1]]
+        assert connection.execute(NOT_SEARCHED).fetchall() == []
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import json
 
-from flask import Flask, request
+from flask import Flask, g, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.api.access import check_access, find_caller
@@ -42,6 +42,7 @@ def _check_body() -> None:
         raise InvalidInput("body", "is nested too deeply") from None
     if not isinstance(parsed, dict):
         raise InvalidInput("body", "must be a JSON object")
+    g.body = parsed
 
 
 def _body_as_sent() -> bytes:

@@ -8,6 +8,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import __version__
 from app.api import schemas, shapes, websocket
+from app.api.answers import FastJson
 from app.api.blueprint import Blueprint
 from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.docs_page import register_docs_page
@@ -56,8 +57,7 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     )
     # A text in JSON may take six bytes for one, and a debate has a motion and three personas.
     app.config["MAX_CONTENT_LENGTH"] = 4 * 6 * settings.max_content_length + _SPARE_BODY_BYTES
-    app.json.sort_keys = False  # type: ignore[attr-defined]
-    app.json.ensure_ascii = False  # type: ignore[attr-defined]
+    app.json = FastJson(app)
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]

@@ -27,16 +27,16 @@ class Look:
 
 @contextmanager
 def autocommit(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
-    """A connection of the pool on which a statement is a transaction. Switching costs no trip to the server."""
+    """A connection of the pool on which a statement is a transaction. It stays so until somebody wants a transaction of
+    it (`app.store.engine`): switching costs no trip to the server, but as much as a small statement."""
     pooled = engine.raw_connection()
     connection = pooled.driver_connection
     assert isinstance(connection, psycopg.Connection)  # noqa: S101 (the engine's dialect)
     try:
-        connection.autocommit = True
+        if not connection.autocommit:
+            connection.autocommit = True
         yield connection
-        connection.autocommit = False
     except psycopg.errors.UniqueViolation:
-        connection.autocommit = False
         raise
     except BaseException as problem:
         lost = connection.closed or isinstance(problem, ServerOnlyReads)

@@ -28,7 +28,8 @@ def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
 
 
 def stored_answer(stored: Stored) -> tuple[Response, int]:
-    response, status = success(told_json(stored.debate, stored.turn), 200 if stored.replayed else 201)
+    told = stored.told or told_json(stored.debate, stored.turn)
+    response, status = success(told, 200 if stored.replayed else 201)
     if stored.replayed:
         response.headers["Idempotent-Replayed"] = "true"
     return response, status

@@ -47,9 +47,11 @@ def create(engine: Engine, debate: Debate, motion: Turn) -> tuple[Debate, Turn] 
     }
     with autocommit(engine) as connection:
         # Its id again: the first connection is what tells this process the database's time.
-        motion = replace(motion, id=new_turn_id())
-        row = connection.execute(_CREATE, {**parameters, "turn_id": motion.id}).fetchone()
+        turn_id = new_turn_id()
+        row = connection.execute(_CREATE, {**parameters, "turn_id": turn_id}).fetchone()
     if row is None:
         return None
     created_at, updated_at, spoken_at = row
-    return debate.evolve(created_at=created_at, updated_at=updated_at), replace(motion, created_at=spoken_at)
+    return debate.evolve(created_at=created_at, updated_at=updated_at), replace(
+        motion, id=turn_id, created_at=spoken_at
+    )

@@ -8,12 +8,15 @@ from app import metrics
 from app.core.debate import Debate, Turn
 from app.usecases.events import new_arguments
 from app.usecases.services import Services
+from app.wire import Json
 
 log = structlog.get_logger(__name__)
 
 
-def tell_stored(services: Services, debate: Debate, turns: Sequence[Turn]) -> None:
-    services.teller.publish(*new_arguments(debate, turns))
+def tell_stored(services: Services, debate: Debate, turns: Sequence[Turn]) -> list[Json]:
+    """Each turn as it was told."""
+    events = new_arguments(debate, turns)
+    services.teller.publish(*events)
     for turn in turns:
         player = metrics.player_label(turn.player)
         metrics.turns.labels(turn.type.value, player).inc()
@@ -35,3 +38,4 @@ def tell_stored(services: Services, debate: Debate, turns: Sequence[Turn]) -> No
             status=debate.status.value,
         )
         log.debug("turn.text", debate_id=str(debate.id), turn_id=str(turn.id), text=turn.content)
+    return [event.data for event in events]

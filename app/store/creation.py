@@ -7,6 +7,7 @@ As in `app.store.commit`, psycopg is spoken to directly.
 from dataclasses import replace
 
 from psycopg.types.json import Jsonb
+from pydantic_core import to_json
 
 from app.core.debate import Debate, Turn
 from app.ids import new_turn_id
@@ -41,8 +42,8 @@ def create(engine: Engine, debate: Debate, motion: Turn) -> tuple[Debate, Turn] 
         **debate_row(debate),
         **turn_row(motion),
         **stated,
-        "seats": Jsonb(stated["seats"]),
-        "limits": Jsonb(stated["limits"]),
+        "seats": Jsonb(stated["seats"], to_json),
+        "limits": Jsonb(stated["limits"], to_json),
         "is_queued": debate.awaits_worker,
     }
     with autocommit(engine) as connection:

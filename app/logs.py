@@ -4,14 +4,18 @@ Our own lines are rendered at once, without a detour through Python's logging: a
 lines of libraries (gunicorn, Celery, Alembic) come through Python's logging and look the same.
 """
 
+import json
 import logging
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 import structlog
+from pydantic_core import to_json
+from structlog.processors import JSONRenderer
 from structlog.typing import EventDict, Processor
 
 _waiting: deque[bytes] = deque()
@@ -79,6 +83,14 @@ def _name(logger: Any, _: str, event: EventDict) -> EventDict:
     return event
 
 
+def _as_json(event: EventDict, default: Callable[[Any], Any]) -> str:
+    """By pydantic's writer, in a fifth of the time of Python's, which takes even half a character."""
+    try:
+        return to_json(event, fallback=default).decode()
+    except ValueError:
+        return json.dumps(event, default=default)
+
+
 def configure_logs(level: str = "info") -> None:
     number = logging.getLevelNamesMapping()[level.upper()]
     ends: list[Processor] = [
@@ -88,7 +100,7 @@ def configure_logs(level: str = "info") -> None:
         structlog.processors.format_exc_info,
     ]
     on_terminal = sys.stderr.isatty()
-    renderer: Processor = structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer()
+    renderer: Processor = structlog.dev.ConsoleRenderer() if on_terminal else JSONRenderer(_as_json)
     structlog.configure(
         processors=[_name, *ends, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(number),

@@ -9,6 +9,8 @@ from app.core.guidance import action_for
 from app.core.seats import Seat
 
 Json = dict[str, Any]
+Told = tuple[State, Json]
+"""An argument, and the state that the debate is in after it."""
 
 
 def time_json(moment: datetime | None) -> str | None:
@@ -94,14 +96,14 @@ def told_json(debate: Debate, turn: Turn) -> Json:
     return {"debate": debate_json(debate), "argument": argument_json(turn)}
 
 
-def news_json(debate_id: UUID, seat: Seat, last_seen_seq: int, news: Json | None) -> Json:
-    """The answer of poll and wait. `news` is {debate, argument} as it is told to watchers, or None."""
+def news_json(debate_id: UUID, seat: Seat, last_seen_seq: int, news: Told | None) -> Json:
+    """The answer of poll and wait."""
     if news is None:
         return {"has_new_argument": False, "debate_id": str(debate_id), "last_seen_seq": last_seen_seq}
-    state, argument = news["debate"]["state"], news["argument"]
+    state, argument = news
     return {
         "has_new_argument": True,
-        "action": action_for(State(state), seat, TurnType(argument["type"])),
+        "action": action_for(state, seat, TurnType(argument["type"])),
         "debate_state": state,
         "argument": argument,
     }

@@ -1,6 +1,7 @@
 """Who makes this request, and whether they may read. What a write needs, its use case asks for."""
 
-from flask import Request, g, request
+from flask import Request, g
+from flask.globals import app_ctx
 
 from app.core.access import OPERATOR, Action, Caller, require
 from app.core.errors import AuthFailed
@@ -32,47 +33,48 @@ def presented_token(asked: Request, server_has_token: bool) -> str | None:
     return token.strip()
 
 
-def find_caller(services: Services) -> None:
+def find_caller(services: Services, asked: Request) -> None:
     """Remembers who asks. A refusal is remembered too, and comes after the limits of rate have counted the request."""
-    g.caller = g.session = None
-    if request.path in OPEN_PATHS or _may_scrape(services.settings):
+    about, settings = app_ctx.g, services.settings
+    about.caller = about.session = None
+    if asked.path in OPEN_PATHS or _may_scrape(settings, asked):
         return
-    if request.blueprint == DASHBOARD:
-        g.session = name_of_session(request, services.settings)
+    if asked.blueprint == DASHBOARD:
+        about.session = name_of_session(asked, settings)
         return
-    token = presented_token(request, services.settings.auth_token is not None)
-    if token is None and may_act(request, services.settings):
-        g.caller = OPERATOR
-        g.session = name_of_session(request, services.settings)
+    token = presented_token(asked, settings.auth_token is not None)
+    if token is None and may_act(asked, settings):
+        about.caller = OPERATOR
+        about.session = name_of_session(asked, settings)
         return
     try:
-        g.caller = identify(services, token)
+        about.caller = identify(services, token)
     except AuthFailed as refusal:
-        g.refusal = refusal
+        about.refusal = refusal
 
 
-def check_access(settings: Settings) -> None:
-    if request.path in OPEN_PATHS or request.path == WEBSOCKET_PATH or request.blueprint == DASHBOARD:
+def check_access(settings: Settings, asked: Request) -> None:
+    if asked.path in OPEN_PATHS or asked.path == WEBSOCKET_PATH or asked.blueprint == DASHBOARD:
         # A WebSocket asks for its caller itself, to refuse it with a close code. The dashboard's pages have rules of
         # their own: they ask people to sign in.
         return
-    if _may_scrape(settings):
+    if _may_scrape(settings, asked):
         return
     caller = current_caller()
-    if request.path == METRICS_PATH:
+    if asked.path == METRICS_PATH:
         require(caller, Action.OBSERVE)
     if settings.auth_token is None:
-        refuse_other_sites(request)
-    if request.method in _READS:
+        refuse_other_sites(asked)
+    if asked.method in _READS:
         require(caller, Action.READ)
 
 
-def _may_scrape(settings: Settings) -> bool:
+def _may_scrape(settings: Settings, asked: Request) -> bool:
     """Whoever shows the token for the metrics, at their address and nowhere else."""
     token = settings.metrics_token
-    if request.path != METRICS_PATH or token is None:
+    if asked.path != METRICS_PATH or token is None:
         return False
-    return same(presented_token(request, server_has_token=True) or "", token)
+    return same(presented_token(asked, server_has_token=True) or "", token)
 
 
 def current_caller() -> Caller:

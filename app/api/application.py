@@ -3,11 +3,13 @@
 from functools import partial
 
 from flask import Response, jsonify
-from flask_openapi3 import APIBlueprint, Info, OpenAPI, Tag
+from flask_openapi3 import Info, OpenAPI, Tag
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import __version__
 from app.api import schemas, shapes, websocket
+from app.api.answers import FastJson
+from app.api.blueprint import Blueprint
 from app.api.debates import ERRORS, debates_blueprint, success
 from app.api.docs_page import register_docs_page
 from app.api.errors import invalid_request, register_errors
@@ -55,8 +57,7 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     )
     # A text in JSON may take six bytes for one, and a debate has a motion and three personas.
     app.config["MAX_CONTENT_LENGTH"] = 4 * 6 * settings.max_content_length + _SPARE_BODY_BYTES
-    app.json.sort_keys = False  # type: ignore[attr-defined]
-    app.json.ensure_ascii = False  # type: ignore[attr-defined]
+    app.json = FastJson(app)
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]
@@ -79,8 +80,8 @@ def make_application(services: Services, relay: Relay) -> OpenAPI:
     return app
 
 
-def _health_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint("health", __name__, abp_tags=[Tag(name="health")], abp_responses=ERRORS)
+def _health_blueprint(services: Services) -> Blueprint:
+    api = Blueprint("health", __name__, abp_tags=[Tag(name="health")], abp_responses=ERRORS)
 
     @api.get("/health", summary="Is this process alive?", responses={200: shapes.HealthAnswer})
     def health() -> tuple[Response, int]:

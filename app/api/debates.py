@@ -3,11 +3,12 @@
 from typing import Any
 
 from flask import Response, jsonify
-from flask_openapi3 import APIBlueprint, Tag
+from flask_openapi3 import Tag
 
 from app import export
 from app.api import schemas, shapes
 from app.api.access import current_caller
+from app.api.blueprint import Blueprint
 from app.core.seats import Seat
 from app.usecases import control, read
 from app.usecases.create import Stored, create_debate
@@ -27,7 +28,8 @@ def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
 
 
 def stored_answer(stored: Stored) -> tuple[Response, int]:
-    response, status = success(told_json(stored.debate, stored.turn), 200 if stored.replayed else 201)
+    told = stored.told or told_json(stored.debate, stored.turn)
+    response, status = success(told, 200 if stored.replayed else 201)
     if stored.replayed:
         response.headers["Idempotent-Replayed"] = "true"
     return response, status
@@ -46,8 +48,8 @@ EXPORTS: dict[str | int, Any] = {
 }
 
 
-def debates_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint("debates", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+def debates_blueprint(services: Services) -> Blueprint:
+    api = Blueprint("debates", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.post(
         "/debates",

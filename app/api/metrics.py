@@ -1,10 +1,11 @@
 """`/metrics`: what all processes of this API have counted, for Prometheus."""
 
 from flask import Response, request
-from flask_openapi3 import APIBlueprint, Tag
+from flask_openapi3 import Tag
 
 from app.api import shapes
 from app.api.access import METRICS_PATH
+from app.api.blueprint import Blueprint
 from app.api.debates import ERRORS, NEEDS_TOKEN
 from app.metrics import shown_by_all_processes
 
@@ -14,8 +15,8 @@ _TEXT: shapes.Responses = {
 }
 
 
-def metrics_blueprint() -> APIBlueprint:
-    api = APIBlueprint("metrics", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+def metrics_blueprint() -> Blueprint:
+    api = Blueprint("metrics", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.get(METRICS_PATH, summary="Counts and times, for Prometheus", responses=_TEXT)
     def metrics() -> Response:

@@ -3,10 +3,12 @@
 import re
 import secrets
 import time
+from functools import cache
 from uuid import UUID
 
 import structlog
-from flask import Flask, Response, g, request
+from flask import Request, Response, g
+from flask.globals import app_ctx, request_ctx
 
 from app import metrics, tracing
 from app.api.access import METRICS_PATH, OPEN_PATHS, WEBSOCKET_PATH
@@ -21,44 +23,42 @@ _SILENT = OPEN_PATHS | {METRICS_PATH}
 """Asked again and again by machines; counted, but without a line."""
 
 
-def register_observing(app: Flask) -> None:
+def begin(asked: Request) -> None:
     """First of all rules, so that a refused request has its id and its line too."""
-
-    def begin() -> None:
-        given = request.headers.get("X-Request-ID", "")
-        g.request_id = given if _SANE_ID.fullmatch(given) else f"req_{secrets.token_hex(8)}"
-        g.began_at, g.began_ns = time.monotonic(), time.time_ns()
-        structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(request_id=g.request_id, **_debate_in_path())
-
-    def end(response: Response) -> Response:
-        response.headers["X-Request-ID"] = g.request_id
-        _observe(response, time.monotonic() - g.began_at)
-        return response
-
-    app.before_request(begin)
-    app.after_request(end)
+    about = app_ctx.g
+    given = asked.headers.get("X-Request-ID", "")
+    about.request_id = given if _SANE_ID.fullmatch(given) else f"req_{secrets.token_hex(8)}"
+    about.began_at, about.began_ns = time.monotonic(), time.time_ns()
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id=about.request_id, **_debate_in_path(asked))
 
 
-def _debate_in_path() -> dict[str, str]:
+def end(response: Response) -> Response:
+    about = app_ctx.g
+    response.headers["X-Request-ID"] = about.request_id
+    _observe(request_ctx.request, response, time.monotonic() - about.began_at)
+    return response
+
+
+def _debate_in_path(asked: Request) -> dict[str, str]:
     try:
-        return {"debate_id": str(UUID((request.view_args or {})["debate_id"]))}
+        return {"debate_id": str(UUID((asked.view_args or {})["debate_id"]))}
     except (KeyError, ValueError):
         return {}
 
 
-def _trace(response: Response, route: str) -> None:
+def _trace(asked: Request, response: Response, route: str) -> None:
     """A write to a debate is part of its trace; the one that created it is its beginning."""
     is_first = route == "/debates" and response.status_code == 201
-    debate_id = response.get_json()["data"]["debate"]["id"] if is_first else _debate_in_path().get("debate_id")
+    debate_id = response.get_json()["data"]["debate"]["id"] if is_first else _debate_in_path(asked).get("debate_id")
     if debate_id is None:
         return
     tracing.request(
-        f"{request.method} {route}",
+        f"{asked.method} {route}",
         UUID(debate_id),
         g.began_ns,
         is_first=is_first,
-        caller=request.headers.get("traceparent"),
+        caller=asked.headers.get("traceparent"),
         attributes={
             "debate.id": debate_id,
             "request.id": g.request_id,
@@ -67,18 +67,23 @@ def _trace(response: Response, route: str) -> None:
     )
 
 
-def _observe(response: Response, seconds: float) -> None:
+# Found once: there are only so many, and the library's own search takes as long as the counting.
+_requests = cache(metrics.http_requests.labels)
+_request_seconds = cache(metrics.http_request_seconds.labels)
+
+
+def _observe(asked: Request, response: Response, seconds: float) -> None:
     # Only what the server itself knows by name: a client may send any address and any method.
-    route = request.url_rule.rule if request.url_rule else "none"
-    method = request.method if request.method in _METHODS else "other"
+    route = asked.url_rule.rule if asked.url_rule else "none"
+    method = asked.method if asked.method in _METHODS else "other"
     status = response.status_code
     if route == WEBSOCKET_PATH and status == 200:
         # flask-sock's answer once the connection is over, which nobody gets.
         status = 101
-    metrics.http_requests.labels(method, route, str(status)).inc()
+    _requests(method, route, status).inc()
     if route not in _HELD:
-        metrics.http_request_seconds.labels(method, route).observe(seconds)
-    if tracing.is_on() and request.method not in _READS:
-        _trace(response, route)
-    if request.path not in _SILENT:
+        _request_seconds(method, route).observe(seconds)
+    if tracing.is_on() and asked.method not in _READS:
+        _trace(asked, response, route)
+    if asked.path not in _SILENT:
         log.info("request.done", method=method, route=route, status=status, duration_ms=round(seconds * 1000))

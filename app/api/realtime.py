@@ -4,10 +4,11 @@ from contextlib import ExitStack
 from functools import partial
 
 from flask import Response, request
-from flask_openapi3 import APIBlueprint, Tag
+from flask_openapi3 import Tag
 
 from app.api import schemas, shapes
 from app.api.access import current_caller
+from app.api.blueprint import Blueprint
 from app.api.debates import ERRORS, NEEDS_TOKEN, success
 from app.core.seats import Seat
 from app.realtime.keywatch import KeyWatch
@@ -26,8 +27,8 @@ _STREAM: shapes.Responses = {
 }
 
 
-def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> APIBlueprint:
-    api = APIBlueprint("realtime", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:
+    api = Blueprint("realtime", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.get(
         "/debates/<debate_id>/wait",

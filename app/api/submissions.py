@@ -1,10 +1,11 @@
 """What is said in a debate from outside: one view for each kind of move, one use case behind them."""
 
 from flask import Response
-from flask_openapi3 import APIBlueprint, Tag
+from flask_openapi3 import Tag
 
 from app.api import schemas, shapes
 from app.api.access import current_caller
+from app.api.blueprint import Blueprint
 from app.api.debates import ERRORS, NEEDS_TOKEN, stored_answer
 from app.core.debate import TurnType, Verdict
 from app.core.seats import Seat
@@ -31,8 +32,8 @@ def intervention_of(body: schemas.InterventionBody) -> Submission:
     return Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, content, body.client_request_id)
 
 
-def submissions_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint("submissions", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+def submissions_blueprint(services: Services) -> Blueprint:
+    api = Blueprint("submissions", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.post("/debates/<debate_id>/arguments", summary="Argue, as proposer or opponent", responses=_STORED)
     def argue(path: schemas.DebatePath, body: schemas.ArgumentBody) -> tuple[Response, int]:

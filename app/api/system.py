@@ -3,9 +3,10 @@
 from typing import Any
 
 from flask import Response
-from flask_openapi3 import APIBlueprint, Tag
+from flask_openapi3 import Tag
 
 from app.api import shapes
+from app.api.blueprint import Blueprint
 from app.api.debates import ERRORS, NEEDS_TOKEN, success
 from app.core.seats import Seat
 from app.usecases.services import Services
@@ -15,8 +16,8 @@ from app.wire import time_json
 _TAG = Tag(name="system", description="Workers, queue and pace")
 
 
-def system_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint("system", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+def system_blueprint(services: Services) -> Blueprint:
+    api = Blueprint("system", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.get("/system/status", summary="Workers, what they hold, and what waits", responses={200: shapes.SystemAnswer})
     def status() -> tuple[Response, int]:

@@ -100,11 +100,9 @@ def register_websocket(app: Flask, services: Services, relay: Relay, keys: KeyWa
     # A text in JSON may take six bytes for one.
     most_bytes = 6 * settings.max_content_length + _SPARE_MESSAGE_BYTES
 
-    @app.before_request
     def no_compression() -> None:
         """Compressing for each of a thousand watchers would cost more than the bytes it saves."""
-        if request.path == PATH:
-            request.environ.pop("HTTP_SEC_WEBSOCKET_EXTENSIONS", None)
+        request.environ.pop("HTTP_SEC_WEBSOCKET_EXTENSIONS", None)
 
     def watch(server: Server) -> None:
         connection = Connection(server.sock, server.ws, most_bytes)
@@ -114,6 +112,7 @@ def register_websocket(app: Flask, services: Services, relay: Relay, keys: KeyWa
         connection.close(ending.code, ending.reason)
 
     sock.route(PATH)(watch)
+    sock.bp.before_request(no_compression)
     sock.init_app(app)
 
 

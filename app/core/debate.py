@@ -57,6 +57,15 @@ class TurnType(StrEnum):
     RULING = "RULING"
 
 
+def state_of(status: Status, floor: Seat, intervention_open: bool) -> State:
+    """`floor` is the seat under the cursor."""
+    if status in CLOSED_STATUSES:
+        return State.CLOSED
+    if floor is Seat.ARBITRATOR:
+        return State.INTERVENTION_PENDING if intervention_open else State.AWAITING_ARBITRATOR
+    return State.AWAITING_PROPOSER if floor is Seat.PROPOSER else State.AWAITING_OPPONENT
+
+
 @dataclass(frozen=True, slots=True)
 class Cursor:
     round: int
@@ -165,11 +174,7 @@ class Debate:
 
     @property
     def state(self) -> State:
-        if self.is_closed:
-            return State.CLOSED
-        if self.cursor.seat is Seat.ARBITRATOR:
-            return State.INTERVENTION_PENDING if self.intervention_open else State.AWAITING_ARBITRATOR
-        return State.AWAITING_PROPOSER if self.cursor.seat is Seat.PROPOSER else State.AWAITING_OPPONENT
+        return state_of(self.status, self.cursor.seat, self.intervention_open)
 
     @property
     def awaits_worker(self) -> bool:

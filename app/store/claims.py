@@ -71,6 +71,8 @@ class Claiming:
 @contextmanager
 def claiming(engine: Engine) -> Iterator[Claiming]:
     """Committed at the end of the block. What needs no answer is sent along with what does."""
-    with borrowed(engine) as connection, connection.pipeline():
-        yield Claiming(connection)
-        connection.commit()
+    with borrowed(engine) as connection:
+        connection.autocommit = False
+        with connection.pipeline():
+            yield Claiming(connection)
+            connection.commit()

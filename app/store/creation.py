@@ -7,6 +7,7 @@ As in `app.store.commit`, psycopg is spoken to directly.
 from dataclasses import replace
 
 from psycopg.types.json import Jsonb
+from pydantic_core import to_json
 
 from app.core.debate import Debate, Turn
 from app.ids import new_turn_id
@@ -41,15 +42,17 @@ def create(engine: Engine, debate: Debate, motion: Turn) -> tuple[Debate, Turn] 
         **debate_row(debate),
         **turn_row(motion),
         **stated,
-        "seats": Jsonb(stated["seats"]),
-        "limits": Jsonb(stated["limits"]),
+        "seats": Jsonb(stated["seats"], to_json),
+        "limits": Jsonb(stated["limits"], to_json),
         "is_queued": debate.awaits_worker,
     }
     with autocommit(engine) as connection:
         # Its id again: the first connection is what tells this process the database's time.
-        motion = replace(motion, id=new_turn_id())
-        row = connection.execute(_CREATE, {**parameters, "turn_id": motion.id}).fetchone()
+        turn_id = new_turn_id()
+        row = connection.execute(_CREATE, {**parameters, "turn_id": turn_id}).fetchone()
     if row is None:
         return None
     created_at, updated_at, spoken_at = row
-    return debate.evolve(created_at=created_at, updated_at=updated_at), replace(motion, created_at=spoken_at)
+    return debate.evolve(created_at=created_at, updated_at=updated_at), replace(
+        motion, id=turn_id, created_at=spoken_at
+    )

@@ -44,6 +44,7 @@ def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, 
     event.listen(engine.pool, "checkout", lambda *_: metrics.connections_in_use.inc())
     event.listen(engine.pool, "checkin", lambda *_: metrics.connections_in_use.dec())
     event.listen(engine, "connect", _ask_the_time)
+    event.listen(engine, "engine_connect", _begin_transactions)
     event.listen(engine, "handle_error", _leave_a_server_that_turned_us_away)
     return engine
 
@@ -53,6 +54,13 @@ def _ask_the_time(connection: "psycopg.Connection[Any]", _: object) -> None:
     for (now,) in connection.execute("SELECT clock_timestamp()"):
         set_clock(now)
     connection.autocommit = False
+
+
+def _begin_transactions(connection: Connection) -> None:
+    """What `app.store.looks` asks for leaves a connection without them."""
+    driver = connection.connection.driver_connection
+    if driver is not None and driver.autocommit:
+        driver.autocommit = False
 
 
 def _leave_a_server_that_turned_us_away(context: ExceptionContext) -> BaseException | None:

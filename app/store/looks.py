@@ -58,16 +58,17 @@ class Guess:
 
 @contextmanager
 def autocommit(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
-    """A connection of the pool on which a statement is a transaction. Switching costs no trip to the server."""
+    """A connection of the pool on which a statement is a transaction. It stays so until somebody wants a transaction of
+    it: switching costs no trip to the server, but as much as a small statement."""
     with borrowed(engine) as connection:
-        connection.autocommit = True
+        if not connection.autocommit:
+            connection.autocommit = True
         yield connection
-        connection.autocommit = False
 
 
 @contextmanager
 def borrowed(engine: Engine) -> Iterator["psycopg.Connection[Any]"]:
-    """A connection of the pool. What breaks off on it leaves nothing to the next one."""
+    """A connection of the pool, in whatever mode it is. What breaks off on it leaves nothing to the next one."""
     pooled = engine.raw_connection()
     connection = pooled.driver_connection
     assert isinstance(connection, psycopg.Connection)  # noqa: S101 (the engine's dialect)

@@ -8,7 +8,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
-from app.core.debate import Debate, Turn, Verdict
+from app.core.debate import Debate, State, Status, Turn, Verdict, state_of
+from app.core.seats import Seat
 from app.store.engine import Engine
 from app.store.looks import Look
 from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, turn_row
@@ -28,7 +29,7 @@ _TURN_NAMES = [column.name for column in turns.c]
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    debate: Debate
+    state: State
     turn: Turn
     seen_seq: int | None
     """None when that turn is not one of this debate's."""
@@ -69,9 +70,14 @@ def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tupl
 
 
 def latest(engine: Engine, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
-    """A debate, its last turn and the place of another turn, all from one snapshot: one statement sees only one."""
+    """Whose move it is in a debate, its last turn and the place of another turn, all from one snapshot: one statement
+    sees only one. Agents ask again and again, so nothing is read that is not told."""
     found = _LATEST.rows(engine, debate_id=debate_id, seen_id=seen_id)
-    return Latest(_debate_in(found[0]), _turn_in(found[0]), found[0][-1]) if found else None
+    if not found:
+        return None
+    status, floor, intervention_open, seen_seq, *turn = found[0]
+    state = state_of(Status(status), Seat.of_actor(floor), intervention_open)
+    return Latest(state, turn_of(dict(zip(_TURN_NAMES, turn, strict=True))), seen_seq)
 
 
 def with_debate(engine: Engine, debate_id: UUID, last: int | None) -> tuple[Debate, list[Turn]] | None:
@@ -112,7 +118,7 @@ _any = turns.alias("any_turn")
 _last_seq = select(func.max(_any.c.seq)).where(_any.c.debate_id == debates.c.id).scalar_subquery()
 _both = (*debate_columns, *(column.label(f"turn_{column.name}") for column in turns.c))
 _LATEST = Look(
-    select(*_both, _seen.c.seq.label("seen_seq"))
+    select(debates.c.status, debates.c.next_actor, debates.c.intervention_open, _seen.c.seq.label("seen_seq"), *turns.c)
     .select_from(debates)
     .join(turns, and_(turns.c.debate_id == debates.c.id, turns.c.seq == _last_seq))
     .outerjoin(_seen, and_(_seen.c.id == bindparam("seen_id", type_=Uuid), _seen.c.debate_id == debates.c.id))

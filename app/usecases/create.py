@@ -23,6 +23,7 @@ from app.usecases.services import Services
 from app.usecases.stored import tell_stored
 from app.usecases.texts import checked_text
 from app.usecases.transactions import repeated_on_conflict, transaction
+from app.wire import Json
 
 MAX_TITLE_BYTES = 800
 """200 characters, four bytes each at the most."""
@@ -49,6 +50,8 @@ class Stored:
     turn: Turn
     replayed: bool = False
     """The same request came before: this is what was stored then."""
+    told: Json | None = None
+    """Both as watchers were told of them, unless that was at another time."""
 
 
 @repeated_on_conflict
@@ -57,24 +60,25 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     debate, motion = _plan(services, caller, new)
     require_creation(caller, debate.seats)
     refuse_rejected(opinion_of(services, motion.content), debate.seats[Seat.PROPOSER], "motion_content")
-    stored = _store(services, caller, debate, motion)
-    if stored is None:
+    made = _store(services, caller, debate, motion)
+    if made is None:
         # After the transaction: needing a second connection while holding one could starve the pool.
         return _replay(services, new, debate.id)
-    tell_stored(services, stored.debate, [stored.turn])
-    if stored.debate.awaits_worker:
-        services.teller.enqueue(stored.debate.id)
-    return stored
+    debate, motion = made
+    [told] = tell_stored(services, debate, [motion])
+    if debate.awaits_worker:
+        services.teller.enqueue(debate.id)
+    return Stored(debate, motion, told=told)
 
 
-def _store(services: Services, caller: Caller, debate: Debate, motion: Turn) -> Stored | None:
+def _store(services: Services, caller: Caller, debate: Debate, motion: Turn) -> tuple[Debate, Turn] | None:
     """None if the debate's id is taken."""
     if isinstance(caller, Operator) and not any(setup.agent_id for setup in debate.seats.values()):
         # No agent is in it whose key or name would have to be looked at.
         failpoints.reach("create.before_commit", ConnectionLost)
         made = creation.create(services.engine, debate, motion)
         failpoints.reach("create.after_commit", ConnectionLost)
-        return Stored(*made) if made else None
+        return made
     with transaction(services, "create") as connection:
         check_still_valid(connection, caller)
         _refuse_unknown_agents(connection, debate)
@@ -83,7 +87,7 @@ def _store(services: Services, caller: Caller, debate: Debate, motion: Turn) -> 
             return None
         # Its id again: the first connection is what tells this process the database's time.
         [spoken] = turns.insert_turns(connection, [replace(motion, id=new_turn_id())])
-    return Stored(inserted, spoken)
+    return inserted, spoken
 
 
 def _refuse_unknown_agents(connection: Connection, debate: Debate) -> None:

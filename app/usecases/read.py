@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.core.debate import Debate, Turn
+from app.core.debate import Debate, State, Turn
 from app.core.errors import DebateNotFound, InvalidInput
 from app.store import changes, debates, listing, turns
 from app.store.changes import Changed
 from app.store.engine import Connection, statements
 from app.usecases.services import Services
-from app.wire import Json, told_json
+from app.wire import Told, argument_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Tr
 
 @dataclass(frozen=True, slots=True)
 class News:
-    debate: Debate
+    state: State
     last_seen_seq: int
     latest: Turn | None
     """The debate's last turn, if it came after the last seen one."""
 
     @property
-    def told(self) -> Json | None:
-        return told_json(self.debate, self.latest) if self.latest else None
+    def told(self) -> Told | None:
+        return (self.state, argument_json(self.latest)) if self.latest else None
 
 
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
@@ -61,7 +61,7 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
     if last_seen is not None and found.seen_seq is None:
         raise InvalidInput("argument_id", "is no argument of this debate")
     seen = found.seen_seq or 0
-    return News(found.debate, seen, found.turn if found.turn.seq > seen else None)
+    return News(found.state, seen, found.turn if found.turn.seq > seen else None)
 
 
 def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:

@@ -67,10 +67,10 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
         planned = turns_of(debate, decision.turns, answers, submission.client_request_id, speaker(caller))
         stored = turns.insert_turns(connection, planned)
         after = debates.save(connection, debate, decision.debate)
-    tell_stored(services, after, stored)
+    told, *_ = tell_stored(services, after, stored)
     if after.awaits_worker:
         services.teller.enqueue(after.id)
-    return Stored(after, stored[0])
+    return Stored(after, stored[0], told=told)
 
 
 def _target(connection: Connection, debate_id: UUID, target_id: UUID | None) -> Turn | None:

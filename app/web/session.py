@@ -68,8 +68,10 @@ def may_act(request: Request, settings: Settings) -> bool:
 
 def refuse_other_sites(request: Request) -> None:
     """Where no token is set, whatever reaches the port may act. A page of another site in a local browser may not."""
+    if request.method in _SAFE_METHODS:
+        return
     is_browser = "Sec-Fetch-Site" in request.headers or "Origin" in request.headers
-    if is_browser and request.method not in _SAFE_METHODS and not is_same_origin(request):
+    if is_browser and not is_same_origin(request):
         raise Forbidden(
             "The request comes from a page of another site",
             suggestion="Use this server's own pages, or set DEBATE_AUTH_TOKEN and send it",

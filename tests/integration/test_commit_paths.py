@@ -572,10 +572,10 @@ def test_connections_lost_again_and_again_under_load_lose_no_turn_and_store_none
 
 
 def assert_transactions_work(services: Services, place: Place) -> None:
-    """The one pooled connection has not stayed in the one statement's mode: what is rolled back is gone."""
-    pooled = services.engine.raw_connection()
-    assert pooled.driver_connection.autocommit is False  # type: ignore[union-attr]
-    pooled.close()
+    """Whoever wants a transaction does not get the one pooled connection in the one statement's mode: what is rolled
+    back is gone."""
+    with services.engine.connect() as connection:
+        assert connection.connection.driver_connection.autocommit is False  # type: ignore[union-attr]
 
     class Broken(Exception):
         pass

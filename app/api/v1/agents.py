@@ -1,9 +1,10 @@
 """Agents and their keys, for the operator."""
 
 from flask import Response
-from flask_openapi3 import APIBlueprint, Tag
+from flask_openapi3 import Tag
 
 from app.api.access import current_caller
+from app.api.blueprint import Blueprint
 from app.api.v1 import schemas, shapes
 from app.api.v1.envelope import PREFIX, solutions_success
 from app.api.v1.wire import agent_json
@@ -13,8 +14,8 @@ from app.usecases.services import Services
 _TAG = Tag(name="agents", description="Who may act, and their keys. Only the operator sees to them")
 
 
-def agents_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint(
+def agents_blueprint(services: Services) -> Blueprint:
+    api = Blueprint(
         "agents",
         __name__,
         url_prefix=PREFIX,

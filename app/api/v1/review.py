@@ -1,9 +1,10 @@
 """What the guardrail flagged, for the people who decide about it."""
 
 from flask import Response
-from flask_openapi3 import APIBlueprint, Tag
+from flask_openapi3 import Tag
 
 from app.api.access import current_caller
+from app.api.blueprint import Blueprint
 from app.api.v1 import schemas, shapes
 from app.api.v1.envelope import PREFIX, solutions_success
 from app.api.v1.wire import review_json
@@ -15,8 +16,8 @@ _TAG = Tag(name="guardrail", description="Contributions that wait for a person's
 _DECISIONS = {"approve": Verdict.APPROVED, "reject": Verdict.REJECTED}
 
 
-def review_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint(
+def review_blueprint(services: Services) -> Blueprint:
+    api = Blueprint(
         "guardrail",
         __name__,
         url_prefix=PREFIX,

@@ -1,9 +1,10 @@
 """Solutions, and what agents say about them. Each view parses, makes one call, and serialises."""
 
 from flask import Response
-from flask_openapi3 import APIBlueprint, Tag
+from flask_openapi3 import Tag
 
 from app.api.access import current_caller
+from app.api.blueprint import Blueprint
 from app.api.v1 import schemas, shapes
 from app.api.v1.envelope import PREFIX, solutions_success
 from app.api.v1.wire import contribution_json, evaluation_json, solution_json
@@ -15,8 +16,8 @@ _TAG = Tag(name="solutions", description="Proposals, discussed by agents in thre
 _THREAD = "/solutions/<solution_id>/debates"
 
 
-def solutions_blueprint(services: Services) -> APIBlueprint:
-    api = APIBlueprint(
+def solutions_blueprint(services: Services) -> Blueprint:
+    api = Blueprint(
         "solutions",
         __name__,
         url_prefix=PREFIX,

@@ -10,7 +10,7 @@ from app.settings import Settings
 from app.usecases.services import Services
 from scripts.benchmarks import bare_loop, holding, processes, report
 from scripts.benchmarks.peers import beside
-from scripts.benchmarks.place import own_servers
+from scripts.benchmarks.place import own_servers, postgres_pid
 
 ROUNDS = 3
 TURNS = ROUNDS * holding.TURNS_A_ROUND
@@ -26,6 +26,8 @@ AIMS = {
 
 Rates = dict[str, dict[int, list[float]]]
 """Turns per second of each repeat, by whom, and by how many threads or debates at once it was given."""
+Costs = dict[str, list[float]]
+"""Microseconds of CPU for a turn in each repeat, by whose."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -44,23 +46,24 @@ def run(options: argparse.Namespace) -> None:
         services = build_services(settings, name="bench", database_connections=4)
         try:
             with holding.worker_processes(settings) as workers:
-                ours, cpu, others = _measure(settings, services, workers, options)
+                ours, costs, others = _measure(settings, services, workers, options)
         finally:
             close_services(services)
-    _report(options, ours, cpu, others)
+    _report(options, ours, costs, others)
 
 
 def _measure(
     settings: Settings, services: Services, workers: list[Child], options: argparse.Namespace
-) -> tuple[list[float], list[float], Rates]:
-    """Our turns per second, the workers' CPU for each turn in microseconds, and the others' turns per second."""
+) -> tuple[list[float], Costs, Rates]:
+    """Our turns per second, what each turn cost, and the others' turns per second."""
     others: Rates = {BARE: {threads: [] for threads in options.threads}}
     urls: dict[str, str] = {}
     if options.peers:
         urls = beside.make_databases(str(settings.database_url))
         others.update({peer: {at_once: [] for at_once in options.at_once} for peer in urls})
     ours: list[float] = []
-    cpu: list[float] = []
+    pids = {"the workers": [worker.process.pid for worker in workers], "Postgres": [postgres_pid(settings)]}
+    costs: Costs = {whose: [] for whose in pids}
     turns = options.debates * TURNS
     _ours(settings, services, workers, options.debates)  # statements are prepared, connections made
     # Taken in turn, so that whatever else the machine does falls on all.
@@ -74,14 +77,15 @@ def _measure(
             for at_once, rates in others[peer].items():
                 work = beside.Share(options.debates, TURNS, CONTENT, holding.PROCESSES, at_once)
                 rates.append(turns / beside.hold(peer, url, work))
-        before = _cpu_seconds(workers)
+        before = {whose: _cpu_seconds(pids[whose]) for whose in pids}
         ours.append(turns / _ours(settings, services, workers, options.debates))
-        cpu.append((_cpu_seconds(workers) - before) / turns * 1e6)
-    return ours, cpu, others
+        for whose, costed in costs.items():
+            costed.append((_cpu_seconds(pids[whose]) - before[whose]) / turns * 1e6)
+    return ours, costs, others
 
 
-def _cpu_seconds(workers: list[Child]) -> float:
-    return sum(processes.cpu_seconds(worker.process.pid) for worker in workers)
+def _cpu_seconds(pids: list[int]) -> float:
+    return sum(processes.cpu_seconds(pid) for pid in pids)
 
 
 def _ours(settings: Settings, services: Services, workers: list[Child], count: int) -> float:
@@ -89,7 +93,7 @@ def _ours(settings: Settings, services: Services, workers: list[Child], count: i
     return holding.hold(settings, services, workers, debate_ids, ROUNDS)
 
 
-def _report(options: argparse.Namespace, ours: list[float], cpu: list[float], others: Rates) -> None:
+def _report(options: argparse.Namespace, ours: list[float], costs: Costs, others: Rates) -> None:
     work = f"{options.debates} debates x {TURNS} turns, no think time, {holding.PROCESSES} processes each"
     report.head("engine", work, options.repeats)
     rows = []
@@ -98,7 +102,7 @@ def _report(options: argparse.Namespace, ours: list[float], cpu: list[float], ot
         rows.append(report.Row(f"turns/s beside {name}, {best} at once", ours, by_count[best], AIMS[name], digits=0))
         for count, rates in by_count.items():
             print(f"  {name}, {count:>2} at once in each process {report.spread(rates)}")
-    rows.append(report.Row("workers' CPU, µs a turn", cpu, digits=0))
+    rows += [report.Row(f"CPU of {whose}, µs a turn", costed, digits=0) for whose, costed in costs.items()]
     print()
     report.table(rows, "beside", OURS)
     report.save_rows("engine", rows, ours=ours, others=others, debates=options.debates)

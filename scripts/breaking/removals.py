@@ -80,8 +80,8 @@ REMOVALS = (
         (
             Edit(
                 "app/usecases/submit.py",
-                "    tell_stored(services, after, stored)",
-                "        tell_stored(services, after, stored)",
+                "    told, *_ = tell_stored(services, after, stored)",
+                "        told, *_ = tell_stored(services, after, stored)",
             ),
         ),
         ("tests/integration/test_teller.py::test_a_write_that_fails_at_its_commit_tells_nobody",),

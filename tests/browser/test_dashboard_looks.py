@@ -4,6 +4,7 @@ import re
 
 import pytest
 from dashboard import SEATS, external, is_live, view
+from harness import wait_until
 from looks import HOSTILE, MARKUP, PHONE, THEMES_AND_WINDOWS, UNBROKEN, WIDE, is_wider_than_the_window, serious
 from playwright.sync_api import expect
 
@@ -173,6 +174,11 @@ def test_the_system_page_shows_the_worker_and_what_it_holds(open_page, site):
     expect(page.locator(".worker")).not_to_contain_text("Thought about for long")
 
 
+def _is_seen_after_end(page, selector):
+    page.keyboard.press("End")
+    return page.locator(selector).evaluate("turn => turn.getBoundingClientRect().top < window.innerHeight")
+
+
 def test_a_debate_with_five_hundred_turns_opens_and_only_draws_what_is_seen(open_page, site, module_place):
     debate = site.create(format="dialogue", seats=external(*SEATS))
     module_place.sql(
@@ -192,8 +198,8 @@ def test_a_debate_with_five_hundred_turns_opens_and_only_draws_what_is_seen(open
         ".filter(text => !text.checkVisibility({ contentVisibilityAuto: true })).length"
     )
     assert skipped > 400
-    page.keyboard.press("End")
-    expect(page.locator("#turn-700")).to_be_in_viewport()
+    # The end moves on while the browser learns how tall the turns are that it skipped.
+    wait_until(lambda: _is_seen_after_end(page, "#turn-700"), 30, "the last turn is seen")
     page.goto(f"{view(debate['id'])}?turn=3#turn-3")
     expect(page.locator("#turn-3")).to_be_in_viewport()
     page.goto(f"{view(debate['id'])}#turn-150")

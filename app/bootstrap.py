@@ -31,9 +31,9 @@ class NotConfigured(Exception):
 
 
 def build_services(
-    settings: Settings, *, name: str, database_connections: int, patience_seconds: float = 5
+    settings: Settings, *, name: str, database_connections: int, patience_seconds: float = 5, in_order: bool = False
 ) -> Services:
-    """`patience_seconds`: how long to wait for a free connection to the database."""
+    """`patience_seconds`: how long to wait for a free connection to the database; `in_order`: passed by nobody."""
     failpoints.arm(settings.failpoints)
     if settings.database_url is None or settings.redis_url is None:
         raise NotConfigured("DEBATE_DATABASE_URL and DEBATE_REDIS_URL")
@@ -47,7 +47,8 @@ def build_services(
     )
     redis = Redis(connection_pool=pool)
     tasks = TaskQueue(make_celery(settings.redis_url), redis)
-    engine = make_engine(settings.database_url, database_connections, patience_seconds, f"{name}:{os.getpid()}")
+    own_name = f"{name}:{os.getpid()}"
+    engine = make_engine(settings.database_url, database_connections, patience_seconds, own_name, in_order)
     full_disk = FullDisk()
     full_disk.listen(engine)
     return Services(

@@ -24,6 +24,7 @@ services = build_services(
     name="debate-api",
     database_connections=DATABASE_CONNECTIONS,
     patience_seconds=DATABASE_PATIENCE_SECONDS,
+    in_order=True,
 )
 relay = build_relay(services)
 PromptWorker.at_exit.append(relay.end)

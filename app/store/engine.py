@@ -9,10 +9,11 @@ from sqlalchemy import Engine as Engine
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, QueuePool
 
 from app import metrics
 from app.clock import set_clock
+from app.store.fair_pool import FairPool
 
 # A lock is held for one short transaction, so waiting this long for one means that something is broken.
 LOCK_TIMEOUT_MS = 5_000
@@ -25,13 +26,17 @@ def _psycopg_url(database_url: str) -> URL:
     return make_url(database_url).set(drivername="postgresql+psycopg")
 
 
-def make_engine(database_url: str, pool_size: int, pool_timeout_seconds: float, application_name: str) -> Engine:
+def make_engine(
+    database_url: str, pool_size: int, pool_timeout_seconds: float, application_name: str, in_order: bool = False
+) -> Engine:
+    """`in_order`: whoever waits for a connection is passed by nobody."""
     options = (
         f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
         f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
     )
     engine = create_engine(
         _psycopg_url(database_url),
+        poolclass=FairPool if in_order else QueuePool,
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=pool_timeout_seconds,

@@ -10,14 +10,14 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from harness import Place, numbers, wait_until
+from claimed_debates import a_debate, claimed
+from harness import Place, wait_until
 from psycopg.rows import dict_row
 
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.brief import Thought
 from app.core.debate import Debate, Limits, Status, TurnType, Usage
-from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.store.engine import DatabaseAway
@@ -25,21 +25,9 @@ from app.together import Together
 from app.usecases import advance, control
 from app.usecases.advance import HeldTurn
 from app.usecases.claiming import Claimer, Untaken
-from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 
 CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
-
-
-def a_debate(services: Services, **changes: Any) -> Debate:
-    new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", format=Format.ROUNDS)
-    return create_debate(services, OPERATOR, replace(new, **changes)).debate
-
-
-def claimed(services: Services, debate: Debate) -> HeldTurn:
-    held = advance.claim(services, debate.id, "worker")
-    assert held is not None
-    return held
 
 
 @pytest.fixture

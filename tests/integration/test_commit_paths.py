@@ -13,7 +13,8 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from harness import Place, numbers, wait_until
+from claimed_debates import a_debate, claimed
+from harness import Place, wait_until
 from psycopg.rows import dict_row
 from sqlalchemy import text
 
@@ -31,7 +32,6 @@ from app.store.engine import DatabaseAway
 from app.store.turns import TurnExists, insert_turns
 from app.usecases import advance, control, read
 from app.usecases.advance import HeldTurn
-from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit, turns_of
 from worker.claims import ClaimKeeper
@@ -46,17 +46,6 @@ SCRIPTED = {seat: SeatSetup("scripted") for seat in Seat}
 CLAIM_SECONDS = 300.0
 MAX_SECONDS = 5000.0
 NO_END = Limits(max_rounds=100_000)
-
-
-def a_debate(services: Services, **changes: Any) -> Debate:
-    new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", format=Format.ROUNDS)
-    return create_debate(services, OPERATOR, replace(new, **changes)).debate
-
-
-def claimed(services: Services, debate: Debate) -> HeldTurn:
-    held = advance.claim(services, debate.id, "worker")
-    assert held is not None
-    return held
 
 
 def planned(held: HeldTurn, thought: Thought) -> tuple[Turn, Debate]:

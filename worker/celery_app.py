@@ -7,6 +7,7 @@ import celery.apps.worker
 import structlog
 from celery import signals
 
+from app.garbage import all_is_loaded
 from app.logs import configure_logs, log_crashes
 from app.queue import make_celery
 from app.settings import settings_or_exit
@@ -43,6 +44,7 @@ def _use_our_logs(**_: Any) -> None:
 
 
 def _started(**_: Any) -> None:
+    all_is_loaded()
     process.start()
 
 

@@ -1,21 +1,18 @@
 """gunicorn's entry: `gunicorn -c python:app.api.gunicorn app.api.wsgi:application`."""
 
-import gc
-
 import structlog
 
 from app import tracing
 from app.api.application import make_application
 from app.api.gunicorn_worker import PromptWorker
 from app.bootstrap import build_relay, build_services
+from app.garbage import all_is_loaded
 from app.settings import TracingSettings, load_settings
 
 # Greenlets wait for a connection without cost, and Postgres has few to give.
 DATABASE_CONNECTIONS = 16
 # Long enough for hundreds of requests that come at once (agents after a restart) to have their turn.
 DATABASE_PATIENCE_SECONDS = 10
-# Fifty requests in hand keep more than Python's 700 objects alive: it would look for garbage without end.
-OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
 log = structlog.get_logger(__name__)
 tracing.start("debate-api", TracingSettings())
@@ -33,8 +30,4 @@ if services.settings.auth_token is None:
     log.warning(
         "server.open", why="no DEBATE_AUTH_TOKEN is set", binds=f"loopback only ({services.settings.server_host})"
     )
-# What is loaded now stays for good. Looking through all of it for garbage would hold up every request for a tenth of a
-# second, again and again.
-gc.collect()
-gc.freeze()
-gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 20, 50)
+all_is_loaded()

@@ -65,7 +65,8 @@ def _measure(
     pids = {"the workers": [worker.process.pid for worker in workers], "Postgres": [postgres_pid(settings)]}
     costs: Costs = {whose: [] for whose in pids}
     turns = options.debates * TURNS
-    _ours(settings, services, workers, options.debates)  # statements are prepared, connections made
+    # Before the clock statements are prepared and connections made.
+    holding.hold(settings, services, workers, holding.create(services, options.debates, ROUNDS), ROUNDS)
     # Taken in turn, so that whatever else the machine does falls on all.
     for number in range(1, options.repeats + 1):
         print(f"  {number} of {options.repeats}", file=sys.stderr)
@@ -77,8 +78,9 @@ def _measure(
             for at_once, rates in others[peer].items():
                 work = beside.Share(options.debates, TURNS, CONTENT, holding.PROCESSES, at_once)
                 rates.append(turns / beside.hold(peer, url, work))
+        debate_ids = holding.create(services, options.debates, ROUNDS)
         before = {whose: _cpu_seconds(pids[whose]) for whose in pids}
-        ours.append(turns / _ours(settings, services, workers, options.debates))
+        ours.append(turns / holding.hold(settings, services, workers, debate_ids, ROUNDS))
         for whose, costed in costs.items():
             costed.append((_cpu_seconds(pids[whose]) - before[whose]) / turns * 1e6)
     return ours, costs, others
@@ -86,11 +88,6 @@ def _measure(
 
 def _cpu_seconds(pids: list[int]) -> float:
     return sum(processes.cpu_seconds(pid) for pid in pids)
-
-
-def _ours(settings: Settings, services: Services, workers: list[Child], count: int) -> float:
-    debate_ids = holding.create(services, count, ROUNDS)
-    return holding.hold(settings, services, workers, debate_ids, ROUNDS)
 
 
 def _report(options: argparse.Namespace, ours: list[float], costs: Costs, others: Rates) -> None:

@@ -36,5 +36,9 @@ def _memory(pid: int, *kinds: str) -> int:
 
 def cpu_seconds(pid: int) -> float:
     """In user code and in the kernel, of all threads that are alive."""
-    tasks = [task for one in tree(pid) for task in Path(f"/proc/{one}/task").iterdir()]
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    nanoseconds = 0
+    for one in tree(pid):
+        with suppress(*_GONE):
+            for task in Path(f"/proc/{one}/task").iterdir():
+                nanoseconds += int((task / "schedstat").read_text().split()[0])
+    return nanoseconds / 1e9

@@ -1,5 +1,6 @@
-"""Solutions and contributions: stored once, read, never changed but in their status and their votes."""
+"""Solutions and contributions. Only their status, counts and votes change."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 from sqlalchemy.engine import RowMapping
 
 from app.core.solutions import Author, Contribution, GuardrailStatus, Solution, SolutionStatus, Stance
-from app.store.solution_tables import contributions, evaluations, solutions, upvotes
+from app.store.solutions.tables import contributions, evaluations, solutions, upvotes
 from app.store.tables import agents
 
 _author = (agents.c.username.label("author_username"), agents.c.display_name.label("author_display_name"))
@@ -41,7 +42,7 @@ def insert_solution(
     values = {"id": solution_id, "agent_id": agent_id, "title": title, "description": description}
     connection.execute(insert(solutions).values(values))
     found = get_solution(connection, solution_id)
-    assert found is not None  # noqa: S101 (it was stored just now)
+    assert found is not None  # noqa: S101 (stored above)
     return found
 
 
@@ -59,10 +60,10 @@ def list_solutions(connection: Connection, before: tuple[datetime, UUID] | None,
 
 
 def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
-    """One more: its place among the solution's contributions, or None if there is no such solution.
+    """Counts a new contribution; returns its position, or None if there is no such solution.
 
-    The row stays locked until the commit, so places follow the order of the commits and have no holes: whoever reads up
-    to a place has seen everything before it.
+    The row stays locked until the commit, so positions follow the order of the commits and have no gaps: a reader who
+    has read up to a position has seen everything before it.
     """
     debating = case((solutions.c.status == SolutionStatus.PROPOSED, SolutionStatus.DEBATING), else_=solutions.c.status)
     statement = (
@@ -89,7 +90,7 @@ def insert_contribution(connection: Connection, new: NewContribution, position: 
     connection.execute(insert(contributions).values(values))
     connection.execute(insert(evaluations).values(id=new.evaluation_id, contribution_id=new.id))
     found = get_contribution(connection, new.solution_id, new.id)
-    assert found is not None  # noqa: S101 (it was stored just now)
+    assert found is not None  # noqa: S101 (stored above)
     return found
 
 
@@ -118,8 +119,29 @@ def list_contributions(
     return [contribution_of(row) for row in connection.execute(query).mappings()]
 
 
+def last_contributed(connection: Connection, solution_ids: Collection[UUID]) -> dict[UUID, datetime]:
+    """When somebody last contributed to each; solutions without contributions are left out."""
+    # Positions have no gaps, so the last position is the count: one index lookup per solution.
+    query = (
+        select(contributions.c.solution_id, contributions.c.created_at)
+        .join_from(contributions, solutions)
+        .where(solutions.c.id.in_(solution_ids), contributions.c.position == solutions.c.agent_debate_count)
+    )
+    return dict(connection.execute(query).tuples().all())
+
+
+def positions(connection: Connection, contribution_ids: Collection[UUID]) -> dict[UUID, int]:
+    query = select(contributions.c.id, contributions.c.position).where(contributions.c.id.in_(contribution_ids))
+    return dict(connection.execute(query).tuples().all())
+
+
+def titles(connection: Connection, solution_ids: Collection[UUID]) -> dict[UUID, str]:
+    query = select(solutions.c.id, solutions.c.title).where(solutions.c.id.in_(solution_ids))
+    return dict(connection.execute(query).tuples().all())
+
+
 def add_upvote(connection: Connection, contribution_id: UUID, agent_id: UUID) -> int:
-    """The votes afterwards. A second vote of the same agent changes nothing."""
+    """Idempotent per agent. Returns the new number of votes."""
     vote = insert_or_ignore(upvotes).values(contribution_id=contribution_id, agent_id=agent_id)
     added = connection.execute(vote.on_conflict_do_nothing().returning(upvotes.c.agent_id)).one_or_none()
     return _change_votes(connection, contribution_id, 1 if added else 0)
@@ -139,7 +161,7 @@ def _change_votes(connection: Connection, contribution_id: UUID, by: int) -> int
     return int(connection.execute(changed.returning(contributions.c.upvotes)).scalar_one())
 
 
-def _author_of(row: RowMapping) -> Author:
+def _author_of(row: RowMapping | dict[str, Any]) -> Author:
     return Author(row["agent_id"], row["author_username"], row["author_display_name"])
 
 
@@ -160,7 +182,7 @@ def contribution_of(row: RowMapping | dict[str, Any]) -> Contribution:
         id=row["id"],
         solution_id=row["solution_id"],
         position=row["position"],
-        author=Author(row["agent_id"], row["author_username"], row["author_display_name"]),
+        author=_author_of(row),
         parent_id=row["parent_id"],
         depth=row["depth"],
         stance=Stance(row["stance"]),

@@ -1,4 +1,4 @@
-"""The tables of the solutions API. Migrations make them; a test fails when the two differ."""
+"""The tables of the solutions API. Migrations create them; a test fails when the two differ."""
 
 from sqlalchemy import (
     CheckConstraint,
@@ -42,7 +42,7 @@ contributions = Table(
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("solution_id", Uuid, ForeignKey("solutions.id"), nullable=False),
-    # Its place among the solution's contributions: 1, 2, 3 … in the order of their commits.
+    # 1, 2, 3 … among the solution's contributions, in the order of their commits.
     Column("position", Integer, nullable=False),
     Column("agent_id", Uuid, ForeignKey("agents.id"), nullable=False),
     Column("parent_id", Uuid, ForeignKey("contributions.id")),
@@ -74,18 +74,19 @@ evaluations = Table(
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("contribution_id", Uuid, ForeignKey("contributions.id"), nullable=False),
-    # What the evaluator said, and which one it was; NULL until then. A person's decision does not change it.
+    # The evaluator's verdict; NULL until then. A person's decision does not change it.
     Column("verdict", Text),
     Column("reasons", _json, nullable=False, server_default=text("'[]'")),
     Column("evaluator", Text),
     Column("evaluated_at", _timestamp),
-    # What a person said about it afterwards.
+    # A person's decision.
     Column("decision", Text),
     Column("decided_by", Text),
     Column("decision_reason", Text),
     Column("decided_at", _timestamp),
-    # The claim of the worker that evaluates it, and when the sweeper should look: as in debates.
+    # The claim of the worker that evaluates it, and when it is due: as in debates.
     Column("claim_token", Uuid),
+    Column("claimed_by", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("due_at", _timestamp, server_default=func.clock_timestamp()),
     Column("queued_at", _timestamp, server_default=func.clock_timestamp()),

@@ -1,22 +1,20 @@
-"""What is wrong with the database, in words for whoever asked something of it and for the log.
+"""Messages for database errors, for clients and for the log.
 
-Postgres' own words may hold SQL, addresses and what somebody wrote; these do not.
+Postgres' own messages may contain SQL, addresses and users' texts; these do not.
 """
 
 import time
 from dataclasses import dataclass
 
 import psycopg
-from sqlalchemy import event
-from sqlalchemy.engine import ExceptionContext
+from psycopg_pool import PoolTimeout
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.store.engine import Engine, ServerOnlyReads
 
 CANNOT_BE_REACHED = "The database cannot be reached just now"
-ONLY_READS = "The database takes no changes just now: it is read-only"
-DISK_IS_FULL = "The database can store nothing more just now: its disk is full"
+ONLY_READS = "The database is read-only just now"
+DISK_IS_FULL = "The database cannot store anything just now: its disk is full"
 BUSY = "The database is too busy just now"
 
 REMEMBERED_SECONDS = 15.0
@@ -42,33 +40,33 @@ def words_for(problem: BaseException) -> str:
 
 
 def is_conflict(problem: BaseException) -> bool:
-    """Postgres has undone the transaction for another's sake, and asks for it once more."""
+    """A deadlock or serialization failure: Postgres has rolled the transaction back, and it can be repeated."""
     return isinstance(_cause(problem), _Conflict)
 
 
 def log_words(problem: BaseException) -> str:
-    """With what Postgres said about it: the first line, for the rest is SQL or advice."""
+    """With the first line of Postgres' own message; the rest is SQL or hints."""
     lines = str(_cause(problem)).strip().splitlines()
     return f"{words_for(problem)} ({lines[0]})" if lines else words_for(problem)
 
 
 def _cause(problem: BaseException) -> BaseException:
-    """What Postgres, psycopg or the pool raised, inside SQLAlchemy's wrapping."""
+    """What Postgres, psycopg or the pool raised, without SQLAlchemy's wrapper."""
     return problem.orig or problem if isinstance(problem, DBAPIError) else problem
 
 
 @dataclass
 class FullDisk:
-    """When this process last heard of it. No question shows that a disk is full: only what had to be stored and could
-    not be, and a small thing may still find room."""
+    """When a write of this process last failed with a full disk. No query can test for it: only failing writes show it,
+    and a small write may still succeed."""
 
     _heard_at: float = float("-inf")
 
     def listen(self, engine: Engine) -> None:
-        event.listen(engine, "handle_error", self._hear)
+        engine.on_error(self._hear)
 
-    def _hear(self, context: ExceptionContext) -> None:
-        if isinstance(context.original_exception, psycopg.errors.DiskFull):
+    def _hear(self, problem: BaseException) -> None:
+        if isinstance(problem, psycopg.errors.DiskFull):
             self._heard_at = time.monotonic()
 
     @property

@@ -1,12 +1,12 @@
-"""Other people's words, made fit to stand inside a sentence: any language, any length, hostile or empty."""
+"""Quotes other turns inside a sentence, in any language and of any length, hostile or empty."""
 
 import re
 from itertools import chain
 
-from worker.players import lines, lines_of_order
+from worker.players.scripted import lines
 
 LOOK_CHARS = 600
-"""Nobody's text is read further than this: a turn costs the same however long the motion is."""
+"""Texts are read up to here, so that a turn costs the same however long they are."""
 QUOTE_CHARS = 105
 MOTION_CHARS = 120
 SIGNATURE = "(scripted player, not a model)"
@@ -33,15 +33,15 @@ _COMMON_FIRST_WORDS = frozenset(_SMALL_WORDS.split())
 _STOCK = frozenset(
     sentence
     for template in (
-        *chain(*lines.OPENINGS, *lines.REPLIES, *lines.CLOSINGS, *lines_of_order.ENGAGEMENT.values()),
-        *lines_of_order.APPEALS,
-        *lines_of_order.AFTER_RULING,
-        lines_of_order.DECIDED,
+        *chain(*lines.OPENINGS, *lines.REPLIES, *lines.CLOSINGS, *lines.ENGAGEMENT.values()),
+        *lines.APPEALS,
+        *lines.AFTER_RULING,
+        lines.DECIDED,
         SIGNATURE,
     )
     for sentence in _SENTENCE_END.split(template)
 )
-"""What the scripted player says whatever the matter is: not worth an answer."""
+"""Stock sentences of the scripted player, which are never quoted."""
 
 
 def cleaned(text: str) -> str:
@@ -83,6 +83,17 @@ def telling_phrase(content: str, limit: int = QUOTE_CHARS) -> str | None:
         return None
     fitting = [part for part in own if _FULL_SENTENCE_CHARS <= len(part) <= limit]
     return quoted(max(fitting or own, key=len), limit)
+
+
+def sentence_of(document: str, number: int) -> str | None:
+    """One of its sentences, word for word: near a place that the number chooses, so that each turn quotes another."""
+    start = (number * LOOK_CHARS) % max(1, len(document) - LOOK_CHARS)
+    line = cleaned(document[start:])
+    sentences = [part.strip() for part in _SENTENCE_END.split(line)]
+    # The first may begin in the middle of a sentence, and the last may end in one.
+    whole = (sentences[1:] if start else sentences)[: None if len(document) <= start + LOOK_CHARS else -1]
+    fitting = [part for part in whole if len(part) >= _FULL_SENTENCE_CHARS and "<" not in part]
+    return min(fitting, key=len) if fitting else None
 
 
 def motion_quoted(line: str) -> str:

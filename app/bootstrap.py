@@ -1,39 +1,41 @@
-"""Builds what the use cases work with, once per process."""
+"""Builds the services of a process, once: engine, bus, queue, teller and relay."""
 
+import gc
 import os
 import resource
 
 from redis import BlockingConnectionPool, Redis
 
-from app import failpoints
-from app.bus import SILENCE_SECONDS, EventBus, Subscription
-from app.queue import TaskQueue, make_celery
+from app.messaging.bus import EventBus, Subscription
+from app.messaging.queue import TaskQueue, make_celery
+from app.messaging.teller import Teller
+from app.observe import failpoints
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
-from app.refused import RefusedTasks
 from app.settings import Settings
-from app.store.commit import Committer
-from app.store.engine import make_engine
-from app.store.trouble import FullDisk
-from app.teller import Teller
-from app.usecases.claiming import Claimer
+from app.store.engine import Engine
+from app.store.errors import FullDisk
 from app.usecases.services import Services
 
 REDIS_CONNECTIONS = 8
-"""Only the teller, the sweeper and readiness use these; one too many waits for its turn instead of failing."""
+"""Used by the teller, the sweeper and readiness checks. When all are in use, a caller waits instead of failing."""
 
 SPARE_FILES = 500
-"""Open files that listeners leave to ordinary requests and to the servers."""
+"""Open files reserved for ordinary requests and for connections to the servers."""
+
+OBJECTS_BETWEEN_COLLECTIONS = 10_000
+"""Python's default is 700 (2,000 from 3.14 on). Fifty requests or a hundred debates in progress keep more objects than
+that alive, so it would collect without pause."""
 
 
 class NotConfigured(Exception):
-    """The servers' addresses are not known: the caller must start the embedded ones first."""
+    """DEBATE_DATABASE_URL or DEBATE_REDIS_URL is not set: the caller must start the embedded servers first."""
 
 
 def build_services(
-    settings: Settings, *, name: str, database_connections: int, patience_seconds: float = 5, in_order: bool = False
+    settings: Settings, *, name: str, database_connections: int, patience_seconds: float = 5
 ) -> Services:
-    """`patience_seconds`: how long to wait for a free connection to the database; `in_order`: passed by nobody."""
+    """`patience_seconds`: how long to wait for a free connection to the database."""
     failpoints.arm(settings.failpoints)
     if settings.database_url is None or settings.redis_url is None:
         raise NotConfigured("DEBATE_DATABASE_URL and DEBATE_REDIS_URL")
@@ -48,28 +50,24 @@ def build_services(
     redis = Redis(connection_pool=pool)
     tasks = TaskQueue(make_celery(settings.redis_url), redis)
     own_name = f"{name}:{os.getpid()}"
-    engine = make_engine(settings.database_url, database_connections, patience_seconds, own_name, in_order)
+    engine = Engine(settings.database_url, database_connections, patience_seconds, own_name)
     full_disk = FullDisk()
     full_disk.listen(engine)
     return Services(
         settings=settings,
         engine=engine,
-        claimer=Claimer(engine),
-        committer=Committer(engine),
         tasks=tasks,
-        refused=RefusedTasks(redis),
         teller=Teller(EventBus(redis), tasks),
         full_disk=full_disk,
     )
 
 
 def build_relay(services: Services) -> Relay:
-    """For processes that have listeners. Its subscription has a connection of its own."""
+    """For processes with listeners. The subscription has its own Redis connection."""
     redis = Redis.from_url(
         str(services.settings.redis_url),
         socket_timeout=3,
         socket_connect_timeout=3,
-        health_check_interval=SILENCE_SECONDS,
     )
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = services.settings.max_listeners if files < 0 else min(services.settings.max_listeners, files - SPARE_FILES)
@@ -79,3 +77,14 @@ def build_relay(services: Services) -> Relay:
 def close_services(services: Services) -> None:
     services.teller.close()
     services.engine.dispose()
+
+
+def freeze_garbage_collector() -> None:
+    """Call once everything is loaded: objects that exist now are never scanned again.
+
+    Measured with `scripts/bench garbage` on the API: a full collection stops the process for 0.4 ms instead of 145, and
+    a poll takes 0.86 of the CPU (a list as much as before).
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 20, 50)

@@ -1,29 +1,32 @@
-"""Every setting of the product. The only place that reads the environment."""
+"""All settings. The only module that reads the environment."""
 
 import ipaddress
 import os
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import parse_qs, urlsplit
 
 import platformdirs
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from app import failpoints
-from app.core.players import LOCAL, model_of, why_unknown
+from app.core.players import EXTERNAL, LOCAL, SCRIPTED, model_of, why_unknown
+from app.core.providers import NO_PLAYERS, PROVIDERS
 from app.core.rates import RateLimits
-from app.prices import has_price
+from app.models.prices import has_price
+from app.observe import failpoints
 
 
 class SettingsError(Exception):
-    """A variable has a value that cannot be used. The message names it."""
+    """A variable has an invalid value. The message names it."""
 
 
-def _known_player(name: str) -> str:
-    problem = why_unknown(name)
+def _known_player(name: str, others: ValidationInfo) -> str:
+    problem = why_unknown(name, _urls(others.data.get("endpoints", ())))
     if problem:
         raise ValueError(problem)
     return name
@@ -33,20 +36,69 @@ RULES_ALONE = "rules"
 
 
 def _known_evaluator(name: str, others: ValidationInfo) -> str:
-    if name not in (RULES_ALONE, LOCAL) and not model_of(name):
+    is_model = model_of(name) and not why_unknown(name, _urls(others.data.get("endpoints", ())))
+    if name not in (RULES_ALONE, LOCAL) and not is_model:
         raise ValueError(f"must be `{RULES_ALONE}`, `{LOCAL}` or a model such as openai:gpt-5-mini")
     if others.data.get("max_cost_usd_per_day") is not None and not has_price(name):
-        raise ValueError("no price is known for this model, so DEBATE_MAX_COST_USD_PER_DAY could not be kept")
+        raise ValueError("no price is known for this model, so DEBATE_MAX_COST_USD_PER_DAY could not be enforced")
     return name
 
 
-def _with_scheme(*schemes: str) -> AfterValidator:
+def _address(*schemes: str) -> AfterValidator:
+    """A URL that all libraries parse alike. Checked here, because their own errors would show it in a traceback."""
+
     def check(url: str | None) -> str | None:
-        if url is not None and not url.startswith(schemes):
+        if url is None:
+            return None
+        if not url.startswith(schemes):
             raise ValueError(f"must start with one of {', '.join(schemes)}")
+        problem = _why_unreadable(url)
+        if problem:
+            raise ValueError(f"{problem}. In a password write / ? # @ as %2F %3F %23 %40")
         return url
 
     return AfterValidator(check)
+
+
+def _why_unreadable(url: str) -> str | None:
+    """The answer never quotes the URL, which may contain a password."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return "the host or the port cannot be read"
+    if parts.scheme == "unix":
+        # redis-py would silently ignore a host here.
+        return None if not parts.netloc or parts.netloc.endswith("@") else "must have the form unix:///path"
+    if "@" in parts.path + parts.query + parts.fragment:
+        return "has an @ after the host"
+    if parts.scheme in ("postgresql", "postgres") and parts.netloc.count("@") > 1:
+        return "has more than one @"
+    if parts.scheme in ("redis", "rediss") and not re.fullmatch(r"/?[0-9]{0,4}", parts.path):
+        return "the path after the host must be the number of a database, such as /0"
+    if parts.scheme in ("redis", "rediss") and not all(n.isdecimal() for n in parse_qs(parts.query).get("db", [])):
+        return "db must be a number"
+    return None
+
+
+def without_secrets(url: str) -> str:
+    """The URL without user and password, for display."""
+    return re.sub(r"//.*@", "//", url, flags=re.DOTALL)
+
+
+def _without_brackets(host: str) -> str:
+    """Accepts an IPv6 address in brackets, as in a URL."""
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
+def _has_a_host(url: str | None) -> str | None:
+    try:
+        host = url is None or urlsplit(url).hostname
+    except ValueError:
+        host = None
+    if not host:
+        raise ValueError("must name a host: http://host, or https://host:port")
+    return url
 
 
 def _origins(value: object) -> object:
@@ -55,8 +107,29 @@ def _origins(value: object) -> object:
     origins = tuple(origin.strip() for origin in value.split(",") if origin.strip())
     for origin in origins:
         if not re.fullmatch(r"https?://[^/\s]+", origin):
-            raise ValueError(f"{origin!r} is no origin: it has the form https://host or http://host:port")
+            raise ValueError(f"{origin!r} is not an origin; the form is https://host or http://host:port")
     return origins
+
+
+def _endpoints(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    given = tuple(one.strip() for one in value.split(",") if one.strip())
+    for one in given:
+        name, _, url = one.partition("=")
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or not re.fullmatch(r"https?://[^/\s]+\S*", url):
+            raise ValueError(
+                f"{without_secrets(one)!r} has not the form name=https://host/v1, the name in small letters"
+            )
+        if name in PROVIDERS or name in NO_PLAYERS or name in (EXTERNAL, SCRIPTED, LOCAL):
+            raise ValueError(f"{name!r} is the name of a provider or player: choose another one")
+    if len(_urls(given)) < len(given):
+        raise ValueError("two servers have the same name")
+    return given
+
+
+def _urls(endpoints: Iterable[str]) -> dict[str, str]:
+    return {name: url for name, _, url in (one.partition("=") for one in endpoints)}
 
 
 def _failpoints(text: str) -> str:
@@ -69,9 +142,9 @@ SHORTEST_TOKEN = 16
 
 def _hard_to_guess(token: str | None) -> str | None:
     if token is not None and len(token) < SHORTEST_TOKEN:
-        raise ValueError(f"must have {SHORTEST_TOKEN} characters or more; `openssl rand -hex 24` makes a good one")
+        raise ValueError(f"must have {SHORTEST_TOKEN} characters or more; `openssl rand -hex 24` generates one")
     if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
-        raise ValueError("must be printable ASCII without blanks, for it is sent in a header")
+        raise ValueError("must be printable ASCII without spaces, because it is sent in a header")
     return token
 
 
@@ -82,55 +155,76 @@ def _known_limits(given: str | None) -> str | None:
 
 
 _SECRETS = frozenset({"auth_token", "metrics_token", "database_url", "redis_url"})
-"""What a sentence about a bad value does not repeat."""
+"""Settings whose values never appear in error messages."""
 
 
 class Settings(BaseSettings):
-    # An empty variable in a compose file means that it was not set.
+    # Compose files set unset variables to an empty string.
     model_config = SettingsConfigDict(env_prefix="DEBATE_", env_ignore_empty=True, frozen=True, extra="ignore")
 
-    server_host: str = Field("127.0.0.1", description="The address the API binds")
+    server_host: Annotated[str, AfterValidator(_without_brackets)] = Field(
+        "127.0.0.1", description="The address the API binds"
+    )
     server_port: int = Field(3456, ge=1, le=65535, description="The port the API binds")
-    server_url: Annotated[str | None, _with_scheme("http://", "https://")] = Field(
-        None, description="Where the command line finds the API"
+    server_url: Annotated[str | None, _address("http://", "https://"), AfterValidator(_has_a_host)] = Field(
+        None, description="Where the command line finds the API; a server without a token also answers to this host"
     )
     auth_token: Annotated[str | None, AfterValidator(_hard_to_guess)] = Field(None, description="The operator's token")
-    database_url: Annotated[str | None, _with_scheme("postgresql://", "postgres://")] = Field(
+    database_url: Annotated[str | None, _address("postgresql://", "postgres://")] = Field(
         None, description="Postgres; an embedded one under the data directory if absent"
     )
-    redis_url: Annotated[str | None, _with_scheme("redis://", "rediss://", "unix://")] = Field(
+    redis_url: Annotated[str | None, _address("redis://", "rediss://", "unix://")] = Field(
         None, description="Redis or Valkey; an embedded one under the data directory if absent"
     )
     data_dir: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("debate-runner", appauthor=False)),
         description="Where the embedded servers keep their files",
     )
-    poll_timeout_ms: int = Field(60_000, ge=0, le=600_000, description="The longest a long poll is held")
-    http_timeout_ms: int = Field(65_000, ge=1_000, le=700_000, description="The longest a kept-alive connection idles")
+    poll_timeout_ms: int = Field(60_000, ge=0, le=600_000, description="How long a long poll waits at most")
+    http_timeout_ms: int = Field(
+        65_000,
+        ge=1_000,
+        le=700_000,
+        description="How long a connection may idle between requests, or stall during one",
+    )
     max_content_length: int = Field(10_240, ge=1, le=1_000_000, description="The most bytes of UTF-8 in one text")
+    max_document_length: int = Field(
+        1_048_576, ge=1, le=16_777_216, description="The most bytes of UTF-8 in the document of a debate"
+    )
     max_listeners: int = Field(
         8_000, ge=1, le=9_000, description="WebSockets, streams and long polls that one API process holds at once"
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)] = Field(
-        (), description="Origins besides the server's own whose pages may open a WebSocket, separated by commas"
+        (),
+        description="Origins besides the server's own whose pages may use the API and WebSockets, separated by commas",
+    )
+    endpoints: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_endpoints)] = Field(
+        (),
+        description="OpenAI-compatible servers by name: lab=https://lab.example/v1; the key of lab is in LAB_API_KEY",
     )
     default_player: Annotated[str, AfterValidator(_known_player)] = Field(
-        "scripted", description="Fills the seats of a `rounds` debate that names none"
+        "scripted", description="The player of seats that a `rounds` debate does not name"
     )
-    claim_seconds: float = Field(15, ge=0.5, le=3600, description="How soon a dead worker's turn is taken over")
+    claim_seconds: float = Field(15, ge=0.5, le=3600, description="When a dead worker's turn passes to another worker")
     worker_concurrency: int = Field(
-        100, ge=1, le=1000, description="Turns that one worker process thinks about at once"
+        1000, ge=1, le=20_000, description="Turns of one provider that one worker process has in flight at once"
+    )
+    worker_hang_seconds: float = Field(
+        60, ge=1, le=3600, description="A worker whose event loop stands still for this long ends itself"
     )
     model_concurrency: int = Field(
-        50, ge=1, le=10_000, description="Calls to one provider of models that all workers have under way at once"
+        50, ge=1, le=10_000, description="Calls to one provider that all workers together make at once"
     )
-    model_timeout_seconds: float = Field(300, gt=0, le=3600, description="The longest one call to a model may take")
+    context_tokens: int | None = Field(
+        None, ge=500, le=100_000_000, description="The most that a model is shown of a debate, in tokens"
+    )
+    model_timeout_seconds: float = Field(300, gt=0, le=3600, description="How long one call to a model may take")
     max_cost_usd_per_day: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="What all workers together may spend on models in a day (UTC)"
     )
 
     failpoints: Annotated[str, AfterValidator(_failpoints)] = Field(
-        "", description="For tests only: where this process is to break on purpose (docs/reliability.md)"
+        "", description="For tests only: where this process fails on purpose (docs/reliability.md)"
     )
 
     trusted_proxies: int = Field(0, ge=0, le=10, description="How many proxies in front of the API set X-Forwarded-…")
@@ -139,37 +233,57 @@ class Settings(BaseSettings):
     )
 
     guardrail: Annotated[str, AfterValidator(_known_evaluator)] = Field(
-        RULES_ALONE, description="Who looks at contributions: `rules`, or a model after the rules"
+        RULES_ALONE, description="What checks contributions: `rules`, or a model after the rules"
     )
-    guard_turns: bool = Field(False, description="The guardrail also looks at what external seats say in debates")
+    guard_turns: bool = Field(False, description="The guardrail also checks the turns of external seats in debates")
+
+    webhooks_private: bool = Field(False, description="Webhooks may go to private and loopback addresses")
+    webhook_retry_seconds: float = Field(
+        5, gt=0, le=3600, description="Before the first repetition of a failed webhook; each later one waits longer"
+    )
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="From which level on processes write log lines; what models say only in `debug`"
+        "info", description="The lowest level that is logged; models' answers are logged only in `debug`"
     )
     metrics_token: Annotated[str | None, AfterValidator(_hard_to_guess)] = Field(
-        None, description="Opens /metrics of the API and nothing else, for a Prometheus that is not the operator"
+        None, description="A token for /metrics of the API only, for Prometheus"
     )
-    metrics_port: int | None = Field(None, ge=1, le=65535, description="Where a worker shows its metrics")
+    metrics_port: int | None = Field(None, ge=1, le=65535, description="The port of a worker's metrics")
     metrics_host: str = Field("127.0.0.1", description="The address a worker binds for its metrics")
 
     @property
+    def endpoint_urls(self) -> dict[str, str]:
+        return _urls(self.endpoints)
+
+    @property
     def rate_limits(self) -> RateLimits | None:
-        """None for no limits: said so, or nobody but this machine can ask and nothing else was said."""
+        """None for no limits: `off`, or unset on a server without a token, which only this machine can reach."""
         if self.rate_limit is None:
             return None if self.auth_token is None else RateLimits()
         return RateLimits.parsed(self.rate_limit)
 
     @property
     def why_unsafe(self) -> str | None:
-        """A sentence when a server with these settings would let strangers in."""
+        """A message if the server would be open to the network without a token."""
         if self.auth_token is not None or _is_loopback(self.server_host):
             return None
-        return f"DEBATE_SERVER_HOST={self.server_host} would let the whole network in, for no token is set"
+        return f"DEBATE_SERVER_HOST={self.server_host} would open the server to the network without a token"
 
     @property
     def url(self) -> str:
         """Where clients on this machine reach the API."""
-        return self.server_url or f"http://{self.server_host}:{self.server_port}"
+        return self.server_url or f"http://{self.bound_address}"
+
+    @property
+    def shown_url(self) -> str:
+        """The URL without user and password, for messages."""
+        return without_secrets(self.url)
+
+    @property
+    def bound_address(self) -> str:
+        """host:port for gunicorn and URLs, with an IPv6 address in brackets."""
+        host = f"[{self.server_host}]" if ":" in self.server_host else self.server_host
+        return f"{host}:{self.server_port}"
 
     @property
     def is_embedded(self) -> bool:
@@ -180,7 +294,7 @@ class Settings(BaseSettings):
 
 
 class ProviderSettings(BaseSettings):
-    """The keys and addresses of the providers of models, under the names that the providers themselves use."""
+    """Keys and addresses of model providers, in the providers' own variables."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
 
@@ -193,8 +307,14 @@ class ProviderSettings(BaseSettings):
     groq_base_url: str | None = None
 
 
+def variable(name: str) -> SecretStr | None:
+    """A variable of a provider or an endpoint; None if it is unset or empty."""
+    value = os.environ.get(name)
+    return SecretStr(value) if value else None
+
+
 class TracingSettings(BaseSettings):
-    """Where traces go, under OpenTelemetry's own names. What else it can be told, its library reads by itself."""
+    """Where traces go, in OpenTelemetry's own variables. Its library reads the other OTEL_… variables by itself."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
 
@@ -202,9 +322,10 @@ class TracingSettings(BaseSettings):
     otel_exporter_otlp_traces_endpoint: str | None = None
     otel_service_name: str | None = None
 
-    @property
-    def is_wanted(self) -> bool:
-        return bool(self.otel_exporter_otlp_endpoint or self.otel_exporter_otlp_traces_endpoint)
+    def service_name(self, default: str) -> str | None:
+        """The name of this process in traces; None when tracing is off."""
+        is_wanted = self.otel_exporter_otlp_endpoint or self.otel_exporter_otlp_traces_endpoint
+        return (self.otel_service_name or default) if is_wanted else None
 
 
 def _is_loopback(host: str) -> bool:
@@ -225,12 +346,12 @@ def load_settings() -> Settings:
 
 def _sentence(problem: ErrorDetails) -> str:
     name = str(problem["loc"][0])
-    value = "" if name in _SECRETS else f"={problem['input']!r}"
+    value = "" if name in _SECRETS else f"={without_secrets(str(problem['input']))!r}"
     return f"DEBATE_{name.upper()}{value}: {problem['msg'].removeprefix('Value error, ')}"
 
 
 def settings_or_exit() -> Settings:
-    """For the entry points: a bad value stops the process with a sentence that names it."""
+    """For entry points: an invalid value ends the process with a message that names the variable."""
     try:
         return load_settings()
     except SettingsError as problem:
@@ -240,7 +361,7 @@ def settings_or_exit() -> Settings:
 def child_environment(settings: Settings) -> dict[str, str]:
     """The environment that makes a child process load the same settings."""
     given = {f"DEBATE_{name.upper()}": value for name, value in settings.model_dump(mode="json").items()}
-    # What is not set here must not come down from our own environment.
+    # A setting that is unset here must not be inherited from our own environment.
     inherited = {name: value for name, value in os.environ.items() if name.upper() not in given}
     return {**inherited, **{name: _text(value) for name, value in given.items() if value is not None}}
 

@@ -3,7 +3,8 @@
 from alembic import context
 from sqlalchemy import text
 
-from app.store.solution_tables import metadata
+from app.store.experiments import tables as _experiments  # noqa: F401 (adds its tables)
+from app.store.solutions.tables import metadata
 
 # A migration that cannot get its lock gives up instead of making every request queue behind it.
 LOCK_TIMEOUT = "5s"

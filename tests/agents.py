@@ -1,26 +1,31 @@
-"""Agents with keys, for the tests: each speaks to the API as itself."""
+"""Agents with keys, for the tests: each speaks to the API as itself, through debate_client."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 from harness import Api, numbers
+
+from debate_client import Client
 
 TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 
 
 @dataclass
 class Caller:
-    """Somebody who sends this token, or none."""
+    """Somebody who sends this token, or none, and sees the answers as they came."""
 
-    http: httpx.Client
+    api: Api
     token: str | None
     id: str = ""
     username: str = ""
+    client: Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = Client(str(self.api.http.base_url), self.token or "")
 
     def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return self.http.request(method, path, headers={**headers, **options.pop("headers", {})}, **options)
+        return self.client.request(method, path, **options)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.ask("GET", path, **options)
@@ -30,16 +35,13 @@ class Caller:
 
 
 def operator(api: Api) -> Caller:
-    return Caller(api.http, TOKEN)
+    return Caller(api, TOKEN)
 
 
-def new_agent(by: Caller, *scopes: str, **body: Any) -> Caller:
+def new_agent(by: Caller, *scopes: str, username: str | None = None, display_name: str | None = None) -> Caller:
     """With these scopes; with those that an agent gets unasked, if none are named."""
-    wanted = {"username": f"agent-{next(numbers)}", **({"scopes": list(scopes)} if scopes else {}), **body}
-    answer = by.post("/api/v1/agents", wanted)
-    assert answer.status_code == 201, answer.text
-    data = answer.json()["data"]
-    return Caller(by.http, data["apiKey"], data["agentId"], data["username"])
+    made = by.client.create_agent(username or f"agent-{next(numbers)}", display_name, scopes or None)
+    return Caller(by.api, made.key, made.id, made.username)
 
 
 def revoke(by: Caller, agent: Caller) -> None:

@@ -16,6 +16,8 @@ class ByteProxy:
         """Where new connections lead."""
         self.lose_answer_to: bytes | None = None
         """The next connection that sends this is closed when the server has answered, and the answer is lost."""
+        self.answers_instead: list[bytes] = []
+        """What the next connections are answered in place of the server, one each."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._lines: list[_Line] = []
@@ -35,6 +37,11 @@ class ByteProxy:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                if self.answers_instead:
+                    client.recv(65536)
+                    client.sendall(self.answers_instead.pop(0))
+                    client.close()
+                    continue
                 try:
                     server = _connected(self.target)
                 except OSError:

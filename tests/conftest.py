@@ -6,21 +6,51 @@ own.
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
+import prefork
 import psycopg
 import pytest
 import redis
-from harness import Api, OwnValkey, Place, StartWorker, numbers
+from databases import Databases
+from harness import Api, OwnValkey, Place, Program, StartWorker, numbers
 
 from app.bootstrap import build_services, close_services
 from app.embedded import EmbeddedServers, ServerUrls
 from app.settings import Settings
 from app.store.migrate import upgrade
 from app.usecases.services import Services
+
+# A time limit for examples would fail wherever the machine is busy.
+hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("tests")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the tests that are marked long, and no others")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --long the long tests alone; without it the others, and a file that is named whole."""
+    only_long = config.getoption("--long")
+    named = {(config.invocation_params.dir / arg.split("::")[0]).resolve() for arg in config.args if ".py" in arg}
+    kept = [
+        item
+        for item in items
+        if (item.get_closest_marker("long") is not None) == only_long or (item.path in named and not only_long)
+    ]
+    left = set(items) - set(kept)
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = kept
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates_end_with_the_tests() -> Iterator[None]:
+    yield
+    prefork.end_templates()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,8 +68,10 @@ def servers() -> Iterator[ServerUrls]:
         with EmbeddedServers(directory) as urls:
             upgrade(urls.database_url)
             with psycopg.connect(urls.database_url, autocommit=True) as connection:
-                # The tests kill processes, never the machine's power: no commit needs to wait for the disk.
-                connection.execute("ALTER SYSTEM SET fsync = off")
+                # The tests kill processes, never the machine's power: no commit needs to wait for the disk. Hundreds of
+                # databases, each of them used for seconds, are not worth a vacuum.
+                for setting in ("fsync", "full_page_writes", "autovacuum"):
+                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
                 connection.execute("SELECT pg_reload_conf()")
             yield urls
     finally:
@@ -47,28 +79,31 @@ def servers() -> Iterator[ServerUrls]:
 
 
 @pytest.fixture(scope="session")
-def make_place(servers: ServerUrls) -> Callable[[], Place]:
+def databases(servers: ServerUrls) -> Databases:
+    return Databases(servers)
+
+
+@pytest.fixture(scope="session")
+def make_place(servers: ServerUrls, databases: Databases) -> Callable[[], Place]:
     def make() -> Place:
-        number = next(numbers)
-        name = f"test_{number}"
-        with psycopg.connect(servers.database_url.replace("/debate?", "/postgres?"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE debate")
         # Valkey has 16 databases; nothing of an earlier test is alive when its number comes round again.
-        redis_url = servers.redis_url.replace("db=0", f"db={number % 16}")
+        redis_url = servers.redis_url.replace("db=0", f"db={next(numbers) % 16}")
         redis.Redis.from_url(redis_url).flushdb()
-        settings = Settings(
-            database_url=servers.database_url.replace("/debate?", f"/{name}?"), redis_url=redis_url, claim_seconds=3
-        )
-        return Place(settings)
+        name = databases.make()
+        return Place(Settings(database_url=databases.url(name), redis_url=redis_url, claim_seconds=3), database=name)
 
     return make
 
 
-@pytest.fixture
-def place(make_place: Callable[[], Place]) -> Iterator[Place]:
+def _place(make_place: Callable[[], Place], databases: Databases) -> Iterator[Place]:
     made = make_place()
     yield made
     made.end_programs()
+    databases.take_back(made.database)
+
+
+place = pytest.fixture(_place, name="place")
+module_place = pytest.fixture(_place, name="module_place", scope="module")
 
 
 @pytest.fixture
@@ -77,13 +112,6 @@ def services(place: Place) -> Iterator[Services]:
     built = build_services(place.settings, name="tests", database_connections=40)
     yield built
     close_services(built)
-
-
-@pytest.fixture(scope="module")
-def module_place(make_place: Callable[[], Place]) -> Iterator[Place]:
-    made = make_place()
-    yield made
-    made.end_programs()
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +138,7 @@ def start_worker(module_place: Place) -> Iterator[StartWorker]:
     """Workers that are gone when the test is over: the next one wants its debate to itself."""
     started = []
 
-    def start(armed: str = "") -> "subprocess.Popen[bytes]":
+    def start(armed: str = "") -> Program:
         started.append(module_place.start_worker(failpoints=armed))
         return started[-1]
 
@@ -118,4 +146,4 @@ def start_worker(module_place: Place) -> Iterator[StartWorker]:
     for worker in started:
         worker.terminate()
     for worker in started:
-        worker.wait(30)
+        worker.wait(60)

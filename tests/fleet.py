@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
-import httpx
 from harness import Api, Place, new_debate, wait_until
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from app.cli.stack import free_port
+from debate_client import Client, ClientError, NoAnswer, Retries, Unavailable
 from scripts.breaking.history import Acknowledged, Received
 
 Json = dict[str, Any]
@@ -27,8 +27,10 @@ class Fleet:
         self.ports = [free_port("127.0.0.1") for _ in range(apis)]
         self.apis: dict[int, Api] = {}
         self._programs: dict[str, Any] = {}
-        self._turn = itertools.cycle(self.ports)
-        self._http = httpx.Client(timeout=30, trust_env=False)
+        # Each attempt goes to another server, so the clients themselves retry nothing.
+        self._turn = itertools.cycle(
+            [Client(f"http://127.0.0.1:{port}", "", retries=Retries(())) for port in self.ports]
+        )
         # Workers first: they need nobody to wait for them.
         for number in range(workers):
             self.start(f"worker {number}")
@@ -50,37 +52,32 @@ class Fleet:
     def end(self, name: str, how: signal.Signals = signal.SIGTERM) -> int:
         """Its exit code."""
         self._programs[name].send_signal(how)
-        return int(self._programs[name].wait(40))
+        return int(self._programs[name].wait(60))
 
     def restart(self, name: str) -> None:
         """The way of docs/deploy.md: told to end, awaited, started anew."""
         assert self.end(name) == 0, name
         self.start(name)
 
-    def ask(self, method: str, path: str, body: Json | None = None) -> httpx.Response:
+    def ask(self, method: str, path: str, body: Json | None = None) -> Json:
         """The next server in turn; the one after it when that does not answer, like a load balancer."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            url = f"http://127.0.0.1:{next(self._turn)}{path}"
             try:
-                answer = self._http.request(method, url, json=body)
-            except httpx.TransportError:
+                data: Json = next(self._turn).call(method, path, body=body)
+                return data
+            except NoAnswer:
                 time.sleep(0.05)
-                continue
-            if answer.status_code != 503:
-                return answer
-            time.sleep(0.2)
+            except Unavailable:
+                time.sleep(0.2)
         raise AssertionError(f"nobody answers {method} {path}")
 
     def create(self, **changes: Any) -> str:
-        answer = self.ask("POST", "/debates", new_debate(client_request_id=str(uuid4()), **changes))
-        assert answer.status_code in (200, 201), answer.text
-        return str(answer.json()["data"]["debate"]["id"])
+        made = self.ask("POST", "/debates", new_debate(client_request_id=str(uuid4()), **changes))
+        return str(made["debate"]["id"])
 
     def wait_for_workers(self, count: int) -> None:
-        wait_until(
-            lambda: self.ask("GET", "/ready").json()["data"]["workers"] >= count, 60, f"{count} workers are at work"
-        )
+        wait_until(lambda: self.ask("GET", "/ready")["workers"] >= count, 60, f"{count} workers are at work")
 
 
 @dataclass
@@ -145,17 +142,18 @@ class Agents(threading.Thread):
         self.unexpected: str | None = None
         external = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
         self.debate_id = fleet.create(format="dialogue", seats=external)
-        self._target: str = fleet.ask("GET", f"/debates/{self.debate_id}").json()["data"]["motion"]["id"]
+        self._target: str = fleet.ask("GET", f"/debates/{self.debate_id}")["motion"]["id"]
 
     def run(self) -> None:
         for role in itertools.cycle(["opponent", "proposer"]):
             if self.enough.is_set():
                 return
             body = {"role": role, "target_id": self._target, "content": "words", "client_request_id": str(uuid4())}
-            answer = self._fleet.ask("POST", f"/debates/{self.debate_id}/arguments", body)
-            if answer.status_code not in (200, 201):
-                self.unexpected = f"{answer.status_code} {answer.text}"
+            try:
+                stored = self._fleet.ask("POST", f"/debates/{self.debate_id}/arguments", body)
+            except ClientError as problem:
+                self.unexpected = str(problem)
                 return
-            self._target = answer.json()["data"]["argument"]["id"]
+            self._target = stored["argument"]["id"]
             self.acknowledged.append(Acknowledged(body["client_request_id"], self._target))
             time.sleep(0.05)

@@ -8,20 +8,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
+import prefork
 import psycopg
 import redis
 
+from app.cli.children import API_COMMAND
 from app.cli.stack import free_port
 from app.embedded.binaries import valkey_program
 from app.settings import Settings, child_environment
 from scripts.breaking.history import first_violation, read
 
-StartWorker = Callable[[str], "subprocess.Popen[bytes]"]
+Program = subprocess.Popen[bytes] | prefork.Forked
+StartWorker = Callable[[str], Program]
 REPOSITORY = Path(__file__).parent.parent
 numbers = itertools.count(1)
 
@@ -31,31 +35,39 @@ class Place:
     """A database and a queue of one's own, and the programs that run on them."""
 
     settings: Settings
+    database: str = ""
+    """Its name on the tests' own server."""
     log: Path | None = None
     """Where its programs write what they log; the terminal's if None."""
-    programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    programs: list[Program] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     """What its programs find there besides their settings."""
 
-    def start(self, command: list[str], **changes: Any) -> subprocess.Popen[bytes]:
+    def start(self, command: list[str], **changes: Any) -> Program:
         environment = child_environment(self.settings.with_changes(**changes))
         environment.update({"PYTHONPATH": str(REPOSITORY), **self.environment})
-        log = self.log.open("ab") if self.log else None
-        program = subprocess.Popen(
-            command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        )
+        module = prefork.module_of(command)
+        with self.log.open("ab") if self.log else nullcontext() as log:
+            program: Program
+            # What the environment adds is for the start of the interpreter: a fork would come too late for it.
+            if module and not self.environment:
+                files = (None, log.fileno(), log.fileno()) if log else (None, 1, 2)
+                program = prefork.start(module, command[3:], env=environment, files=files, new_session=True)
+            else:
+                program = subprocess.Popen(
+                    command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                )
         self.programs.append(program)
         return program
 
-    def start_worker(self, **changes: Any) -> subprocess.Popen[bytes]:
+    def start_worker(self, **changes: Any) -> Program:
         return self.start([sys.executable, "-m", "worker"], **changes)
 
     def start_api(self, port: int | None = None, **changes: Any) -> "Api":
         port = port or free_port("127.0.0.1")
-        command = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
-        self.start(command, server_port=port, **changes)
-        api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False))
-        wait_until(lambda: api.is_up(), 30, "the API answers")
+        self.start(API_COMMAND, server_port=port, **changes)
+        api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False))
+        wait_until(lambda: api.is_up(), 60, "the API answers")
         return api
 
     def sql(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -79,7 +91,7 @@ class Place:
                 program.terminate()
         for program in self.programs:
             try:
-                program.wait(15)
+                program.wait(60)
             except subprocess.TimeoutExpired:
                 os.killpg(program.pid, signal.SIGKILL)
                 program.wait()
@@ -109,7 +121,7 @@ class Api:
         assert answer.status_code == 200, answer.text
         return answer.json()["data"]
 
-    def wait_closed(self, debate_id: str, seconds: float = 30) -> dict[str, Any]:
+    def wait_closed(self, debate_id: str, seconds: float = 60) -> dict[str, Any]:
         wait_until(lambda: self.debate(debate_id)["state"] == "CLOSED", seconds, f"{debate_id} is closed")
         return self.transcript(debate_id)
 
@@ -163,17 +175,17 @@ class OwnValkey:
             [valkey_program(), *options], cwd=self._directory, stdout=subprocess.DEVNULL, start_new_session=True
         )
         # Its socket is there before anybody listens on it.
-        wait_until(self._answers, 20, "Valkey is up")
+        wait_until(self._answers, 60, "Valkey is up")
 
     def _answers(self) -> bool:
-        with contextlib.suppress(redis.ConnectionError), redis.Redis.from_url(self.url, socket_timeout=5) as client:
+        with contextlib.suppress(redis.ConnectionError), redis.Redis.from_url(self.url, socket_timeout=30) as client:
             return bool(client.ping())
         return False
 
     def stop(self) -> None:
         self.thaw()
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(60)
 
     def freeze(self) -> None:
         self._process.send_signal(signal.SIGSTOP)

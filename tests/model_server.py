@@ -8,6 +8,7 @@ import select
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,8 +40,13 @@ class Call:
         return _text(self.body["messages"][0]["content"])
 
     @property
+    def text(self) -> str:
+        """The document as it was sent."""
+        return _text(self.body["messages"][-1]["content"])
+
+    @property
     def document(self) -> dict[str, Any]:
-        return json.loads(_text(self.body["messages"][-1]["content"]))
+        return json.loads(self.text)
 
     @property
     def shape(self) -> dict[str, Any] | None:
@@ -68,6 +74,10 @@ class ModelServer:
     """Makes a guardrail's verdict from the document; by default everything is approved."""
     behave: Callable[[Call], str] | None = None
     """What a call meets for which nothing is planned."""
+    say: Callable[[Call], str] | None = None
+    """What is answered, instead of what would make sense."""
+    count: Callable[[Call], Any] | None = None
+    """What it says that a call has used, in the words of its wire; by default always the same."""
     calls: list[Call] = field(default_factory=list)
     most_at_once: int = 0
     _at_once: int = 0
@@ -132,15 +142,12 @@ class ModelServer:
             call.ended_at = time.monotonic()
 
     def answer(self, call: Call, behaviour: str) -> str:
+        if self.say:
+            return self.say(call)
         properties = (call.shape or {}).get("properties", {})
-        if behaviour == "empty":
-            return ""
-        if behaviour == "invalid_json":
-            return '{"reasoning": "because'
-        if behaviour == "wrong_schema":
-            return json.dumps({"verdict": "the proposer, of course", "points": 11})
-        if behaviour == "huge":
-            return "so on and on it goes " * 10_000
+        nonsense = _nonsense(behaviour, is_ruling="winner" in properties)
+        if nonsense is not None:
+            return nonsense
         if "winner" in properties:
             return json.dumps(self.rule(call.document) if self.rule else ruling("proposer"))
         if "verdict" in properties:
@@ -150,6 +157,20 @@ class ModelServer:
                 before = sum(1 for each in self.calls if "move" in (each.shape or {}).get("properties", {})) - 1
             return json.dumps({"move": self.moves[before % len(self.moves)], "text": SPEECH})
         return SPEECH
+
+
+def _nonsense(behaviour: str, is_ruling: bool) -> str | None:
+    if behaviour in ("nul", "surrogate"):
+        hostile = f"With {chr(0)} in it" if behaviour == "nul" else f"With {chr(0xD800)} in it"
+        return json.dumps({**ruling("tie"), "reasoning": hostile}) if is_ruling else hostile
+    if behaviour == "loose_types":
+        return json.dumps({**ruling("proposer"), "scores": {"proposer": "9", "opponent": True}, "stop": "yes"})
+    return {
+        "empty": "",
+        "invalid_json": '{"reasoning": "because',
+        "wrong_schema": json.dumps({"verdict": "the proposer, of course", "points": 11}),
+        "huge": "so on and on it goes " * 10_000,
+    }.get(behaviour)
 
 
 def ruling(winner: str, stop: bool = False) -> dict[str, Any]:
@@ -165,7 +186,10 @@ _ERRORS = {
     "404": (404, "not_found_error", "The model does not exist"),
     "429": (429, "rate_limit_error", "Slow down"),
     "500": (500, "api_error", "Something broke on our side"),
+    "hostile_error": (500, "api_error", f"A NUL {chr(0)} and half a pair {chr(0xD800)}"),
 }
+LATER = "429_after_"
+"""With what the header Retry-After says."""
 
 
 _WAITS = {"hang": 60, "late": LATE_SECONDS}
@@ -199,6 +223,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._wait(seconds)
         if behaviour in _ERRORS:
             self._fail(call, *_ERRORS[behaviour])
+        elif behaviour.startswith(LATER):
+            self._fail(call, *_ERRORS["429"], retry_after=behaviour.removeprefix(LATER))
+        elif behaviour in ("endless_line", "endless_error", "compressed"):
+            self._go_on_for_ever(behaviour)
         elif call.body.get("stream"):
             self._stream(call, behaviour)
         else:
@@ -213,11 +241,26 @@ class _Handler(BaseHTTPRequestHandler):
             ):
                 raise ConnectionResetError
 
-    def _fail(self, call: Call, status: int, kind: str, message: str) -> None:
+    def _go_on_for_ever(self, behaviour: str) -> None:
+        """Until the client has had enough."""
+        self.send_response(500 if behaviour == "endless_error" else 200)
+        self.send_header("Content-Type", "text/event-stream" if behaviour == "endless_line" else "application/json")
+        if behaviour == "compressed":
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        packer = zlib.compressobj(wbits=31)
+        self.wfile.write(b"data: " if behaviour == "endless_line" else b"")
+        while True:
+            piece = b"x" * 65_536
+            self.wfile.write(packer.compress(64 * piece) if behaviour == "compressed" else piece)
+
+    def _fail(self, call: Call, status: int, kind: str, message: str, retry_after: str = "2") -> None:
         error = {"type": kind, "message": message}
         if call.wire == "openai" and status == 404:
             error["code"] = "model_not_found"
-        headers = {"Retry-After": "2"} if status == 429 else {}
+        headers = {"Retry-After": retry_after} if status == 429 else {}
         self._send(status, json.dumps({"type": "error", "error": error}), headers)
 
     def _send(self, status: int, body: str, headers: dict[str, str] | None = None) -> None:
@@ -235,7 +278,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         answer = self.model_server.answer(call, behaviour)
-        events = (_openai_events if call.wire == "openai" else _anthropic_events)(call, answer, behaviour)
+        counted = self.model_server.count(call) if self.model_server.count else None
+        events = (_openai_events if call.wire == "openai" else _anthropic_events)(call, answer, behaviour, counted)
         for number, event in enumerate(events):
             if behaviour == "cut" and number == 4:
                 # In the middle of the answer, without the end that chunks must have.
@@ -253,7 +297,7 @@ def _pieces(text: str) -> Iterator[str]:
     yield from (text[start : start + step] for start in range(0, len(text), step))
 
 
-def _openai_events(call: Call, answer: str, behaviour: str) -> Iterator[str]:
+def _openai_events(call: Call, answer: str, behaviour: str, counted: Any) -> Iterator[str]:
     def event(choices: list[dict[str, Any]], **more: Any) -> str:
         head = {"id": "call-1", "object": "chat.completion.chunk", "created": 1, "model": call.model}
         return f"data: {json.dumps({**head, 'choices': choices, **more})}\n\n"
@@ -261,26 +305,32 @@ def _openai_events(call: Call, answer: str, behaviour: str) -> Iterator[str]:
     yield event([{"index": 0, "delta": {"role": "assistant", "content": ""}}])
     if behaviour == "refusal":
         yield event([{"index": 0, "delta": {"refusal": "I cannot help with that."}}])
+    elif behaviour == "tool_call":
+        tool = {"name": "search", "arguments": json.dumps({"query": answer})}
+        yield event(
+            [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "1", "type": "function", "function": tool}]}}]
+        )
     elif behaviour != "content_filter":
         for piece in _pieces(answer):
             yield event([{"index": 0, "delta": {"content": piece}}])
     reason = {"content_filter": "content_filter", "used_up": "length"}.get(behaviour, "stop")
     yield event([{"index": 0, "delta": {}, "finish_reason": reason}])
     usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS}
-    yield event([], usage={**usage, "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS})
+    yield event([], usage=counted or {**usage, "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS})
     yield "data: [DONE]\n\n"
 
 
-def _anthropic_events(call: Call, answer: str, behaviour: str) -> Iterator[str]:
+def _anthropic_events(call: Call, answer: str, behaviour: str, counted: Any) -> Iterator[str]:
     def event(kind: str, **more: Any) -> str:
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **more})}\n\n"
 
     yield event("message_start", message={**_whole(call, ""), "content": [], "stop_reason": None})
     stop_reason = "refusal" if behaviour in ("refusal", "content_filter") else "end_turn"
+    tool = "search" if behaviour == "tool_call" else "answer"
     if stop_reason != "refusal":
-        if call.shape:
+        if call.shape or behaviour == "tool_call":
             stop_reason = "tool_use"
-            block = {"type": "tool_use", "id": "tool-1", "name": "answer", "input": {}}
+            block = {"type": "tool_use", "id": "tool-1", "name": tool, "input": {}}
             yield event("content_block_start", index=0, content_block=block)
             deltas = ({"type": "input_json_delta", "partial_json": piece} for piece in _pieces(answer))
         else:
@@ -289,7 +339,8 @@ def _anthropic_events(call: Call, answer: str, behaviour: str) -> Iterator[str]:
         for delta in deltas:
             yield event("content_block_delta", index=0, delta=delta)
         yield event("content_block_stop", index=0)
-    yield event("message_delta", delta={"stop_reason": stop_reason}, usage={"output_tokens": OUTPUT_TOKENS})
+    stop_reason = "max_tokens" if behaviour == "used_up" else stop_reason
+    yield event("message_delta", delta={"stop_reason": stop_reason}, usage=counted or {"output_tokens": OUTPUT_TOKENS})
     yield event("message_stop")
 
 

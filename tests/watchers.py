@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from wsproto.events import TextMessage
 
-from app.bus import Event, EventBus
+from app.messaging.bus import Event, EventBus
 
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 Heard = tuple[str, dict[str, Any]]
@@ -33,13 +33,13 @@ def watching(
         yield socket
 
 
-def heard(socket: ClientConnection, seconds: float = 15) -> Heard:
+def heard(socket: ClientConnection, seconds: float = 60) -> Heard:
     message = json.loads(socket.recv(timeout=seconds))
     assert set(message) == {"event", "data"}
     return message["event"], message["data"]
 
 
-def closing(socket: ClientConnection, seconds: float = 15) -> int:
+def closing(socket: ClientConnection, seconds: float = 60) -> int:
     """The code with which the server closes."""
     try:
         while True:

@@ -4,8 +4,8 @@ import warnings
 
 from celery.platforms import SecurityWarning
 
-from app.queue import QUEUES
-from worker.celery_app import celery_app, process, settings
+from app.messaging.queue import QUEUES
+from worker.celery_app import celery_app, process
 
 # Tasks are JSON, never pickles, so being root adds no way in; a user who runs everything as root knows it.
 warnings.simplefilter("ignore", SecurityWarning)
@@ -14,8 +14,8 @@ celery_app.worker_main(
     [
         "--quiet",
         "worker",
-        "--pool=threads",
-        f"--concurrency={settings.worker_concurrency}",
+        # A task only leaves a hint for the event loop: it runs in the consumer itself, and needs no thread.
+        "--pool=solo",
         f"--queues={','.join(QUEUES)}",
         f"--hostname={process.worker_id}",
         "--loglevel=WARNING",

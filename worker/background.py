@@ -6,7 +6,7 @@ from collections.abc import Callable
 import structlog
 
 from app.store.engine import DatabaseAway
-from app.store.trouble import log_words
+from app.store.errors import log_words
 
 log = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ import sys
 import time
 
 from app.core.players import LOCAL, why_unknown
-from app.prices import has_price
+from app.models.prices import has_price
 from app.settings import ProviderSettings, settings_or_exit
 from worker.players.base import PlayerError
 from worker.players.models.adapter import Adapter, Question, Reply
@@ -19,7 +19,8 @@ _MAX_TOKENS = 64
 
 
 def check(player: str) -> dict[str, object]:
-    problem = why_unknown(player)
+    settings = settings_or_exit()
+    problem = why_unknown(player, settings.endpoint_urls)
     if problem:
         return {"is_well": False, "says": problem, "advice": "docs/models.md lists what can fill a seat"}
     if player != LOCAL and ":" not in player:
@@ -40,7 +41,8 @@ def check(player: str) -> dict[str, object]:
 
 
 async def _call(player: str) -> Reply:
-    adapter = Adapter(ProviderSettings(), settings_or_exit().model_timeout_seconds)
+    settings = settings_or_exit()
+    adapter = Adapter(ProviderSettings(), settings.model_timeout_seconds, settings.endpoint_urls)
     question = Question(player, "Answer with one word.", "Say hello.", None, _MAX_TOKENS)
     if player != LOCAL:
         return await adapter.ask(question, lambda _: None)

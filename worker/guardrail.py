@@ -1,87 +1,73 @@
-"""What an `evaluate_contribution` task does: looks at one contribution before others see it."""
+"""Looks at contributions before others see them."""
 
-import random
-import threading
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from uuid import UUID
 
-import structlog
-
-from app.core.guardrail.opinion import Opinion, Verdict
+from app.core.guardrail.opinion import GuardrailVerdict, Opinion
 from app.core.guardrail.rules import RuleEvaluator
-from app.store.evaluations import ClaimedEvaluation
-from app.usecases import evaluate
+from app.store.solutions.evaluations import EvaluationClaim
 from app.usecases.services import Services
-from worker.claims import ClaimKeeper
-from worker.evaluators.base import Evaluator
-from worker.players.base import Cancelled, NotNow, PlayerError
-
-log = structlog.get_logger(__name__)
-_jitter = random.SystemRandom().random
-SLOW_DOWN_SECONDS = 20.0
-"""After a provider said "too many requests", where it did not say how long to wait."""
+from app.usecases.solutions import evaluate
+from worker.claim_loop import ClaimLoop
+from worker.evaluators.model import Evaluator
+from worker.lease import Lease
+from worker.players.base import NotNow, PlayerError
 
 
-class Guardrail:
+class Evaluations:
     """The rules look first. What they reject or flag no model is shown: it may hold somebody's secrets, or orders to a
     model. What they approve `model` may still refuse, where there is one."""
 
-    def __init__(self, services: Services, keeper: ClaimKeeper, model: Evaluator | None = None) -> None:
-        self._services = services
-        self._keeper = keeper
+    name = "guardrail"
+    at_once = 16
+    in_hand = 200
+
+    def __init__(self, executor: Executor, model: Evaluator | None) -> None:
+        self._executor = executor
         self._rules = RuleEvaluator()
         self._model = model
 
-    def evaluate(self, evaluation_id: UUID) -> None:
-        """Safe to repeat: whoever comes second finds a claim, or a verdict."""
-        held = evaluate.claim(self._services, evaluation_id)
-        if held is None:
-            return
-        cancelled = self._keeper.hold(held.id, held.token)
-        try:
-            self._look(held, cancelled)
-        finally:
-            self._keeper.let_go(held.token)
+    def claim(self, services: Services, worker_id: str, at_most: int, full: Sequence[str]) -> list[EvaluationClaim]:
+        return [] if full else evaluate.claim(services, worker_id, at_most)
 
-    def _look(self, held: ClaimedEvaluation, cancelled: threading.Event) -> None:
-        try:
-            opinion, evaluator = self._opinion(held, cancelled)
-        except Cancelled:
-            evaluate.hand_back(self._services, held)
-        except NotNow as reason:
-            evaluate.postpone(self._services, held, reason.message, reason.delay_seconds)
-        except PlayerError as problem:
-            self._failed(held, problem)
-        except Exception as problem:
-            # Whatever is wrong with an evaluator, a contribution must not stay pending for it.
-            log.exception("evaluator.crashed", evaluation_id=str(held.id))
-            self._failed(held, PlayerError(f"{type(problem).__name__}: {problem}", kind="crash"))
-        else:
-            evaluate.settle(self._services, held, opinion, evaluator)
+    def share(self, _held: EvaluationClaim) -> str:
+        return self.name
 
-    def _opinion(self, held: ClaimedEvaluation, cancelled: threading.Event) -> tuple[Opinion, str]:
+    async def think(self, held: EvaluationClaim) -> tuple[Opinion, str]:
         """With the names of those whose opinion it is."""
-        opinion = self._rules.evaluate(held.text)
-        if self._model is None or opinion.verdict is not Verdict.APPROVED:
+        opinion = await asyncio.get_running_loop().run_in_executor(self._executor, self._rules.evaluate, held.text)
+        if self._model is None or opinion.verdict is not GuardrailVerdict.APPROVED:
             return opinion, self._rules.name
-        return self._model.evaluate(held.text, cancelled), self._all_names
+        return await self._model.evaluate(held.text), self._all_names
 
-    @property
-    def _all_names(self) -> str:
-        return f"{self._rules.name} + {self._model.name}" if self._model else self._rules.name
+    def settle(self, services: Services, held: EvaluationClaim, opinion: tuple[Opinion, str]) -> None:
+        evaluate.settle(services, held, *opinion)
 
-    def _failed(self, held: ClaimedEvaluation, problem: PlayerError) -> None:
-        if problem.patient:
-            # It will serve us in the end. Spread, so that those who were refused together do not come back together.
-            delay = (problem.retry_after_seconds or SLOW_DOWN_SECONDS) * (1 + _jitter() / 2)
-            evaluate.postpone(self._services, held, problem.message, delay)
-            return
+    def postpone(self, services: Services, held: EvaluationClaim, reason: NotNow) -> None:
+        evaluate.postpone(services, held, reason.message, reason.delay_seconds)
+
+    def record_failure(self, services: Services, held: EvaluationClaim, problem: PlayerError, jitter: float) -> None:
         evaluate.record_failure(
-            self._services,
+            services,
             held,
             problem.message,
             self._all_names,
             kind=problem.kind,
             permanent=problem.permanent,
             retry_after_seconds=problem.retry_after_seconds,
-            jitter=_jitter(),
+            jitter=jitter,
         )
+
+    def release_unknown(self, services: Services, worker_id: str, known: Sequence[UUID]) -> None:
+        evaluate.release_unknown(services, worker_id, known)
+
+    @property
+    def _all_names(self) -> str:
+        return f"{self._rules.name} + {self._model.name}" if self._model else self._rules.name
+
+
+class Guardrail(ClaimLoop[EvaluationClaim, tuple[Opinion, str]]):
+    def __init__(self, services: Services, lease: Lease, executor: Executor, model: Evaluator | None = None) -> None:
+        super().__init__(services, lease, executor, Evaluations(executor, model))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import structlog
 from prometheus_client import start_http_server
 
-from app import metrics
+from app.observe import metrics
 from app.settings import Settings
 
 log = structlog.get_logger(__name__)

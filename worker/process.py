@@ -1,38 +1,51 @@
-"""One worker process: what it is made of, how it starts and how it ends."""
+"""One worker process: what it is made of, how it starts and how it ends.
 
-import contextlib
+Celery's threads deliver hints. One event loop, on a thread of its own, claims, thinks and commits; a few threads run
+its statements. One thread hears of claims that have ended, one sweeps, one watches the loop.
+"""
+
+import asyncio
 import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from uuid import UUID
 
-from app import tracing
+import structlog
+from redis import Redis
+
 from app.bootstrap import build_services, close_services
+from app.observe import tracing
+from app.observe.threads import SupervisedThread
 from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
-from app.store.engine import DatabaseAway
-from app.store.sweeping import WORKER_SEEN_SECONDS
-from app.usecases import advance, evaluate
-from app.usecases.sweep import sweep, sweep_evaluations, worker_gone, worker_seen
+from app.usecases.experiments.settled import settle_all
+from app.usecases.sweep import sweep
 from worker.background import Repeat
-from worker.claims import ClaimKeeper
+from worker.claim_notices import listen_for_ended_claims
 from worker.evaluators.model import ModelEvaluator
-from worker.fairness import Fairness
+from worker.feeder import Feeder
 from worker.guardrail import Guardrail
+from worker.judging import Judging
+from worker.lease import Lease
 from worker.metrics_server import show_metrics
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
 from worker.runner import Runner
+from worker.watchdog import Watchdog
+from worker.webhooks import Webhooks
+
+log = structlog.get_logger(__name__)
 
 SWEEP_EVERY_SECONDS = 1.0
-LOOK_AT_CLAIMS_EVERY_SECONDS = 0.4
-"""A stop ends a call to a model within a second: this, and a moment to hang up."""
-MOST_DATABASE_CONNECTIONS = 16
-"""Thinking needs none, so a few serve a hundred threads."""
-CONNECTION_PATIENCE_SECONDS = 60.0
-"""A thought that was paid for is worth waiting for a connection to store it."""
+STATEMENT_THREADS = 4
+"""Each holds a connection while its statement runs."""
+DATABASE_CONNECTIONS = STATEMENT_THREADS + 3
+"""Also for the lease, the sweeper, the slots of providers, and what model calls write down: each takes a moment."""
+CONNECTION_PATIENCE_SECONDS = 20.0
 FINISH_SECONDS = 8.0
 """After SIGTERM turns in hand may finish for this long; then they are handed back."""
 
@@ -40,77 +53,100 @@ FINISH_SECONDS = 8.0
 class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.worker_id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
-        connections = min(settings.worker_concurrency + 2, MOST_DATABASE_CONNECTIONS)
+        self._settings = settings
         self._services = build_services(
             settings,
             name="debate-worker",
-            database_connections=connections,
+            database_connections=DATABASE_CONNECTIONS,
             patience_seconds=CONNECTION_PATIENCE_SECONDS,
         )
-        self.refused = self._services.refused
-        self._shutting_down = threading.Event()
+        self._executor = ThreadPoolExecutor(STATEMENT_THREADS, "statements")
+        self._ending = threading.Event()
         self._end_metrics: Callable[[], None] = lambda: None
-        self._keeper = ClaimKeeper(
-            partial(advance.renew_claims, self._services), partial(advance.claims_that_hold, self._services)
-        )
-        self._models = ModelCalls(self._services, self.worker_id, ProviderSettings())
-        self.runner = Runner(
-            self._services,
-            self.worker_id,
-            self._keeper,
-            Fairness(self._services.tasks.waiting),
-            partial(player_for, models=ModelPlayer(self._models, self._services.teller.publish)),
-            self._shutting_down,
-        )
-        self._evaluations = ClaimKeeper(partial(evaluate.renew_claims, self._services))
-        chosen = settings.guardrail
-        evaluator = None if chosen == RULES_ALONE else ModelEvaluator(self._models, chosen)
-        self.guardrail = Guardrail(self._services, self._evaluations, evaluator)
-        self._repeated = [
-            # Claims that hold for long must not make the worker itself look dead.
-            Repeat("keep_alive", min(settings.claim_seconds, WORKER_SEEN_SECONDS) / 4, self._keep_alive),
-            Repeat("claims", LOOK_AT_CLAIMS_EVERY_SECONDS, self._look_at_claims),
-            Repeat("sweeper", SWEEP_EVERY_SECONDS, partial(sweep, self._services)),
-            Repeat("guardrail_sweeper", SWEEP_EVERY_SECONDS, partial(sweep_evaluations, self._services)),
-        ]
+        self._loop = asyncio.new_event_loop()
+        self._loop_thread = threading.Thread(target=self._loop.run_forever, name="loop", daemon=True)
+        self._watchdog = Watchdog(self._loop, settings.worker_hang_seconds)
+        self._sweeper = Repeat("sweeper", SWEEP_EVERY_SECONDS, self._sweep)
+        self._notices = SupervisedThread("claim_notices", self._listen, self._ending)
 
     def start(self) -> None:
-        tracing.start("debate-worker", TracingSettings())
-        self._end_metrics = show_metrics(self._services.settings)
-        for thread in self._repeated:
-            thread.start()
-        # A worker may start before its database: then the thread that keeps it alive says it a little later.
-        with contextlib.suppress(*DatabaseAway):
-            worker_seen(self._services, self.worker_id)
+        tracing.start(TracingSettings().service_name("debate-worker"))
+        self._end_metrics = show_metrics(self._settings)
+        self._loop_thread.start()
+        self._watchdog.start()
+        self._run(self._start_on_loop())
+        self._sweeper.start()
+        self._notices.start()
 
-    def _look_at_claims(self) -> None:
-        # A database that is away is told of by the thread that keeps claims alive, and less often.
-        with contextlib.suppress(*DatabaseAway):
-            self._keeper.look_at_all()
+    async def _start_on_loop(self) -> None:
+        services = self._services
+        self._lease = Lease(services, self.worker_id, self._end_all_claims)
+        self._models = ModelCalls(services, self.worker_id, ProviderSettings(), lambda: self._lease.worker_id)
+        models = ModelPlayer(self._models, services.teller.publish)
+        find_player = partial(player_for, models=models)
+        self._judging = Judging(services, self._lease, self._executor, find_player)
+        self._feeder = Feeder(services, self._lease, self._executor, self._judging.hint)
+        self._runner = Runner(services, self._lease, self._executor, find_player, self._feeder.hint)
+        chosen = self._settings.guardrail
+        evaluator = None if chosen == RULES_ALONE else ModelEvaluator(self._models, chosen)
+        self._guardrail = Guardrail(services, self._lease, self._executor, evaluator)
+        self._lease.start()
+        self._runner.start()
+        self._guardrail.start()
+        self._judging.start()
+        self._webhooks = Webhooks(services, self._executor)
+        self._webhooks.start()
+        self._feeder.start()
 
-    def _keep_alive(self) -> None:
-        self._keeper.renew_all()
-        self._evaluations.renew_all()
-        worker_seen(self._services, self.worker_id)
+    def hint_debate(self, debate_id: UUID) -> None:
+        self._on_loop(self._runner.hint, debate_id)
 
-    def begin_shutdown(self) -> None:
-        """No new turns. Those in hand finish, or are handed back when their time is up."""
-        self._shutting_down.set()
-        timer = threading.Timer(FINISH_SECONDS, self._hand_back)
-        timer.daemon = True
-        timer.start()
-
-    def _hand_back(self) -> None:
-        self._keeper.cancel_all()
-        self._evaluations.cancel_all()
+    def hint_evaluation(self) -> None:
+        self._on_loop(self._guardrail.hint)
+        self._on_loop(self._judging.hint)
+        self._on_loop(self._feeder.look)
 
     def end(self) -> None:
-        for thread in self._repeated:
-            thread.stop()
+        """Turns in hand finish, or are handed back when their time is up."""
+        self._run(self._end_on_loop())
+        self._ending.set()
+        self._sweeper.stop()
         self._end_metrics()
-        self._models.close()
-        # Else it is forgotten when it was not seen for a while.
-        with contextlib.suppress(*DatabaseAway):
-            worker_gone(self._services, self.worker_id)
+        self._watchdog.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop_thread.join(5)
         close_services(self._services)
         tracing.end()
+
+    async def _end_on_loop(self) -> None:
+        parts = (self._feeder, self._runner, self._guardrail, self._judging, self._webhooks)
+        await asyncio.gather(*(part.shut_down(FINISH_SECONDS) for part in parts))
+        await self._models.close()
+        await self._lease.end()
+
+    def _end_all_claims(self) -> None:
+        self._runner.end_all_claims()
+        self._guardrail.end_all_claims()
+        self._judging.end_all_claims()
+
+    def _sweep(self) -> None:
+        if self._lease.may_sweep:
+            sweep(self._services)
+            settle_all(self._services)
+
+    def _listen(self) -> None:
+        redis = Redis.from_url(
+            str(self._settings.redis_url), socket_timeout=5, socket_connect_timeout=3, health_check_interval=5
+        )
+        listen_for_ended_claims(
+            redis,
+            self._ending,
+            on_ended=lambda token: self._on_loop(self._runner.end_claim, token),
+            on_gap=lambda: self._on_loop(self._runner.compare_soon),
+        )
+
+    def _on_loop(self, action: Callable[..., None], *args: object) -> None:
+        self._loop.call_soon_threadsafe(action, *args)
+
+    def _run(self, work: Coroutine[object, object, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result()

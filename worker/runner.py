@@ -1,139 +1,498 @@
-"""What an `advance_debate` task does: takes turns of one debate for as long as it may."""
+"""Takes turns: claims what is due, lets players think on the event loop, commits what they say.
 
+One `Runner` per worker process, all of it on the process' event loop. Tasks and other threads only leave hints
+(`hint`). A claimed debate is a coroutine; while its player thinks, it holds no thread, no connection and no lock.
+
+            hints ─┐
+    every second ──┼─► _claim ──► one coroutine per debate: think ─► commit ─► think ─► commit ─► …
+    room is free ──┘                                                    │
+                                                                        └─ no room for the next turn, or others wait
+                                                                           for room: the debate is due again
+"""
+
+import asyncio
 import random
-import threading
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cache
+from itertools import islice
+from typing import TypeVar
 from uuid import UUID
 
 import structlog
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars
 
-from app import failpoints, metrics, tracing
-from app.core.brief import Thought
+from app.core.brief import Brief, Thought
+from app.core.claims import share_of_turn
+from app.core.debate import ACTIVE_STATUSES, ENDED_STATUSES, Debate, Usage
+from app.core.players import SCRIPTED
+from app.observe import failpoints, metrics, tracing
+from app.store.claims import Room
+from app.store.clock import now
+from app.store.commit import ClaimToken, Outcome, Result
 from app.store.engine import DatabaseAway
-from app.store.trouble import log_words
+from app.store.errors import log_words
+from app.store.turns import TurnExists
 from app.usecases import advance
-from app.usecases.advance import HeldTurn
+from app.usecases.advance import Claim, Step
+from app.usecases.model_calls import charge
 from app.usecases.services import Services
-from worker.claims import ClaimKeeper
-from worker.fairness import Fairness
-from worker.players.base import Cancelled, NotNow, Player, PlayerError
+from worker.batcher import Batcher
+from worker.lease import Lease
+from worker.players.base import NotNow, Player, PlayerError
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random
+Answer = TypeVar("Answer")
+# Looked up once: there are few providers, and the library's own lookup costs as much as the counting.
+_turn_attempts = cache(metrics.turn_attempts.labels)
+
+LOOK_EVERY_SECONDS = 1.0
+"""How often a worker looks for due debates that no hint has told it of."""
+MOST_CLAIMED_AT_ONCE = 64
+"""In one statement. Not all that there is room for: other workers may be idle."""
+MOST_COMMITTED_AT_ONCE = 64
+COMMITS_IN_FLIGHT = 2
+MOST_HINTS = 100_000
+"""Kept while there is no room. More are dropped: what they ask for is found without them."""
+COMPARE_EVERY_SECONDS = 10.0
+"""How often claims are compared with the database. Redis tells that one has ended; this finds what was missed."""
 COMMIT_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0)
+"""Between tries to store an outcome while the database is away; the last again and again."""
+READ_AGAIN_SECONDS = 1.0
+HAND_BACK_SECONDS = 2.0
+LOCKED_PAUSES_SECONDS = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 4.0)
+"""Between tries while another transaction holds the row."""
+
+
+class Ending(Enum):
+    """Why a turn in hand was cancelled."""
+
+    CLAIM_ENDED = "the claim has ended"  # stopped, paused, ruled on or deleted: there is nothing to store
+    SHUTDOWN = "the worker shuts down"  # handed back, for another worker
+
+
+@dataclass(slots=True)
+class _InHand:
+    claim: Claim
+    share: str
+    task: asyncio.Task[None] = field(init=False)
+    is_thinking: bool = False
+    ending: Ending | None = None
 
 
 class Runner:
     def __init__(
         self,
         services: Services,
-        worker_id: str,
-        keeper: ClaimKeeper,
-        fairness: Fairness,
+        lease: Lease,
+        executor: Executor,
         player_for: Callable[[str], Player],
-        shutting_down: threading.Event,
+        on_ended: Callable[[UUID], None] = lambda _: None,
     ) -> None:
+        """`on_ended` is told the experiment of a debate that ended here."""
+        self._on_ended = on_ended
         self._services = services
-        self._worker_id = worker_id
-        self._keeper = keeper
-        self._fairness = fairness
+        self._lease = lease
+        self._executor = executor
         self._player_for = player_for
-        self._shutting_down = shutting_down
+        self._concurrency = services.settings.worker_concurrency
+        self._commit: Batcher[Step, Outcome] = Batcher(
+            lambda steps: advance.commit(services, steps),
+            executor,
+            parallel=COMMITS_IN_FLIGHT,
+            largest=MOST_COMMITTED_AT_ONCE,
+            fails_all=DatabaseAway,
+        )
+        self._in_hand: dict[UUID, _InHand] = {}
+        """By token, not by debate: one that was paused and resumed may be claimed again while the player of the lost
+        claim still thinks."""
+        self._asked_for: dict[UUID, _InHand] = {}
+        """By the token of the next claim, while a commit asks for it."""
+        self._debates: Counter[UUID] = Counter()
+        """In hand; a debate may be there twice, as above."""
+        self._in_use: Counter[str] = Counter()
+        self._crowded: set[str] = set()
+        """Shares without free room in which debates wait."""
+        self._hints: dict[UUID, None] = {}
+        self._wake = asyncio.Event()
+        self._is_ending = False
+        self._compare_at = 0.0
+        self._claiming: asyncio.Task[None] | None = None
 
-    def advance_debate(self, debate_id: UUID) -> None:
-        started_at = time.monotonic()
-        if self._shutting_down.is_set():
-            # Not begun: another worker, or the next start, does it.
-            self._services.teller.enqueue(debate_id)
-            return
-        with tracing.span("claim"):
-            turn = advance.claim(self._services, debate_id, self._worker_id)
-        while turn is not None:
-            about = _about(turn)
-            with bound_contextvars(**about), tracing.span("turn", about):
-                turn = self._take(turn, started_at)
+    def start(self) -> None:
+        self._claiming = asyncio.create_task(self._claim_until_the_end())
 
-    def _take(self, turn: HeldTurn, started_at: float) -> HeldTurn | None:
-        """One turn. Returns the next one of this debate if this task is to go on with it."""
-        cancelled = self._keeper.hold(turn.debate.id, turn.token)
-        try:
-            thought = self._think(turn, cancelled)
-            if thought is None:
-                return None
-            go_on = not self._shutting_down.is_set() and self._fairness.may_go_on(started_at)
+    def hint(self, debate_id: UUID) -> None:
+        """Somebody says that this debate is due."""
+        if debate_id not in self._debates and len(self._hints) < MOST_HINTS:
+            self._hints[debate_id] = None
+            self._wake.set()
+
+    def end_claim(self, token: UUID) -> None:
+        """The claim is ours no more: its player is cancelled, or not asked if the claim is still being committed."""
+        in_hand = self._in_hand.get(token) or self._asked_for.get(token)
+        if in_hand:
+            _cancel(in_hand, Ending.CLAIM_ENDED)
+
+    def end_all_claims(self) -> None:
+        for in_hand in list(self._in_hand.values()):
+            _cancel(in_hand, Ending.CLAIM_ENDED)
+
+    async def shut_down(self, finish_seconds: float) -> None:
+        """No new turns. Those in hand may finish for a while; then they are handed back."""
+        self._is_ending = True
+        self._wake.set()
+        if self._claiming:
+            # Not cancelled at once: its thread would go on claiming, and nobody would think about what it claimed.
+            await asyncio.wait([self._claiming], timeout=HAND_BACK_SECONDS)
+            self._claiming.cancel()
+        tasks = [in_hand.task for in_hand in self._in_hand.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=finish_seconds)
+        for in_hand in list(self._in_hand.values()):
+            _cancel(in_hand, Ending.SHUTDOWN)
+        tasks = [in_hand.task for in_hand in self._in_hand.values()]
+        if tasks:
+            # What cannot be handed back because the database is away is released when the lease ends, or lapses.
+            await asyncio.wait(tasks, timeout=HAND_BACK_SECONDS)
+
+    # Claiming
+
+    async def _claim_until_the_end(self) -> None:
+        while not self._is_ending:
+            is_more = False
             try:
-                with tracing.span("commit"):
-                    return self._commit(turn, thought, go_on)
-            except advance.UnusableThought as problem:
-                words = f"The player's turn cannot be stored: {problem}"
-                self._failed(turn, PlayerError(words, kind="answer", usage=thought.usage))
-                return None
-        finally:
-            self._keeper.let_go(turn.token)
-
-    def _commit(self, turn: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
-        """A thought may have cost money: a database that is away for a moment does not lose it.
-
-        Whether a try that failed was stored after all need not be known: its token is then gone, and the next try is
-        dropped.
-        """
-        for pause_seconds in COMMIT_PAUSES_SECONDS:
-            try:
-                return advance.commit(self._services, turn, thought, go_on)
+                # Never beside a claim: what was just claimed must not be taken for unknown.
+                if time.monotonic() >= self._compare_at:
+                    await self._compare_claims()
+                is_more = await self._claim()
             except DatabaseAway as problem:
-                log.warning("turn.commit_failed", problem=log_words(problem))
-                time.sleep(pause_seconds)
-        return advance.commit(self._services, turn, thought, go_on)
+                log.warning("claim.database_away", problem=log_words(problem))
+                # The connection may have been lost after the commit: then we hold claims that we do not know of.
+                self._compare_at = time.monotonic() + 2 * advance.UNKNOWN_AFTER_SECONDS
+            except Exception:
+                # This task feeds the whole process: whatever goes wrong with one claim must not end it.
+                log.exception("claim.failed")
+                self._compare_at = time.monotonic() + 2 * advance.UNKNOWN_AFTER_SECONDS
+            if not is_more:
+                await self._wait_for_a_reason()
 
-    def _think(self, turn: HeldTurn, cancelled: threading.Event) -> Thought | None:
-        began = time.monotonic()
-        metrics.turn_attempts.labels(metrics.provider_label(turn.brief.setup.player)).inc()
+    async def _wait_for_a_reason(self) -> None:
         try:
-            failpoints.reach("think.before")
-            thought = self._player_for(turn.brief.setup.player).think(turn.brief, cancelled)
-            failpoints.reach("think.after")
-        except Cancelled:
-            log.info("turn.cancelled")
-            advance.release(self._services, turn)
+            async with asyncio.timeout(LOOK_EVERY_SECONDS):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        self._wake.clear()
+
+    async def _claim(self) -> bool:
+        """Whether there may be more to claim."""
+        if not self._lease.is_live:
+            return False
+        room = self._room()
+        # No more than the smallest free room: any of them may turn out to be of that share.
+        most = min([MOST_CLAIMED_AT_ONCE, room.free_of_new, *(free for free in room.free.values() if free)])
+        hints = list(islice(self._hints, most))
+        for debate_id in hints:
+            del self._hints[debate_id]
+        claimed = await self._in_thread(
+            advance.claim, self._services, self._lease.worker_id, hints, room, MOST_CLAIMED_AT_ONCE
+        )
+        for claim in claimed:
+            self._begin(claim)
+        full = [share for share, free in self._room().free.items() if not free]
+        self._crowded = await self._in_thread(advance.shares_with_waiting, self._services, full) if full else set()
+        return len(claimed) >= MOST_CLAIMED_AT_ONCE or bool(self._hints)
+
+    def _room(self) -> Room:
+        free = {share: max(0, self._concurrency - count) for share, count in self._in_use.items()}
+        return Room(free, self._concurrency)
+
+    def _begin(self, claim: Claim) -> None:
+        in_hand = _InHand(claim, share_of_turn(claim.debate))
+        self._in_use[in_hand.share] += 1
+        self._debates[claim.debate.id] += 1
+        self._hints.pop(claim.debate.id, None)
+        self._in_hand[claim.held.token] = in_hand
+        in_hand.task = asyncio.create_task(self._run(in_hand))
+
+    def _leave_share(self, share: str) -> None:
+        self._in_use[share] -= 1
+        if not self._in_use[share]:
+            del self._in_use[share]
+        if share in self._crowded:
+            self._wake.set()
+
+    # Taking turns
+
+    async def _run(self, in_hand: _InHand) -> None:
+        """Turn after turn of one debate, until somebody else is to go on with it."""
+        debate_id = in_hand.claim.debate.id
+        try:
+            # The task has a context of its own, so nothing has to be unbound.
+            bind_contextvars(debate_id=str(debate_id))
+            with tracing.span("advance_debate", {"id": str(debate_id)}, debate_id):
+                following: Claim | None = in_hand.claim
+                while following is not None:
+                    about = _about(following)
+                    bind_contextvars(**about)
+                    with tracing.span("turn", about):
+                        following = await self._take(in_hand)
+                    if following is not None:
+                        self._go_on(in_hand, following)
+        except Exception:
+            # The claim is released when claims are compared: not at once, so that a bug does not repeat without pause.
+            log.exception("turn.crashed", debate_id=str(debate_id))
+        finally:
+            del self._in_hand[in_hand.claim.held.token]
+            self._debates[debate_id] -= 1
+            if not self._debates[debate_id]:
+                del self._debates[debate_id]
+            self._leave_share(in_hand.share)
+
+    def _go_on(self, in_hand: _InHand, following: Claim) -> None:
+        del self._in_hand[in_hand.claim.held.token]
+        self._in_hand[following.held.token] = in_hand
+        in_hand.claim = following
+        share = share_of_turn(following.debate)
+        if share != in_hand.share:
+            self._in_use[share] += 1
+            self._leave_share(in_hand.share)
+            in_hand.share = share
+
+    async def _take(self, in_hand: _InHand) -> Claim | None:
+        """One turn. Returns the claim of the next one, if this worker goes on with the debate."""
+        claim = in_hand.claim
+        try:
+            thought = await self._think(in_hand)
+        except asyncio.CancelledError:
+            log.info("turn.cancelled", reason=in_hand.ending.value if in_hand.ending else "unknown")
+            if in_hand.ending is Ending.SHUTDOWN:
+                await self._store(in_hand, lambda _: advance.release_step(claim))
             return None
         except NotNow as reason:
-            advance.postpone(self._services, turn, reason.message, reason.delay_seconds, reason.usage)
+            await self._postponed(in_hand, reason)
             return None
         except PlayerError as problem:
-            self._failed(turn, problem)
+            await self._failed(in_hand, problem)
             return None
         except Exception as problem:
-            # A bug in one player must not take down the thread, nor be retried in silence.
+            # A bug in one player must not end the process, nor be retried in silence.
             log.exception("player.crashed")
-            self._failed(turn, PlayerError(f"{type(problem).__name__}: {problem}"))
+            await self._failed(in_hand, PlayerError(f"{type(problem).__name__}: {problem}"))
             return None
+        return await self._commit_turn(in_hand, thought)
+
+    async def _think(self, in_hand: _InHand) -> Thought:
+        began = time.monotonic()
+        brief = in_hand.claim.brief
+        _turn_attempts(metrics.provider_label(brief.setup.player)).inc()
+        # Only here may a cancellation come: what was thought is stored, or found to be too late.
+        in_hand.is_thinking = True
+        try:
+            if in_hand.ending:
+                raise asyncio.CancelledError
+            failpoints.reach("think.before")
+            if brief.setup.player == SCRIPTED and brief.weighs_every_round:
+                brief = await self._whole(brief)
+            thought = await self._player_for(brief.setup.player).think(brief)
+            failpoints.reach("think.after")
+        finally:
+            in_hand.is_thinking = False
         latency_ms = round((time.monotonic() - began) * 1000)
         return replace(thought, usage=replace(thought.usage, latency_ms=latency_ms))
 
-    def _failed(self, turn: HeldTurn, problem: PlayerError) -> None:
+    async def _whole(self, brief: Brief) -> Brief:
+        """With every turn. (A model's prompt is made from all of them when its slot is free.)"""
+        try:
+            return await self._in_thread(advance.with_all_turns, self._services, brief)
+        except DatabaseAway as problem:
+            log.warning("transcript.database_away", problem=log_words(problem))
+            raise NotNow("The transcript could not be read: the database was away.", READ_AGAIN_SECONDS) from problem
+
+    async def _commit_turn(self, in_hand: _InHand, thought: Thought) -> Claim | None:
+        claim = in_hand.claim
+
+        def step(past_deadline: bool) -> Step:
+            return advance.turn_step(claim, thought, lambda after: self._may_go_on(in_hand, after), past_deadline)
+
+        try:
+            with tracing.span("commit"):
+                stored = await self._store(in_hand, step, thought.usage)
+        except advance.UnusableThought as problem:
+            words = f"The player's turn cannot be stored: {problem}"
+            await self._failed(in_hand, PlayerError(words, kind="answer", usage=thought.usage))
+            return None
+        except TurnExists:
+            # Stored already, so the cursor stands behind its turns. Claiming the debate anew repairs it and goes on.
+            log.warning("turn.exists")
+            await self._store(in_hand, lambda _: advance.release_step(claim, thought.usage), thought.usage)
+            return None
+        except Exception as problem:
+            # Whatever Postgres has against it, the attempt counts: or the player would be asked for ever.
+            log.exception("turn.not_stored")
+            words = f"The player's turn could not be stored ({type(problem).__name__})."
+            await self._failed(in_hand, PlayerError(words, kind="store", usage=thought.usage))
+            return None
+        return advance.next_claim(*stored) if stored else None
+
+    def _may_go_on(self, in_hand: _InHand, after: Debate) -> bool:
+        """Whether this worker takes the debate's next turn right away."""
+        share = share_of_turn(after)
+        if self._is_ending or share in self._crowded:
+            return False
+        return share == in_hand.share or self._in_use[share] < self._concurrency
+
+    async def _postponed(self, in_hand: _InHand, reason: NotNow) -> None:
+        step = advance.postponement_step(in_hand.claim, reason.message, reason.delay_seconds, reason.usage)
+        await self._store(in_hand, lambda _: step, reason.usage)
+
+    async def _failed(self, in_hand: _InHand, problem: PlayerError) -> None:
         tracing.note({"failure": problem.kind})
-        advance.record_failure(
-            self._services,
-            turn,
+        try:
+            await self._store(in_hand, _failure(in_hand.claim, problem), problem.usage)
+        except Exception as reason:
+            # An attempt counts, whatever the words or the figures were that could not be stored.
+            log.exception("failure.not_stored")
+            plain = PlayerError(
+                f"The player failed, and why could not be stored ({type(reason).__name__}).", kind="store"
+            )
+            await self._store(in_hand, _failure(in_hand.claim, plain))
+
+    # Storing
+
+    async def _store(
+        self, in_hand: _InHand, step_for: Callable[[bool], Step], used: Usage | None = None
+    ) -> tuple[Step, Outcome] | None:
+        """Commits a step and acts on its outcome; None when the claim is lost.
+
+        What was thought may have cost money: it is kept until the database is back. Whether a try that failed was
+        stored after all is found out by the next one, which is why it commits the same step.
+        """
+        pauses, locked_pauses = iter(COMMIT_PAUSES_SECONDS), iter(LOCKED_PAUSES_SECONDS)
+        step = step_for(False)
+        while True:
+            try:
+                outcome = await self._commit_once(in_hand, step)
+            except DatabaseAway as problem:
+                log.warning("turn.commit_failed", problem=log_words(problem))
+                await asyncio.sleep(next(pauses, COMMIT_PAUSES_SECONDS[-1]))
+                continue
+            match outcome.result:
+                case Result.STORED | Result.ALREADY_STORED:
+                    if outcome.debate.experiment_id and outcome.debate.status in ENDED_STATUSES:
+                        self._on_ended(outcome.debate.experiment_id)
+                    return step, outcome
+                case Result.CLAIM_LOST:
+                    await self._lost(in_hand.claim, outcome, used)
+                    return None
+                case Result.LEASE_LAPSED:
+                    await self._lease.changed()
+                case Result.DEADLINE_PASSED:
+                    step = step_for(True)
+                case Result.ROW_LOCKED:
+                    await asyncio.sleep(next(locked_pauses, LOCKED_PAUSES_SECONDS[-1]))
+
+    async def _commit_once(self, in_hand: _InHand, step: Step) -> Outcome:
+        schedule = step.change.schedule
+        if not isinstance(schedule, ClaimToken):
+            return await self._commit(step)
+        self._asked_for[schedule.token] = in_hand
+        try:
+            return await self._commit(step)
+        finally:
+            del self._asked_for[schedule.token]
+
+    async def _lost(self, claim: Claim, outcome: Outcome, used: Usage | None) -> None:
+        if outcome.status is None or outcome.status not in ACTIVE_STATUSES:
+            log.info("turn.cancelled", reason=f"the debate is {outcome.status or 'deleted'}")
+        else:
+            metrics.claims_lost.inc()
+            log.warning("turn.dropped", reason="the claim was lost")
+        if claim.brief.setup.player != SCRIPTED:
+            # Its calls are recorded: what became of them is known now, and each is charged once.
+            await self._charge(claim.debate.id, used or Usage(), claim.held.token)
+        elif used and outcome.status is not None:
+            await self._charge(claim.debate.id, used)
+
+    async def _charge(self, debate_id: UUID, used: Usage, *calls_of: UUID) -> None:
+        """Again until the database is back. Without recorded calls a connection lost after the commit charges twice:
+        better than not at all, for the debate's limits."""
+        pauses = iter(COMMIT_PAUSES_SECONDS)
+        while True:
+            try:
+                await self._in_thread(charge, self._services, debate_id, used, *calls_of)
+                return
+            except DatabaseAway as problem:
+                log.warning("turn.charge_failed", problem=log_words(problem))
+                await asyncio.sleep(next(pauses, COMMIT_PAUSES_SECONDS[-1]))
+
+    # Keeping up
+
+    async def _compare_claims(self) -> None:
+        """With the database: cancels players whose claim is gone, and releases claims that are in nobody's hands."""
+        self._compare_at = time.monotonic() + COMPARE_EVERY_SECONDS
+        thinking = [
+            (one.claim.debate.id, token) for token, one in self._in_hand.items() if one.is_thinking and not one.ending
+        ]
+        if thinking:
+            held = await self._in_thread(advance.claims_that_hold, self._services, thinking)
+            for _, token in thinking:
+                in_hand = self._in_hand.get(token)
+                # One that thinks no more may have ended its claim by its own commit, which is not answered yet.
+                if token not in held and in_hand and in_hand.is_thinking:
+                    _cancel(in_hand, Ending.CLAIM_ENDED)
+        known = [*self._in_hand, *self._asked_for]
+        worker_id = self._lease.worker_id
+        await self._in_thread(advance.release_unknown_claims, self._services, worker_id, known, now())
+
+    def compare_soon(self) -> None:
+        """Messages that claims have ended may have been lost."""
+        self._compare_at = 0.0
+        self._wake.set()
+
+    async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)
+
+
+def _cancel(in_hand: _InHand, why: Ending) -> None:
+    # Once: a second time would interrupt it while it hangs up.
+    if in_hand.ending is None:
+        in_hand.ending = why
+        if in_hand.is_thinking:
+            in_hand.task.cancel()
+
+
+def _failure(claim: Claim, problem: PlayerError) -> Callable[[bool], Step]:
+    jitter = _jitter()
+
+    def step(past_deadline: bool) -> Step:
+        return advance.failure_step(
+            claim,
             str(problem),
             permanent=problem.permanent,
             retry_after_seconds=problem.retry_after_seconds,
-            jitter=_jitter(),
+            jitter=jitter,
+            past_deadline=past_deadline,
             patient=problem.patient,
             kind=problem.kind,
             detail=problem.detail,
             usage=problem.usage,
         )
 
+    return step
 
-def _about(turn: HeldTurn) -> dict[str, str | int]:
+
+def _about(claim: Claim) -> dict[str, str | int]:
     """What the log and the trace say of a turn in hand."""
     return {
-        "turn_id": str(turn.turn_id),
-        "round": turn.debate.cursor.round,
-        "seat": turn.brief.seat.role,
-        "player": turn.brief.setup.player,
+        "turn_id": str(claim.turn_id),
+        "round": claim.debate.cursor.round,
+        "seat": claim.brief.seat.role,
+        "player": claim.brief.setup.player,
     }

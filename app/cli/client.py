@@ -1,130 +1,120 @@
-"""The API as the commands use it."""
+"""The client of the commands: debate_client, with the command line's words, exit codes and patience."""
 
-import time
-from typing import Any
+from typing import Any, BinaryIO
 
-import httpx
-
-from app.cli import show
+import debate_client
 from app.cli.errors import CommandFailed, Exit, Unavailable
-from app.settings import Settings
+from app.cli.output import Json, note, program
+from app.settings import Settings, without_secrets
+from debate_client import requests
 
-Json = dict[str, Any]
-_REFUSALS = {"ACTION_NOT_ALLOWED", "FORBIDDEN", "AUTH_FAILED", "UNAUTHORIZED"}
+_REFUSALS = {"ACTION_NOT_ALLOWED", "FORBIDDEN", "AUTH_FAILED", "UNAUTHORIZED", "SEAT_TAKEN"}
 REQUEST_SECONDS = 30.0
 RETRY_PAUSES_SECONDS = (0.5, 1.0, 2.0)
-LONGEST_PAUSE_SECONDS = 30.0
 
 
 class Api:
     def __init__(self, url: str, token: str | None, patient: bool = False) -> None:
-        """A patient one asks again when no answer comes: for reading, and for requests that are safe to repeat."""
+        """`patient`: also retries when there is no answer at all; for requests that are safe to repeat.
+
+        Reads are always retried after an answer that says "not now" (429, 502, 503, 504).
+        """
         self.url = url.rstrip("/")
-        self._pauses = RETRY_PAUSES_SECONDS if patient else ()
-        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # No proxy from the environment: it would be asked for servers on this machine too.
-        self._http = httpx.Client(base_url=self.url, headers=self.headers, timeout=REQUEST_SECONDS, trust_env=False)
+        self.shown_url = without_secrets(self.url)
+        self._is_patient = patient
+        # An empty key: the token of the settings is the only one, also where the environment has another.
+        self.client = debate_client.Client(
+            self.url,
+            token or "",
+            timeout_seconds=REQUEST_SECONDS,
+            retries=debate_client.Retries(RETRY_PAUSES_SECONDS, without_answer=patient),
+            on_retry=lambda problem, seconds: note(f"{self.failure(problem).message}; trying again in {seconds:g} s"),
+        )
 
     @classmethod
     def of(cls, settings: Settings, patient: bool = False) -> "Api":
         return cls(settings.url, settings.auth_token, patient)
 
     def answers(self) -> bool:
-        """Is there a debate-runner at this address?"""
-        try:
-            answer = self._http.get("/health", timeout=2)
-            return bool(answer.json()["data"]["status"] == "ok")
-        except (httpx.HTTPError, ValueError, KeyError, TypeError):
-            return False
+        """Whether a debate-runner serves this address."""
+        return self.client.answers()
 
     def get(self, path: str, within_seconds: float = REQUEST_SECONDS, **query: Any) -> Json:
-        data: Json = self._data(self._ask("GET", path, params=_given(query), timeout=within_seconds))
+        data: Json = self.send(requests.call("GET", path, query).within(within_seconds))
         return data
 
     def get_all(self, path: str) -> list[Json]:
-        """Every item of a list of the solutions API, page after page."""
+        """All items of a list of the solutions API, page by page."""
         items: list[Json] = []
         cursor = None
         while True:
-            answer = self._ask("GET", path, params=_given({"limit": 100, "cursor": cursor}))
-            items += self._data(answer)
-            cursor = answer.json()["meta"]["nextCursor"]
+            found, cursor = self.send(requests.solutions_page(path, cursor))
+            items += found
             if cursor is None:
                 return items
 
-    def post(self, path: str, body: Json | None = None) -> Json:
-        data: Json = self._data(self._ask("POST", path, json=body or {}))
+    def post(self, path: str, body: Json | None = None, repeatable: bool = False) -> Json:
+        """`repeatable`: the request is idempotent."""
+        request = requests.call("POST", path, body=body or {}, repeatable=repeatable or self._is_patient)
+        data: Json = self.send(request)
+        return data
+
+    def post_content(self, path: str, content: bytes, kind: str, **query: Any) -> Json:
+        """A body that is no JSON document: JSON lines, CSV."""
+        data: Json = self.send(requests.upload(path, content, kind, query))
         return data
 
     def delete(self, path: str) -> Json:
-        data: Json = self._data(self._ask("DELETE", path))
+        data: Json = self.send(requests.call("DELETE", path, repeatable=self._is_patient))
         return data
 
     def download(self, path: str, **query: Any) -> bytes:
-        answer = self._ask("GET", path, params=_given(query))
-        if not answer.is_success:
-            self._data(answer)
-        return answer.content
+        return self.send(requests.document(path, query))
+
+    def download_to(self, sink: BinaryIO, path: str, **query: Any) -> None:
+        """As it comes, so that memory stays flat."""
+        try:
+            for part in self.client.download(path, query):
+                sink.write(part)
+        except debate_client.ClientError as problem:
+            raise self.failure(problem) from problem
 
     def readiness(self) -> Json:
-        """Unlike other answers, a 503 here is what was asked for."""
+        """A 503 of /ready is an answer, not a failure."""
         try:
-            data: Json = self._http.get("/ready").json()["data"]
-        except (httpx.HTTPError, ValueError, KeyError) as problem:
-            raise _no_server(self.url, problem) from problem
-        return data
+            return self.client.send(requests.ready(), debate_client.Retries(()))
+        except debate_client.ClientError as problem:
+            raise self._no_server(problem) from problem
 
-    def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
-        for pause in self._pauses:
-            try:
-                return self._ask_once(method, path, **options)
-            except Unavailable as failure:
-                seconds = min(max(pause, failure.retry_after_seconds), LONGEST_PAUSE_SECONDS)
-                words = f"{failure.message}; asking again in {seconds:g} s"
-                show.err.print(f"[dim]{show.safe(words)}[/]", soft_wrap=True)
-                time.sleep(seconds)
-        return self._ask_once(method, path, **options)
-
-    def _ask_once(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def send(self, request: requests.Request[requests.T]) -> requests.T:
+        """Raises CommandFailed for what the client raises."""
         try:
-            answer = self._http.request(method, path, **options)
-        except httpx.HTTPError as problem:
-            raise _no_server(self.url, problem) from problem
-        if answer.status_code in (httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.TOO_MANY_REQUESTS):
-            raise self._away(answer)
-        return answer
+            return self.client.send(request, self._retries(request.timeout_seconds or REQUEST_SECONDS))
+        except debate_client.ClientError as problem:
+            raise self.failure(problem) from problem
 
-    def _away(self, answer: httpx.Response) -> Unavailable:
-        try:
-            says = str(answer.json()["error"]["message"])
-        except (ValueError, KeyError, TypeError):
-            says = f"{self.url} answered {answer.status_code}: not available just now"
-        failure = Unavailable(says)
-        asked = answer.headers.get("Retry-After", "")
-        failure.retry_after_seconds = float(asked) if asked.isdecimal() else 0
-        return failure
+    def _retries(self, within_seconds: float) -> debate_client.Retries:
+        within = None if self._is_patient else within_seconds
+        return debate_client.Retries(RETRY_PAUSES_SECONDS, without_answer=self._is_patient, within_seconds=within)
 
-    def _data(self, answer: httpx.Response) -> Any:
-        try:
-            envelope = answer.json()
-            # The two APIs say it with two words.
-            if envelope["ok"] if "ok" in envelope else envelope["success"]:
-                return envelope["data"]
-            error = envelope["error"]
-        except (ValueError, KeyError, TypeError):
-            raise CommandFailed(f"{self.url} answered {answer.status_code} and not as a debate-runner") from None
-        exit_code = Exit.REFUSED if error["code"] in _REFUSALS else Exit.ERROR
-        suggestion = error.get("suggestion") or (error.get("details") or {}).get("suggestion")
-        raise CommandFailed(error["message"], exit_code, suggestion)
+    def failure(self, problem: debate_client.ClientError) -> CommandFailed:
+        """What the client raised, as the end of a command."""
+        match problem:
+            case debate_client.NoAnswer():
+                return self._no_server(problem.problem)
+            case debate_client.Unavailable():
+                failure = Unavailable(problem.message)
+                failure.was_answered = True
+                return failure
+            case debate_client.Refused():
+                exit_code = Exit.REFUSED if problem.code in _REFUSALS else Exit.ERROR
+                said = problem.context.get("explanation") or problem.message
+                return CommandFailed(said, exit_code, problem.suggestion, problem.context.get("field"))
+        return CommandFailed(problem.message)
 
-
-def _given(query: Json) -> Json:
-    return {name: value for name, value in query.items() if value is not None}
-
-
-def _no_server(url: str, problem: Exception) -> Unavailable:
-    return Unavailable(
-        f"No server answers at {url} ({problem or type(problem).__name__})",
-        Exit.NO_SERVER,
-        "Start one with `debate up`, or point DEBATE_SERVER_URL at yours",
-    )
+    def _no_server(self, problem: Exception) -> Unavailable:
+        return Unavailable(
+            f"No server answers at {self.shown_url} ({str(problem) or type(problem).__name__})",
+            Exit.NO_SERVER,
+            f"Start one with `{program()} up`, or set DEBATE_SERVER_URL to the address of yours",
+        )

@@ -1,7 +1,4 @@
-"""What the shell offers after Tab: the words that an option takes, and what only the server knows.
-
-Nobody asked for an error here, so whatever goes wrong offers nothing.
-"""
+"""Shell completion: values of options, and ids and names from the server. An error offers nothing."""
 
 import re
 from typing import Any
@@ -10,8 +7,8 @@ from app.core.debate import State, Status
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED
 
 ANSWER_SECONDS = 2.0
-"""Whoever presses Tab waits for it."""
-MOST_OFFERED = 50
+"""The user waits for it after pressing Tab."""
+MAX_OFFERED = 50
 
 
 def statuses() -> list[str]:
@@ -23,7 +20,7 @@ def states() -> list[str]:
 
 
 def players() -> list[str]:
-    """Models are not offered: only their providers know them all."""
+    """Without models: only their providers know them all."""
     return [SCRIPTED, LOCAL]
 
 
@@ -32,32 +29,33 @@ def seated() -> list[str]:
 
 
 def debates() -> list[tuple[str, str]]:
-    """Ids by last activity, with their titles, which zsh and fish show."""
-    answer = _asked("/debates", limit=MOST_OFFERED)
+    """The most recently active, with their titles, which zsh and fish show."""
+    answer = _get("/debates", limit=MAX_OFFERED)
     return [(debate["id"], _harmless(debate["title"])) for debate in answer["debates"]] if answer else []
 
 
 def agents() -> list[tuple[str, str]]:
-    answer = _asked("/api/v1/agents", limit=MOST_OFFERED)
+    answer = _get("/api/v1/agents", limit=MAX_OFFERED)
     return [(agent["username"], _harmless(agent["displayName"] or "")) for agent in answer or []]
 
 
 def flagged() -> list[tuple[str, str]]:
-    answer = _asked("/api/v1/guardrail/evaluations", limit=MOST_OFFERED)
+    answer = _get("/api/v1/guardrail/evaluations", limit=MAX_OFFERED)
     return [(each["evaluation"]["id"], _harmless(each["contribution"]["content"])) for each in answer or []]
 
 
-def _asked(path: str, **query: Any) -> Any:
+def _get(path: str, **query: Any) -> Any:
     from app.cli.client import Api
     from app.cli.errors import CommandFailed
+    from app.cli.options import with_server
     from app.settings import SettingsError, load_settings
 
     try:
-        return Api.of(load_settings()).get(path, ANSWER_SECONDS, **query)
+        return Api.of(with_server(load_settings())).get(path, ANSWER_SECONDS, **query)
     except (CommandFailed, SettingsError):
         return None
 
 
 def _harmless(text: str) -> str:
-    """Other people's words, which a shell will read as part of a script: letters, digits and blanks."""
+    """Only letters, digits and blanks: the shell reads this text as part of a script."""
     return " ".join(re.sub(r"[^\w ]", " ", text).split())[:60]

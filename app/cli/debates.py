@@ -1,22 +1,50 @@
-"""The commands about whole debates: create, find, read, hold, end, keep.
+"""`debate create`, `list`, `get-context`, `start`, `stop`, `pause`, `resume`, `delete` and `generate-id`."""
 
-Commands import what they need when they run, so that `debate --help` is quick.
-"""
-
+import sys
+import uuid
 from typing import Annotated, Literal
 from uuid import UUID
 
 import typer
 
-from app.cli import completion
-from app.cli.options import AsJson, Content, DebateId, File, Form, Kind, RequestId, Role, Stdin
+from app.cli import completion, output, words
+from app.cli.arguments import send
+from app.cli.content import checked, content_of, material_of, title_of
+from app.cli.errors import CommandFailed, Exit
+from app.cli.options import (
+    AsJson,
+    Content,
+    Correct,
+    DebateId,
+    DocumentFile,
+    File,
+    Form,
+    Kind,
+    Language,
+    NamedDebateId,
+    OpponentAnswer,
+    Prompts,
+    ProposerAnswer,
+    RequestId,
+    Role,
+    Stdin,
+    Thinks,
+    VisibleTo,
+    connect,
+    id_of,
+    page_of,
+)
+from app.cli.seats import seats_of
+from app.core.players import EXTERNAL
+from app.core.seats import Seat
 
 commands = typer.Typer()
 
 Player = Annotated[
     str | None,
     typer.Option(
-        help="Who fills this seat: external, scripted … [the format's default]", autocompletion=completion.seated
+        help="Player of this seat: external, scripted, a model … [default: by format]",
+        autocompletion=completion.seated,
     ),
 ]
 
@@ -26,35 +54,46 @@ def create(
     content: Content = None,
     file: File = None,
     stdin: Stdin = False,
-    title: Annotated[str | None, typer.Option(help="At most 200 characters. [the motion's beginning]")] = None,
-    kind: Annotated[Kind, typer.Option("--type", help="What kind of question it is.")] = "general_debate",
-    form: Annotated[Form, typer.Option("--format", help="rounds: the judge rules after each.")] = "dialogue",
+    title: Annotated[
+        str | None, typer.Option(help="At most 200 characters. [default: the beginning of the motion]")
+    ] = None,
+    kind: Annotated[Kind, typer.Option("--type", help="The kind of debate.")] = "general_debate",
+    form: Annotated[Form, typer.Option("--format", help="With rounds, the judge rules after each.")] = "dialogue",
     proposer: Player = None,
     opponent: Player = None,
     arbitrator: Player = None,
-    max_rounds: Annotated[int | None, typer.Option(help="Ends after so many rounds.", min=1, max=10_000)] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Ends after so much time.", min=0)] = None,
-    max_total_tokens: Annotated[int | None, typer.Option(help="Ends after so many tokens.", min=1)] = None,
-    max_cost_usd: Annotated[float | None, typer.Option(help="Ends after so much money.", min=0)] = None,
-    debate_id: Annotated[UUID | None, typer.Option(help="An id of your choice. [the server's]")] = None,
+    max_rounds: Annotated[int | None, typer.Option(help="End after this many rounds.", min=1, max=10_000)] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="End after this many seconds.", min=0)] = None,
+    max_total_tokens: Annotated[int | None, typer.Option(help="End after this many tokens.", min=1)] = None,
+    max_cost_usd: Annotated[float | None, typer.Option(help="End after models have cost this much.", min=0)] = None,
+    deadline_seconds: Annotated[
+        float | None, typer.Option(help="How long an external debater may take for a turn.", min=0)
+    ] = None,
+    on_timeout: Annotated[
+        str | None,
+        typer.Option(help="When that has passed: stop, forfeit, or a player that takes the turn. [default: stop]"),
+    ] = None,
+    thinking: Thinks = None,
+    language: Language = None,
+    prompts: Prompts = None,
+    debate_id: Annotated[UUID | None, typer.Option(help="An id of your choice. [default: a new UUID]")] = None,
+    document: DocumentFile = None,
+    visible_to: VisibleTo = None,
+    proposer_answer: ProposerAnswer = None,
+    opponent_answer: OpponentAnswer = None,
+    correct: Correct = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag for `list --tag`; can be repeated.")] = None,
+    no_start: Annotated[bool, typer.Option("--no-start", help="Wait: nobody speaks before `debate start`.")] = False,
     client_request_id: RequestId = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record a motion; the text is what is debated. Agents, people and workers' players take the seats.
+    """Create a debate. Its text is the motion.
+
+    Each seat is taken by a player that a worker runs, or, as external, by an agent or a person.
 
     Example: debate create --content "Cities should ban private cars from their centres" --opponent scripted
     """
-    from app.cli.content import content_of
-    from app.cli.creation import create as create_debate
-    from app.settings import settings_or_exit
-
-    body = {
-        "motion_content": content_of(content, file, stdin),
-        "title": title,
-        "debate_type": kind,
-        "format": form,
-        "debate_id": str(debate_id) if debate_id else None,
-    }
+    motion = content_of(content, file, stdin)
     players = {"proposer": proposer, "opponent": opponent, "arbitrator": arbitrator}
     limits = {
         "max_rounds": max_rounds,
@@ -62,150 +101,251 @@ def create(
         "max_total_tokens": max_total_tokens,
         "max_cost_usd": max_cost_usd,
     }
-    create_debate(settings_or_exit(), body, players, limits, client_request_id, as_json)
+    body = {
+        "motion_content": motion,
+        "title": title_of(motion) if title is None else checked(title, "--title"),
+        "debate_type": kind,
+        "format": form,
+        "debate_id": str(debate_id) if debate_id else None,
+        "seats": seats_of(players, form, deadline_seconds, on_timeout, thinking) or None,
+        "limits": output.given(limits) or None,
+        "tags": tag or None,
+        "start": False if no_start else None,
+        "language": language,
+        "prompts": prompts,
+        "material": material_of(document, visible_to, proposer_answer, opponent_answer, correct),
+    }
+    data = send("/debates", body, client_request_id)
+    if as_json:
+        output.print_json(data)
+        return
+    debate = data["debate"]
+    _say_created(debate, waits=no_start)
+
+
+def _say_created(debate: output.Json, waits: bool) -> None:
+    output.say(
+        f"Created debate {debate['id']}. {'It waits for its start.' if waits else words.whose_turn(debate)}\n"
+        f"Page: {page_of(connect(), debate['id'])}\nNext:"
+    )
+    if waits:
+        output.say(f"  {output.program()} start {debate['id']}")
+        return
+    for role in ("proposer", "opponent"):
+        if debate["seats"][role]["player"] == EXTERNAL:
+            output.say(f"  {words.wait_command(debate['id'], role, None, '--my-turn')}")
+    output.say(f"  {output.program()} get-context {debate['id']}")
 
 
 @commands.command("list")
 def list_(
     state: Annotated[
         str | None,
-        typer.Option(help="Only where this is awaited: AWAITING_OPPONENT …", autocompletion=completion.states),
+        typer.Option(help="For example AWAITING_OPPONENT; several by comma.", autocompletion=completion.states),
     ] = None,
     status: Annotated[
-        str | None, typer.Option(help="Only debates of this status: running …", autocompletion=completion.statuses)
+        str | None, typer.Option(help="For example running; several by comma.", autocompletion=completion.statuses)
     ] = None,
-    kind: Annotated[Kind | None, typer.Option("--type", help="Only of this type.")] = None,
-    form: Annotated[Form | None, typer.Option("--format", help="Only of this format.")] = None,
-    q: Annotated[str | None, typer.Option(help="Only with these words in the title.")] = None,
+    kind: Annotated[Kind | None, typer.Option("--type", help="The kind of debate.")] = None,
+    form: Annotated[Form | None, typer.Option("--format", help="The format of the debate.")] = None,
+    q: Annotated[str | None, typer.Option(help="A part of the title.")] = None,
+    texts: Annotated[bool, typer.Option("--texts", help="--q finds words of the turns, too.")] = False,
     pending_first_opponent: Annotated[
-        bool, typer.Option("--pending-first-opponent", help="Only those that wait for an opponent to come.")
+        bool, typer.Option("--pending-first-opponent", help="Only debates that an opponent can join.")
     ] = False,
-    limit: Annotated[int, typer.Option(help="How many.", min=1, max=200)] = 20,
-    offset: Annotated[int | None, typer.Option(help="How many to leave out first.", min=0)] = None,
-    cursor: Annotated[str | None, typer.Option(help="next_cursor of the page before.")] = None,
+    player: Annotated[
+        str | None, typer.Option(help="This player is in a seat.", autocompletion=completion.seated)
+    ] = None,
+    winner: Annotated[
+        Literal["proposer", "opponent", "tie"] | None, typer.Option(help="Who won the whole debate.")
+    ] = None,
+    tag: Annotated[str | None, typer.Option(help="It has this tag.")] = None,
+    error: Annotated[bool, typer.Option("--error", help="Only debates with an error.")] = False,
+    since: Annotated[str | None, typer.Option(help="Active since then: 2026-01-31T12:00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="Last active before then.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-l", help="How many to show.", min=1, max=200)] = 20,
+    offset: Annotated[int | None, typer.Option(help="How many to skip.", min=0)] = None,
+    cursor: Annotated[str | None, typer.Option(help="The next_cursor of the previous page.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List debates by last activity.
+    """List debates, the most recently active first.
 
     Example: debate list --status running
 
     Example: debate list --pending-first-opponent --json
     """
-    from app.cli.reading import list_debates
-    from app.settings import settings_or_exit
-
-    filters = {
+    filters: output.Json = {
         "state": state,
         "status": status,
         "debate_type": kind,
         "format": form,
         "q": q,
+        "texts": "true" if texts else None,
         "pending_first_opponent": "true" if pending_first_opponent else None,
+        "player": player,
+        "winner": winner,
+        "tag": tag,
+        "error": "true" if error else None,
+        "since": since,
+        "until": until,
     }
-    list_debates(settings_or_exit(), filters, {"limit": limit, "offset": offset, "cursor": cursor}, as_json)
+    answer = connect().get("/debates", **filters, limit=limit, offset=offset, cursor=cursor)
+    if as_json:
+        output.print_json(answer)
+    elif answer["debates"]:
+        from app.cli import show
+
+        show.print_debates(answer["debates"])
+        if answer["next_cursor"]:
+            shown = f"{len(answer['debates'])} of {answer['total']} debates"
+            output.note(f"{shown}. Raise --limit, or get the next page with --cursor {answer['next_cursor']}")
+    elif output.given(filters) or offset or cursor:
+        output.note("No debates match these filters.")
+    else:
+        output.note(
+            f'No debates yet. Start one: {output.program()} run "Cities should ban private cars from their centres"'
+        )
 
 
 @commands.command("get-context")
 def get_context(
-    debate_id: DebateId,
-    limit: Annotated[int | None, typer.Option(help="Only the last N arguments. [all]", min=0)] = None,
-    role: Annotated[Role | None, typer.Option(help="Say what this role can do. [all three]")] = None,
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-l", help="Show only the last N arguments. [default: all]", min=0)
+    ] = None,
+    role: Annotated[Role | None, typer.Option(help="What this role can do. [default: all roles]")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the motion and the arguments, whose turn it is, and what can be done now.
+    """Show a debate, whose turn it is, and what to do next.
 
     Example: debate get-context 0b0e… --role opponent --limit 4
     """
-    from app.cli.reading import get_context as show_context
-    from app.settings import settings_or_exit
+    the_id = id_of(debate_id, named)
+    transcript = connect().get(f"/debates/{the_id}", limit=limit)
+    debate = transcript["debate"]
+    roles = [role] if role else [seat.role for seat in Seat]
+    if as_json:
+        actions = {each: words.commands_for(debate, each) for each in roles}
+        output.print_json({**transcript, "available_actions": actions})
+        return
+    from app.cli import show
 
-    show_context(settings_or_exit(), str(debate_id), limit, role, as_json)
+    output.say(output.one_line(debate["title"]))
+    output.say(f"  {the_id}  {debate['format']}, {debate['status']}, {debate['state']}")
+    output.say(f"  {words.whose_turn(debate)}\n")
+    show.print_argument(transcript["motion"])
+    hidden = debate["argument_count"] - 1 - len(transcript["arguments"])
+    if hidden > 0:
+        output.say(f"… {output.count(hidden, 'earlier argument')} not shown; raise --limit to see more\n")
+    for argument in transcript["arguments"]:
+        show.print_argument(argument, with_id=True)
+    if words.has_ended(debate):
+        show.print_end(debate, transcript["arguments"])
+    for each in roles:
+        output.say(f"{each}: {', '.join(words.commands_for(debate, each)) or 'nothing to do now'}")
+    if role:
+        latest = [transcript["motion"], *transcript["arguments"]][-1]["id"]
+        for line in words.next_steps(debate, role, latest):
+            output.say(line)
+
+
+@commands.command()
+def start(debate_id: DebateId = None, named: NamedDebateId = None, as_json: AsJson = False) -> None:
+    """Begin a debate that was created with --no-start.
+
+    Example: debate start 0b0e…
+    """
+    _change(id_of(debate_id, named), "start", as_json)
 
 
 @commands.command()
 def stop(
-    debate_id: DebateId,
-    reason: Annotated[str | None, typer.Option(help="For whoever reads it later.")] = None,
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    reason: Annotated[str | None, typer.Option(help="Recorded with the debate.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """End a debate now. A player in the middle of a turn is not waited for.
+    """End a debate now. A turn in progress is dropped.
 
     Example: debate stop 0b0e… --reason "wrong motion"
     """
-    from app.cli.control import change
-    from app.settings import settings_or_exit
-
-    change(settings_or_exit(), str(debate_id), "stop", {"reason": reason} if reason else {}, as_json)
+    _change(id_of(debate_id, named), "stop", as_json, reason=reason)
 
 
 @commands.command()
-def pause(debate_id: DebateId, as_json: AsJson = False) -> None:
-    """Hold a debate: nobody speaks until it is resumed.
+def pause(
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    now: Annotated[bool, typer.Option("--now", help="Cut off the turn under way instead of storing it first.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Pause a debate until it is resumed. The turn under way is finished first.
 
     Example: debate pause 0b0e…
     """
-    from app.cli.control import change
-    from app.settings import settings_or_exit
-
-    change(settings_or_exit(), str(debate_id), "pause", {}, as_json)
+    _change(id_of(debate_id, named), "pause", as_json, now=now or None)
 
 
 @commands.command()
-def resume(debate_id: DebateId, as_json: AsJson = False) -> None:
-    """Go on with a debate that was paused, or that has failed.
+def resume(debate_id: DebateId = None, named: NamedDebateId = None, as_json: AsJson = False) -> None:
+    """Resume a debate that is paused or has failed.
 
     Example: debate resume 0b0e…
     """
-    from app.cli.control import change
-    from app.settings import settings_or_exit
-
-    change(settings_or_exit(), str(debate_id), "resume", {}, as_json)
+    _change(id_of(debate_id, named), "resume", as_json)
 
 
-@commands.command()
-def watch(
-    debate_id: DebateId,
-    after_seq: Annotated[int, typer.Option(help="Leave out what came up to here.", min=0)] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Follow a debate live to its end. A lost connection is made anew, and nothing is missed or told twice.
-
-    Example: debate watch 0b0e…
-    """
-    from app.cli.watching import watch as watch_debate
-    from app.settings import settings_or_exit
-
-    watch_debate(settings_or_exit(), str(debate_id), after_seq, as_json)
+def _change(debate_id: str, what: str, as_json: bool, **body: str | bool | None) -> None:
+    data = connect().post(f"/debates/{debate_id}/{what}", output.given(body), repeatable=True)
+    debate = data["debate"]
+    if as_json:
+        output.print_json(data)
+    elif words.has_ended(debate):
+        output.say(words.ending(debate))
+    else:
+        output.say(f"The debate is {debate['status']}. {words.whose_turn(debate)}")
 
 
 @commands.command()
 def delete(
-    debate_id: DebateId,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a debate and everything said in it. Asks first; where nobody can answer, it needs --yes.
+    """Delete a debate and its whole transcript.
+
+    Asks for confirmation. Without a terminal it needs --yes.
 
     Example: debate delete 0b0e… --yes
     """
-    from app.cli.control import delete as delete_debate
-    from app.settings import settings_or_exit
+    the_id, api = id_of(debate_id, named), connect()
+    if not yes:
+        if not sys.stdin.isatty():
+            raise CommandFailed(
+                "Deleting needs a confirmation, but standard input is not a terminal", Exit.USAGE, "Confirm with --yes"
+            )
+        _confirm(api.get(f"/debates/{the_id}", limit=0)["debate"])
+    data = api.delete(f"/debates/{the_id}")
+    if as_json:
+        output.print_json(data)
+    else:
+        output.say(f"The debate {the_id} is deleted.")
 
-    delete_debate(settings_or_exit(), str(debate_id), yes, as_json)
+
+def _confirm(debate: output.Json) -> None:
+    title = output.clean(output.one_line(debate["title"]))
+    sys.stderr.write(f"Delete “{title}” with {output.count(debate['argument_count'], 'turn')}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CommandFailed("Nothing was deleted")
 
 
-@commands.command()
-def export(
-    debate_id: DebateId,
-    form: Annotated[Literal["json", "markdown", "html"], typer.Option("--format", help="Of the document.")] = "json",
-    output: Annotated[str, typer.Option(help="A file to write; - is standard output.")] = "-",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
-) -> None:
-    """Write the whole transcript with its verdicts.
+@commands.command("generate-id")
+def generate_id() -> None:
+    """Print a new UUID, for example for --debate-id.
 
-    Example: debate export 0b0e… --format markdown --output debate.md
+    Example: id=$(debate generate-id)
     """
-    from app.cli.reading import export as export_debate
-    from app.settings import settings_or_exit
-
-    export_debate(settings_or_exit(), str(debate_id), form, output, force)
+    output.say(str(uuid.uuid4()))

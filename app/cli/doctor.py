@@ -1,22 +1,23 @@
-"""`debate doctor`: checks each part and says what to do about what is wrong."""
+"""`debate doctor`: checks each part and says how to fix what is wrong."""
 
+import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-from app.bootstrap import build_services, close_services
-from app.cli import show
-from app.cli.client import Api
-from app.cli.errors import CommandFailed
-from app.cli.models import try_player
-from app.cli.stack import Servers, port_is_free
-from app.logs import configure_logs
-from app.queue import QueueUnavailable
-from app.settings import Settings
-from app.store.engine import DatabaseAway
-from app.store.migrate import current_revision, newest_revision
-from app.usecases.health import readiness
-from app.usecases.services import Services
+import typer
+
+from app.cli import completion, output
+from app.cli.errors import CommandFailed, Exit
+from app.cli.options import AsJson, connect, read_settings
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+    from app.usecases.services import Services
+
+commands = typer.Typer()
 
 
 @dataclass(frozen=True)
@@ -27,83 +28,169 @@ class Finding:
     advice: str | None = None
 
 
-def doctor(settings: Settings, as_json: bool, player: str | None = None) -> bool:
-    """True when everything is well. A player that is named is tried out with one tiny call."""
-    # What is wrong is in the findings, in better words.
+@commands.command()
+def doctor(
+    player: Annotated[
+        str | None,
+        typer.Option(
+            help="Also test this player with one small call, such as openai:gpt-5-mini.",
+            autocompletion=completion.players,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check each part and say how to fix what is wrong.
+
+    Example: debate doctor --player openai:gpt-5-mini
+    """
+    from app.cli import show
+    from app.observe.logs import configure_logs
+
+    settings = read_settings()
+    # The findings say it better than the log.
     configure_logs("critical")
-    findings = [*_examine(settings), *([Finding("player", *try_player(settings, player))] if player else [])]
+    findings = [*_check_all(settings), *([_check_player(settings, player)] if player else [])]
     if as_json:
-        show.print_json([vars(finding) for finding in findings])
+        output.print_json([vars(finding) for finding in findings])
     else:
         for finding in findings:
             mark = "[green]✓[/]" if finding.is_well else "[red]✗[/]"
             show.out.print(f"{mark} [bold]{finding.part:<9}[/] {show.safe(finding.says)}", soft_wrap=True)
             if finding.advice:
-                show.out.print(f"            → {finding.advice}", soft_wrap=True)
-    return all(finding.is_well for finding in findings)
+                output.say(f"            → {finding.advice}")
+    if not all(finding.is_well for finding in findings):
+        raise typer.Exit(Exit.ERROR)
 
 
-def _examine(settings: Settings) -> Iterator[Finding]:
+def _check_all(settings: "Settings") -> Iterator[Finding]:
+    from app.cli.stack import Servers
+    from app.embedded import has_database
+
     yield Finding("python", True, f"{sys.version.split()[0]} at {sys.executable}")
-    kind = "embedded, in " + str(settings.data_dir) if settings.is_embedded else "as configured"
+    if settings.database_url is None and not has_database(settings.data_dir):
+        # To make one is not for a check: the directory may be the wrong one.
+        made_by = f"`{output.program()} up` and `{output.program()} run` make one"
+        yield Finding("database", False, f"there is none yet in {settings.data_dir}", made_by)
+        yield _check_api(settings)
+        return
+    kind = f"embedded, in {settings.data_dir}" if settings.is_embedded else "as configured"
     try:
         with Servers(settings) as complete:
             yield Finding("servers", True, kind)
-            yield from _examine_servers(complete, workers_expected=not settings.is_embedded)
+            yield from _check_servers(complete, workers_expected=not settings.is_embedded)
     except CommandFailed as problem:
-        yield Finding("servers", False, problem.message, "Make the data directory usable, or name servers of your own")
-    yield _examine_api(settings)
+        advice = "Fix the data directory, or set DEBATE_DATABASE_URL and DEBATE_REDIS_URL"
+        yield Finding("servers", False, problem.message, advice)
+    yield _check_api(settings)
 
 
-def _examine_servers(settings: Settings, workers_expected: bool) -> Iterator[Finding]:
-    database = list(_examine_database(settings))
+def _check_servers(settings: "Settings", workers_expected: bool) -> Iterator[Finding]:
+    from app.bootstrap import build_services, close_services
+    from app.usecases.system import readiness
+
+    database = list(_check_database(settings))
     yield from database
     services = build_services(settings, name="debate-doctor", database_connections=1)
     try:
-        yield _examine_queue(services)
-        # Workers are counted in the database, in a table of the newest schema.
-        if all(finding.is_well for finding in database):
+        yield _check_queue(services)
+        refusal = _why_refused(services) if all(finding.is_well for finding in database) else None
+        if refusal:
+            yield refusal
+        # Workers are counted in a table of the newest schema.
+        elif all(finding.is_well for finding in database):
             found = readiness(services)
             if not found.database:
-                yield Finding("writing", False, found.problems[0], "Debates go on by themselves when that is over")
-            yield _examine_workers(found.workers, workers_expected)
+                retry = "Debates continue by themselves once it accepts writes again"
+                yield Finding("writing", False, found.problems[0], retry)
+            advice = (
+                None
+                if found.workers
+                else f"Debates wait for a worker: start `{output.program()} worker` or `{output.program()} up`"
+            )
+            is_well = found.workers > 0 or not workers_expected
+            yield Finding("workers", is_well, f"{found.workers} running", advice)
     finally:
         close_services(services)
 
 
-def _examine_queue(services: Services) -> Finding:
+def _why_refused(services: "Services") -> Finding | None:
+    """The check of the schema connects without limits of time; the processes send theirs, and a pooler may refuse."""
+    from app.store.engine import DatabaseAway
+    from app.store.errors import log_words
+
+    try:
+        services.engine.connect().close()
+    except DatabaseAway as problem:
+        words = log_words(problem)
+        if "startup parameter" not in words:
+            return None
+        advice = "PgBouncer needs `ignore_startup_parameters = options,extra_float_digits` (docs/deploy.md)"
+        return Finding("pooler", False, words, advice)
+    return None
+
+
+def _check_queue(services: "Services") -> Finding:
+    from app.messaging.queue import QueueUnavailable
+
     try:
         services.tasks.check()
-        refused = services.refused.count()
     except QueueUnavailable as problem:
-        return Finding("queue", False, str(problem), "Is DEBATE_REDIS_URL right, and does Redis run there?")
-    if refused:
-        return Finding("queue", True, f"answers; tasks refused: {refused}", "`debate refused` shows them, and why")
+        return Finding("queue", False, str(problem), "Check DEBATE_REDIS_URL, and that Redis is running there")
     return Finding("queue", True, "answers")
 
 
-def _examine_workers(alive: int, expected: bool) -> Finding:
-    advice = None if alive else "Debates wait until one comes: start `debate worker` or `debate up`"
-    return Finding("workers", alive > 0 or not expected, f"{alive} alive", advice)
+def _check_database(settings: "Settings") -> Iterator[Finding]:
+    from app.store.engine import DatabaseAway
+    from app.store.migrate import current_revision, is_newer, newest_revision
 
-
-def _examine_database(settings: Settings) -> Iterator[Finding]:
     try:
         current, newest = current_revision(str(settings.database_url)), newest_revision()
     except DatabaseAway as problem:
-        says = str(getattr(problem, "orig", problem)).strip().splitlines()[0]
-        yield Finding("database", False, says, "Is DEBATE_DATABASE_URL right, and does Postgres run there?")
+        message = str(getattr(problem, "orig", problem)).strip().splitlines()[0]
+        yield Finding("database", False, message, "Check DEBATE_DATABASE_URL, and that Postgres is running there")
         return
     yield Finding("database", True, "answers")
-    advice = None if current == newest else "Run `debate db upgrade`"
+    if is_newer(current):
+        yield Finding(
+            "schema", True, f"at revision {current}, of a newer version than this one, which ends at {newest}"
+        )
+        return
+    advice = None if current == newest else f"Run `{output.program()} db upgrade`"
     yield Finding("schema", current == newest, f"at revision {current or 'none'}, newest is {newest}", advice)
 
 
-def _examine_api(settings: Settings) -> Finding:
-    if Api.of(settings).answers():
-        return Finding("api", True, f"answers at {settings.url}")
+def _check_api(settings: "Settings") -> Finding:
+    from app.cli.stack import port_is_free
+
+    server = connect()
+    if server.answers():
+        return Finding("api", True, f"answers at {server.shown_url}")
     if settings.server_url is None and not port_is_free(settings.server_host, settings.server_port):
         return Finding(
-            "api", False, f"another program has port {settings.server_port}", "Choose another with DEBATE_SERVER_PORT"
+            "api",
+            False,
+            f"another program uses port {settings.server_port}",
+            "Choose another port with DEBATE_SERVER_PORT",
         )
-    return Finding("api", True, f"none at {settings.url}: `debate run` brings its own, `debate up` starts one to stay")
+    return Finding(
+        "api",
+        True,
+        f"not running at {settings.shown_url}: start it with `{output.program()} up`; `run` starts its own",
+    )
+
+
+def _check_player(settings: "Settings", player: str) -> Finding:
+    """One small call, in a process of its own."""
+    from app.cli.children import SOURCE_DIRECTORY
+    from app.cli.stack import install_if_local
+    from app.settings import child_environment
+
+    install_if_local(player)
+    command = [sys.executable, "-m", "worker.check_player", player]
+    environment = child_environment(settings)
+    ended = subprocess.run(command, cwd=SOURCE_DIRECTORY, env=environment, stdout=subprocess.PIPE, check=False)
+    try:
+        return Finding("player", **json.loads(ended.stdout))
+    except ValueError:
+        message = f"the check ended with exit code {ended.returncode}"
+        return Finding("player", False, message, "Its output above says why")

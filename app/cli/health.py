@@ -1,34 +1,46 @@
-"""`debate health api` and `debate health worker`: what the health check of a container asks, of this machine only."""
+"""`debate health …`: the health checks of containers, about this machine only."""
 
 import socket
 
-from app.cli.client import Api
+import typer
+
 from app.cli.errors import CommandFailed, Exit
-from app.settings import Settings
+from app.cli.options import connect, read_settings
 
-PATIENCE_SECONDS = 5
-
-
-def check_api(settings: Settings) -> None:
-    """The process alone: an API whose database is away must not be restarted for it."""
-    if not Api.of(settings).answers():
-        raise CommandFailed(f"No API answers at {settings.url}", Exit.NO_SERVER)
+commands = typer.Typer(name="health", help="Health checks for containers.", no_args_is_help=True)
+TIMEOUT_SECONDS = 5
 
 
-def check_worker(settings: Settings) -> None:
-    """A worker of this machine has lately told the database that it is alive."""
-    from app.store.engine import DatabaseAway, SchemaMissing, make_engine
-    from app.store.sweeping import WORKER_SEEN_SECONDS, count_workers
+@commands.command()
+def api() -> None:
+    """Check that the API on this machine answers.
 
+    Only the process is checked: an API must not be restarted because its database is away.
+
+    Example: debate health api
+    """
+    server = connect()
+    if not server.answers():
+        raise CommandFailed(f"No API answers at {server.shown_url}", Exit.NO_SERVER)
+
+
+@commands.command()
+def worker() -> None:
+    """Check that a worker on this machine has a live lease.
+
+    Example: debate health worker
+    """
+    from app.store.engine import DatabaseAway, Engine, SchemaMissing
+    from app.store.leases import count_live
+
+    settings = read_settings()
     if settings.database_url is None:
         raise CommandFailed("DEBATE_DATABASE_URL is not set", Exit.USAGE)
-    engine = make_engine(settings.database_url, 1, PATIENCE_SECONDS, "debate-health")
+    engine = Engine(settings.database_url, 1, TIMEOUT_SECONDS, "debate-health")
     try:
         with engine.connect() as connection:
-            alive = count_workers(connection, host=socket.gethostname())
+            alive = count_live(connection, host=socket.gethostname())
     except (*DatabaseAway, SchemaMissing) as problem:
         raise CommandFailed(f"The database does not answer: {getattr(problem, 'orig', problem)}") from problem
     if not alive:
-        raise CommandFailed(
-            f"No worker of this machine was seen within {WORKER_SEEN_SECONDS:.0f} seconds", Exit.NO_SERVER
-        )
+        raise CommandFailed("No worker on this machine has a live lease", Exit.NO_SERVER)

@@ -1,27 +1,75 @@
-"""The `debate` command: its commands put together, and how it ends."""
+"""The `debate` command: puts the command modules together, and ends with the right exit code."""
 
 import os
 import sys
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from app import __version__
-from app.cli import access, agents, debates, operators
-from app.cli.errors import CommandFailed, Exit
-from app.cli.interrupts import Interrupted, raise_when_told_to_end
+from app.cli import (
+    agents,
+    arguments,
+    db,
+    debates,
+    doctor,
+    events,
+    experiment,
+    export,
+    fork,
+    guardrail,
+    health,
+    mcp,
+    models,
+    prompts,
+    prune,
+    seats,
+    serve,
+    wait,
+    watch,
+    webhooks,
+)
+from app.cli import run as run_
+from app.cli.errors import CommandFailed, Exit, Interrupted, raise_on_signals
+from app.cli.help import GroupedHelp, as_typed
+from app.cli.output import program
 
 app = typer.Typer(
+    cls=GroupedHelp,
     help="Run debates between AI models, agents and people, in the background, without losing a turn.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (operators.running, debates.commands, agents.commands, access.commands, operators.upkeep):
-    app.add_typer(commands)
+# `debate --help` groups them (app/cli/help.py).
+for module in (
+    run_,
+    serve,
+    experiment,
+    debates,
+    fork,
+    events,
+    watch,
+    export,
+    arguments,
+    seats,
+    wait,
+    mcp,
+    agents,
+    webhooks,
+    guardrail,
+    models,
+    prompts,
+    doctor,
+    prune,
+    db,
+    health,
+):
+    app.add_typer(module.commands)
 
 
-def _say_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"debate-runner {__version__}")
         raise typer.Exit
@@ -30,37 +78,34 @@ def _say_version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """What comes before a command. The application's own words are its help."""
+    """Options before the command. Typer shows the help of `app` instead of this docstring."""
 
 
 def run() -> None:
-    raise_when_told_to_end()
+    raise_on_signals()
     try:
-        # Out of standalone mode typer.Exit comes back as a plain return value.
-        code = app(prog_name="debate", standalone_mode=False)
+        # Outside standalone mode typer.Exit becomes a plain return value. A completion is installed for the plain name.
+        name = "debate" if any(word.endswith("-completion") for word in sys.argv[1:2]) else program()
+        code = as_typed(get_command(app), name)(prog_name=name, complete_var="_DEBATE_COMPLETE", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code)
     except CommandFailed as failure:
-        _complain(failure.message, failure.suggestion)
+        sys.stderr.write(f"debate: {failure.message}\n")
+        if failure.suggestion:
+            sys.stderr.write(f"  {failure.suggestion}\n")
         sys.exit(failure.exit_code)
-    except Interrupted as told:
-        sys.exit(told.exit_code)
+    except Interrupted as signal:
+        sys.exit(signal.exit_code)
     except BrokenPipeError:
-        # Whoever read our output (`| head`) has enough. Python would complain again when it flushes at the end.
+        # The reader of our output (`| head`) has closed it. Python's flush at exit would print another error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(Exit.ERROR)
     except Exception as problem:
-        # Click's own complaints about usage print themselves.
+        # Click's usage errors print themselves.
         if hasattr(problem, "show") and hasattr(problem, "exit_code"):
             problem.show()
             sys.exit(problem.exit_code)
         raise
-
-
-def _complain(message: str, suggestion: str | None) -> None:
-    sys.stderr.write(f"debate: {message}\n")
-    if suggestion:
-        sys.stderr.write(f"  {suggestion}\n")

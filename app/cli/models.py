@@ -1,38 +1,58 @@
-"""What the commands do about models: putting the local one in place, and trying a player out."""
+"""`debate models`: what can fill a seat, and what is missing for the rest."""
 
-import json
-import subprocess
-import sys
+from typing import Annotated
 
-from app.cli import show
-from app.cli.children import WORKPLACE
-from app.cli.errors import CommandFailed
-from app.core.players import LOCAL
-from app.local_model.install import DOWNLOAD, InstallFailed, install, is_installed
-from app.settings import Settings, child_environment
+import typer
 
-CHECK_COMMAND = [sys.executable, "-m", "worker.check_player"]
+from app.cli import output
+from app.cli.options import AsJson, connect, read_settings
+
+commands = typer.Typer()
+_MOST_NAMED = 8
 
 
-def install_if_local(*players: str) -> None:
-    """Before anything else is started: it takes a while the first time, and says so."""
-    if LOCAL not in players or is_installed():
+@commands.command()
+def models(
+    provider: Annotated[str | None, typer.Argument(help="Only this provider or endpoint, with all its models.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the players that this server could use, and what is missing for the rest.
+
+    Without a server it says what a worker that is started here could use.
+
+    Example: debate models
+
+    Example: debate models anthropic
+    """
+    found = _found()
+    players = [each for each in found["players"] if provider in (None, each["name"])]
+    if as_json:
+        output.print_json({**found, "players": players})
         return
-    show.err.print(f"Installing the local model, once ({DOWNLOAD}) …")
-    try:
-        install()
-    except InstallFailed as problem:
-        raise CommandFailed(str(problem), suggestion="What pip wrote above says why") from problem
+    for each in sorted(players, key=lambda each: not each["ready"]):
+        mark = "✓" if each["ready"] else "✗"
+        output.say(f"{mark} {each['player']:<24} {_details(each, shows_all=provider is not None)}".rstrip())
+    if not players:
+        output.note(f"No provider or endpoint is called {provider}. `{output.program()} models` lists them all.")
 
 
-def try_player(settings: Settings, player: str) -> tuple[bool, str, str | None]:
-    """One tiny call: did it go well, what came of it, and what to do about it."""
-    install_if_local(player)
-    command = [*CHECK_COMMAND, player]
-    environment = child_environment(settings)
-    ended = subprocess.run(command, cwd=WORKPLACE, env=environment, stdout=subprocess.PIPE, check=False)
-    try:
-        found = json.loads(ended.stdout)
-    except ValueError:
-        return False, f"the check ended with exit code {ended.returncode}", "What it wrote above says why"
-    return found["is_well"], found["says"], found["advice"]
+def _found() -> output.Json:
+    api = connect()
+    if api.answers():
+        found: output.Json = api.get("/models")
+        return found
+    from app.usecases.players import choices, usable_here
+    from app.wire.players import player_json
+
+    settings = read_settings()
+    output.note(f"No server answers at {settings.shown_url}: this is what a worker started here could use.")
+    return {"workers": 0, "players": [player_json(each) for each in choices(settings, usable_here(settings))]}
+
+
+def _details(player: output.Json, shows_all: bool) -> str:
+    if not player["ready"]:
+        return "; ".join(player["missing"])
+    names = player["models"]
+    shown = names if shows_all else names[-_MOST_NAMED:]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return ", ".join(name.partition(":")[2] for name in shown) + more

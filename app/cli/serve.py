@@ -1,82 +1,135 @@
-"""`debate up`, `debate api`, `debate worker`: the processes."""
+"""`debate up`, `debate api` and `debate worker`: the processes that serve."""
 
 import contextlib
 import os
-import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from app.cli import show
-from app.cli.children import API_COMMAND, WORKER_COMMAND, WORKPLACE, Child, end
-from app.cli.errors import CommandFailed, Exit
-from app.cli.interrupts import Interrupted
-from app.cli.stack import Servers, Stack, port_is_free
-from app.settings import Settings, child_environment
-from app.store.migrate import upgrade
+import typer
+
+from app.cli import output
+from app.cli.errors import CommandFailed, Exit, Interrupted
+from app.cli.options import read_settings
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+
+commands = typer.Typer()
 
 
-def up(settings: Settings, workers: int) -> None:
-    _refuse_open_server(settings)
-    _refuse_taken_port(settings)
-    # To be told to end is how a server's life ends well.
-    with contextlib.suppress(Interrupted), Servers(settings) as complete:
+@commands.command()
+def up(
+    port: Annotated[int | None, typer.Option(help="The API's port.", min=1, max=65535)] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Directory of the embedded servers.")] = None,
+    workers: Annotated[int, typer.Option(help="How many worker processes.", min=1, max=64)] = 1,
+) -> None:
+    """Run everything on this machine until Ctrl-C.
+
+    That is the API, workers, and embedded servers where DEBATE_DATABASE_URL or DEBATE_REDIS_URL is not set. What dies
+    is restarted.
+
+    Example: debate up --port 8080 --workers 2
+    """
+    given = {"server_port": port, "data_dir": data_dir.expanduser() if data_dir else None}
+    settings = read_settings().with_changes(**output.given(given))
+    _check_address(settings)
+
+    from app.cli import show
+    from app.cli.announced import announced
+    from app.cli.stack import Servers, Stack
+    from app.store.migrate import upgrade
+
+    servers = Servers(settings)
+    # A signal is the normal end of a server.
+    with contextlib.suppress(Interrupted), servers as complete:
         upgrade(str(complete.database_url))
         logs = settings.data_dir / "logs"
-        stack = Stack(complete, workers, logs)
+        stack = Stack(complete, workers, logs, servers)
         with show.spinner("Starting the API and its workers", hidden=False):
             stack.start()
         with stack:
-            show.err.print(f"debate-runner is up at [bold]{complete.url}[/]  [dim](Ctrl-C ends it)[/]", soft_wrap=True)
-            show.err.print(f"  data   {show.safe(str(settings.data_dir))}", soft_wrap=True)
-            show.err.print(f"  logs   {show.safe(str(logs))}", soft_wrap=True)
-            if settings.auth_token is None:
-                show.err.print("  open   to every user of this machine: no DEBATE_AUTH_TOKEN is set", soft_wrap=True)
-            _watch(stack)
+            # Escaped: rich would interpret [::1] as markup.
+            address = show.safe(complete.shown_url)
+            show.err.print(f"debate-runner is up at [bold]{address}[/]  [dim](Ctrl-C stops it)[/]", soft_wrap=True)
+            _say_where(settings, logs)
+            try:
+                with announced(settings.data_dir, settings.url):
+                    stack.wait()
+            except Interrupted:
+                output.note("\nStopping: turns in progress get a few seconds to finish …")
+                output.note(f"Debates that are under way go on with the next `{output.program()} up`.")
+                raise
 
 
-def _watch(stack: Stack) -> None:
-    try:
-        while True:
-            stack.check()
-            time.sleep(0.5)
-    except Interrupted:
-        show.err.print("\nEnding: turns in hand get a few seconds to finish …")
-        raise
+def _say_where(settings: "Settings", logs: Path) -> None:
+    output.note(f"  data   {settings.data_dir}")
+    output.note(f"  logs   {logs}")
+    if settings.server_port != type(settings).model_fields["server_port"].default:
+        output.note(
+            f"  find   it with DEBATE_SERVER_URL={settings.shown_url}; commands with this data directory just do"
+        )
+    if settings.auth_token is None:
+        output.note("  open   to every user of this machine: DEBATE_AUTH_TOKEN is not set")
 
 
-def api(settings: Settings) -> None:
-    _refuse_open_server(settings)
-    _refuse_taken_port(settings)
+@commands.command()
+def api() -> None:
+    """Run one API server, for a deployment.
+
+    Example: DEBATE_DATABASE_URL=postgresql://… DEBATE_REDIS_URL=redis://… debate api
+    """
+    from app.cli.children import API_COMMAND
+
+    settings = read_settings()
+    _check_address(settings)
     _run_part(settings, "API", API_COMMAND)
 
 
-def worker(settings: Settings) -> None:
-    _run_part(settings, "worker", WORKER_COMMAND)
+@commands.command()
+def worker() -> None:
+    """Run one worker process, for a deployment.
+
+    Start as many workers as you like, on any machine.
+
+    Example: DEBATE_DATABASE_URL=postgresql://… DEBATE_REDIS_URL=redis://… debate worker
+    """
+    from app.cli.children import WORKER_COMMAND
+
+    _run_part(read_settings(), "worker", WORKER_COMMAND)
 
 
-def _run_part(settings: Settings, name: str, command: list[str]) -> None:
+def _run_part(settings: "Settings", name: str, command: list[str]) -> None:
+    from app.cli.children import SOURCE_DIRECTORY, Child, Supervisor
+    from app.settings import child_environment
+
     if not settings.is_embedded:
         # This process becomes the part: signals, exit code and pid are its own.
-        os.chdir(WORKPLACE)
+        os.chdir(SOURCE_DIRECTORY)
         os.execve(command[0], command, child_environment(settings))  # noqa: S606 (an argument list, no shell)
-    # Somebody must stay to hold the embedded servers.
-    with contextlib.suppress(Interrupted), Servers(settings) as complete:
+    from app.cli.stack import Servers
+    from app.store.migrate import upgrade
+
+    # This process stays, to keep the embedded servers running.
+    servers = Servers(settings)
+    with contextlib.suppress(Interrupted), servers as complete:
         upgrade(str(complete.database_url))
-        child = Child(name, command, complete, log=None)
+        supervisor = Supervisor(output.note)
+        supervisor.add(Child(name, command, complete, log=None))
+        supervisor.supervise(servers)
         try:
-            while child.process.poll() is None:
-                time.sleep(0.2)
-            child.check()
+            supervisor.wait()
         finally:
-            end([child])
+            supervisor.end()
 
 
-def _refuse_open_server(settings: Settings) -> None:
+def _check_address(settings: "Settings") -> None:
+    from app.cli.stack import why_not_bound
+
     if settings.why_unsafe:
         raise CommandFailed(settings.why_unsafe, Exit.USAGE, "Set DEBATE_AUTH_TOKEN, or bind 127.0.0.1")
-
-
-def _refuse_taken_port(settings: Settings) -> None:
-    if not port_is_free(settings.server_host, settings.server_port):
+    problem = why_not_bound(settings.server_host, settings.server_port)
+    if problem:
         raise CommandFailed(
-            f"Port {settings.server_port} on {settings.server_host} is taken",
-            suggestion="Choose another with --port or DEBATE_SERVER_PORT, or end what runs there",
+            f"Port {settings.server_port} on {settings.server_host} {problem}",
+            suggestion="Choose another with --port or DEBATE_SERVER_PORT, or stop the program that uses it",
         )

@@ -1,13 +1,9 @@
-"""What people see. Their words go to stdout in a terminal; with --json, stdout is for one JSON document only."""
+"""What a debate looks like in a terminal. Imports rich, which takes long: only functions import this module."""
 
-import json
-import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.markup import escape
@@ -15,7 +11,10 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-Json = dict[str, Any]
+from app.cli.output import Json, clean, one_line, say
+from app.cli.words import ending, judged, seat_name
+from app.core.debate import State, TurnType
+from app.core.players import EXTERNAL
 
 SEAT_COLOURS = {"proposer": "cyan", "opponent": "magenta", "arbitrator": "yellow"}
 STATUS_COLOURS = {
@@ -27,67 +26,49 @@ STATUS_COLOURS = {
     "failed": "red",
 }
 
-ROOMY_WIDTH = 110
-BIDI_CONTROLS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+WIDE = 110
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
-def print_json(document: Any) -> None:
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-
-
-def clean(text: str) -> str:
-    """Other people's words: no escape sequence of theirs reaches the terminal, and none turns the line around."""
-    return "".join(letter for letter in text if letter in "\n\t" or not _is_control(letter))
-
-
-def _is_control(letter: str) -> bool:
-    return unicodedata.category(letter) in ("Cc", "Cs") or letter in BIDI_CONTROLS
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def safe(text: str) -> str:
-    """The same, for a place where rich would read markup."""
+    """`clean`, for a string in which rich would interpret markup."""
     return escape(clean(text))
 
 
 @dataclass
 class Indented:
-    """Somebody's words, two spaces in: wrapped for a terminal, in lines as long as they are for anything else."""
+    """A text indented by two spaces. Wrapped in a terminal only: a file gets the lines as they are."""
 
-    words: str
+    text: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for paragraph in clean(self.words).rstrip().split("\n"):
+        for paragraph in clean(self.text).rstrip().split("\n"):
             text = Text(paragraph.rstrip())
             for line in text.wrap(console, options.max_width - 2) if console.is_terminal else [text]:
                 line.rstrip()
                 yield Segment(f"  {line.plain}\n" if line.plain else "\n")
 
 
-def say(line: str) -> None:
-    """A line of ours, as long as it is: it can be copied whole."""
-    out.print(Text(clean(line)), soft_wrap=True)
+def heading(title: str, details: str, style: str = "") -> Text:
+    return Text.assemble((title, f"bold {style}"), (f"  {details}" if details else "", "dim"))
 
 
-def argument_lines(argument: Json, with_id: bool = False) -> Group:
-    title = Text(argument["role"].capitalize(), style=f"bold {SEAT_COLOURS[argument['role']]}")
-    kind = "" if argument["type"] in ("CLAIM", "RULING") else argument["type"].lower()
-    player = "" if argument["player"] == "external" else clean(argument["player"])
+def print_argument(argument: Json, with_id: bool = False) -> None:
+    if argument["type"] == TurnType.MOTION:
+        out.print(Group(heading("Motion", ""), Indented(argument["content"]), ""), crop=False)
+        return
+    kind = "" if argument["type"] in (TurnType.CLAIM, TurnType.RULING) else argument["type"].lower()
+    player = "" if argument["player"] == EXTERNAL else clean(argument["player"])
     if argument["agent"]:
         player = clean(argument["agent"]["username"])
-    argument_id = argument["id"] if with_id else ""
-    title.append("".join(f"  {detail}" for detail in (kind, player, argument_id) if detail), style="dim")
-    return Group(title, Indented(argument["content"]), "")
-
-
-def motion_lines(argument: Json) -> Group:
-    return Group(Text("Motion", style="bold"), Indented(argument["content"]), "")
+    details = "  ".join(detail for detail in (kind, player, argument["id"] if with_id else "") if detail)
+    title = heading(seat_name(argument["role"]).capitalize(), details, SEAT_COLOURS[argument["role"]])
+    verdict = Text(f"  {judged(argument)}\n" if argument["verdict"] else "", style="bold")
+    reasons = reasons_beside(argument)
+    said = f"{argument['content'].rstrip()}\n\n{reasons}" if reasons else argument["content"]
+    out.print(Group(title, Indented(said), verdict), crop=False)
 
 
 def round_title(number: int, of: int | None) -> Text:
@@ -95,98 +76,135 @@ def round_title(number: int, of: int | None) -> Text:
 
 
 @contextmanager
-def spinner(words: str, hidden: bool) -> Iterator[Callable[[str], None]]:
-    """Turns while something takes its time; gives a function that changes its words.
+def spinner(text: str, hidden: bool) -> Iterator[Callable[[str], None]]:
+    """Shows a spinner; yields a function that changes its text.
 
-    On the console that the turns are printed on, where that is a terminal: rich then moves it below what is printed.
+    It is on stdout where that is a terminal: rich then keeps it below the arguments that are printed.
     """
     console = out if out.is_terminal else err
     if hidden or not console.is_terminal:
         yield lambda _: None
         return
-    with console.status(words) as status:
+    with console.status(text) as status:
         yield lambda changed: status.update(safe(changed))
 
 
 def verdict_table(debate: Json) -> Group | None:
-    verdict = debate["verdict"]
-    if verdict is None:
+    """The verdict of the whole debate, and the standing of its rounds apart from it."""
+    verdict, standing = debate["verdict"], debate.get("standing")
+    if verdict is None and standing is None:
         return None
     table = Table()
     for column in ("", "proposer", "opponent"):
         table.add_column(column, style=SEAT_COLOURS.get(column, ""), justify="left" if not column else "right")
-    scores = verdict["scores"]
-    table.add_row("score", f"{scores['proposer']:g}", f"{scores['opponent']:g}")
+    if standing:
+        table.add_row(f"rounds judged: {standing['rounds']}, mean", *_by_side(standing["scores"]))
+    if verdict is None:
+        return Group(Text("Standing (the whole debate was not judged)", style="bold"), table)
+    table.add_row("whole debate", *_by_side(verdict["scores"]))
     crown = {role: "✓" if verdict["winner"] == role else "" for role in ("proposer", "opponent")}
     if verdict["winner"] == "tie":
         crown = {"proposer": "tie", "opponent": "tie"}
     table.add_row("winner", crown["proposer"], crown["opponent"])
-    for order, said in verdict.get("orders", {}).items():
-        scores = said["scores"]
-        table.add_row(order.replace("_", " "), f"{scores['proposer']:g}", f"{scores['opponent']:g}")
+    for order, said in (verdict.get("orders") or {}).items():
+        table.add_row(order.replace("_", " "), *_by_side(said["scores"]))
     return Group(Text("Verdict", style="bold"), table)
 
 
-def ending(debate: Json) -> str:
-    words = {
-        "max_rounds": "all rounds were held",
-        "time_limit": "its time ran out",
-        "token_limit": "its tokens were used up",
-        "cost_limit": "its budget was used up",
-        "judge_early_stop": "the judge found it decided",
-        "manual_stop": "it was stopped by hand",
-        "ruling": "a ruling closed it",
-        "resolution": "the proposer asked for completion",
-    }
-    reason = words.get(debate["stop_reason"] or "", debate["stop_reason"] or "")
-    if debate["status"] == "failed":
-        return f"The debate failed: {clean(debate['last_error'] or 'no reason was recorded')}"
-    return f"The debate is {debate['status']}: {reason}."
+def _by_side(scores: Json) -> tuple[str, str]:
+    return f"{round(scores['proposer'], 2):g}", f"{round(scores['opponent'], 2):g}"
 
 
-def has_ended(debate: Json) -> bool:
-    return bool(debate["state"] == "CLOSED" or debate["status"] == "failed")
-
-
-def print_end(debate: Json) -> None:
+def print_end(debate: Json, shown: list[Json], with_id: bool = False) -> None:
+    """The result, and the judge's reasons unless one of the arguments that were shown had them."""
     table = verdict_table(debate)
     if table is not None:
         out.print(table)
-    say(ending(debate))
+    reasons = (debate["verdict"] or {}).get("reasoning") or ""
+    if reasons and not any(_has_said(argument, reasons) for argument in shown[-1:]):
+        out.print(Indented(reasons), crop=False)
+    say(f"\n{ending(debate)}" if with_id else ending(debate))
+    if with_id:
+        # On a line of its own, so that no terminal breaks it.
+        out.print(f"[dim]{debate['id']}[/]", soft_wrap=True)
+
+
+def reasons_beside(ruling: Json) -> str:
+    """The reasons of a verdict, where the text of its ruling does not have them."""
+    reasons = ((ruling["verdict"] or {}).get("reasoning") or "").strip()
+    return "" if reasons in ruling["content"] else reasons
+
+
+def _has_said(argument: Json, reasons: str) -> bool:
+    return reasons.strip() in argument["content"] or reasons == (argument["verdict"] or {}).get("reasoning")
 
 
 def print_debates(debates: list[Json]) -> None:
-    """A line each. A terminal gets them cut to its width, a narrow one without the next speaker; a file gets all."""
-    is_narrow = out.is_terminal and out.width < ROOMY_WIDTH
-    rows = [{"id": "id", "status": "status", "rounds": "rounds", "next": "next", "age": "updated", "title": "title"}]
-    rows += [_row(debate) for debate in debates]
-    columns = [column for column in rows[0] if column != "title" and not (is_narrow and column == "next")]
-    widths = {column: max(len(row[column]) for row in rows) for column in columns}
+    """One line each. In a terminal lines fit its width: title and players share what the other columns leave, and a
+    narrow one has neither rounds nor the next seat."""
+    is_narrow = out.is_terminal and out.width < WIDE
+    digits = shortest_unique([debate["id"] for debate in debates])
+    rows = [{name: name for name in COLUMNS}, *(_row(debate, digits) for debate in debates)]
+    columns = [name for name in COLUMNS if not (is_narrow and name in ("rounds", "next"))]
+    widths = {name: max(len(row[name]) for row in rows) for name in columns}
+    if out.is_terminal:
+        widths |= _fitted(widths, out.width)
     for row in rows:
         line = Text(style="bold" if row is rows[0] else "")
-        for column in columns:
-            style = STATUS_COLOURS.get(row[column], "") if column == "status" else ""
-            line.append(row[column].ljust(widths[column]) + "  ", style)
-        line.append(row["title"])
-        if out.is_terminal:
-            line.truncate(out.width, overflow="ellipsis")
+        for name in columns:
+            cell = Text(row[name], STATUS_COLOURS.get(row[name], "") if name == "status" else "")
+            cell.truncate(widths[name], overflow="ellipsis", pad=True)
+            line.append_text(cell).append("  ")
+        line.rstrip()
         out.print(line, soft_wrap=True)
 
 
-def _row(debate: Json) -> dict[str, str]:
-    is_open = debate["state"] != "CLOSED"
+COLUMNS = ("id", "status", "rounds", "next", "winner", "updated", "players", "title")
+FEWEST_DIGITS = 8
+LONGEST_PLAYERS = 60
+
+
+def _fitted(widths: dict[str, int], width: int) -> dict[str, int]:
+    """Of what the other columns leave, players get a third at most."""
+    left = width - sum(length + 2 for name, length in widths.items() if name not in ("players", "title"))
+    players = min(widths["players"], LONGEST_PLAYERS, max(left // 3, 8))
+    return {"players": players, "title": max(left - players - 2, 8)}
+
+
+def shortest_unique(ids: list[str]) -> int:
+    """How many first characters tell these ids apart."""
+    different = len(set(ids))
+    longest = max(map(len, ids), default=FEWEST_DIGITS)
+    return next(
+        (length for length in range(FEWEST_DIGITS, longest) if len({each[:length] for each in ids}) == different),
+        longest,
+    )
+
+
+def _row(debate: Json, digits: int) -> dict[str, str]:
+    is_open = debate["state"] != State.CLOSED
     return {
-        "id": debate["id"],
+        "id": debate["id"][:digits],
         "status": debate["status"],
         "rounds": _rounds(debate),
         "next": debate["state"].removeprefix("AWAITING_").replace("_", " ").lower() if is_open else "",
-        "age": _age(debate["updated_at"]),
+        "winner": (debate["verdict"] or {}).get("winner", ""),
+        "updated": _age(debate["updated_at"]),
+        "players": _players(debate["seats"]),
         "title": one_line(clean(debate["title"])) + _trouble(debate),
     }
 
 
+def _players(seats: Json) -> str:
+    """Who debates, and who judges if that is somebody else; models without their provider."""
+    names = {role: clean(seat["player"]).rpartition(":")[2] for role, seat in seats.items()}
+    debaters = list(dict.fromkeys((names["proposer"], names["opponent"])))
+    judge = f", judge {names['arbitrator']}" if names["arbitrator"] not in debaters else ""
+    return " v ".join(debaters) + judge
+
+
 def _trouble(debate: Json) -> str:
-    """Attempts that failed, and what the last of them met; also what a debate waits for."""
+    """Failed attempts with the last error; also what a debate waits for."""
     if not debate["last_error"]:
         return ""
     count = f"attempt {debate['attempts']} failed: " if debate["attempts"] else ""

@@ -1,28 +1,35 @@
-"""Everything on this machine: embedded servers where none are configured, the API, and workers."""
+"""What debates need on this machine: servers (embedded where none are configured), API, workers, the local model."""
 
+import errno
 import socket
 import time
 from pathlib import Path
 from types import TracebackType
 
-from app.cli.children import API_COMMAND, WORKER_COMMAND, Child, end
+from app.cli import output
+from app.cli.children import API_COMMAND, WORKER_COMMAND, Child, Supervisor
 from app.cli.client import Api
 from app.cli.errors import CommandFailed
+from app.core.players import LOCAL
 from app.embedded import EmbeddedError, EmbeddedServers
 from app.settings import Settings
 
 START_SECONDS = 60.0
+REVIVE_SECONDS = 20.0
+"""For one attempt to restart the embedded servers. A slower recovery of Postgres continues after it."""
 
 
 class Servers:
-    """The database and the queue: the configured ones, or embedded ones for as long as this is held."""
+    """Database and queue: the configured servers, or embedded ones until the context ends."""
+
+    name = "embedded Postgres and Valkey"
 
     def __init__(self, settings: Settings) -> None:
         self._embedded = EmbeddedServers(settings.data_dir) if settings.is_embedded else None
         self._settings = settings
 
     def __enter__(self) -> Settings:
-        """The settings with both addresses."""
+        """The settings with the addresses of both."""
         if self._embedded is None:
             return self._settings
         try:
@@ -38,18 +45,44 @@ class Servers:
         if self._embedded is not None:
             self._embedded.release()
 
+    def why_dead(self) -> str | None:
+        """The guardian restarts a server that dies; when the guardian dies, both end with it."""
+        try:
+            if self._embedded is None or self._embedded.has_guardian():
+                return None
+        except OSError as problem:
+            # A restart in a directory that was removed would begin with an empty database.
+            raise CommandFailed(
+                f"The data directory {self._settings.data_dir} is gone: {problem.strerror}"
+            ) from problem
+        return "their guardian process is gone"
+
+    def start(self) -> None:
+        """Restarts the embedded servers at the same addresses."""
+        if self._embedded is None:
+            return
+        try:
+            self._embedded.acquire(REVIVE_SECONDS)
+        except EmbeddedError as problem:
+            raise CommandFailed(str(problem)) from problem
+
+    def last_words(self) -> str:
+        return f". Their logs are in {self._settings.data_dir}"
+
 
 class Stack:
-    """API and workers as children of this process, on servers that are there."""
+    """The API and workers as child processes. One that dies is restarted."""
 
-    def __init__(self, settings: Settings, workers: int, logs: Path | None) -> None:
+    def __init__(self, settings: Settings, workers: int, logs: Path | None, servers: Servers | None = None) -> None:
+        """`servers`: embedded servers to restart too."""
         self.settings = settings
         self._logs = logs
         self._workers = workers
-        self.children: list[Child] = []
+        self._servers = servers
+        self._supervisor = Supervisor(output.note)
 
     def start(self) -> None:
-        """Returns when a debate could run."""
+        """Returns when the API answers and a worker is ready."""
         if self._logs:
             self._logs.mkdir(parents=True, exist_ok=True)
         try:
@@ -58,51 +91,79 @@ class Stack:
                 self._start(f"worker {number}", WORKER_COMMAND, **self._metrics_port(number))
             self._wait_until_ready()
         except BaseException:
-            end(self.children)
+            self._supervisor.end()
             raise
+        self._supervisor.supervise(*([self._servers] if self._servers else []))
 
     def __enter__(self) -> "Stack":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        end(self.children)
+        self._supervisor.end()
 
-    def check(self) -> None:
-        for child in self.children:
-            child.check()
+    def wait(self, seconds: float | None = None) -> None:
+        """Returns after that time; without one, never. Raises CommandFailed when a part cannot be kept alive and all
+        parts were therefore ended."""
+        self._supervisor.wait(seconds)
 
     def _metrics_port(self, number: int) -> dict[str, int]:
-        """Each worker on this machine has a port of its own."""
+        """Each worker on this machine needs its own port."""
         first = self.settings.metrics_port
         return {} if first is None else {"metrics_port": first + number - 1}
 
     def _start(self, name: str, command: list[str], **changes: int) -> None:
         log = self._logs / f"{name.lower().replace(' ', '-')}.log" if self._logs else None
-        self.children.append(Child(name, command, self.settings.with_changes(**changes), log))
+        if log:
+            log.write_bytes(b"")
+        self._supervisor.add(Child(name, command, self.settings.with_changes(**changes), log))
 
     def _wait_until_ready(self) -> None:
         api = Api.of(self.settings)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
-            self.check()
+            self._supervisor.check()
             if api.answers() and api.readiness()["workers"] > 0:
                 return
             time.sleep(0.05)
         raise CommandFailed(f"The API and its workers were not ready within {START_SECONDS:.0f} seconds")
 
 
+def install_if_local(*players: str) -> None:
+    """Before anything is started: the first installation takes a while, and says so."""
+    if LOCAL not in players:
+        return
+    from app.models.local import DOWNLOAD, InstallFailed, install, is_installed
+
+    if is_installed():
+        return
+    output.note(f"Installing the local model, once ({DOWNLOAD}) …")
+    try:
+        install()
+    except InstallFailed as problem:
+        raise CommandFailed(str(problem), suggestion="The output of pip above says why") from problem
+
+
 def free_port(host: str) -> int:
-    with socket.socket() as probe:
+    with _socket_for(host) as probe:
         probe.bind((host, 0))
         port: int = probe.getsockname()[1]
         return port
 
 
 def port_is_free(host: str, port: int) -> bool:
-    with socket.socket() as probe:
+    return why_not_bound(host, port) is None
+
+
+def why_not_bound(host: str, port: int) -> str | None:
+    """Why a server cannot listen there; None if it can."""
+    with _socket_for(host) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError:
-            return False
-        return True
+        except OSError as problem:
+            return "is already in use" if problem.errno == errno.EADDRINUSE else f"cannot be bound ({problem.strerror})"
+        return None
+
+
+def _socket_for(host: str) -> socket.socket:
+    return socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)

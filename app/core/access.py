@@ -1,19 +1,23 @@
-"""Who may do what. Every way in (HTTP, server-sent events, long poll, WebSocket) asks here.
+"""Who may do what. HTTP, server-sent events, long poll and WebSocket all check access here.
 
 | action | the operator | an agent's key |
 |---|---|---|
 | READ | yes | with the scope `read` |
-| CREATE | yes | with the scope `debate`; the motion is the proposer's word, so that seat must be its own or free |
-| SPEAK (as proposer or opponent) | yes | with the scope `debate`, in a seat that is bound to it or to nobody |
-| RULE (and intervene) | yes | with the scope `arbitrate`, where the arbitrator's seat is bound to it or to nobody |
-| CONTROL (stop, pause, resume, delete) | yes | with the scope `arbitrate` |
+| CREATE | yes | with the scope `debate`, where the proposer's seat, which states the motion, is its own or unbound |
+| SPEAK (as proposer or opponent) | yes | with the scope `debate`, in a seat that is its own or unbound |
+| RULE (and intervene) | yes | with the scope `arbitrate`, where the arbitrator's seat is its own or unbound |
+| CONTROL (start, stop, pause, resume, delete, invite) | yes | with the scope `arbitrate` |
+| JUDGE (a closed debate, apart from it) | yes | with the scope `debate`, unless it debates in it |
 | CONTRIBUTE (solutions) | no: a contribution has an agent as its author | with the scope `debate` |
 | REVIEW (the guardrail) | yes | with the scope `arbitrate`, and not its own contributions |
 | MANAGE (agents and their keys) | yes | no |
-| OBSERVE (the metrics) | yes | no: they tell what everybody does and what it costs |
+| OBSERVE (the metrics) | yes | no: they show what all callers do and what it costs |
 
-An agent that a seat of a debate is bound to acts in that debate from its own seat only: it neither speaks for the other
-side nor is a judge in its own cause, whatever its scopes.
+A guest came by an invitation: it may read one debate, act in one of its seats if invited to one, and nothing else. A
+guest judge was invited to judge an experiment's debates: it may do that, blind, and nothing else.
+
+An agent that holds a seat of a debate acts in that debate from its own seat only: whatever its scopes, it neither
+speaks for the other side nor judges its own debate.
 """
 
 from collections.abc import Mapping
@@ -21,15 +25,18 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from uuid import UUID
 
-from app.core.errors import Forbidden
+from app.core.debate import Debate
+from app.core.errors import Forbidden, InvalidInput
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 
 
 class Scope(StrEnum):
     READ = "read"  # debates and solutions
-    DEBATE = "debate"  # create debates, speak as proposer or opponent; propose and discuss solutions
-    ARBITRATE = "arbitrate"  # rule, intervene, stop, pause, resume, delete; review what the guardrail flagged
+    DEBATE = (
+        "debate"  # create debates, speak as proposer or opponent, judge closed debates; propose and discuss solutions
+    )
+    ARBITRATE = "arbitrate"  # rule, intervene, start, stop, pause, resume, delete; review what the guardrail flagged
 
 
 DEFAULT_SCOPES = frozenset({Scope.READ, Scope.DEBATE})
@@ -37,9 +44,16 @@ DEFAULT_SCOPES = frozenset({Scope.READ, Scope.DEBATE})
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Whoever has the operator's token; on a server without one, whoever sends no key."""
+    """A caller with the operator's token; on a server without a token, a caller that sends no key."""
 
     has_token: bool = True
+    session: bytes | None = field(default=None, repr=False)
+    """The hash of the session of a browser that signed in."""
+
+    @property
+    def credential(self) -> bytes | None:
+        """The hash of the key or session, which may be revoked during a request; None for the token, which cannot."""
+        return self.session
 
     @property
     def name(self) -> str:
@@ -53,14 +67,57 @@ class Agent:
     scopes: frozenset[Scope]
     display_name: str | None = None
     key_hash: bytes = field(default=b"", repr=False)
-    """Of the key that was shown, so that it can be asked later whether it still holds."""
+    """Of the key that was sent, to check later whether it is still valid."""
+
+    @property
+    def credential(self) -> bytes | None:
+        return self.key_hash
 
     @property
     def name(self) -> str:
         return self.username
 
 
-Caller = Operator | Agent
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Somebody with an invitation: a browser that has accepted it, or a program that sends its key."""
+
+    invitation_id: UUID
+    debate_id: UUID
+    seat: Seat | None
+    """None for a watcher."""
+    session: bytes = field(repr=False)
+    """The hash of the session or the key."""
+
+    @property
+    def credential(self) -> bytes | None:
+        return self.session
+
+    @property
+    def name(self) -> str:
+        return "guest"
+
+
+@dataclass(frozen=True, slots=True)
+class GuestJudge:
+    """A browser that has accepted an invitation to judge the debates of an experiment."""
+
+    experiment_id: UUID
+    judge: str
+    """The person's name."""
+    salt: bytes = field(repr=False)
+    session: bytes = field(repr=False)
+
+    @property
+    def credential(self) -> bytes | None:
+        return self.session
+
+    @property
+    def name(self) -> str:
+        return "guest judge"
+
+
+Caller = Operator | Agent | Guest | GuestJudge
 OPERATOR = Operator()
 
 
@@ -69,11 +126,14 @@ class Action(Enum):
     CREATE = "create a debate"
     SPEAK = "speak as proposer or opponent"
     RULE = "rule or intervene"
-    CONTROL = "stop, pause, resume or delete"
+    CONTROL = "start, stop, pause, resume or delete"
+    JUDGE = "judge a closed debate"
     CONTRIBUTE = "propose or discuss a solution"
     REVIEW = "decide about what the guardrail flagged"
     MANAGE = "make and revoke keys"
     OBSERVE = "read the metrics"
+    INSPECT = "read what models were sent and answered"
+    PROMPTS = "add prompt sets"
 
 
 _SCOPE_FOR = {
@@ -82,18 +142,28 @@ _SCOPE_FOR = {
     Action.SPEAK: Scope.DEBATE,
     Action.RULE: Scope.ARBITRATE,
     Action.CONTROL: Scope.ARBITRATE,
+    Action.JUDGE: Scope.DEBATE,
     Action.CONTRIBUTE: Scope.DEBATE,
     Action.REVIEW: Scope.ARBITRATE,
 }
-"""What an agent's key needs. No key will do for what is not here."""
+"""The scope that an agent's key needs. Actions that are not listed are the operator's alone."""
 
 Seats = Mapping[Seat, SeatSetup]
 
 
 def require(caller: Caller, action: Action) -> None:
-    """Refuses what this caller may do nowhere. Depends on the caller alone, so it tells nothing about any debate."""
+    """Refuses what this caller may do in no debate. Checks the caller alone, so it reveals nothing about debates."""
     if isinstance(caller, Operator):
         return
+    if isinstance(caller, GuestJudge):
+        if action is Action.JUDGE:
+            return
+        raise Forbidden("This invitation is to judge debates, and opens nothing else")
+    if isinstance(caller, Guest):
+        own = {Action.READ, Action.RULE if caller.seat is Seat.ARBITRATOR else Action.SPEAK} if caller.seat else set()
+        if action is Action.READ or action in own:
+            return
+        raise Forbidden("An invitation opens one debate, and the seat that it is for; nothing else")
     scope = _SCOPE_FOR.get(action)
     if scope is None:
         raise Forbidden("Only the operator may do this", suggestion="Use the operator's token")
@@ -106,35 +176,80 @@ def require(caller: Caller, action: Action) -> None:
 
 
 def require_seat(caller: Caller, action: Action, seat: Seat, seats: Seats) -> None:
-    """Refuses a move from a seat that is not this caller's."""
+    """Refuses a move from another's seat."""
     require(caller, action)
     if isinstance(caller, Operator):
         return
-    holder = seats[seat].agent_id
-    if holder is not None and holder != str(caller.id):
-        raise Forbidden(f"The seat of the {seat.role} is bound to another agent", role=seat.role)
+    holder = seats[seat].holder
+    if holder is not None and holder != holder_id(caller):
+        raise Forbidden(f"Somebody else holds the seat of the {seat.role}", role=seat.role)
+    if isinstance(caller, Guest):
+        if seat is not caller.seat:
+            raise Forbidden(f"This invitation is not for the seat of the {seat.role}", role=seat.role)
+        return
+    if isinstance(caller, GuestJudge):
+        return  # refused above: it holds no seat
     own = held_by(caller, seats)
-    if own and seat not in own:
+    debates_itself = [held for held in own if held is not Seat.ARBITRATOR]
+    if own and (seat not in own or (seat is Seat.ARBITRATOR and debates_itself)):
         raise Forbidden(
             f"This agent holds the seat of the {own[0].role} and cannot act as the {seat.role}", role=seat.role
         )
 
 
+def may_read_document(caller: Caller, debate: Debate) -> bool:
+    """The operator, whoever holds a seat that is shown it, and everybody once the debate is closed."""
+    if debate.material is None or isinstance(caller, Operator) or debate.is_closed:
+        return debate.material is not None
+    if isinstance(caller, Guest):
+        own = [caller.seat] if caller.seat and caller.debate_id == debate.id else []
+    elif isinstance(caller, GuestJudge):
+        own = []
+    else:
+        own = held_by(caller, debate.seats)
+    return any(debate.material.shows_document_to(seat) for seat in own)
+
+
+def require_debate(caller: Caller, debate_id: UUID) -> None:
+    """Refuses a guest of another debate."""
+    if isinstance(caller, Guest) and caller.debate_id != debate_id:
+        raise Forbidden("This invitation is for another debate")
+
+
+def holder_id(caller: Caller) -> str:
+    """Under which a caller holds a seat. Callers with the operator's token, or with none, cannot be told apart."""
+    match caller:
+        case Agent():
+            return str(caller.id)
+        case Guest():
+            return f"guest:{caller.invitation_id}"
+        case GuestJudge():
+            return f"judge:{caller.judge}"
+        case Operator():
+            return "operator"
+
+
 def require_control(caller: Caller, seats: Seats) -> None:
-    """Refuses stop, pause, resume and delete."""
     require(caller, Action.CONTROL)
     if isinstance(caller, Agent):
         own = [seat for seat in held_by(caller, seats) if seat is not Seat.ARBITRATOR]
         if own:
-            raise Forbidden(f"This agent holds the seat of the {own[0].role} and cannot stop or hold the debate")
+            raise Forbidden(
+                f"This agent holds the seat of the {own[0].role} and cannot stop, pause, resume or delete the debate"
+            )
 
 
 def require_creation(caller: Caller, seats: Seats) -> None:
     require(caller, Action.CREATE)
+    judge = seats[Seat.ARBITRATOR].agent_id
+    if judge is not None and judge in (seats[Seat.PROPOSER].agent_id, seats[Seat.OPPONENT].agent_id):
+        raise InvalidInput(
+            "seats.arbitrator.agent_id", "is also bound to a debater's seat: an agent cannot judge its own debate"
+        )
     proposer = seats[Seat.PROPOSER].agent_id
     if isinstance(caller, Agent) and proposer not in (None, str(caller.id)):
-        raise Forbidden("The motion is the proposer's word, and that seat is bound to another agent")
+        raise Forbidden("The motion is the proposer's first statement, and that seat is bound to another agent")
 
 
 def held_by(agent: Agent, seats: Seats) -> list[Seat]:
-    return [seat for seat in Seat if seats[seat].agent_id == str(agent.id)]
+    return [seat for seat in Seat if seats[seat].holder == str(agent.id)]

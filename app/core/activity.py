@@ -1,19 +1,19 @@
-"""What a debate is doing right now, as an operator wants it told: thinking is not waiting, and waiting is not stuck."""
+"""What a debate is doing right now. It tells apart thinking, waiting and being stuck."""
 
 from enum import StrEnum
 
 from app.core.debate import Debate, Status
 
 STALLED_AFTER_SECONDS = 30.0
-"""A healthy worker takes a queued turn in a fraction of this, and the sweeper repairs a lost task within it."""
+"""A healthy worker claims a due turn in a fraction of this, even when its task was lost."""
 
 
 class Activity(StrEnum):
-    GENERATING = "generating"  # a worker holds the turn, and its player thinks
-    QUEUED = "queued"  # a worker's turn that no worker has taken yet
-    STALLED = "stalled"  # queued for so long that something must be wrong
-    RETRYING = "retrying"  # the player failed and is tried again after a delay
-    WAITING = "waiting"  # for somebody outside: an external seat, or a ruling after an intervention
+    GENERATING = "generating"  # a worker has claimed the turn, and its player thinks
+    QUEUED = "queued"  # due, and not yet claimed
+    STALLED = "stalled"  # queued for longer than STALLED_AFTER_SECONDS: no worker runs, or something is broken
+    RETRYING = "retrying"  # the player failed; the next attempt comes after a delay
+    WAITING = "waiting"  # for an external seat, or for a ruling after an intervention
     PAUSED = "paused"
     FAILED = "failed"
     CLOSED = "closed"
@@ -23,7 +23,7 @@ _HELD = {Status.PAUSED: Activity.PAUSED, Status.FAILED: Activity.FAILED}
 
 
 def activity_of(debate: Debate, *, claim_is_live: bool, backing_off: bool, seconds_due: float) -> Activity:
-    """`seconds_due`: for how long a worker could have taken the turn."""
+    """`seconds_due`: how long the turn has been due."""
     if debate.is_closed:
         return Activity.CLOSED
     if debate.status in _HELD:

@@ -1,18 +1,43 @@
-"""What a player is given to think about, and what it gives back."""
+"""The input of a player (`Brief`) and its output (`Thought`)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
 
-from app.core.debate import Debate, Turn, TurnType, Usage, Verdict
-from app.core.players import SeatSetup
+from app.core.debate import Debate, Turn, TurnType, Usage
+from app.core.formats import JudgeActs
+from app.core.machine import moves_of
+from app.core.players import JudgeOrder, SeatSetup
+from app.core.quotes import Document
 from app.core.seats import Seat
+from app.core.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentKey:
+    """Which opinion of a finished debate: unique in the debate."""
+
+    judge: str
+    order: JudgeOrder
+    repeat: int = 1
+    id: UUID | None = field(default=None, compare=False)
+    """Of the judgment, where it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Brief:
     debate: Debate
     motion: Turn
-    recent: tuple[Turn, ...]
-    """The last turns, oldest first; never the motion, and bounded however long the debate is."""
+    turns: tuple[Turn, ...]
+    """The last turns, oldest first; never the motion. A claim brings a few, however long the debate is; a model's
+    prompt is made from all of them (`app.usecases.advance.with_all_turns`)."""
+    judgment: JudgmentKey | None = None
+    """Set where the debate is over and judged apart: nobody listens, and what the judge says is no turn."""
+    document: Document | None = None
+    """Of the debate, for looking up quotes; `shown_document` is what the player may see of it."""
+    claim: UUID | None = field(default=None, compare=False)
+    """The token under which a worker thinks: calls to models are recorded with it. No part of what is asked."""
 
     @property
     def seat(self) -> Seat:
@@ -20,10 +45,74 @@ class Brief:
 
     @property
     def setup(self) -> SeatSetup:
-        return self.debate.seats[self.seat]
+        return self.debate.floor
+
+    @property
+    def shown_document(self) -> str | None:
+        material = self.debate.material
+        is_shown = self.document is not None and material is not None and material.shows_document_to(self.seat)
+        return self.document.text if self.document and is_shown else None
+
+    @property
+    def shown_document_hash(self) -> str | None:
+        return self.debate.material.document_hash if self.debate.material and self.shown_document else None
+
+    @property
+    def is_whole(self) -> bool:
+        """It has all the turns that the player may be shown. (A judgment's has, without the rulings.)"""
+        return self.judgment is not None or len(self.turns) >= self.debate.turn_count - 1
+
+    @property
+    def recent(self) -> tuple[Turn, ...]:
+        """The turns that the player is shown: where the format hides the round, not the other side's of this round."""
+        cursor = self.debate.cursor
+        if not self.debate.format.facts.hides_the_round or cursor.seat is Seat.ARBITRATOR:
+            return self.turns
+        return tuple(turn for turn in self.turns if turn.round != cursor.round)
+
+    @property
+    def asks(self) -> bool:
+        """The judge asks a question now, and does not rule yet."""
+        return TurnType.QUESTION in moves_of(self.debate, self.seat)
+
+    @property
+    def weighs_every_round(self) -> bool:
+        """The judge rules now, once for all rounds."""
+        rules_once = self.debate.format.facts.judge in (JudgeActs.AT_THE_END, JudgeActs.ASKS)
+        return rules_once and self.seat is Seat.ARBITRATOR and not self.asks
+
+    @property
+    def may_choose_its_move(self) -> bool:
+        """Nobody but the proposer can call the judge, so it may appeal or end the debate instead of arguing on."""
+        calls_the_judge = self.debate.format.facts.judge is JudgeActs.WHEN_CALLED
+        return calls_the_judge and self.seat is Seat.PROPOSER
+
+    @property
+    def judgment_id(self) -> UUID | None:
+        return self.judgment.id if self.judgment else None
 
     def last_turn_of(self, seat: Seat) -> Turn | None:
         return next((turn for turn in reversed(self.recent) if turn.seat is seat), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a model was sent in one call, and what it answered. Never with a key in it."""
+
+    system: str
+    messages: tuple[Mapping[str, Any], ...]
+    """`role` and `content` of each."""
+    settings: Mapping[str, Any]
+    model: str
+    """As the provider calls it."""
+    answer: str
+    """As it came, before it was read."""
+    request_id: str | None = None
+    """The provider's id of the call."""
+    judge_order: str | None = None
+    """Where a judge was asked in both orders: in which of them."""
+    document_hash: str | None = None
+    """Of the document of the debate's material, if the model was shown it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +122,6 @@ class Thought:
     verdict: Verdict | None = None
     close: bool = False
     usage: Usage = field(default_factory=Usage)
+    exchanges: tuple[Exchange, ...] = ()
+    prompts_hash: str | None = None
+    """Of the prompts that a model was instructed with."""

@@ -1,11 +1,13 @@
-"""What a person does to a debate as a whole: stop, pause, resume.
-
-Each returns the debate as it is afterwards; the same debate means that there was nothing to do.
-"""
+"""Start, stop, pause, resume. Each returns the changed debate; the same object means that nothing changes."""
 
 from app.core.debate import ACTIVE_STATUSES, Debate, Status, StopReason
 from app.core.errors import ActionNotAllowed
 from app.core.limits import close
+
+
+def start(debate: Debate) -> Debate:
+    """A debate that was created with `start: false` begins; any other one goes on as it is."""
+    return debate.evolve(status=Status.RUNNING) if debate.is_held_back else debate
 
 
 def stop(debate: Debate, note: str | None) -> Debate:
@@ -15,25 +17,34 @@ def stop(debate: Debate, note: str | None) -> Debate:
 
 
 def pause(debate: Debate) -> Debate:
+    """A turn that a worker is thinking about may still be stored; nothing follows it."""
     if debate.status is Status.PAUSED:
         return debate
-    if debate.status not in ACTIVE_STATUSES:
+    if debate.status not in ACTIVE_STATUSES or debate.is_held_back:
         raise _refused(debate, "paused")
     return debate.evolve(status=Status.PAUSED)
 
 
 def resume(debate: Debate) -> Debate:
-    if debate.status in ACTIVE_STATUSES:
+    """A debate that backs off before its next attempt makes it now."""
+    if debate.is_held_back:
+        raise _refused(debate, "resumed")
+    is_waiting = debate.next_attempt_at is not None
+    if debate.status in ACTIVE_STATUSES and not is_waiting:
         return debate
     if debate.is_closed:
         raise _refused(debate, "resumed")
-    return debate.evolve(status=Status.RUNNING, attempts=0, last_error=None)
+    return debate.evolve(status=Status.RUNNING, attempts=0, last_error=None, next_attempt_at=None)
 
 
 def _refused(debate: Debate, what: str) -> ActionNotAllowed:
-    suggestion = "Start a new debate to go on" if debate.is_closed else "Resume it, or stop it"
+    if debate.is_held_back:
+        message, suggestion = f"A debate that has not been started cannot be {what}", "Start it, or stop it"
+    else:
+        message = f"A debate that is {debate.status} cannot be {what}"
+        suggestion = "Start a new debate to continue" if debate.is_closed else "Resume it, or stop it"
     return ActionNotAllowed(
-        f"A debate that is {debate.status} cannot be {what}",
+        message,
         current_state=debate.state,
         allowed_roles=[],
         suggestion=suggestion,

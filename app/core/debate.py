@@ -1,39 +1,42 @@
-"""The values of a debate. All frozen: a change makes a new value."""
+"""The values of a debate. All are frozen: a change makes a new value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from app.core.formats import Format
-from app.core.players import SeatSetup
+from app.core.material import Material
+from app.core.players import OnTimeout, SeatSetup
+from app.core.quotes import Quote
 from app.core.seats import Seat
+from app.core.verdicts import Standing, Verdict
 
 
 class Status(StrEnum):
-    CREATED = "created"  # recorded; nobody has spoken after the motion
-    RUNNING = "running"  # somebody has the floor
-    PAUSED = "paused"  # a person holds it; resume goes on from the cursor
-    COMPLETED = "completed"  # came to its end by its own rules
-    STOPPED = "stopped"  # cut short by a person, or by a limit of time, tokens or cost
-    FAILED = "failed"  # a player could not go on; last_error says why, resume tries again
+    CREATED = "created"  # only the motion is stored
+    RUNNING = "running"  # a seat has the turn
+    PAUSED = "paused"  # by a person; resume continues at the cursor
+    COMPLETED = "completed"  # ended by its own rules
+    STOPPED = "stopped"  # ended by a person, or by a limit of time, tokens or cost
+    FAILED = "failed"  # a player gave up; last_error says why, resume tries again
 
 
 CLOSED_STATUSES = frozenset({Status.COMPLETED, Status.STOPPED})
 ACTIVE_STATUSES = frozenset({Status.CREATED, Status.RUNNING})
 ENDED_STATUSES = CLOSED_STATUSES | {Status.FAILED}
-"""Nobody speaks any more, unless a person resumes one that failed."""
+"""No more turns, unless a person resumes a failed debate."""
 
 
 class State(StrEnum):
-    """Whose move it is, as the wire says it: a function of status, cursor and intervention."""
+    """Whose move it is, in the words of the API. Follows from status, cursor and intervention."""
 
     AWAITING_PROPOSER = "AWAITING_PROPOSER"
     AWAITING_OPPONENT = "AWAITING_OPPONENT"
     AWAITING_ARBITRATOR = "AWAITING_ARBITRATOR"
-    INTERVENTION_PENDING = "INTERVENTION_PENDING"  # the arbitrator interrupted: only a person rules
+    INTERVENTION_PENDING = "INTERVENTION_PENDING"  # after an intervention: only a person rules
     CLOSED = "CLOSED"
 
 
@@ -42,10 +45,24 @@ class StopReason(StrEnum):
     TIME_LIMIT = "time_limit"
     TOKEN_LIMIT = "token_limit"  # noqa: S105 (a reason, not a secret)
     COST_LIMIT = "cost_limit"
-    JUDGE_EARLY_STOP = "judge_early_stop"  # the judge of a rounds debate found it decided before the last round
+    JUDGE_EARLY_STOP = "judge_early_stop"  # the judge of a rounds debate ended it before the last round
     MANUAL_STOP = "manual_stop"
     RULING = "ruling"  # a ruling that closes
     RESOLUTION = "resolution"  # the proposer asked for completion
+    FORFEIT = "forfeit"  # a debater let its deadline pass: the other side wins
+
+
+STOP_WORDS = {  # after "The debate is completed:", or in brackets after the verdict
+    StopReason.MAX_ROUNDS: "all rounds were held",
+    StopReason.TIME_LIMIT: "it reached its time limit",
+    StopReason.TOKEN_LIMIT: "it reached its token limit",
+    StopReason.COST_LIMIT: "it reached its cost limit",
+    StopReason.JUDGE_EARLY_STOP: "the judge decided it early",
+    StopReason.MANUAL_STOP: "it was stopped by hand",
+    StopReason.RULING: "a ruling closed it",
+    StopReason.RESOLUTION: "the proposer ended it in agreement",
+    StopReason.FORFEIT: "a side did not answer in time and forfeited it",
+}
 
 
 class TurnType(StrEnum):
@@ -53,8 +70,9 @@ class TurnType(StrEnum):
     CLAIM = "CLAIM"
     APPEAL = "APPEAL"  # the proposer calls the judge
     RESOLUTION = "RESOLUTION"  # the proposer asks for completion
-    INTERVENTION = "INTERVENTION"  # the arbitrator interrupts; outside the order of speaking, so its round is None
+    INTERVENTION = "INTERVENTION"  # the arbitrator interrupts, outside the rounds: its round is None
     RULING = "RULING"
+    QUESTION = "QUESTION"  # the arbitrator asks, before the last round of a format in which the judge asks
 
 
 def state_of(status: Status, floor: Seat, intervention_open: bool) -> State:
@@ -64,6 +82,10 @@ def state_of(status: Status, floor: Seat, intervention_open: bool) -> State:
     if floor is Seat.ARBITRATOR:
         return State.INTERVENTION_PENDING if intervention_open else State.AWAITING_ARBITRATOR
     return State.AWAITING_PROPOSER if floor is Seat.PROPOSER else State.AWAITING_OPPONENT
+
+
+def is_last_round(form: Format, max_rounds: int | None, round_: int) -> bool:
+    return not form.facts.has_rounds or (max_rounds is not None and round_ >= max_rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +100,28 @@ class Usage:
     output_tokens: int = 0
     cost_usd: float = 0.0
     latency_ms: int | None = None
+    context_shortened: bool = False
+    """Of a turn: the debate was longer than the model's context, so it was not shown all of it."""
 
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
     def plus(self, other: "Usage") -> "Usage":
-        """Totals: a sum has no latency of its own."""
+        """The sum, without what is of one turn alone."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cost_usd + other.cost_usd,
         )
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    winner: str
-    """proposer, opponent or tie"""
-    scores: Mapping[str, float]
-    """0 to 10 for proposer and opponent"""
-    reasoning: str
-    stop: bool = False
-    orders: Mapping[str, Any] | None = None
-    """Only where a judge was shown both orders and named different winners: winner and scores of each."""
+    def without(self, other: "Usage") -> "Usage":
+        """What is left of it, never less than nothing."""
+        return Usage(
+            max(0, self.input_tokens - other.input_tokens),
+            max(0, self.output_tokens - other.output_tokens),
+            max(0.0, self.cost_usd - other.cost_usd),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +132,8 @@ class Limits:
     max_seconds: float | None = None
     max_total_tokens: int | None = None
     max_cost_usd: float | None = None
+    kept_back_usd: float | None = None
+    """Of max_cost_usd, for the closing ruling: speeches may not use it. Not the client's to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +158,22 @@ class Turn:
     client_request_id: str | None = None
     verdict: Verdict | None = None
     usage: Usage | None = None
+    quotes: tuple[Quote, ...] = ()
+    """Of a debater in a debate with a document."""
+    prompts_hash: str | None = None
+    """Of the prompts that a model was instructed with."""
     agent: Speaker | None = None
-    """None for the operator, and for workers' players."""
+    """None for the operator and for workers' players."""
     created_at: datetime | None = None
-    """Set by the database's clock when it is stored."""
+    """By the database's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The debate that a fork began with, and up to which of its turns."""
+
+    debate_id: UUID
+    after_seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,20 +187,48 @@ class Debate:
     seats: Mapping[Seat, SeatSetup]
     limits: Limits
     intervention_open: bool = False
+    interrupted: Seat | None = None
+    """While an intervention is open: whose turn it interrupted."""
+    closing: StopReason | None = None
+    """A limit has ended the speeches: the judge's ruling, which comes next, closes the debate for this reason. Stays
+    where the debate is stopped before that ruling: the cursor stands at the judge because of it."""
     stop_reason: StopReason | None = None
     stop_note: str | None = None
     last_error: str | None = None
     turn_count: int = 1
-    """Also the seq of the last turn: seq has no holes, and the motion is 1."""
+    """Also the seq of the last turn: seq has no gaps, and the motion is 1."""
     usage: Usage = field(default_factory=Usage)
     verdict: Verdict | None = None
+    """Of the whole debate."""
+    standing: Standing | None = None
     attempts: int = 0
     """Failed attempts at the turn under the cursor."""
+    language: str | None = None
+    """In which it is held; None for the motion's."""
+    prompts: str | None = None
+    """The name of the prompt set that its models are instructed with; None for the built-in one."""
+    prompts_hash: str | None = None
+    """Of what that name meant when the debate was created."""
     past_deadline: bool = False
-    """max_seconds is used up, by the database's clock at the time of reading."""
+    """Whether max_seconds is used up, by the database's clock when the row was read."""
     next_attempt_at: datetime | None = None
+    waits_for_start: bool = False
+    """Created with `start: false`. Means nothing once its status has changed."""
+    forked_from: Origin | None = None
+    material: Material | None = None
+    tags: tuple[str, ...] = ()
+    waiting_until: datetime | None = None
+    """When the external seat under the cursor has to have made its move; None where it may take its time."""
+    past_waiting: bool = False
+    """Whether that has passed, by the database's clock when the row was read."""
+    experiment_id: UUID | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+
+    @property
+    def is_held_back(self) -> bool:
+        """Nobody takes a turn before somebody starts it."""
+        return self.waits_for_start and self.status is Status.CREATED
 
     @property
     def is_closed(self) -> bool:
@@ -178,16 +240,67 @@ class Debate:
 
     @property
     def awaits_worker(self) -> bool:
-        """A worker has something to do: the seat under the cursor is a worker's, and nobody holds the debate."""
+        """Whether a worker's player has the next turn, and the debate is neither paused, failed nor closed."""
         return (
             self.status in ACTIVE_STATUSES
-            and not self.intervention_open
-            and not self.seats[self.cursor.seat].is_external
+            and not self.is_held_back
+            and (self.is_taken_over or (not self.intervention_open and not self.seats[self.cursor.seat].is_external))
         )
 
     @property
+    def awaits_seat(self) -> bool:
+        """Whether the next turn is for somebody outside to take."""
+        return self.status in ACTIVE_STATUSES and not self.awaits_worker and not self.is_held_back
+
+    @property
+    def is_overdue(self) -> bool:
+        """The external seat under the cursor has let its deadline pass."""
+        return self.past_waiting and self.status in ACTIVE_STATUSES and self.seats[self.cursor.seat].is_external
+
+    @property
+    def is_taken_over(self) -> bool:
+        """A worker's player takes this one turn in place of an external seat."""
+        return self.is_overdue and self.seats[self.cursor.seat].on_timeout == OnTimeout.TAKEOVER
+
+    @property
+    def floor(self) -> SeatSetup:
+        """Who takes the next turn: the seat under the cursor, or the player that takes it over."""
+        setup = self.seats[self.cursor.seat]
+        return SeatSetup(setup.takeover) if self.is_taken_over and setup.takeover else setup
+
+    @property
+    def answer_seconds(self) -> float | None:
+        """How long the seat under the cursor has for its move from the time it gets the floor."""
+        setup = self.seats[self.cursor.seat]
+        is_open = self.status in ACTIVE_STATUSES and not self.is_held_back
+        return setup.deadline_seconds if setup.is_external and is_open else None
+
+    @property
     def rounds_completed(self) -> int:
-        return self.cursor.round - 1
+        return self.cursor.round - 1 if self.format.facts.has_rounds else 0
+
+    @property
+    def is_last_round(self) -> bool:
+        """No round follows the one under the cursor."""
+        return is_last_round(self.format, self.limits.max_rounds, self.cursor.round)
+
+    @property
+    def ruling_closes(self) -> bool:
+        """The next ruling is the last turn, whatever it says: it judges the whole debate.
+
+        Not one on an intervention after which the interrupted turn goes on: the last round still has its arguments.
+        """
+        turn_goes_on = self.intervention_open and not self.format.facts.ruling_on_intervention_has_a_round
+        return self.closing is not None or (self.is_last_round and not turn_goes_on)
 
     def evolve(self, **changes: Any) -> "Debate":
-        return replace(self, **changes)
+        # Not `dataclasses.replace`, which runs `__init__` and takes three times as long: a turn makes several copies.
+        made = object.__new__(Debate)
+        for name in _FIELDS:
+            object.__setattr__(made, name, changes.pop(name) if name in changes else getattr(self, name))
+        if changes:
+            raise TypeError(f"a debate has no {', '.join(changes)}")
+        return made
+
+
+_FIELDS = tuple(field.name for field in fields(Debate))

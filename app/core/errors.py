@@ -1,18 +1,21 @@
-"""The refusals of the debate API.
+"""The errors that clients are told about.
 
-DebateError                 anything a client is told about, with its code
-├── InvalidInput            the request itself is wrong; names the field
-├── ContentTooLarge         a text over the limit
+DebateError                 has the code that the API answers with
+├── InvalidInput            the request is invalid; names the field
+├── ContentTooLarge         a text exceeds its limit
 ├── AuthFailed              no token, or a wrong one
 ├── Forbidden               a valid key that does not hold this seat or scope
-├── ActionNotAllowed        the state machine says no
+├── ActionNotAllowed        the state machine has no such move
 ├── DebateExists            this debate_id was created under another client_request_id
+├── SeatTaken               somebody else holds the seat
+├── RequestIdReused         this caller has used the client_request_id for something else
 ├── DebateNotFound
 ├── ArgumentNotFound
-├── TooManyListeners        this server has no room for another stream; come back later, or ask another
-├── NotFound                anything else that is not there, or not to be seen by whoever asks
+├── RateLimitExceeded       too many requests of this kind within a minute
+├── TooManyListeners        this server serves no more streams; retry later, or use another server
+├── NotFound                anything else that does not exist, or is not visible to the caller
 ├── Conflict                a name that is taken, a decision that was made already
-└── Unprocessable           the request is well formed, and what it asks for cannot be
+└── Unprocessable           a valid request for something impossible
 """
 
 from collections.abc import Sequence
@@ -41,7 +44,10 @@ class ContentTooLarge(DebateError):
 
     def __init__(self, field: str, size: int, max_length: int) -> None:
         super().__init__(
-            f"{field}: {size} bytes of UTF-8, and at most {max_length} are taken", max_length=max_length, field=field
+            f"{field}: {size} bytes of UTF-8; the limit is {max_length}",
+            suggestion=f"Shorten {field} to {max_length} bytes of UTF-8 or less",
+            max_length=max_length,
+            field=field,
         )
 
 
@@ -56,12 +62,46 @@ class Forbidden(DebateError):
 class ActionNotAllowed(DebateError):
     code = "ACTION_NOT_ALLOWED"
 
-    def __init__(self, message: str, *, current_state: str, allowed_roles: Sequence[str], suggestion: str) -> None:
-        super().__init__(message, suggestion=suggestion, current_state=current_state, allowed_roles=list(allowed_roles))
+    def __init__(
+        self,
+        message: str,
+        *,
+        current_state: str,
+        allowed_roles: Sequence[str],
+        suggestion: str,
+        explanation: str | None = None,
+    ) -> None:
+        """`explanation`: the message as a person would say it, where it is the machine's."""
+        said = {} if explanation is None else {"explanation": explanation}
+        super().__init__(
+            message, suggestion=suggestion, current_state=current_state, allowed_roles=list(allowed_roles), **said
+        )
 
 
 class DebateExists(DebateError):
     code = "DEBATE_EXISTS"
+
+
+class RequestIdReused(DebateError):
+    code = "REQUEST_ID_REUSED"
+
+    def __init__(self, client_request_id: str, used_for: str) -> None:
+        super().__init__(
+            f"You have used this client_request_id {used_for}, with different content: nothing was stored",
+            suggestion="Read what is stored; for a new request use a new client_request_id",
+            client_request_id=client_request_id,
+        )
+
+
+class SeatTaken(DebateError):
+    code = "SEAT_TAKEN"
+
+    def __init__(self, role: str) -> None:
+        super().__init__(
+            f"Somebody else holds the seat of the {role}",
+            suggestion="Take another seat, or another debate: GET /debates?pending_first_opponent=true lists open ones",
+            role=role,
+        )
 
 
 class DebateNotFound(DebateError):
@@ -76,6 +116,14 @@ class ArgumentNotFound(DebateError):
 
     def __init__(self, argument_id: object) -> None:
         super().__init__(f"There is no argument {argument_id}")
+
+
+class RateLimitExceeded(DebateError):
+    code = "RATE_LIMIT_EXCEEDED"
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__("Too many requests within a minute", suggestion=f"Try again in {retry_after_seconds} seconds")
+        self.retry_after_seconds = retry_after_seconds
 
 
 class TooManyListeners(DebateError):

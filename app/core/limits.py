@@ -1,40 +1,80 @@
-"""Stop conditions: what ends a debate without anybody saying so."""
+"""Stop conditions: limits of rounds, time, tokens and cost."""
 
-from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Usage
+from collections.abc import Mapping
+
+from app.core.debate import Cursor, Debate, Status, StopReason, Usage
 from app.core.formats import Format
-from app.core.players import SeatSetup
+from app.core.players import SeatSetup, model_of
 from app.core.seats import Seat
 
-DEFAULT_ROUNDS = 3
-DEFAULT_DIALOGUE_ROUNDS = 20
-"""Two models can agree to disagree for ever; a person can stop by leaving."""
+_LEAVES_A_VERDICT = frozenset({StopReason.TIME_LIMIT, StopReason.TOKEN_LIMIT, StopReason.COST_LIMIT})
+_CUT_SHORT = _LEAVES_A_VERDICT | {StopReason.MANUAL_STOP}
 
 
-def limit_reached(cursor: Cursor, limits: Limits, usage: Usage, past_deadline: bool) -> StopReason | None:
-    """The first limit that a debate standing at this cursor has used up."""
-    if limits.max_rounds is not None and cursor.round > limits.max_rounds:
+def limit_reached(debate: Debate, used: Usage | None = None) -> StopReason | None:
+    """The first limit that the debate has used up; `used` is added to what it has used so far.
+
+    The closing ruling that follows a limit may pass those of time and tokens: only the money ends it, and only where
+    the judge costs any.
+    """
+    limits, usage = debate.limits, debate.usage.plus(used) if used else debate.usage
+    if debate.closing and model_of(debate.seats[Seat.ARBITRATOR].player) is None:
+        return None
+    kept_back = 0.0 if debate.closing else limits.kept_back_usd or 0.0
+    if limits.max_cost_usd is not None and usage.cost_usd >= limits.max_cost_usd - kept_back:
+        reached: StopReason | None = StopReason.COST_LIMIT
+    else:
+        reached = None
+    if debate.closing:
+        return reached
+    if limits.max_rounds is not None and debate.cursor.round > limits.max_rounds:
         return StopReason.MAX_ROUNDS
-    if past_deadline:
+    if debate.past_deadline:
         return StopReason.TIME_LIMIT
     if limits.max_total_tokens is not None and usage.total_tokens >= limits.max_total_tokens:
         return StopReason.TOKEN_LIMIT
-    if limits.max_cost_usd is not None and usage.cost_usd >= limits.max_cost_usd:
-        return StopReason.COST_LIMIT
-    return None
+    return reached
 
 
 def status_after(reason: StopReason) -> Status:
     """Reaching the last round is the end of a debate; running out of a budget cuts it short."""
-    cut_short = {StopReason.MANUAL_STOP, StopReason.TIME_LIMIT, StopReason.TOKEN_LIMIT, StopReason.COST_LIMIT}
-    return Status.STOPPED if reason in cut_short else Status.COMPLETED
+    return Status.STOPPED if reason in _CUT_SHORT else Status.COMPLETED
 
 
 def close(debate: Debate, reason: StopReason) -> Debate:
-    return debate.evolve(status=status_after(reason), stop_reason=reason, intervention_open=False)
+    return debate.evolve(status=status_after(reason), stop_reason=reason, intervention_open=False, interrupted=None)
 
 
-def default_max_rounds(form: Format, seats: dict[Seat, SeatSetup]) -> int | None:
-    if form is Format.ROUNDS:
-        return DEFAULT_ROUNDS
-    debaters_are_workers = not (seats[Seat.PROPOSER].is_external or seats[Seat.OPPONENT].is_external)
-    return DEFAULT_DIALOGUE_ROUNDS if debaters_are_workers else None
+def ended_by(debate: Debate, reason: StopReason) -> Debate:
+    """The debate after a limit: closed, or with the closing ruling still to come.
+
+    The judge still rules where a worker judges, everybody who debates has spoken, and what is left of the budget was
+    kept back for it.
+    """
+    judge_rules = (
+        reason in _LEAVES_A_VERDICT
+        and debate.closing is None
+        and not debate.seats[Seat.ARBITRATOR].is_external
+        and _everybody_has_spoken(debate)
+    )
+    if not judge_rules:
+        return close(debate, debate.closing or reason)
+    return debate.evolve(
+        closing=reason,
+        cursor=Cursor(debate.cursor.round, Seat.ARBITRATOR),
+        intervention_open=False,
+        interrupted=None,
+    )
+
+
+def _everybody_has_spoken(debate: Debate) -> bool:
+    """As the cursor tells it: somebody who was passed over because the proposer appealed in the first round counts."""
+    floor = debate.interrupted or debate.cursor.seat
+    return debate.cursor.round > 1 or floor is Seat.ARBITRATOR
+
+
+def default_max_rounds(form: Format, seats: Mapping[Seat, SeatSetup]) -> int | None:
+    facts = form.facts
+    if facts.people_may_go_on and any(seats[seat].is_external for seat in facts.debaters):
+        return None
+    return facts.default_rounds

@@ -1,52 +1,56 @@
 """The state machine: every move, where it may be made, and where it leads.
 
-`decide` raises ActionNotAllowed and changes nothing when the table has no row for a move. `docs/states.md` holds the
-diagram drawn from this table (a test compares them).
+`decide` raises ActionNotAllowed when the table has no row for a move. `docs/states.md` has the diagram drawn from this
+table (a test compares them).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from uuid import UUID
 
-from app.core.debate import Cursor, Debate, State, Status, StopReason, Turn, TurnType, Usage, Verdict
-from app.core.errors import ActionNotAllowed
-from app.core.formats import Format
-from app.core.limits import close, limit_reached
+from app.core.debate import Cursor, Debate, State, Status, StopReason, Turn, TurnType, Usage, is_last_round
+from app.core.errors import ActionNotAllowed, InvalidInput
+from app.core.formats import Format, JudgeActs
+from app.core.limits import close, ended_by, limit_reached
 from app.core.players import EXTERNAL
+from app.core.refusals import explain
 from app.core.seats import Seat
+from app.core.verdicts import Scope, Verdict, standing_after, why_contradictory
 
 
 class Next(Enum):
     """Where the cursor goes after a move."""
 
-    OPPONENT = "the opponent, in the same round"
+    NEXT_DEBATER = "the next debater of the round; after the last one the judge, or the next round"
     JUDGE = "the judge, in the same round"
-    JUDGE_OR_NEXT_ROUND = "the judge where one sits every round, else the proposer of the next round"
-    NEXT_ROUND = "the proposer of the next round"
+    NEXT_ROUND = "the first debater of the next round"
+    INTERRUPTED = "the turn that was interrupted; where the ruling on it has a round, the next round"
 
 
 TRANSITIONS: dict[State, dict[tuple[Seat, TurnType], Next]] = {
     State.AWAITING_PROPOSER: {
-        (Seat.PROPOSER, TurnType.CLAIM): Next.OPPONENT,
+        (Seat.PROPOSER, TurnType.CLAIM): Next.NEXT_DEBATER,
         (Seat.PROPOSER, TurnType.APPEAL): Next.JUDGE,
         (Seat.PROPOSER, TurnType.RESOLUTION): Next.JUDGE,
         (Seat.ARBITRATOR, TurnType.INTERVENTION): Next.JUDGE,
     },
     State.AWAITING_OPPONENT: {
-        (Seat.OPPONENT, TurnType.CLAIM): Next.JUDGE_OR_NEXT_ROUND,
+        (Seat.OPPONENT, TurnType.CLAIM): Next.NEXT_DEBATER,
         (Seat.ARBITRATOR, TurnType.INTERVENTION): Next.JUDGE,
     },
     State.AWAITING_ARBITRATOR: {
         (Seat.ARBITRATOR, TurnType.RULING): Next.NEXT_ROUND,
+        (Seat.ARBITRATOR, TurnType.QUESTION): Next.NEXT_ROUND,
     },
     State.INTERVENTION_PENDING: {
-        (Seat.ARBITRATOR, TurnType.RULING): Next.NEXT_ROUND,
+        (Seat.ARBITRATOR, TurnType.RULING): Next.INTERRUPTED,
     },
     State.CLOSED: {},
 }
 
 AUTOMATIC_RULING = "Closed at the proposer's request: the resolution stands."
-_ARBITRATORS_OWN = frozenset({TurnType.RULING, TurnType.INTERVENTION})
+_ARBITRATORS_OWN = frozenset({TurnType.RULING, TurnType.INTERVENTION, TurnType.QUESTION})
 """What a person may do in the arbitrator's place even when a worker's player fills that seat."""
 
 
@@ -56,7 +60,7 @@ class Move:
     type: TurnType
     content: str
     by_worker: bool = False
-    """Made by the worker's player that fills the seat; otherwise by somebody outside."""
+    """Made by the worker's player in the seat; otherwise by a caller of the API."""
     close: bool = False
     verdict: Verdict | None = None
     usage: Usage | None = None
@@ -64,7 +68,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTurn:
-    """A turn that a decision asks to store; ids and times are the shell's business."""
+    """A turn to store, without its id and time: the use case adds them."""
 
     seq: int
     round: int | None
@@ -80,45 +84,84 @@ class PlannedTurn:
 class Decision:
     turns: tuple[PlannedTurn, ...]
     debate: Debate
-    """The debate as it is after the turns."""
+    """The debate after the turns."""
 
 
 def first_cursor(form: Format) -> Cursor:
-    return Cursor(1, Seat.OPPONENT if form.facts.motion_is_first_turn else Seat.PROPOSER)
+    facts = form.facts
+    if facts.motion_is_first_turn:
+        return Cursor(1, facts.debaters[1])
+    return _start_of(form, 1)
 
 
 def motion_round(form: Format) -> int:
     return 1 if form.facts.motion_is_first_turn else 0
 
 
+def judge_asks(form: Format, max_rounds: int | None, round_: int) -> bool:
+    """In this round the judge asks a question, or rules if it finds the debate decided."""
+    return form.facts.judge is JudgeActs.ASKS and not is_last_round(form, max_rounds, round_)
+
+
+def moves_in(state: State, seat: Seat, asks: bool) -> list[TurnType]:
+    """Every move that the rules have for this seat, whoever fills it. `asks`: what `judge_asks` says of the round."""
+    return [kind for mover, kind in TRANSITIONS[state] if mover is seat and (asks or kind is not TurnType.QUESTION)]
+
+
+def moves_of(debate: Debate, seat: Seat) -> list[TurnType]:
+    asks = debate.closing is None and judge_asks(debate.format, debate.limits.max_rounds, debate.cursor.round)
+    return moves_in(debate.state, seat, asks)
+
+
 def decide(debate: Debate, move: Move) -> Decision:
     _refuse_unless_allowed(debate, move)
-    goes_to = TRANSITIONS[debate.state][(move.seat, move.type)]
     intervenes = move.type is TurnType.INTERVENTION
+    stands_outside = intervenes or (
+        debate.intervention_open and not debate.format.facts.ruling_on_intervention_has_a_round
+    )
+    closes = move.type is TurnType.RULING and (move.close or debate.ruling_closes)
+    verdict = _checked(move.verdict, closes)
     turn = PlannedTurn(
         seq=debate.turn_count + 1,
-        round=None if intervenes else debate.cursor.round,
+        round=None if stands_outside else debate.cursor.round,
         seat=move.seat,
         type=move.type,
         content=move.content,
-        player=debate.seats[move.seat].player if move.by_worker else EXTERNAL,
-        verdict=move.verdict,
+        player=debate.floor.player if move.by_worker else EXTERNAL,
+        verdict=verdict,
         usage=move.usage,
     )
+    is_of_a_round = verdict is not None and not closes and turn.round is not None
     after = debate.evolve(
         status=Status.RUNNING,
-        cursor=_moved(debate.format, debate.cursor, goes_to),
+        cursor=_moved(debate, TRANSITIONS[debate.state][(move.seat, move.type)]),
         intervention_open=intervenes,
+        interrupted=debate.cursor.seat if intervenes else None,
+        closing=None,
         turn_count=turn.seq,
         usage=debate.usage.plus(move.usage) if move.usage else debate.usage,
-        verdict=move.verdict or debate.verdict,
+        verdict=verdict if closes else debate.verdict,
+        standing=standing_after(debate.standing, verdict.scores) if verdict and is_of_a_round else debate.standing,
         last_error=None,
         attempts=0,
+        waiting_until=None,
+        past_waiting=False,
     )
     if move.type is TurnType.RESOLUTION:
         return _with_automatic_ruling(turn, after)
-    reason = _stop_reason(after, move)
-    return Decision((turn,), close(after, reason) if reason else after)
+    if closes:
+        return Decision((turn,), close(after, _why_closed(debate, after, move)))
+    reached = limit_reached(after)
+    return Decision((turn,), ended_by(after, reached) if reached else after)
+
+
+def _checked(verdict: Verdict | None, closes: bool) -> Verdict | None:
+    if verdict is None:
+        return None
+    problem = why_contradictory(verdict)
+    if problem:
+        raise InvalidInput("verdict", problem)
+    return replace(verdict, scope=Scope.DEBATE if closes else Scope.ROUND)
 
 
 def _with_automatic_ruling(resolution: PlannedTurn, after: Debate) -> Decision:
@@ -131,45 +174,80 @@ def _with_automatic_ruling(resolution: PlannedTurn, after: Debate) -> Decision:
         player="automatic",
     )
     closed = close(after, StopReason.RESOLUTION).evolve(
-        cursor=_moved(after.format, after.cursor, Next.NEXT_ROUND), turn_count=ruling.seq
+        cursor=_start_of(after.format, after.cursor.round + 1), turn_count=ruling.seq
     )
     return Decision((resolution, ruling), closed)
 
 
-def _stop_reason(after: Debate, move: Move) -> StopReason | None:
-    closes = move.close and move.type is TurnType.RULING
-    if closes and not move.by_worker:
+def _why_closed(before: Debate, after: Debate, move: Move) -> StopReason:
+    """The reason that a ruling which closes leaves."""
+    if move.close and not move.by_worker:
         return StopReason.RULING
-    reached = limit_reached(after.cursor, after.limits, after.usage, after.past_deadline)
-    if reached:
-        return reached
-    if closes:
-        return StopReason.JUDGE_EARLY_STOP if after.format.facts.judge_sits_every_round else StopReason.RULING
-    return None
+    if before.closing:
+        return before.closing
+    max_rounds = before.limits.max_rounds
+    if max_rounds is not None and after.cursor.round > max_rounds:
+        return StopReason.MAX_ROUNDS
+    facts = before.format.facts
+    is_early = facts.has_rounds and facts.judge is not JudgeActs.WHEN_CALLED
+    return StopReason.JUDGE_EARLY_STOP if is_early else StopReason.RULING
 
 
-def _moved(form: Format, cursor: Cursor, goes_to: Next) -> Cursor:
-    if goes_to is Next.OPPONENT:
-        return Cursor(cursor.round, Seat.OPPONENT)
-    if goes_to is Next.JUDGE or (goes_to is Next.JUDGE_OR_NEXT_ROUND and form.facts.judge_sits_every_round):
+def _moved(debate: Debate, goes_to: Next) -> Cursor:
+    cursor, facts = debate.cursor, debate.format.facts
+    if goes_to is Next.JUDGE:
         return Cursor(cursor.round, Seat.ARBITRATOR)
-    return Cursor(cursor.round + 1, Seat.PROPOSER)
+    if goes_to is Next.NEXT_DEBATER:
+        return _after_claim(debate.format, debate.limits.max_rounds, cursor)
+    if goes_to is Next.INTERRUPTED and debate.interrupted and not facts.ruling_on_intervention_has_a_round:
+        return Cursor(cursor.round, debate.interrupted)
+    return _start_of(debate.format, cursor.round + 1)
 
 
-def implied_cursor(form: Format, turns: Iterable[Turn | PlannedTurn]) -> tuple[Cursor, bool]:
-    """The cursor, and whether an intervention is open, as the turns (in order of seq) imply them.
+def _start_of(form: Format, round_: int) -> Cursor:
+    debaters = form.facts.debaters
+    return Cursor(round_, debaters[0] if debaters else Seat.ARBITRATOR)
 
-    Only the last turn with a round and an intervention after it matter, so the tail of a transcript is enough.
+
+def _after_claim(form: Format, max_rounds: int | None, cursor: Cursor) -> Cursor:
+    facts = form.facts
+    if cursor.seat is not facts.debaters[-1]:
+        return Cursor(cursor.round, facts.debaters[-1])
+    judge_is_next = facts.judge in (JudgeActs.EVERY_ROUND, JudgeActs.ASKS) or (
+        facts.judge is JudgeActs.AT_THE_END and is_last_round(form, max_rounds, cursor.round)
+    )
+    return Cursor(cursor.round, Seat.ARBITRATOR) if judge_is_next else _start_of(form, cursor.round + 1)
+
+
+def implied_cursor(
+    form: Format, max_rounds: int | None, turns: Iterable[Turn | PlannedTurn]
+) -> tuple[Cursor, Seat | None] | None:
+    """The cursor, and the seat that an open intervention has interrupted, as the turns (in order of seq) imply them.
+
+    None where they do not tell: without a turn that has a round, what came before them is not known. A closing ruling
+    that a limit asks for is not told by turns either (`Debate.closing`).
     """
-    cursor, intervention_open = first_cursor(form), False
+    implied: tuple[Cursor, Seat | None] | None = None
     for turn in turns:
-        if turn.type is TurnType.INTERVENTION:
-            cursor, intervention_open = Cursor(cursor.round, Seat.ARBITRATOR), True
-        elif turn.type is TurnType.MOTION:
-            cursor, intervention_open = first_cursor(form), False
+        if turn.type is TurnType.MOTION:
+            implied = first_cursor(form), None
         elif turn.round is not None:
-            cursor, intervention_open = _moved(form, Cursor(turn.round, turn.seat), _follows(turn)), False
-    return cursor, intervention_open
+            implied = _cursor_after(form, max_rounds, turn), None
+        elif implied is not None and turn.type is TurnType.INTERVENTION:
+            implied = Cursor(implied[0].round, Seat.ARBITRATOR), implied[0].seat
+        elif implied is not None and implied[1] is not None:
+            implied = Cursor(implied[0].round, implied[1]), None
+    return implied
+
+
+def _cursor_after(form: Format, max_rounds: int | None, turn: Turn | PlannedTurn) -> Cursor:
+    cursor = Cursor(turn.round or 0, turn.seat)
+    goes_to = _follows(turn)
+    if goes_to is Next.NEXT_DEBATER:
+        return _after_claim(form, max_rounds, cursor)
+    if goes_to is Next.JUDGE:
+        return Cursor(cursor.round, Seat.ARBITRATOR)
+    return _start_of(form, cursor.round + 1)
 
 
 def _follows(turn: Turn | PlannedTurn) -> Next:
@@ -180,26 +258,29 @@ def _follows(turn: Turn | PlannedTurn) -> Next:
 
 
 def allowed_moves(debate: Debate, seat: Seat) -> list[TurnType]:
-    """What somebody outside may do now in this seat."""
-    if debate.status is Status.PAUSED:
+    """What a caller of the API may do now in this seat."""
+    if debate.status is Status.PAUSED or debate.is_held_back:
         return []
-    return [
-        kind
-        for moving_seat, kind in TRANSITIONS[debate.state]
-        if moving_seat is seat and (debate.seats[seat].is_external or kind in _ARBITRATORS_OWN)
-    ]
+    return [kind for kind in moves_of(debate, seat) if debate.seats[seat].is_external or kind in _ARBITRATORS_OWN]
 
 
 def _refuse_unless_allowed(debate: Debate, move: Move) -> None:
     state = debate.state
     if debate.status is Status.PAUSED:
         raise ActionNotAllowed(
-            "The debate is paused and takes no submission",
+            "The debate is paused and accepts no submissions",
             current_state=state,
             allowed_roles=[],
             suggestion="Resume the debate first",
         )
-    in_table = (move.seat, move.type) in TRANSITIONS[state]
+    if debate.is_held_back:
+        raise ActionNotAllowed(
+            "The debate has not been started and accepts no submissions",
+            current_state=state,
+            allowed_roles=[],
+            suggestion="Start the debate first",
+        )
+    in_table = move.type in moves_of(debate, move.seat)
     if move.by_worker:
         allowed = in_table and move.type is not TurnType.INTERVENTION and debate.awaits_worker
     else:
@@ -213,6 +294,7 @@ def _refuse_unless_allowed(debate: Debate, move: Move) -> None:
         current_state=state,
         allowed_roles=[seat.role for seat in _who_may(debate, move.type)],
         suggestion=_suggestion(debate),
+        explanation=explain(debate, move.seat, move.type, in_table),
     )
 
 
@@ -224,13 +306,40 @@ def _who_may(debate: Debate, kind: TurnType) -> list[Seat]:
 
 def _suggestion(debate: Debate) -> str:
     if debate.is_closed:
-        return "The debate is closed: start a new one to go on"
+        return "The debate is closed: start a new one to continue"
     if debate.status is Status.FAILED:
         return "The debate has failed: read last_error, then resume or stop it"
     seat = debate.cursor.seat
     if debate.awaits_worker:
-        return f"Wait for the {seat.role}: {debate.seats[seat].player} takes that turn by itself"
+        return f"Wait for the {seat.role}: {debate.floor.player} takes that turn automatically"
     if debate.intervention_open:
         return "Wait for a person to rule on the intervention"
     verb = "rule" if seat is Seat.ARBITRATOR else "submit"
     return f"Wait for the {seat.role} to {verb}"
+
+
+def is_repeat(debate: Debate, stored: Turn, move: Move, target_id: UUID | None) -> bool:
+    """Whether a submission repeats the turn stored under its client_request_id: the same seat, type, content, verdict,
+    target (where one is named) and, for a ruling, the same `close`. `debate` is the debate as it is now.
+
+    A client that reads the latest argument again before it retries finds its own turn, and names that as the target:
+    this counts as the same target, because nobody answers themselves.
+    """
+    return (
+        (stored.seat, stored.type, stored.content) == (move.seat, move.type, move.content)
+        and _same_verdict(stored.verdict, move.verdict)
+        and target_id in (None, stored.parent_id, stored.id)
+        and (stored.type is not TurnType.RULING or _said_close(debate, stored) in (None, move.close))
+    )
+
+
+def _same_verdict(stored: Verdict | None, given: Verdict | None) -> bool:
+    return given is None if stored is None else stored.says_the_same_as(given)
+
+
+def _said_close(debate: Debate, ruling: Turn) -> bool | None:
+    """Whether this ruling was sent with `close`: it is then the last turn, and nothing else sets this reason. None
+    where that cannot be told, because the only ruling of the format closes with the same reason either way."""
+    if not debate.format.facts.has_rounds:
+        return None
+    return debate.stop_reason is StopReason.RULING and ruling.seq == debate.turn_count

@@ -1,4 +1,4 @@
-"""How many requests one key or address may make in a minute."""
+"""Rate limits: requests per minute of one key or address."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ class RateLimits:
     reads: int = 1200
     writes: int = 300
     sockets: int = 120
-    """Streams and WebSockets opened."""
+    """Streams and WebSockets that are opened."""
     contributions: int = 60
-    """By one agent, of the writes."""
+    """Contributions of one agent; they count as writes too."""
 
     @classmethod
     def parsed(cls, given: str) -> "RateLimits | None":

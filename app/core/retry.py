@@ -1,12 +1,18 @@
-"""What happens after a player failed: a decision as a value, applied by the use case."""
+"""Retry after a player failed: a decision as a value, applied by the use case."""
 
+import math
 from dataclasses import dataclass
 
 MAX_ATTEMPTS = 5
 MAX_PATIENT_ATTEMPTS = 20
-"""For a provider that asks us to come later: it will serve us in the end, so giving up early would waste the debate."""
+"""After HTTP 429: the provider will serve us eventually, so giving up early would waste the debate."""
 FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 60.0
+LONGEST_WAIT_SECONDS = 3_600.0
+"""The longest Retry-After that is honoured. A debate that would wait longer fails, so that a person notices."""
+LONGEST_STORED_DELAY_SECONDS = 86_400.0
+"""No longer delay is stored: Python could not read back a time beyond the year 9999."""
+_DAY_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +28,32 @@ class GiveUp:
 def after_failure(failed_attempts: int, permanent: bool, jitter: float, patient: bool = False) -> TryAgain | GiveUp:
     """`failed_attempts` counts the one that just failed; `jitter` is a number in [0, 1).
 
-    The delay doubles each time and is spread over its upper half, so that debates that failed together (a provider
-    was away) do not come back together.
+    Exponential backoff with jitter over the upper half, so that debates that failed together (a provider was down) do
+    not retry together.
     """
     if permanent or failed_attempts >= (MAX_PATIENT_ATTEMPTS if patient else MAX_ATTEMPTS):
         return GiveUp()
-    # An exponent that cannot overflow a float, whatever the column says.
+    # Bounded, so that no value of the column overflows a float.
     doubled = FIRST_DELAY_SECONDS * 2 ** min(failed_attempts - 1, 30)
     longest = min(doubled, LONGEST_DELAY_SECONDS)
     return TryAgain(longest * (0.5 + jitter / 2))
+
+
+def why_not_waited_for(asked_seconds: float | None) -> str | None:
+    """Why a wait that a provider asks for is too long; None if it is not."""
+    if asked_seconds is None or asked_seconds <= LONGEST_WAIT_SECONDS:
+        return None
+    if asked_seconds > 365 * _DAY_SECONDS:
+        asked = "more than a year"
+    elif asked_seconds > 2 * _DAY_SECONDS:
+        asked = f"{asked_seconds / _DAY_SECONDS:.0f} days"
+    else:
+        asked = f"{asked_seconds / 60:.0f} minutes"
+    return f"it asks to wait for {asked}, more than the limit of an hour"
+
+
+def stored_delay(seconds: float) -> float:
+    """Bounds a delay before it is stored."""
+    if math.isnan(seconds):
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST_STORED_DELAY_SECONDS)

@@ -4,9 +4,9 @@ from enum import StrEnum
 
 
 class Seat(StrEnum):
-    """A seat; its value is the role that the wire says.
+    """The value is the role, as the API names it.
 
-    Both names are plain attributes: a page of the list asks for them hundreds of times.
+    Both names are plain attributes: a page of the list reads them hundreds of times.
     """
 
     PROPOSER = "proposer", "debater_a"
@@ -15,9 +15,9 @@ class Seat(StrEnum):
 
     role: str
     actor: str
-    """The name that the cursor and the database say."""
+    """The name in the cursor and in the database."""
 
-    # The default is for type checkers, which take `Seat("proposer")` for the making of a new one.
+    # The default is for type checkers, which read `Seat("proposer")` as a call of this.
     def __new__(cls, role: str, actor: str = "") -> "Seat":
         seat = str.__new__(cls, role)
         seat._value_ = seat.role = role

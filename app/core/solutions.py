@@ -1,4 +1,4 @@
-"""Solutions and what agents say about them."""
+"""Solutions, and agents' contributions to their discussion."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ MIN_CONTENT_CHARACTERS = 50
 MAX_LINKS = 10
 MAX_LINK_CHARACTERS = 2_000
 DEEPEST = 5
-"""A root is at depth 1."""
+"""The maximum depth of a contribution. A root is at depth 1."""
 
 
 class Stance(StrEnum):
@@ -26,15 +26,15 @@ class Stance(StrEnum):
 
 
 class SolutionStatus(StrEnum):
-    PROPOSED = "proposed"  # nobody has said anything about it yet
+    PROPOSED = "proposed"  # without contributions
     DEBATING = "debating"
 
 
 class GuardrailStatus(StrEnum):
-    PENDING = "pending"  # not looked at yet; only its author sees it
+    PENDING = "pending"  # not evaluated yet; only its author sees it
     APPROVED = "approved"  # everybody sees it
     REJECTED = "rejected"  # only its author sees it
-    FLAGGED = "flagged"  # a person is to decide; only its author sees it meanwhile
+    FLAGGED = "flagged"  # a person has to decide; only its author sees it meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,16 @@ class Contribution:
 
 
 def depth_below(parent: Contribution | None, parent_id: UUID | None) -> int:
-    """The depth of a reply. `parent` is None where there is none that the author can see."""
+    """The depth of a reply. `parent` is None where the author can see no such contribution."""
     if parent_id is None:
         return 1
     if parent is None:
         raise Unprocessable(
-            "parentDebateId: is no contribution to this solution that you can see", field="parentDebateId"
+            "parentDebateId: is not a contribution to this solution that you can see", field="parentDebateId"
         )
     if parent.depth >= DEEPEST:
         raise Unprocessable(
-            f"parentDebateId: it is at depth {DEEPEST}, the deepest; a reply would exceed the maximum depth",
+            f"parentDebateId: a reply to it would exceed the maximum depth of {DEEPEST}",
             field="parentDebateId",
             max_depth=DEEPEST,
         )
@@ -99,7 +99,7 @@ _HOST = re.compile(
 
 
 def why_bad_link(link: str) -> str | None:
-    """A sentence when this cannot be given as evidence."""
+    """Why this cannot be an evidence link; None if it can."""
     if len(link) > MAX_LINK_CHARACTERS:
         return f"must have at most {MAX_LINK_CHARACTERS} characters"
     if not link.isascii() or not link.isprintable() or " " in link:

@@ -1,4 +1,4 @@
-"""Which account the servers run as. Everybody's servers run as their user; root's run as nobody."""
+"""The account that the servers run as: the user's own, or `nobody` for root."""
 
 import ctypes
 import os
@@ -28,8 +28,8 @@ IS_LINUX = sys.platform == "linux"
 class Account:
     uid: int
     gid: int
-    switch: bool = False  # we are root: become this account before running a server
-    override: bool = False  # it could not reach its files otherwise: let it pass permission checks
+    switch: bool = False  # we are root: switch to this account before running a server
+    override: bool = False  # the account cannot reach its files: give it CAP_DAC_OVERRIDE
 
 
 def reserved_account() -> Account | None:
@@ -40,14 +40,14 @@ def reserved_account() -> Account | None:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
         raise EmbeddedError(
-            "Postgres refuses to run as root and this machine has no account `nobody` to run it as: "
-            "start as another user, or name a Postgres and a Redis of your own."
+            "Postgres refuses to run as root, and this machine has no account `nobody` to run it as: "
+            "start as another user, or use your own Postgres and Redis."
         ) from None
     return Account(nobody.pw_uid, nobody.pw_gid, switch=True)
 
 
 def servers_account(needed: Iterable[Path]) -> Account:
-    """The account to run the servers as, able to reach the directories and programs that they need."""
+    """The account to run the servers as, with access to the directories and programs in `needed`."""
     account = reserved_account()
     if account is None:
         return Account(os.geteuid(), os.getegid())
@@ -56,7 +56,7 @@ def servers_account(needed: Iterable[Path]) -> Account:
 
 
 def _may_enter(account: Account, path: Path) -> bool:
-    """Whether the account may pass through this directory or run this program, by the permission bits alone."""
+    """Whether the permission bits let the account enter this directory or run this program."""
     found = path.stat()
     if found.st_uid == account.uid:
         return bool(found.st_mode & stat.S_IXUSR)
@@ -66,9 +66,10 @@ def _may_enter(account: Account, path: Path) -> bool:
 
 
 def entry_to(account: Account, death_signal: signal.Signals) -> Callable[[], None]:
-    """What a child does between fork and exec: become the account, and ask to be signalled when we die.
+    """A function for the child to call between fork and exec: switches to the account and asks for a signal when the
+    parent dies.
 
-    Everything is looked up here, in the parent: the child only makes system calls.
+    Everything is prepared here, in the parent: the child only makes system calls.
     """
     parent = os.getpid()
     libc = ctypes.CDLL(None, use_errno=True) if IS_LINUX else None
@@ -76,8 +77,8 @@ def entry_to(account: Account, death_signal: signal.Signals) -> Callable[[], Non
     def enter() -> None:
         if account.switch:
             if account.override and libc is not None:
-                # Keeps the capabilities over setuid, and makes access(2), which Postgres asks about its own program,
-                # respect them afterwards.
+                # Keeps the capabilities across setuid, and makes access(2), which Postgres calls on its own program,
+                # respect them.
                 _check(libc.prctl(PR_SET_SECUREBITS, *_longs(SECBIT_NO_SETUID_FIXUP, 0, 0, 0)))
             os.setgroups([])
             os.setgid(account.gid)
@@ -95,7 +96,7 @@ def entry_to(account: Account, death_signal: signal.Signals) -> Callable[[], Non
 
 
 def _keep_only_override(libc: ctypes.CDLL) -> None:
-    """Give up every capability but one, and let that one survive exec (ambient)."""
+    """Drops every capability but one, and makes that one survive exec (ambient)."""
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     bit = 1 << CAP_DAC_OVERRIDE
     effective_permitted_inheritable = (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0)
@@ -104,7 +105,7 @@ def _keep_only_override(libc: ctypes.CDLL) -> None:
 
 
 def _longs(*values: int) -> list[ctypes.c_ulong]:
-    """prctl reads its arguments as longs; a bare int would leave half of each undefined."""
+    """prctl reads its arguments as longs; a plain int would leave half of each undefined."""
     return [ctypes.c_ulong(value) for value in values]
 
 

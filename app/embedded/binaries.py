@@ -1,4 +1,4 @@
-"""Where the wheels keep their programs. The packages are found, never imported: importing them starts things."""
+"""Paths of the programs in the wheels. The packages are located, never imported: importing them has side effects."""
 
 import importlib.util
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 from app.embedded.errors import EmbeddedError
 
 POSTGRES_MAJOR = 18
-# The Linux wheels say aarch64, the macOS wheels arm64; both kernels may answer either.
+# Linux wheels use the name aarch64, macOS wheels arm64; kernels may report either.
 MACHINES = {
     ("linux", "amd64"): "x86_64",
     ("linux", "arm64"): "aarch64",
@@ -33,7 +33,7 @@ def _package_folder(package: str, wheel: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise EmbeddedError(
             f"The embedded servers need the package {wheel}: run `pip install {wheel}`, "
-            "or name a Postgres and a Redis of your own."
+            "or use your own Postgres and Redis."
         )
     return Path(spec.submodule_search_locations[0]).resolve()
 
@@ -41,7 +41,7 @@ def _package_folder(package: str, wheel: str) -> Path:
 def _program(path: Path, wheel: str) -> Path:
     if not os.access(path, os.X_OK):
         raise EmbeddedError(
-            f"The installed {wheel} has no program {path} that can be run on this machine: "
-            "install a wheel made for it, or name a Postgres and a Redis of your own."
+            f"The installed {wheel} has no program {path} that this machine can run: "
+            "install a wheel for this platform, or use your own Postgres and Redis."
         )
     return path

@@ -1,2 +1,2 @@
 class EmbeddedError(Exception):
-    """The embedded servers cannot be used; the message is a sentence that its reader can act on."""
+    """The embedded servers cannot be used. The message tells the user what to do."""

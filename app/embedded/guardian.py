@@ -1,7 +1,7 @@
-"""The process that owns the servers: python -m app.embedded.guardian <data directory>
+"""The guardian, the process that owns the servers: python -m app.embedded.guardian <data directory>
 
-Started by the first user, in a session of its own. It says `ready` or what went wrong on standard output, then keeps
-the servers alive for as long as anybody holds the users' lock. Standard library only, to start fast.
+The first user starts it, in its own session. It prints `ready` or an error on standard output, then keeps the servers
+alive as long as any process holds the users' lock. Standard library only, to start fast.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from app.embedded.server import Server
 from app.embedded.servers import LATE, READY
 from app.embedded.valkey import Valkey
 
-# Users look at the guardian's lock for an instant at a time; a real holder keeps it.
+# Users take the guardian's lock for an instant to test it; another guardian keeps it.
 LOCK_PATIENCE_SECONDS = 2.0
 STARTING_POLL_SECONDS = 0.01
 WATCHING_POLL_SECONDS = 0.1
@@ -34,7 +34,7 @@ class Guardian:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         deadline = time.monotonic() + LOCK_PATIENCE_SECONDS
-        # Never closed: held to our last breath.
+        # Never closed: held until this process ends.
         lock(layout.guardian_lock, Mode.EXCLUSIVE, deadline, LATE)
         self._users_lock = open_lock(layout.users_lock)
         self._announced = False
@@ -44,13 +44,13 @@ class Guardian:
         needed = [layout.data_dir, layout.socket_home.parent, postgres_program("postgres"), valkey_program()]
         account = servers_account(needed)
         make_socket_dir(layout, account)
-        self.postgres = Postgres(layout, account)
+        self.postgres = Postgres(layout, account, self._is_over)
         self.valkey = Valkey(layout, account)
-        # Valkey first: it starts while Postgres makes its cluster.
+        # Valkey first: it starts while Postgres creates its cluster.
         self.servers: list[Server] = [self.valkey, self.postgres]
 
     def start(self) -> None:
-        """Start both servers and wait until they are ready, for as long as somebody else waits too."""
+        """Starts both servers and waits until they are ready, or until no user is left."""
         for server in self.servers:
             server.log.write_bytes(b"")
             server.start()
@@ -64,18 +64,18 @@ class Guardian:
         self._announce()
 
     def watch(self) -> None:
-        """Return when nobody uses the servers any more, or when told to stop."""
+        """Restarts dead servers. Returns when no user is left or on SIGTERM."""
         while not self._is_over():
             try:
                 self._tend()
             except (EmbeddedError, OSError) as error:
-                # The users would rather have one server than none: go on, and try again.
+                # Keep the other server running, and try again.
                 with contextlib.suppress(OSError):
                     sys.stderr.write(f"{error}\n")
             time.sleep(WATCHING_POLL_SECONDS)
 
     def stop(self) -> None:
-        """Stop the servers. The locks stay ours until the process ends: then nothing of us is left."""
+        """Stops the servers. The locks are held until this process ends."""
         self._withdraw()
         for server in self.servers:
             server.ask_to_stop()
@@ -85,7 +85,7 @@ class Guardian:
             shutil.rmtree(self.layout.socket_home, ignore_errors=True)
 
     def _is_over(self) -> bool:
-        # Once taken, the exclusive lock stays with us: a new user waits until the servers are down, then starts anew.
+        # Once taken, the exclusive lock is kept: a new user waits until the servers are down, then starts new ones.
         return self._asked_to_stop or try_lock(self._users_lock, Mode.EXCLUSIVE)
 
     def _all_ready(self) -> bool:
@@ -94,7 +94,7 @@ class Guardian:
     def _tend(self) -> None:
         for server in self.servers:
             if server.is_dead():
-                # Whoever comes now must wait until the server is back.
+                # New users must wait until the server is back.
                 self._withdraw()
                 server.restart_when_due()
         if not self._announced and self._all_ready():
@@ -125,7 +125,7 @@ class Guardian:
 
 
 def main() -> None:
-    # The parent ends at once, so that no user has to collect a guardian that outlives or precedes it.
+    # The parent exits at once, so that the guardian is no user's child and needs no wait().
     if os.fork():
         os._exit(0)
     os.umask(0o077)
@@ -149,7 +149,7 @@ def main() -> None:
 
 
 def _report(descriptor: int, outcome: str) -> None:
-    # The user that started us may be gone; others may not be.
+    # The user that started us may have died; other users may still need the servers.
     with contextlib.suppress(BrokenPipeError):
         os.write(descriptor, outcome.encode())
 

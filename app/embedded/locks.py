@@ -1,6 +1,6 @@
-"""Locks that the kernel drops when their holder dies (flock).
+"""File locks that the kernel releases when their holder dies (flock).
 
-Waiting is polling: a blocking flock would have no deadline, and would stop every greenlet of a gevent process.
+Waiting polls: a blocking flock has no deadline and would block every greenlet of a gevent process.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ class Mode(Enum):
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor to lock on. Closing it gives the lock up; Python keeps it out of executed children."""
+    """A descriptor to lock on. Closing it releases the lock; executed children do not inherit it."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
 
@@ -35,7 +35,7 @@ def try_lock(descriptor: int, mode: Mode) -> bool:
 
 
 def lock(path: Path, mode: Mode, deadline: float, refusal: str) -> int:
-    """The descriptor of a lock taken before the deadline (time.monotonic), or EmbeddedError with the refusal."""
+    """Takes the lock and returns its descriptor. Raises EmbeddedError(refusal) at the deadline (time.monotonic)."""
     descriptor = open_lock(path)
     try:
         while not try_lock(descriptor, mode):
@@ -58,7 +58,7 @@ def locked(path: Path, mode: Mode, deadline: float, refusal: str) -> Iterator[in
 
 
 def is_free_for(path: Path, mode: Mode) -> bool:
-    """Whether the lock could be taken now. It is, for an instant, so whoever else wants it must be ready to retry."""
+    """Whether the lock is free. Takes it for an instant to find out, so other takers must be ready to retry."""
     descriptor = open_lock(path)
     try:
         return try_lock(descriptor, mode)

@@ -1,10 +1,11 @@
-"""Postgres: one cluster in the data directory, reached over a unix socket only."""
+"""The Postgres server: one cluster in the data directory, reachable over a unix socket only."""
 
 import os
 import shutil
 import signal
-import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,28 +13,32 @@ from app.embedded.account import Account
 from app.embedded.binaries import POSTGRES_MAJOR, postgres_program
 from app.embedded.errors import EmbeddedError
 from app.embedded.paths import POSTGRES_SOCKET, Layout
-from app.embedded.process import explanation, launch
+from app.embedded.process import StopSignals, explanation, launch, stop
 from app.embedded.server import Server
 
 USER = DATABASE = "debate"
 UNFINISHED = "postgres.new-"
 INITDB_OPTIONS = (
-    "--auth=trust",  # the permissions of the socket's directory are the guard
+    "--auth=trust",  # access is controlled by the permissions of the socket's directory
     "--encoding=UTF8",
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
     "--no-instructions",
 )
 STATE_LINE = 7  # of postmaster.pid, counted from 0
+TOOL_SIGNALS: StopSignals = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
+TOOL_POLL_SECONDS = 0.05
 
 
 class Postgres(Server):
     program_name = "postgres"
-    # Fast shutdown, then immediate shutdown: both lose nothing that was committed.
+    # Fast shutdown, then immediate shutdown: neither loses committed data.
     stop_signals = ((signal.SIGINT, 8.0), (signal.SIGQUIT, 3.0), (signal.SIGKILL, 2.0))
 
-    def __init__(self, layout: Layout, account: Account) -> None:
+    def __init__(self, layout: Layout, account: Account, is_abandoned: Callable[[], bool]) -> None:
         super().__init__(layout, account, layout.postgres_log, layout.cluster)
+        # Creating the cluster takes seconds on a busy machine. It is aborted when this becomes true.
+        self._is_abandoned = is_abandoned
 
     @property
     def url(self) -> str:
@@ -44,7 +49,7 @@ class Postgres(Server):
         return str(self.layout.cluster)
 
     def command(self) -> list[str | Path]:
-        # In quotes, because Postgres reads a comma as the start of another directory.
+        # Quoted, because Postgres treats a comma as a separator.
         sockets = '"' + str(self.layout.socket_dir).replace('"', '""') + '"'
         settings = {
             "listen_addresses": "",
@@ -55,7 +60,7 @@ class Postgres(Server):
             "timezone": "UTC",
             "log_timezone": "UTC",
         }
-        # Here and not in postgresql.conf, so that a later release changes them for old clusters too.
+        # Not in postgresql.conf, so that a later release can change them for existing clusters too.
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         return [postgres_program("postgres"), "-D", self.layout.cluster, *options]
 
@@ -67,7 +72,7 @@ class Postgres(Server):
         self._clear_stale_locks()
 
     def is_ready(self) -> bool:
-        # The first line of its lock file is the postmaster's pid. One more line, the last to be written, is its state.
+        # The lock file's first line is the postmaster's pid; its last line, written last, is the state.
         try:
             lines = self._lock_file.read_text().split("\n")
         except FileNotFoundError:
@@ -84,23 +89,24 @@ class Postgres(Server):
             found = (cluster / "PG_VERSION").read_text().strip()
         except FileNotFoundError:
             raise EmbeddedError(
-                f"{cluster} is there but holds no Postgres cluster. Nothing was touched: move it away, "
+                f"{cluster} exists but is not a Postgres cluster. Nothing was changed: move it away, "
                 "or choose another data directory."
             ) from None
         if found != str(POSTGRES_MAJOR):
             raise EmbeddedError(
                 f"The data in {cluster} was written by Postgres {found}, and this version runs Postgres "
-                f"{POSTGRES_MAJOR}. Nothing was touched: dump it with the version that wrote it, or choose another "
+                f"{POSTGRES_MAJOR}. Nothing was changed: dump it with the version that wrote it, or choose another "
                 "data directory."
             )
         if cluster.stat().st_uid != self.account.uid:
             raise EmbeddedError(
                 f"The data in {cluster} belongs to the user with id {cluster.stat().st_uid}, and Postgres would run as "
-                f"{self.account.uid}: use it as the user that made it, or choose another data directory."
+                f"{self.account.uid}: use it as the user that created it, or choose another data directory."
             )
 
     def _create_cluster(self) -> None:
-        """Make the cluster under another name and rename it when it is whole, so that a crash leaves no half of one."""
+        """Creates the cluster under a temporary name and renames it when complete, so that a crash leaves no partial
+        cluster."""
         data_dir = self.layout.data_dir
         for leftover in data_dir.glob(f"{UNFINISHED}*"):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -111,7 +117,7 @@ class Postgres(Server):
                 unfinished,
                 [postgres_program("initdb"), "-D", unfinished, "-U", USER, *INITDB_OPTIONS],
             )
-            # A server for one session, on standard input: no need to start, ask and stop a whole one.
+            # Single-user mode reads statements from standard input: no need to start and stop a whole server.
             self._run_tool(
                 unfinished,
                 [postgres_program("postgres"), "--single", "-D", unfinished, "postgres"],
@@ -124,18 +130,25 @@ class Postgres(Server):
             raise
 
     def _run_tool(self, cwd: Path, command: list[str | Path], statements: str = "") -> None:
-        process = launch(command, self.account, cwd, self.log, signal.SIGTERM, stdin=subprocess.PIPE)
-        process.communicate(statements.encode())
+        with tempfile.TemporaryFile() as tool_input:
+            tool_input.write(statements.encode())
+            tool_input.seek(0)
+            process = launch(command, self.account, cwd, self.log, signal.SIGTERM, stdin=tool_input.fileno())
+        while process.poll() is None:
+            if self._is_abandoned():
+                stop(lambda: [] if process.poll() is not None else [process.pid], TOOL_SIGNALS)
+                raise EmbeddedError("Postgres was told to stop while it created its files.")
+            time.sleep(TOOL_POLL_SECONDS)
         if process.returncode != 0:
             raise EmbeddedError(
                 f"Postgres could not create its files in {self.layout.data_dir}.{explanation(self.log)}"
             )
 
     def _clear_stale_locks(self) -> None:
-        """Remove what a dead postmaster left, where Postgres would take it for a live one.
+        """Removes lock files of a dead postmaster that Postgres would take for a live one's.
 
-        No stray is alive, so no lock file can be a live postmaster's. Postgres sees by itself that a pid is dead, but
-        not that it went to an unrelated process, or belongs to a zombie that nobody collects.
+        No stray is alive, so every lock file is stale. Postgres detects a dead pid by itself, but not a pid that was
+        reused by an unrelated process or belongs to a zombie.
         """
         for name in (POSTGRES_SOCKET, f"{POSTGRES_SOCKET}.lock"):
             (self.layout.socket_dir / name).unlink(missing_ok=True)
@@ -143,7 +156,7 @@ class Postgres(Server):
 
 
 def _sync_directory(path: Path) -> None:
-    """Make a rename in this directory survive a loss of power."""
+    """Makes a rename in this directory survive a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

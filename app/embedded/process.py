@@ -1,4 +1,4 @@
-"""Children, signals, and processes that an earlier guardian left behind."""
+"""Child processes, signals, and strays: processes that an earlier guardian left behind."""
 
 import contextlib
 import os
@@ -14,9 +14,9 @@ from app.embedded.errors import EmbeddedError
 
 POLL_SECONDS = 0.01
 TAIL_BYTES = 2000
-# A new cluster took 46 MB when measured; the rest is room to work in.
+# A new cluster took 46 MB when measured; the rest is working space.
 LITTLE_SPACE_BYTES = 64_000_000
-# What the servers may see of our environment. Keys of models and the like are none of their business.
+# Environment variables that the servers inherit. Others, such as API keys, are not passed on.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
 
 # Signals to send, each with the seconds to wait for its effect before the next one.
@@ -32,7 +32,7 @@ def launch(
     stdin: int = subprocess.DEVNULL,
     kept_open: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a server or a tool as the account, its output at the end of the log."""
+    """Starts a server or a tool as the account and appends its output to the log."""
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {"LC_ALL": "C"}
     with log.open("ab") as output:
         try:
@@ -49,7 +49,7 @@ def launch(
         except subprocess.SubprocessError as error:
             raise EmbeddedError(
                 f"Root's servers run as the user with id {account.uid}, and this machine or container does not allow "
-                "the switch: start as another user, or name a Postgres and a Redis of your own."
+                "switching to it: start as another user, or use your own Postgres and Redis."
             ) from error
 
 
@@ -59,7 +59,7 @@ def send(pid: int, number: signal.Signals) -> None:
 
 
 def stop(pids: Callable[[], list[int]], signals: StopSignals) -> None:
-    """Send the signals, one after the other, until pids() finds nobody any more."""
+    """Sends the signals one after another until pids() is empty."""
     for number, patience_seconds in signals:
         for pid in pids():
             send(pid, number)
@@ -71,9 +71,9 @@ def stop(pids: Callable[[], list[int]], signals: StopSignals) -> None:
 
 
 def strays(program: str, cwd: Path, marker: str) -> list[int]:
-    """Live processes of this program that work in this directory, whoever started them.
+    """Live processes of this program with this working directory, whoever started them.
 
-    Where there is no /proc, those whose command line holds the marker.
+    Without /proc: processes whose command line contains the marker.
     """
     if Path("/proc/self/cwd").exists():
         return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and _works_in(entry, program, cwd)]
@@ -86,19 +86,19 @@ def _works_in(pid: str, program: str, cwd: Path) -> bool:
     try:
         return os.readlink(f"/proc/{pid}/cwd") == str(cwd) and Path(f"/proc/{pid}/comm").read_text().strip() == program
     except OSError:
-        return False  # gone, a zombie, or somebody else's
+        return False  # dead, a zombie, or another user's
 
 
 def explanation(log: Path) -> str:
-    """What is known about a failure, to go after the sentence that reports it: a full disk, the end of the log."""
+    """The likely cause of a failure, for the end of an error message: a full disk, and the end of the log."""
     free_bytes = shutil.disk_usage(log.parent).free
     if free_bytes < LITTLE_SPACE_BYTES:
-        return f" Its disk is full, or nearly: {free_bytes // 1_000_000} MB are free. Make room there.{tail(log)}"
+        return f" Its disk is nearly full: {free_bytes // 1_000_000} MB are free. Free some space.{tail(log)}"
     return tail(log)
 
 
 def tail(log: Path) -> str:
-    """The end of a log, to go into an error message."""
+    """The end of a log, for an error message."""
     try:
         text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace").strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""What Postgres and Valkey have in common: launch, death, the pause before a restart, stop."""
+"""The base class of Postgres and Valkey: launch, restart with a pause, stop."""
 
 import signal
 import subprocess
@@ -15,9 +15,9 @@ from app.embedded.process import StopSignals, explanation, launch, stop, strays
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
-# A server that ran this long before it died has earned a quick restart again.
+# A server that ran this long before it died is restarted after the first pause again.
 STABLE_SECONDS = 30.0
-# For a server without a guardian, and for backends without a server, which somebody waits for.
+# For a server without a guardian, and for backends without a server. Short, because a user is waiting.
 STRAY_SIGNALS: StopSignals = ((signal.SIGINT, 2.0), (signal.SIGQUIT, 1.0), (signal.SIGKILL, 2.0))
 STRAY_PATIENCE_SECONDS = 10.0
 
@@ -42,7 +42,7 @@ class Server(ABC):
     @property
     @abstractmethod
     def marker(self) -> str:
-        """What tells this server's command line from that of the same program elsewhere."""
+        """Distinguishes this server's command line from other servers of the same program."""
 
     @abstractmethod
     def command(self) -> list[str | Path]: ...
@@ -52,7 +52,7 @@ class Server(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make what the server needs on disk, and clear what a crash left there. No stray is alive by then."""
+        """Creates the server's files and removes leftovers of a crash. Called when no stray is alive."""
 
     @property
     def pid(self) -> int:
@@ -61,11 +61,11 @@ class Server(ABC):
     def start(self) -> None:
         self._started_at = time.monotonic()
         stop(lambda: strays(self.program_name, self.cwd, self.marker), STRAY_SIGNALS)
-        # Every process of the server inherits this lock, so once it is ours none of an earlier one is left: not even
-        # one that cannot be seen from here, such as a backend in another container.
+        # Every process of the server inherits this lock, so once we hold it no process of an earlier server is left,
+        # not even one that is invisible from here, such as a backend in another container.
         path = self.layout.data_dir / f"{self.program_name}.lock"
         deadline = time.monotonic() + STRAY_PATIENCE_SECONDS
-        refusal = f"An earlier {self.program_name} on {self.cwd} does not end: end it and try again."
+        refusal = f"An earlier {self.program_name} in {self.cwd} does not stop: stop it and try again."
         with locked(path, Mode.EXCLUSIVE, deadline, refusal) as descriptor:
             self.prepare()
             death_signal = self.stop_signals[0][0]
@@ -81,7 +81,7 @@ class Server(ABC):
         return EmbeddedError(f"{self.program_name} ended with code {code} before it was ready.{explanation(self.log)}")
 
     def restart_when_due(self) -> None:
-        """Start a dead server again, after a pause that doubles each time it dies young."""
+        """Restarts a dead server after a pause that doubles with each early death."""
         ran_seconds = time.monotonic() - self._started_at
         if ran_seconds > STABLE_SECONDS:
             self._pause_seconds = FIRST_PAUSE_SECONDS

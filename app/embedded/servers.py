@@ -1,4 +1,4 @@
-"""The user's side: start the servers or join those that run, and say when done."""
+"""What users of the servers call: start or join the servers, and release them."""
 
 import json
 import os
@@ -15,10 +15,10 @@ from app.embedded.paths import Layout, make_data_dir
 from app.embedded.process import tail
 
 POLL_SECONDS = 0.01
-# Longer than a guardian takes from the polite signal to SIGKILL.
+# Longer than a guardian takes from the first signal to SIGKILL.
 LEAVING_SECONDS = 15.0
-READY = "ready"  # what a guardian reports when all is well
-LATE = "another one is there already"  # what it reports when the last one that was started has come up after all
+READY = "ready"  # a guardian's report when both servers are ready
+LATE = "another guardian is already running"  # its report when an earlier guardian has started after all
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,13 @@ class ServerUrls:
     redis_url: str
 
 
+def has_database(data_dir: Path) -> bool:
+    """Whether a database was made in this directory."""
+    return Layout(data_dir.expanduser().resolve()).cluster.exists()
+
+
 class EmbeddedServers:
-    """One user of the servers under a data directory. They run while anybody, in any process, uses them."""
+    """One user of the servers in a data directory. They run while any process uses them."""
 
     def __init__(self, data_dir: Path) -> None:
         self._layout = Layout(data_dir.expanduser().resolve())
@@ -41,27 +46,35 @@ class EmbeddedServers:
         self.release()
 
     def acquire(self, timeout_seconds: float = 60) -> ServerUrls:
-        """Start the servers or join them. Again while holding them: makes sure that they still run."""
+        """Starts or joins the servers. Called again, it makes sure that they still run; if that fails, the use is kept
+        and the call can be repeated."""
         deadline = time.monotonic() + timeout_seconds
+        was_held = self._users_lock is not None
         try:
             make_data_dir(self._layout.data_dir)
             if self._users_lock is None:
-                # First: from here on no guardian decides that nobody needs it.
+                # First: from here on no guardian stops for lack of users.
                 refusal = f"The servers in {self._layout.data_dir} did not stop in time to be started again: try again."
                 self._users_lock = lock(self._layout.users_lock, Mode.SHARED, deadline, refusal)
             return self._start_or_join(deadline)
         except OSError as error:
-            self._leave()
+            if not was_held:
+                self._leave()
             raise EmbeddedError(
                 f"The data directory {self._layout.data_dir} cannot be used ({error.strerror}: {error.filename}): "
-                "make it writable for you, or choose another one."
+                "make it writable, or choose another one."
             ) from error
         except BaseException:
-            self._leave()
+            if not was_held:
+                self._leave()
             raise
 
+    def has_guardian(self) -> bool:
+        """Whether a guardian keeps the servers alive. If not, call `acquire` again."""
+        return not self._guardian_is_gone()
+
     def release(self) -> None:
-        """Give up our use. If we were the last user, wait until the servers are down."""
+        """Ends this use. The last user waits until the servers are down."""
         if self._users_lock is None:
             return
         self._leave()
@@ -70,7 +83,7 @@ class EmbeddedServers:
             time.sleep(POLL_SECONDS)
 
     def _leave(self) -> None:
-        """By closing, not by unlocking: a forked child that shares the lock keeps its use."""
+        """Closes instead of unlocking: a forked child that shares the lock keeps its use."""
         if self._users_lock is not None:
             os.close(self._users_lock)
             self._users_lock = None
@@ -79,12 +92,13 @@ class EmbeddedServers:
         return is_free_for(self._layout.guardian_lock, Mode.SHARED)
 
     def _others_use_them(self) -> bool:
-        # Free for nobody: the guardian holds it and is stopping. Free for all: it has not noticed yet that we left.
+        # Not free even for sharing: the guardian holds it and is stopping. Free for exclusive use: the guardian has not
+        # noticed yet that we left.
         path = self._layout.users_lock
         return not is_free_for(path, Mode.EXCLUSIVE) and is_free_for(path, Mode.SHARED)
 
     def _start_or_join(self, deadline: float) -> ServerUrls:
-        late = f"The servers in {self._layout.data_dir} were not ready in the time given: try again."
+        late = f"The servers in {self._layout.data_dir} were not ready in time: try again."
         with locked(self._layout.start_lock, Mode.EXCLUSIVE, deadline, late):
             while True:
                 if self._guardian_is_gone():
@@ -107,7 +121,7 @@ class EmbeddedServers:
         # Left by a guardian that was killed.
         self._layout.servers_file.unlink(missing_ok=True)
         self._layout.guardian_log.write_bytes(b"")
-        # -P: a file that lies about in the working directory is no module of ours.
+        # -P: files in the working directory must not be imported as modules.
         command = [sys.executable, "-P", "-m", "app.embedded.guardian", str(self._layout.data_dir)]
         report, report_end = os.pipe()
         try:
@@ -133,13 +147,13 @@ class EmbeddedServers:
 
 
 def _import_path() -> str:
-    """What we can import, the guardian can too, wherever it works."""
+    """Our import path with absolute entries: the guardian has another working directory."""
     root = Path(__file__).resolve().parents[2]
     return os.pathsep.join([str(root), *(os.path.abspath(entry) for entry in sys.path if entry)])
 
 
 def _read_until(descriptor: int, deadline: float) -> bytes | None:
-    """Everything up to the end of the pipe, or None when the deadline comes first. Polls, for gevent's sake."""
+    """Reads to the end of the pipe; None at the deadline. Polls, because a blocking read would block all greenlets."""
     os.set_blocking(descriptor, False)
     received = b""
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Valkey: speaks Redis over a unix socket, keeps nothing on disk."""
+"""The Valkey server: the Redis protocol over a unix socket, nothing on disk."""
 
 import signal
 import socket
@@ -34,11 +34,11 @@ class Valkey(Server):
             "unixsocket": str(self.layout.valkey_socket),
             "unixsocketperm": "700",
             "dir": str(self.layout.valkey_dir),
-            # Redis only carries hints here: nothing in it is worth a disk write.
+            # Redis only carries hints: nothing in it needs to survive a restart.
             "save": "",
             "appendonly": "no",
             "daemonize": "no",
-            "logfile": "",  # to standard output, which is our log
+            "logfile": "",  # standard output, which is our log file
         }
         options = [part for name, value in settings.items() for part in (f"--{name}", value)]
         return [valkey_program(), *options]

@@ -1,7 +1,7 @@
-"""One WebSocket: a single way to write, a reader of its own, and a deadline for whoever does not read.
+"""One WebSocket connection: locked writes with a deadline, and a reader thread.
 
-flask-sock's library makes the handshake. Its own loop is not used: it writes with `send` from two threads and no lock,
-so a large message to a slow reader would be torn, and it has no deadline.
+simple-websocket (of flask-sock) makes the handshake. Its own loop is not used: it calls `send` from two threads without
+a lock, so a large message to a slow client would be torn, and it has no write deadline.
 """
 
 import os
@@ -16,15 +16,15 @@ from wsproto import WSConnection
 from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong, TextMessage
 from wsproto.utilities import ProtocolError
 
-from app.realtime.messages import Message
+from app.realtime.feed import Message
 
 PING_SECONDS = 25.0
 WRITE_SECONDS = 20.0
-"""A reader that takes no frame for this long is cut off. A frame has at most 64 KB (see `messages`)."""
+"""A client that reads no frame for this long is disconnected. A frame has at most 64 KB (see `feed.frames_of`)."""
 GOODBYE_SECONDS = 2.0
-"""How long the other side may take to answer a close."""
+"""How long the client may take to answer a close frame."""
 KERNEL_BYTES = 128 * 1024
-"""What the kernel keeps for a reader that does not read; left to itself it would be megabytes for each."""
+"""Send buffer in the kernel. Without this limit it would grow to megabytes for each client that does not read."""
 RECEIVE_BYTES = 4096
 
 TOO_SLOW = 4408
@@ -34,21 +34,21 @@ _TOO_BIG = 1009
 
 
 class TooSlow(Exception):
-    """The other side took nothing within the deadline."""
+    """The client read nothing within the deadline."""
 
 
 class Connection:
     def __init__(self, sock: socket.socket, protocol: WSConnection, most_bytes: int) -> None:
-        """`protocol` has the handshake behind it; `most_bytes` is the longest message taken from the other side."""
+        """`protocol` is past the handshake; `most_bytes` is the longest message accepted from the client."""
         self._sock = sock
         self._protocol = protocol
         self._most_bytes = most_bytes
         self._sending = threading.Lock()
-        """For one message"""
+        """Held for one message."""
         self._writing = threading.Lock()
-        """For one frame"""
+        """Held for one frame."""
         self._unsent = b""
-        """The rest of a frame of which the other side has the beginning. Nothing goes before it."""
+        """The rest of a partly sent frame. It must be sent before anything else."""
         self._is_closed = False
         self._is_answered = True
         self._next_ping = time.monotonic() + PING_SECONDS
@@ -56,12 +56,12 @@ class Connection:
         self._message_bytes = 0
         self._reader: threading.Thread | None = None
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
-        # With a timeout, of whatever length, the descriptor behind the socket does not block.
+        # Any timeout makes the file descriptor non-blocking, which `_rest_of` needs.
         sock.settimeout(PING_SECONDS)
         self._is_plain = not isinstance(sock, ssl.SSLSocket)
 
     def start(self, on_text: Callable[[str], None], on_end: Callable[[], None]) -> None:
-        """Reads from now on. `on_text` takes each message before the next is read; `on_end` is called once."""
+        """Starts the reader thread. `on_text` gets each message before the next is read; `on_end` is called once."""
 
         def read() -> None:
             try:
@@ -73,13 +73,13 @@ class Connection:
         self._reader.start()
 
     def send(self, frames: Iterable[bytes]) -> None:
-        """One message, whole. Pings and a close may go between its frames, another message not."""
+        """Sends one message. Pings and a close may go between its frames, other messages not."""
         with self._sending:
             for frame in frames:
                 self._write(frame)
 
     def send_each(self, messages: Callable[[], Iterable[Message]]) -> None:
-        """All messages that are there. They are asked for in here, so that no other sender comes between."""
+        """Sends all available messages. `messages` is called under the lock, so that no other sender interleaves."""
         with self._sending:
             self._write(b"")
             for message in messages():
@@ -87,7 +87,7 @@ class Connection:
                     self._write(frame)
 
     def send_each_at_once(self, next_message: Callable[[], Message | None]) -> bool:
-        """The same, but without waiting for anything; false when something may be left for `send_each`."""
+        """Like `send_each`, but never blocks. False when messages may be left for `send_each`."""
         if not self._is_plain or not self._sending.acquire(blocking=False):
             return False
         try:
@@ -106,7 +106,7 @@ class Connection:
             self._sending.release()
 
     def close(self, code: int, reason: str) -> None:
-        """Says why, and waits a moment for the answer, so that the other side gets to read it."""
+        """Sends a close frame and waits briefly for the answer, so that the client can read the reason."""
         with self._writing:
             if not self._is_closed:
                 self._is_closed = True
@@ -130,20 +130,20 @@ class Connection:
                     raise TooSlow from None
 
     def _rest_of(self, frames: bytes) -> bytes:
-        """What the kernel does not take at once."""
+        """Writes without blocking and returns what the kernel did not accept."""
         try:
-            # Around the socket object, whose timeout is the reader's. Behind it the descriptor never blocks.
+            # Bypasses the socket object, whose timeout belongs to the reader. The descriptor itself never blocks.
             return frames[os.write(self._sock.fileno(), frames) :]
         except OSError:
-            # A full buffer, or a broken connection: whoever sends the rest finds out which.
+            # The buffer is full or the connection is broken: sending the rest will show which.
             return frames
 
     def _say_goodbye(self, event: CloseConnection) -> None:
         with suppress(OSError, ProtocolError):
             goodbye = self._protocol.send(event)
             if self._unsent:
-                # The reader's buffers are full in the middle of a frame. A little more room in ours takes the rest of
-                # that frame and the reason, for when the reader looks again; nobody waits for that.
+                # The client's buffers are full in the middle of a frame. A larger send buffer holds the rest of that
+                # frame and the close frame until the client reads again; nothing here waits for that.
                 self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * KERNEL_BYTES)
             self._sock.settimeout(0 if self._unsent else GOODBYE_SECONDS)
             self._sock.sendall(self._unsent + goodbye)
@@ -158,16 +158,17 @@ class Connection:
                     if not self._take(event, on_text):
                         self._drain()
                         return
-                # Somebody who sends without end would otherwise be the only one served.
+                # Yield: otherwise a client that sends without pause would be the only one served.
                 time.sleep(0)
         except (OSError, ProtocolError):
-            # Gone without a word, or it spoke on after its goodbye.
+            # The client disconnected without a close frame, or sent data after one.
             return
         except TooSlow:
-            self.close(TOO_SLOW, "nothing was read in time")
+            self.close(TOO_SLOW, "the client did not read in time")
 
     def _drain(self) -> None:
-        """What still comes is thrown away for a moment: closing over it would take our goodbye from the other side."""
+        """Discards incoming data for a moment: closing a socket with unread data resets the connection, and the client
+        would lose our close frame."""
         deadline = time.monotonic() + GOODBYE_SECONDS
         while (seconds := deadline - time.monotonic()) > 0:
             self._sock.settimeout(seconds)
@@ -175,7 +176,7 @@ class Connection:
                 return
 
     def _receive(self) -> bytes:
-        """The next bytes, with a ping whenever one is due; nothing at the end."""
+        """The next bytes; sends a ping whenever one is due. Empty at the end."""
         while True:
             seconds = self._next_ping - time.monotonic()
             if seconds <= 0:
@@ -193,7 +194,7 @@ class Connection:
         self._write(self._protocol.send(Ping()))
 
     def _take(self, event: Event, on_text: Callable[[str], None]) -> bool:
-        """False when nothing more is to be read."""
+        """False when reading must stop."""
         if isinstance(event, Ping):
             self._write(self._protocol.send(event.response()))
         elif isinstance(event, Pong):
@@ -201,21 +202,21 @@ class Connection:
         elif isinstance(event, TextMessage):
             return self._take_text(event, on_text)
         elif isinstance(event, BytesMessage):
-            self.close(_TEXT_ONLY, "only text is taken")
+            self.close(_TEXT_ONLY, "only text messages are accepted")
             return False
         elif isinstance(event, CloseConnection):
-            # Its goodbye, or a frame that breaks the protocol: either way the answer carries the code.
+            # A close frame, or wsproto's report of a protocol error: both carry the code to answer with.
             self.close(event.code, event.reason or "")
             return False
         return True
 
     def _take_text(self, event: TextMessage, on_text: Callable[[str], None]) -> bool:
-        # Empty pieces, of which a message may have any number, are not gathered.
+        # A message may have any number of empty fragments; they are not stored.
         if event.data:
             self._message.append(event.data)
         self._message_bytes += len(event.data.encode())
         if self._message_bytes > self._most_bytes:
-            self.close(_TOO_BIG, f"a message has at most {self._most_bytes} bytes")
+            self.close(_TOO_BIG, f"a message may have at most {self._most_bytes} bytes")
             return False
         if event.message_finished:
             text = "".join(self._message)

@@ -1,29 +1,61 @@
-"""One debate as its listeners see it: the last turns in order, and a bell for each listener that rings when there is
-more.
+"""A feed: the last turns of one debate, and its listeners.
 
-Every listener pulls from its own position, and a position only ever moves to the next seq. So nobody can see a turn
-twice, out of order, or past a hole, whatever is lost, doubled or late on the way here. What a listener has not fetched
-yet is not kept for it: it lies in the log of the last turns, or else in Postgres.
+Every listener pulls from its own position, and a position only ever moves to the next seq. So no listener sees a turn
+twice, out of order, or after a gap, even if events are lost, duplicated or late. Nothing is queued per listener: turns
+that it has not fetched are in the feed's log, or else in Postgres.
 """
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from uuid import UUID
 
-from app.core.debate import CLOSED_STATUSES
-from app.realtime.messages import Message
+from wsproto.frame_protocol import FrameProtocol
 
+from app.core.debate import CLOSED_STATUSES
+
+PIECE_CHARACTERS = 16 * 1024
+"""Messages are sent in frames of at most this length, so that a close or ping never waits behind a large one."""
 LOG_LENGTH = 64
-"""Turns kept for listeners that are up to date. Whoever is further behind reads Postgres."""
+"""Turns kept in memory. A listener that is further behind reads Postgres."""
 MOST_PASSING = 256
 """Passing events kept for one listener; the oldest are dropped first."""
 MOST_WORDS = 64
-"""A model's words are the first to go when a listener is slow: they come again, whole, as a turn."""
+"""Deltas of a model's answer are dropped first when a listener is slow: the whole turn follows."""
+
+
+class Message:
+    __slots__ = ("_frames", "data", "event")
+
+    def __init__(self, event: str, data: str) -> None:
+        self.event = event
+        self.data = data
+        """JSON"""
+        self._frames: tuple[bytes, ...] | None = None
+
+    def frames(self) -> tuple[bytes, ...]:
+        if self._frames is None:
+            self._frames = tuple(frames_of([f'{{"event":"{self.event}","data":{self.data}}}']))
+        return self._frames
+
+
+def frames_of(texts: Iterable[str]) -> Iterator[bytes]:
+    """The frames of one message whose parts arrive one by one: a long transcript is never held in memory as a whole."""
+    protocol = FrameProtocol(client=False, extensions=[])
+    for piece, following in pairwise(_pieces_and_end(texts)):
+        yield bytes(protocol.send_data(piece or "", fin=following is None))
+
+
+def _pieces_and_end(texts: Iterable[str]) -> Iterator[str | None]:
+    for text in texts:
+        for start in range(0, len(text), PIECE_CHARACTERS):
+            yield text[start : start + PIECE_CHARACTERS]
+    yield None
 
 
 class Item(Message):
-    """A turn as it is sent. All listeners share it."""
+    """A turn, encoded once for all listeners."""
 
     __slots__ = ("seq", "turn_id")
 
@@ -35,18 +67,18 @@ class Item(Message):
 
 
 class Passing(Message):
-    """Something that is told once and not again: state_changed, argument_delta."""
+    """An event that is sent once and not stored: state_changed, seat.waiting, argument_delta."""
 
     __slots__ = ("after_seq",)
 
     def __init__(self, event: str, data: str, after_seq: int) -> None:
-        """Belongs after the turn `after_seq` and before the next."""
+        """Sent after the turn `after_seq` and before the next."""
         super().__init__(event, data)
         self.after_seq = after_seq
 
 
 class Bell:
-    """Wakes one listener. Its own, so that a word to one does not wake a thousand."""
+    """Wakes one listener. One per listener, so that a notification to one does not wake a thousand."""
 
     def __init__(self) -> None:
         self._rung = threading.Event()
@@ -55,9 +87,9 @@ class Bell:
         self._rung.set()
 
     def wait_for(self, condition: Callable[[], bool], timeout_seconds: float) -> bool:
-        """False when the time is up. Whoever makes the condition true rings afterwards."""
+        """False on timeout. Callers that make the condition true ring afterwards."""
         self._rung.clear()
-        # After the bell was silenced: what came before this look is seen, what comes after it rings.
+        # Checked after clearing: an earlier change is seen here, a later one rings.
         return condition() or (self._rung.wait(timeout_seconds) and condition())
 
 
@@ -65,40 +97,26 @@ class Feed:
     def __init__(self, debate_id: UUID) -> None:
         self.debate_id = debate_id
         self.starting = threading.Lock()
-        """Held by the one listener that looks where the debate is."""
+        """Held by the one listener that reads the debate's position from Postgres."""
         self._lock = threading.Lock()
         self._log: deque[Item] = deque(maxlen=LOG_LENGTH)
-        self._known = 0
-        self._started = False
-        self._gone = False
+        self.known = 0
+        """The highest seq up to which the feed has no gap."""
+        self.is_started = False
+        self.is_gone = False
         self._listeners: set[Listener] = set()
-        self._state = ""
-
-    @property
-    def known(self) -> int:
-        """The highest seq up to which no turn is missing here."""
-        return self._known
-
-    @property
-    def state(self) -> str:
-        """What listeners were last told, so that a comparison tells only what nobody told (see `bus.state_mark`)."""
-        return self._state
+        self.state = ""
+        """The state that was last sent, so that a comparison sends only what is new (see `bus.state_mark`)."""
+        self.created_at = ""
+        """Identifies the debate together with its id: after a deletion another debate may get the same id."""
 
     @property
     def is_closed(self) -> bool:
-        return self._state.partition("/")[0] in CLOSED_STATUSES
-
-    @property
-    def is_started(self) -> bool:
-        return self._started
+        return self.state.partition("/")[0] in CLOSED_STATUSES
 
     @property
     def is_empty(self) -> bool:
         return not self._listeners
-
-    @property
-    def is_gone(self) -> bool:
-        return self._gone
 
     def add(self, listener: "Listener") -> None:
         with self._lock:
@@ -109,64 +127,69 @@ class Feed:
             self._listeners.discard(listener)
 
     def offer(self, items: Sequence[Item], state: str) -> bool:
-        """Takes in turns that came from anywhere, in any order; false when there is a hole before one of them.
+        """Adds turns from any source, in any order. False when there is a gap before one of them.
 
-        `state` is the debate's after the last of them, and is believed only once all turns before it are here.
+        `state` is the debate's state after the last of them; it is used only once all turns before it are here.
         """
         with self._lock:
-            before = self._known
+            before = self.known
             for item in items:
-                if item.seq == self._known + 1:
+                if item.seq == self.known + 1:
                     self._log.append(item)
-                    self._known = item.seq
-            is_whole = not items or items[-1].seq <= self._known
-            if is_whole and items and items[-1].seq == self._known:
-                self._state = state
-            is_news = self._known != before
+                    self.known = item.seq
+            is_whole = not items or items[-1].seq <= self.known
+            if is_whole and items and items[-1].seq == self.known:
+                self.state = state
+            is_news = self.known != before
         if is_news:
             self._wake()
         return is_whole
 
-    def start(self, seq: int, state: str) -> None:
-        """Everything up to `seq` is in Postgres for whoever needs it; the log goes on after it."""
+    def start(self, seq: int, state: str, created_at: str) -> None:
+        """Starts the log after `seq`: listeners read earlier turns from Postgres."""
         with self._lock:
-            if seq > self._known or not self._started:
-                self._state = state
-            self._started = True
-            is_news = seq > self._known
+            if seq > self.known or not self.is_started:
+                self.state = state
+            self.created_at = created_at
+            self.is_started = True
+            is_news = seq > self.known
             if is_news:
                 self._log.clear()
-                self._known = seq
+                self.known = seq
         if is_news:
             self._wake()
 
     def tell(self, event: str, data: str, state: str) -> None:
-        """A change of state, which comes after all turns that are known here."""
+        """Sends a change of state, after all turns that the feed knows."""
         with self._lock:
-            self._state = state
+            self.state = state
             for listener in self._listeners:
-                listener.passing.append(Passing(event, data, self._known))
+                listener.passing.append(Passing(event, data, self.known))
         self._wake()
 
-    def say(self, event: str, data: str) -> None:
-        """A model's words. Nobody misses them: a listener that is behind does without."""
+    def say(self, event: str, data: str, state: str | None = None) -> bool:
+        """Sends what changes nothing: a delta of a model's answer, or whose turn it is. Dropped for listeners that are
+        behind. False, and nothing sent, when it was true of another `state`: the feed's would hide a lost change."""
         with self._lock:
+            if state is not None and state != self.state:
+                return False
             for listener in self._listeners:
                 if len(listener.passing) < MOST_WORDS:
-                    listener.passing.append(Passing(event, data, self._known))
+                    listener.passing.append(Passing(event, data, self.known))
         self._wake()
+        return True
 
     def end(self) -> None:
-        """The debate was deleted, or the server goes away."""
+        """The debate was deleted, or the server is shutting down."""
         with self._lock:
-            self._gone = True
+            self.is_gone = True
             for listener in self._listeners:
                 listener.bell.ring()
 
     def after(self, seq: int) -> list[Item] | None:
-        """The turns after `seq` that are in the log; None when they are further back."""
+        """The turns after `seq`; None when the log does not reach back that far."""
         with self._lock:
-            if seq >= self._known:
+            if seq >= self.known:
                 return []
             if not self._log or self._log[0].seq > seq + 1:
                 return None
@@ -175,11 +198,11 @@ class Feed:
     def following(self, seq: int) -> Item | None:
         """The turn after `seq`, if it is in the log."""
         with self._lock:
-            behind = self._known - seq
+            behind = self.known - seq
             return self._log[-behind] if 0 < behind <= len(self._log) else None
 
     def _wake(self) -> None:
-        """Without the lock: a listener may fetch what is new at once."""
+        """Called without the lock, because a woken listener may fetch from this feed immediately."""
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:
@@ -187,21 +210,21 @@ class Feed:
 
 
 class Listener:
-    """Somebody's position in one feed."""
+    """A client's position in one feed."""
 
     def __init__(self, feed: Feed, seq: int) -> None:
         self.feed = feed
         self.seq = seq
-        """The last turn that was given out."""
+        """The last turn that was sent."""
         self.passing: deque[Passing] = deque(maxlen=MOST_PASSING)
         self.bell = Bell()
         self.hand_over: Callable[[], bool] | None = None
-        """Gives out what is new without waiting; false when it could not. Then the listener does it, which may wait."""
+        """Sends new messages without blocking; false when it could not. Then the listener's own thread sends them."""
         self._is_left_over = False
         self._is_cancelled = False
 
     def wake(self) -> None:
-        """There is something new. To wake a thousand listeners costs more than to hand a thousand messages over."""
+        """There is something new. Sending a thousand messages from here is cheaper than waking a thousand threads."""
         if self.hand_over is None:
             self.bell.ring()
         elif not self.hand_over() or self.feed.known > self.seq:
@@ -209,7 +232,7 @@ class Listener:
             self.bell.ring()
 
     def cancel(self) -> None:
-        """Whoever this listener serves is gone: it need not wait any longer."""
+        """The client has disconnected: stop waiting."""
         self._is_cancelled = True
         self.bell.ring()
 
@@ -218,14 +241,13 @@ class Listener:
         return self.feed.is_gone or self._is_cancelled
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Until there is something for this listener, or nothing more can come; false when the time is up."""
+        """Waits until there is something new or the feed has ended. False on timeout."""
         is_news = self.bell.wait_for(self._has_news, timeout_seconds)
         self._is_left_over = False
         return is_news
 
     def take_next(self) -> Message | None:
-        """The next turn or passing event, each passing one after the turn that it followed; None when there is none at
-        hand."""
+        """The next turn or passing event in memory, in order; None when there is none."""
         if self.passing and self.passing[0].after_seq <= self.seq:
             return self.passing.popleft()
         if self.seq >= self.feed.known:

@@ -1,28 +1,32 @@
-"""Long poll: a poll that is held until there is something new. Woken by the relay, never by asking again and again."""
+"""Long poll: waits for a new argument. The relay wakes it; it does not poll the database."""
 
 import json
 import time
 from uuid import UUID
 
 from app.core.debate import State
+from app.core.formats import Format
+from app.core.machine import judge_asks
+from app.realtime.credentials import Holder
 from app.realtime.feed import Listener
-from app.realtime.keywatch import Holder
 from app.realtime.relay import Relay
 from app.usecases import read
 from app.usecases.identity import refused
 from app.usecases.services import Services
-from app.wire import Told
+from app.wire.debates import Told, time_json
 
 
 def wait_for_news(
     relay: Relay, services: Services, hold: Holder, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
 ) -> tuple[int, Told | None]:
-    """The seq of what was seen, and the latest argument after it, if there is one."""
+    """(seq of the last seen argument, the latest argument after it or None)"""
     deadline = time.monotonic() + timeout_seconds
     with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
-        # After listening began, so that nothing falls between the look and the wait.
+        # Read after listening began, so that nothing is missed between the read and the wait.
         seen = read.poll(services, debate_id, last_seen)
         news, listener.seq = seen.told, seen.last_seen_seq
+        # If the feed is of a deleted debate, this wait ends at once; the next one gets the new debate's feed.
+        relay.is_of(listener, str(time_json(seen.created_at)))
         while news is None and not listener.is_over and listener.wait(max(0.0, deadline - time.monotonic())):
             listener.passing.clear()
             if key.is_lost:
@@ -32,13 +36,17 @@ def wait_for_news(
 
 
 def _latest(listener: Listener) -> Told | None:
-    """What the relay holds already: five hundred who wait for one debate do not ask Postgres five hundred times.
+    """The latest argument from the relay's memory, so that 500 waiting clients do not make 500 queries.
 
-    None when that is not one snapshot: a resolution and its ruling are committed together and told one by one.
+    None when it is not a consistent snapshot: a resolution and its ruling are committed together but published one by
+    one.
     """
     items = listener.feed.after(listener.seq)
     if not items:
         return None
     news = json.loads(items[-1].data)
     debate, argument = news["debate"], news["argument"]
-    return (State(debate["state"]), argument) if argument["seq"] == debate["argument_count"] else None
+    if argument["seq"] != debate["argument_count"]:
+        return None
+    asks = judge_asks(Format(debate["format"]), debate["limits"]["max_rounds"], debate["next_round"])
+    return Told(State(debate["state"]), argument, asks)

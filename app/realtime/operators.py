@@ -1,7 +1,7 @@
-"""The operators' feed: every debate that changes, whoever watches it.
+"""The operators' feed: changes of all debates.
 
-What counts is a debate's latest shape, so a change that was not fetched yet is replaced by the next one of the same
-debate. A listener that lets too many different debates pile up is cut off; it reads the list again and comes back.
+Only a debate's latest version matters, so a pending change is replaced by the next one of the same debate. A listener
+with too many pending debates is disconnected; it reads the list again and reconnects.
 """
 
 import threading
@@ -10,22 +10,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from app.realtime.feed import Bell
-from app.realtime.messages import Message
+from app.realtime.feed import Bell, Message
 
 MOST_WAITING = 5_000
-"""Changed debates kept for one listener."""
+"""Changed debates queued for one listener."""
 LOOK_BACK = timedelta(seconds=10)
-"""A change is seen in Postgres when it commits, and bears the time of its statement: no transaction takes longer."""
+"""A change becomes visible when it commits but carries the time of its statement. No transaction takes longer."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Change:
-    """What tells one change of a debate from another."""
+    """Identifies one version of a debate."""
 
     updated_at: str
     seq: int
     state: str
+    created_at: str
+    """An id may be reused after a deletion: this distinguishes the two debates."""
 
 
 class OperatorsListener:
@@ -63,9 +64,9 @@ class OperatorsFeed:
         self._lock = threading.Lock()
         self._listeners: set[OperatorsListener] = set()
         self._told: OrderedDict[UUID, Change] = OrderedDict()
-        """The last change of each debate that was told lately, so that a comparison tells only what nobody told."""
+        """The last change sent for each recent debate, so that a comparison sends only what is new."""
         self.compared_until: datetime | None = None
-        """Up to here Postgres was looked through; None while nobody listens."""
+        """Changes in Postgres up to this time were compared; None while nobody listens."""
 
     @property
     def is_empty(self) -> bool:
@@ -99,6 +100,9 @@ class OperatorsFeed:
 
     def tell_deleted(self, debate_id: UUID, data: str) -> None:
         self._put(debate_id, Message("debate_deleted", data))
+
+    def tell_experiment(self, experiment_id: UUID, data: str) -> None:
+        self._put(experiment_id, Message("experiment_changed", data))
 
     def end(self) -> None:
         for listener in list(self._listeners):

@@ -1,62 +1,37 @@
-"""One relay per process: a single Redis subscription, a feed per debate that somebody listens to, one for operators,
-and Postgres to compare with. SSE, long poll and WebSocket are thin layers over it.
+"""The relay of a process: one Redis subscription, a feed for each debate with listeners, and the operators' feed. SSE,
+long poll and WebSocket are thin layers over it.
 
-An event from Redis is a hint that carries its turn. If it does not follow on what is known here, the turns between are
-read from Postgres. Every few seconds all feeds are compared with Postgres in one query, and at once when Redis comes
-back: a lost event heals by itself.
+An event from Redis is a hint that carries its turn. If turns before it are missing here, they are read from Postgres.
+Every few seconds, and at once when Redis comes back, all feeds are compared with Postgres in one query, so that lost
+events do not matter.
 """
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 import structlog
 
-from app import metrics
-from app.bus import Heard, Subscription
 from app.core.errors import DebateNotFound, TooManyListeners
-from app.realtime.feed import Feed, Item, Listener
-from app.realtime.messages import Message
+from app.messaging.bus import Heard, Subscription
+from app.observe import metrics
+from app.observe.threads import SupervisedThread
+from app.realtime.feed import Feed, Item, Listener, Message
 from app.realtime.operators import LOOK_BACK, Change, OperatorsFeed, OperatorsListener
+from app.realtime.source import PostgresSource
 
 log = structlog.get_logger(__name__)
 
 COMPARE_SECONDS = 3.0
 COMPARE_SECONDS_WITHOUT_REDIS = 1.0
 READ_AT_ONCE = 200
-_GOING_AWAY = "This server is going away"
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How far a debate is, as Postgres says."""
-
-    change: Change
-    data: str
-    """The JSON of {debate}."""
-
-
-class Source(Protocol):
-    """What the relay asks of Postgres."""
-
-    def turns_after(self, debate_id: UUID, seq: int, at_most: int) -> list[Item]: ...
-
-    def positions(self, debate_ids: Sequence[UUID]) -> dict[UUID, Position]: ...
-
-    def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]: ...
-
-    def changes(self, since: datetime | None) -> tuple[datetime, dict[UUID, Change]]: ...
-
-    def initial_state(self, debate_id: UUID, after_seq: int) -> tuple[int, Iterator[str]]: ...
+_GOING_AWAY = "This server is shutting down"
 
 
 class Relay:
-    def __init__(self, subscription: Subscription, source: Source, most_listeners: int = 10_000) -> None:
+    def __init__(self, subscription: Subscription, source: PostgresSource, most_listeners: int = 10_000) -> None:
         self._subscription = subscription
         self._most_listeners = most_listeners
         self._listener_count = 0
@@ -67,7 +42,7 @@ class Relay:
         self._look = threading.Event()
         self._ending = threading.Event()
         for name, work in (("relay-reader", self._read), ("relay-compare", self._compare_again_and_again)):
-            threading.Thread(target=work, name=name, daemon=True).start()
+            SupervisedThread(name, work, self._ending).start()
 
     @contextmanager
     def listen(self, debate_id: UUID, after_seq: int = 0, kind: str = "websocket") -> Iterator[Listener]:
@@ -80,8 +55,7 @@ class Relay:
         listener = OperatorsListener()
         with self._place("operators"):
             self._operators.add(listener)
-            # From now on Postgres is compared with what was told; what changed before is in the list that operators
-            # read.
+            # From now on Postgres is compared with what was sent; earlier changes are in the list that operators read.
             self._look.set()
             try:
                 yield listener
@@ -90,12 +64,12 @@ class Relay:
 
     @contextmanager
     def _place(self, kind: str) -> Iterator[None]:
-        """Refuses the next listener while there is still room for ordinary requests."""
+        """Counts a listener. Refuses beyond the limit, which leaves room for ordinary requests."""
         with self._lock:
             if self._ending.is_set():
                 raise TooManyListeners(_GOING_AWAY)
             if self._listener_count >= self._most_listeners:
-                raise TooManyListeners("Too many are listening at this server already")
+                raise TooManyListeners("This server has reached its limit of listeners")
             self._listener_count += 1
         metrics.listeners.labels(kind).inc()
         try:
@@ -110,17 +84,17 @@ class Relay:
         with self._lock:
             feed = self._feeds.get(debate_id)
             if feed is None or feed.is_gone:
-                # A debate that was deleted may be created again while somebody still listens to the old one.
+                # A deleted debate may be created again while listeners of the old one are still connected.
                 feed = self._feeds[debate_id] = Feed(debate_id)
             listener = Listener(feed, after_seq)
             feed.add(listener)
         try:
             with feed.starting:
                 if not feed.is_started and not feed.is_gone:
-                    # After the feed is in the table: an event that comes before this read tells of a turn that it sees.
+                    # After the feed was registered: a turn whose event came earlier is included in this read.
                     self._compare([feed])
             if self._ending.is_set():
-                # Its feed may have ended with the server, which says nothing about the debate.
+                # The feed may have ended because of the shutdown: do not report the debate as deleted.
                 raise TooManyListeners(_GOING_AWAY)
             if feed.is_gone:
                 raise DebateNotFound(debate_id)
@@ -133,15 +107,16 @@ class Relay:
 
     def take(self, listener: Listener) -> list[Item]:
         """The next turns for this listener, in order; none when it is up to date."""
-        items = listener.feed.after(listener.seq)
+        feed = listener.feed
+        items = feed.after(listener.seq)
         if items is None:
-            items = self.source.turns_after(listener.feed.debate_id, listener.seq, READ_AT_ONCE)
+            items = self._stored(feed, listener.seq)
         if items:
             listener.seq = items[-1].seq
         return items
 
     def take_all(self, listener: Listener) -> list[Message]:
-        """The same, with the passing events in between, each after the turn that it followed."""
+        """Like `take`, with the passing events in between, each after its turn."""
         messages: list[Message] = []
         passing = listener.passing
         for item in self.take(listener):
@@ -152,8 +127,18 @@ class Relay:
             messages.append(passing.popleft())
         return messages
 
+    def is_of(self, listener: Listener, created_at: str | None) -> bool:
+        """Whether this listener's feed is of the debate created at `created_at` (None: read it from Postgres). If the
+        feed's debate was deleted and another created under its id, ends the feed and returns False."""
+        feed = listener.feed
+        if created_at is None:
+            self._compare([feed])
+        elif created_at != feed.created_at:
+            feed.end()
+        return not feed.is_gone
+
     def end(self) -> None:
-        """The server goes away: every listener is told."""
+        """Ends every listener: the server is shutting down."""
         self._ending.set()
         self._look.set()
         with self._lock:
@@ -164,7 +149,7 @@ class Relay:
 
     @property
     def hears(self) -> bool:
-        """Redis is there; otherwise the comparisons carry everything."""
+        """Redis is connected; otherwise only the comparisons find new turns."""
         return self._subscription.is_up
 
     @property
@@ -174,7 +159,7 @@ class Relay:
     def _read(self) -> None:
         for heard in self._subscription.messages(self._ending, self._is_wanted):
             if heard is None:
-                # Connected anew, or lost: what was published meanwhile is in Postgres.
+                # Reconnected or disconnected: events published meanwhile are missing, so compare with Postgres.
                 self._look.set()
                 continue
             feed = self._feeds.get(heard.debate_id)
@@ -187,8 +172,9 @@ class Relay:
         return debate_id in self._feeds or not self._operators.is_empty
 
     def _take_in(self, feed: Feed, heard: Heard) -> None:
-        if heard.event == "debate_deleted":
-            feed.end()
+        if heard.event == "debate_deleted" or (heard.debate and heard.debate["created_at"] != feed.created_at):
+            # Compare with Postgres: a late event may be about an earlier debate with this id.
+            self._look.set()
         elif heard.event == "new_argument":
             if heard.debate:
                 metrics.relay_lag_seconds.observe(metrics.seconds_since(heard.debate["updated_at"]))
@@ -197,16 +183,23 @@ class Relay:
         elif heard.event == "argument_delta":
             feed.say(heard.event, heard.data)
         elif heard.seq > feed.known:
-            # It speaks of a turn that is not here yet: look, and tell both.
+            # It follows a turn that is not here yet: the comparison sends both.
             self._look.set()
+        elif heard.event == "seat.waiting":
+            if heard.seq == feed.known and not feed.say(heard.event, heard.data, heard.state):
+                # It is late, or the change of state before it was lost.
+                self._look.set()
         elif heard.seq == feed.known:
             feed.tell(heard.event, heard.data, heard.state)
 
     def _tell_operators(self, heard: Heard) -> None:
         if heard.event == "debate_deleted":
             self._operators.tell_deleted(heard.debate_id, heard.data)
+        elif heard.event == "experiment_changed":
+            self._operators.tell_experiment(heard.debate_id, heard.data)
         elif heard.debate is not None:
-            change = Change(heard.debate["updated_at"], heard.debate["argument_count"], heard.state)
+            shown = heard.debate
+            change = Change(shown["updated_at"], shown["argument_count"], heard.state, shown["created_at"])
             data = json.dumps({"debate": heard.debate}, ensure_ascii=False, separators=(",", ":"))
             self._operators.tell(heard.debate_id, change, data)
 
@@ -220,7 +213,7 @@ class Relay:
                 self._compare(feeds)
                 self._compare_all()
             except Exception as problem:
-                # Postgres is away: the next round sees to it.
+                # Postgres is unreachable: the next round tries again.
                 log.warning("relay.compare_failed", problem=str(problem))
 
     def _compare(self, feeds: list[Feed]) -> None:
@@ -233,7 +226,10 @@ class Relay:
             if change is None:
                 feed.end()
             elif not feed.is_started:
-                feed.start(change.seq, change.state)
+                feed.start(change.seq, change.state, change.created_at)
+            elif change.created_at != feed.created_at:
+                # Deleted, and another debate created under its id: its turns are not for these listeners.
+                feed.end()
             elif change.seq > feed.known:
                 self._catch_up(feed, change)
             elif change.seq == feed.known and change.state != feed.state:
@@ -244,16 +240,26 @@ class Relay:
     def _catch_up(self, feed: Feed, change: Change) -> None:
         metrics.relay_missed_turns.inc(change.seq - feed.known)
         metrics.relay_lag_seconds.observe(metrics.seconds_since(change.updated_at))
-        feed.offer(self.source.turns_after(feed.debate_id, feed.known, READ_AT_ONCE), change.state)
-        # Still behind: too far for the log. Listeners read Postgres by themselves from where they are.
-        feed.start(change.seq, change.state)
+        feed.offer(self._stored(feed, feed.known), change.state)
+        # If the feed is still behind, the gap is too large for the log: listeners read Postgres from their position.
+        feed.start(change.seq, change.state, change.created_at)
+
+    def _stored(self, feed: Feed, seq: int) -> list[Item]:
+        """The next turns, from Postgres. If the debate was deleted, ends the feed and returns none."""
+        try:
+            return self.source.turns_after(feed.debate_id, feed.created_at, seq, READ_AT_ONCE)
+        except DebateNotFound:
+            feed.end()
+            return []
 
     def _tell_state(self, feeds: list[Feed]) -> None:
-        """Whole debates are read only here: few change in a way that nobody told."""
+        """Sends changes of state whose event was lost. Only here whole debates are read: such changes are rare."""
         positions = self.source.positions([feed.debate_id for feed in feeds])
         for feed in feeds:
             position = positions.get(feed.debate_id)
-            if position and position.change.seq == feed.known and position.change.state != feed.state:
+            if position is None or position.change.created_at != feed.created_at:
+                feed.end()
+            elif position.change.seq == feed.known and position.change.state != feed.state:
                 feed.tell("state_changed", position.data, position.change.state)
 
     def _compare_all(self) -> None:

@@ -1,31 +1,54 @@
-"""Postgres as the relay sees it."""
+"""What the relay reads from Postgres."""
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.bus import state_mark
-from app.core.errors import InvalidInput
+from app.core.errors import DebateNotFound, InvalidInput
+from app.messaging.bus import state_mark
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Change
-from app.realtime.relay import Position
-from app.store.changes import Changed
+from app.store.overview import Changed
 from app.usecases import read
 from app.usecases.services import Services
-from app.wire import argument_json, debate_json, time_json
+from app.wire.debates import argument_json, debate_json, time_json
 
 PAGE = 50
-"""Turns of a transcript that are held at once while it is sent."""
+"""Turns of a transcript that are held in memory at once while it is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The latest version of a debate in Postgres."""
+
+    change: Change
+    data: str
+    """The JSON of {debate}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A debate with its turns, sent to a new listener."""
+
+    created_at: str
+    seq: int
+    """The last turn in it."""
+    parts: Iterator[str]
+    """Its JSON, read lazily."""
 
 
 class PostgresSource:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def turns_after(self, debate_id: UUID, seq: int, at_most: int) -> list[Item]:
+    def turns_after(self, debate_id: UUID, created_at: str, seq: int, at_most: int) -> list[Item]:
+        """Raises DebateNotFound also for another debate that was created later under the same id."""
         debate, found = read.turns_after(self._services, debate_id, seq, at_most)
         shown = debate_json(debate)
+        if shown["created_at"] != created_at:
+            raise DebateNotFound(debate_id)
         return [
             Item(turn.seq, str(turn.id), text({"debate": shown, "argument": argument_json(turn)})) for turn in found
         ]
@@ -34,7 +57,7 @@ class PostgresSource:
         found = {}
         for debate in read.get_debates(self._services, debate_ids):
             shown = debate_json(debate)
-            change = Change(shown["updated_at"], debate.turn_count, state_mark(shown))
+            change = Change(shown["updated_at"], debate.turn_count, state_mark(shown), shown["created_at"])
             found[debate.id] = Position(change, text({"debate": shown}))
         return found
 
@@ -45,12 +68,11 @@ class PostgresSource:
     def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]:
         return {one.id: _change(one) for one in read.last_changes(self._services, debate_ids)}
 
-    def initial_state(self, debate_id: UUID, after_seq: int) -> tuple[int, Iterator[str]]:
-        """The seq it reaches, and its JSON in parts: a turn never changes, so pages read one by one make one snapshot
-        of everything up to that seq."""
+    def initial_state(self, debate_id: UUID, after_seq: int) -> Snapshot:
+        """Turns never change, so pages read one after another form one snapshot up to the debate's last turn."""
         debate, page = read.turns_after(self._services, debate_id, after_seq, PAGE)
         if after_seq > debate.turn_count:
-            raise InvalidInput("after_seq", f"this debate has come to {debate.turn_count} only")
+            raise InvalidInput("after_seq", f"this debate has only {debate.turn_count} turns")
 
         def parts() -> Iterator[str]:
             yield f'{{"event":"initial_state","data":{{"debate":{text(debate_json(debate))},"arguments":['
@@ -62,15 +84,17 @@ class PostgresSource:
                     comma = ","
                 if turns[-1].seq >= debate.turn_count:
                     break
-                _, turns = read.turns_after(self._services, debate_id, turns[-1].seq, PAGE)
+                now, turns = read.turns_after(self._services, debate_id, turns[-1].seq, PAGE)
+                if now.created_at != debate.created_at:
+                    raise DebateNotFound(debate_id)
             yield "]}}"
 
-        return debate.turn_count, parts()
+        return Snapshot(str(time_json(debate.created_at)), debate.turn_count, parts())
 
 
 def _change(one: Changed) -> Change:
     mark = state_mark({"status": one.status, "attempts": one.attempts})
-    return Change(str(time_json(one.updated_at)), one.turn_count, mark)
+    return Change(str(time_json(one.updated_at)), one.turn_count, mark, str(time_json(one.created_at)))
 
 
 def text(data: dict[str, object]) -> str:

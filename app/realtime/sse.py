@@ -1,14 +1,14 @@
-"""Server-sent events: a debate's turns as a stream that a browser or curl resumes by itself."""
+"""Server-sent events: a debate's turns as a stream that browsers resume by themselves."""
 
 import json
 from collections.abc import Iterator
 
 import structlog
 
-from app.realtime.feed import Listener
+from app.realtime.feed import Item, Listener, Message
 from app.realtime.relay import Relay
 from app.store.engine import DatabaseAway
-from app.store.trouble import log_words
+from app.store.errors import log_words
 
 log = structlog.get_logger(__name__)
 
@@ -16,24 +16,46 @@ KEEP_ALIVE_SECONDS = 15.0
 RETRY_MS = 2000
 
 
-def stream(relay: Relay, listener: Listener) -> Iterator[str]:
-    """Every turn after the listener's position, then live, until the debate is closed and everything was sent."""
+def stream(relay: Relay, listener: Listener, with_changes: bool = False) -> Iterator[str]:
+    """Every turn after the listener's position, then live turns, until the debate is closed and all turns were sent.
+
+    `with_changes`: also the debate as it is now, after the stored turns, and then every passing event.
+    """
     feed = listener.feed
     yield f"retry: {RETRY_MS}\n\n"
+    is_told_state = not with_changes
     while not listener.is_over:
         try:
-            items = relay.take(listener)
+            messages: list[Message] = relay.take_all(listener) if with_changes else [*relay.take(listener)]
+            if not messages and not is_told_state:
+                messages, is_told_state = _state_now(relay, listener), True
+                if not messages:
+                    return
         except DatabaseAway as problem:
-            # The headers are out, so there is no status to tell it with. The reader comes back with its last id.
+            # The status was sent already, so the stream just ends. The client reconnects with its last event id.
             log.warning("stream.database_away", problem=log_words(problem))
             return
-        for item in items:
-            yield f"id: {item.turn_id}\nevent: {item.event}\ndata: {item.data}\n\n"
-        if items:
+        for message in messages:
+            yield _event(message)
+        if messages:
             continue
-        listener.passing.clear()
+        if not with_changes:
+            listener.passing.clear()
         if feed.is_closed and listener.seq >= feed.known:
             yield f"event: debate_closed\ndata: {json.dumps({'debate_id': str(feed.debate_id)})}\n\n"
             return
         if not listener.wait(KEEP_ALIVE_SECONDS):
             yield ": still here\n\n"
+
+
+def _event(message: Message) -> str:
+    """Only turns have an id: a client resumes after the last one."""
+    number = f"id: {message.turn_id}\n" if isinstance(message, Item) else ""
+    return f"{number}event: {message.event}\ndata: {message.data}\n\n"
+
+
+def _state_now(relay: Relay, listener: Listener) -> list[Message]:
+    """Nothing for a debate that was deleted meanwhile."""
+    debate_id = listener.feed.debate_id
+    position = relay.source.positions([debate_id]).get(debate_id)
+    return [Message("state_changed", position.data)] if position else []

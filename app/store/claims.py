@@ -1,32 +1,90 @@
-"""Claims of several debates at once: two trips to Postgres, however many they are.
+"""Claims: a worker's right to take a debate's next turn.
 
-It writes what `debates.reschedule` writes for the claim of a debate that nothing else has happened to; a test holds the
-two together.
+One statement claims everything that a worker has room for: the debates that it was asked to look at, and those that
+have been due longest. A claim lives as long as its worker's lease (`app.store.leases`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import dict_row
-from sqlalchemy import Uuid, bindparam, func
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import Connection, func, select
 
-from app.core.debate import Turn
-from app.store.debates import Claimed, Locked, locked_of, with_schedule
+from app.core.debate import Debate, Turn
+from app.store.commit import OLD_CLAIM_SECONDS
 from app.store.engine import Engine
-from app.store.looks import Look, borrowed
-from app.store.rows import turn_of
+from app.store.rows import debate_columns, debate_of, turn_of
 from app.store.tables import debates
 
-# Whoever has one of the rows just now must not hold up the others.
-_LOCK = Look(
-    with_schedule.where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid)))).with_for_update(skip_locked=True)
+# Three ways to find a debate that is due and unclaimed: it was asked for; or its share is one that this worker knows,
+# and has free room; or its share is none that this worker knows. Each share is looked through by itself, so that what
+# somebody started by hand is found however many debates of experiments are due before it: `shares` steps through the
+# index from one share to the next. Rows that another transaction holds are skipped.
+# The lease is locked until the claims are committed: whoever ends it (app/store/leases.py) sees all of them, or they
+# are not made.
+_CLAIM = f"""
+WITH RECURSIVE shares AS (
+    (SELECT share FROM debates WHERE due_at IS NOT NULL ORDER BY share LIMIT 1)
+    UNION ALL
+    SELECT following.share FROM shares CROSS JOIN LATERAL (
+        SELECT share FROM debates WHERE due_at IS NOT NULL AND debates.share > shares.share ORDER BY share LIMIT 1
+    ) AS following
+), lease AS MATERIALIZED (
+    SELECT FROM worker_leases
+    WHERE worker_id = %(worker_id)s AND expires_at > clock_timestamp() FOR KEY SHARE SKIP LOCKED
+), wanted AS MATERIALIZED (
+    SELECT id, due_at, experiment_id IS NOT NULL AS is_of_experiment FROM debates
+    WHERE id = ANY(%(ids)s) AND due_at <= now() AND claim_token IS NULL AND status IN ('created', 'running')
+      AND share <> ALL(%(full)s)
+    FOR UPDATE SKIP LOCKED
+), of_known_shares AS MATERIALIZED (
+    SELECT found.id, found.due_at, found.is_of_experiment
+    FROM unnest(%(shares)s::text[], %(free)s::integer[]) AS room (share, free)
+    CROSS JOIN LATERAL (
+        SELECT id, due_at, experiment_id IS NOT NULL AS is_of_experiment FROM debates
+        WHERE share = room.share AND due_at <= now() AND claim_token IS NULL AND status IN ('created', 'running')
+          AND id <> ALL(%(ids)s)
+        ORDER BY due_at LIMIT room.free FOR UPDATE SKIP LOCKED
+    ) AS found
+), of_new_shares AS MATERIALIZED (
+    SELECT found.id, found.due_at, found.is_of_experiment
+    FROM shares CROSS JOIN LATERAL (
+        SELECT id, due_at, experiment_id IS NOT NULL AS is_of_experiment FROM debates
+        WHERE share = shares.share AND due_at <= now() AND claim_token IS NULL AND status IN ('created', 'running')
+          AND id <> ALL(%(ids)s)
+        ORDER BY due_at LIMIT %(free_of_new)s FOR UPDATE SKIP LOCKED
+    ) AS found
+    WHERE shares.share <> ALL(%(known)s)
+), before AS MATERIALIZED (
+    SELECT id, due_at AS was_due_at, row_number() OVER (ORDER BY is_of_experiment, is_wanted DESC, due_at) AS number
+    FROM (
+        SELECT id, due_at, is_of_experiment, true AS is_wanted FROM wanted
+        UNION ALL SELECT id, due_at, is_of_experiment, false FROM of_known_shares
+        UNION ALL SELECT id, due_at, is_of_experiment, false FROM of_new_shares
+    ) AS any_of
+    ORDER BY number LIMIT cardinality(%(tokens)s::uuid[])
 )
-_TAILS = """
+UPDATE debates SET
+    status = 'running', claim_token = (%(tokens)s::uuid[])[before.number], claimed_by = %(worker_id)s,
+    claim_expires_at = clock_timestamp() + interval '{OLD_CLAIM_SECONDS} seconds',
+    due_at = clock_timestamp() + interval '{OLD_CLAIM_SECONDS} seconds',
+    next_attempt_at = NULL, queued_at = NULL,
+    deadline_at = CASE WHEN status = 'running' OR NOT limits ? 'max_seconds' THEN deadline_at
+        ELSE clock_timestamp() + make_interval(
+            secs => coalesce(seconds_left, (limits ->> 'max_seconds')::double precision)) END,
+    seconds_left = CASE WHEN status = 'running' THEN seconds_left END
+FROM before
+WHERE debates.id = before.id
+  AND EXISTS (SELECT FROM lease)
+RETURNING {", ".join(f"debates.{column.name}" for column in debate_columns if not column.name.startswith("past_"))},
+    coalesce(deadline_at <= clock_timestamp(), false) AS past_deadline,
+    coalesce(waiting_until <= clock_timestamp(), false) AS past_waiting, claim_token,
+    extract(epoch FROM clock_timestamp() - was_due_at)::double precision AS waited_seconds
+"""  # noqa: S608 (only names of columns and constants are put in)
+_LAST_TURNS = """
 SELECT turn.* FROM unnest(%(ids)s) AS wanted (id)
 CROSS JOIN LATERAL (
     (SELECT * FROM turns WHERE debate_id = wanted.id ORDER BY seq DESC LIMIT %(count)s)
@@ -34,45 +92,127 @@ CROSS JOIN LATERAL (
     SELECT * FROM turns WHERE debate_id = wanted.id AND seq = 1
 ) AS turn
 """
-_TAKE = """
+_SHARES_WITH_WAITING = """
+SELECT share FROM unnest(%s::text[]) AS full_one (share) WHERE EXISTS (
+    SELECT FROM debates WHERE debates.share = full_one.share AND due_at <= now() AND claim_token IS NULL
+)
+"""
+
+_RELEASE_UNKNOWN = """
 UPDATE debates SET
-    status = 'running', claim_token = given.token, claimed_by = given.worker_id,
-    claim_expires_at = clock_timestamp() + make_interval(secs => given.seconds),
-    due_at = clock_timestamp() + make_interval(secs => given.seconds),
-    next_attempt_at = NULL, queued_at = NULL
-FROM unnest(%s::uuid[], %s::uuid[], %s::text[], %s::float8[]) AS given (id, token, worker_id, seconds)
-WHERE debates.id = given.id
+    claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, queued_at = NULL,
+    due_at = CASE WHEN status IN ('created', 'running') THEN clock_timestamp() END
+WHERE due_at IS NOT NULL AND claimed_by = %s AND claim_token < %s
+  AND claim_token NOT IN (SELECT unnest(%s::uuid[]))
+RETURNING id
+"""
+_FAIL_DAMAGED = """
+UPDATE debates SET
+    status = 'failed', last_error = %s, claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, due_at = NULL,
+    queued_at = NULL, updated_at = clock_timestamp()
+WHERE id = %s AND claim_token = %s
 """
 
 
-class Claiming:
-    """A transaction that takes claims."""
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many turns a worker can take on now."""
 
-    def __init__(self, connection: "psycopg.Connection[Any]") -> None:
-        self._connection = connection
-
-    def lock(self, ids: list[UUID], count: int) -> dict[UUID, tuple[Locked, tuple[Turn, ...]]]:
-        """Each debate with its motion and its last turns, oldest first; without those that somebody else has locked."""
-        debates_cursor, turns_cursor = (self._connection.cursor(row_factory=dict_row) for _ in range(2))
-        debates_cursor.execute(*_LOCK.asked(ids=ids))
-        # A statement of its own, so that it sees what was stored until the rows were locked.
-        turns_cursor.execute(_TAILS, {"ids": ids, "count": count})
-        locked = [locked_of(row) for row in debates_cursor]
-        turns: defaultdict[UUID, dict[int, Turn]] = defaultdict(dict)
-        for row in turns_cursor:
-            turns[row["debate_id"]][row["seq"]] = turn_of(row)
-        return {one.debate.id: (one, tuple(turn for _, turn in sorted(turns[one.debate.id].items()))) for one in locked}
-
-    def take(self, claims: Sequence[tuple[UUID, Claimed]]) -> None:
-        columns = zip(*((debate_id, to.token, to.worker_id, to.seconds) for debate_id, to in claims), strict=True)
-        self._connection.execute(_TAKE, [list(column) for column in columns])
+    free: Mapping[str, int]
+    """By share, for the shares that it knows; 0 where there is none left."""
+    free_of_new: int
+    """Of any other share."""
 
 
-@contextmanager
-def claiming(engine: Engine) -> Iterator[Claiming]:
-    """Committed at the end of the block. What needs no answer is sent along with what does."""
-    with borrowed(engine) as connection:
-        connection.autocommit = False
-        with connection.pipeline():
-            yield Claiming(connection)
-            connection.commit()
+@dataclass(frozen=True, slots=True)
+class ClaimedDebate:
+    debate: Debate
+    token: UUID
+    turns: tuple[Turn, ...]
+    """Its motion and its last turns, oldest first."""
+    waited_seconds: float
+    """Since it was due."""
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedDebate:
+    """A row that cannot be read. It must not keep the others of its statement from being claimed."""
+
+    debate_id: UUID
+    token: UUID
+    problem: str
+
+
+def claim(
+    engine: Engine, worker_id: str, wanted: Sequence[UUID], room: Room, tokens: Sequence[UUID], turn_count: int
+) -> list[ClaimedDebate | DamagedDebate]:
+    """Claims at most as many debates as there are tokens; nothing without a live lease of this worker.
+
+    Two statements, each a transaction: a claimed debate gets no turn from anybody else while the claim holds.
+    """
+    # Any of the wanted may turn out to be of any share: what is left for the others is less by so many.
+    free = {share: max(0, free - len(wanted)) for share, free in room.free.items()}
+    parameters = {
+        "ids": list(wanted),
+        "full": [share for share, left in room.free.items() if left == 0],
+        "shares": [share for share, left in free.items() if left],
+        "free": [min(left, len(tokens)) for left in free.values() if left],
+        "known": list(room.free),
+        "free_of_new": max(0, min(room.free_of_new - len(wanted), len(tokens))),
+        "tokens": list(tokens),
+        "worker_id": worker_id,
+    }
+    with engine.autocommit() as connection:
+        cursor = connection.cursor(row_factory=dict_row)
+        claimed = cursor.execute(_CLAIM, parameters).fetchall()
+        if not claimed:
+            return []
+        ids = [row["id"] for row in claimed]
+        turns: defaultdict[UUID, dict[int, dict[str, Any]]] = defaultdict(dict)
+        for row in cursor.execute(_LAST_TURNS, {"ids": ids, "count": turn_count}):
+            turns[row["debate_id"]][row["seq"]] = row
+    return [_claimed(row, turns[row["id"]]) for row in claimed]
+
+
+def _claimed(row: dict[str, Any], turns_by_seq: dict[int, dict[str, Any]]) -> ClaimedDebate | DamagedDebate:
+    try:
+        if 1 not in turns_by_seq:
+            raise ValueError("it has no motion")
+        turns = tuple(turn_of(turn) for _, turn in sorted(turns_by_seq.items()))
+        return ClaimedDebate(debate_of(row), row["claim_token"], turns, max(0.0, row["waited_seconds"]))
+    except (ValueError, KeyError, TypeError) as problem:
+        return DamagedDebate(row["id"], row["claim_token"], f"{type(problem).__name__}: {problem}")
+
+
+def fail_damaged(engine: Engine, damaged: DamagedDebate, words: str) -> None:
+    with engine.autocommit() as connection:
+        connection.execute(_FAIL_DAMAGED, [words, damaged.debate_id, damaged.token])
+
+
+def shares_with_waiting(engine: Engine, shares: Sequence[str]) -> set[str]:
+    """Of these shares, those that have a debate that nobody has claimed."""
+    with engine.autocommit() as connection:
+        return {row[0] for row in connection.execute(_SHARES_WITH_WAITING, [list(shares)])}
+
+
+def claims_that_hold(engine: Engine, claims: Sequence[tuple[UUID, UUID]]) -> set[UUID]:
+    """Of the claims (debate id, token), the tokens that are still there."""
+    with engine.autocommit() as connection:
+        rows = connection.execute(
+            "SELECT claim_token FROM debates WHERE id = ANY(%s) AND claim_token = ANY(%s)",
+            [[debate_id for debate_id, _ in claims], [token for _, token in claims]],
+        )
+        return {row[0] for row in rows}
+
+
+def release_unknown(engine: Engine, worker_id: str, known: Sequence[UUID], older_than: UUID) -> list[UUID]:
+    """Makes what this worker has claimed due, but for the tokens that it knows and for younger ones; returns the
+    debates."""
+    with engine.autocommit() as connection:
+        return [row[0] for row in connection.execute(_RELEASE_UNKNOWN, [worker_id, older_than, list(known)])]
+
+
+def count_due(connection: Connection, at_most: int) -> int:
+    """How many turns a worker could take now."""
+    due = select(debates.c.id).where(debates.c.due_at <= func.now(), debates.c.claim_token.is_(None))
+    return connection.execute(select(func.count()).select_from(due.limit(at_most).subquery())).scalar() or 0

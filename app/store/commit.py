@@ -1,135 +1,336 @@
-"""The hot path: turns of claims, each stored with all that it needs, in one statement.
+"""The one statement that changes a debate: it stores turns, with what models were sent for them, moves the cursor and
+says who looks at the debate next.
 
-For each turn the row is locked, the fencing token and the deadline are checked, the turn is inserted under its unique
-keys, the cursor is moved, and the next claim is taken. Where the check fails nothing is written. It writes the same
-columns as `debates.save` after `turns.insert_turns`; a test holds the two together.
+A worker's changes are fenced: nothing is written unless its claim's token is still there, its lease is live and the
+deadline is as the decision assumed. The statement takes any number of changes of different debates, in one trip and
+one commit (`worker.batcher`); a row that another transaction holds is skipped and reported, so no change waits for
+another's row. A change by somebody outside comes alone, in a transaction that has locked the row already.
 
-Turns that come at the same moment, of different debates, go together: one trip and one commit, however many they are.
-None of them waits for a neighbour's row, or fails for a neighbour's sake.
+| schedule | means | columns |
+|---|---|---|
+| `Settled` | what the debate itself says: due now if a worker's seat has the floor, else nothing to do | `due_at` |
+| `ClaimToken` | a worker thinks about the next turn | `claim_token`, `claimed_by`, `claim_expires_at`, `due_at` |
+| `Later` | the player failed, or has to wait; not before a delay | `next_attempt_at`, `due_at` |
+| `KeepClaim` | a worker that is thinking goes on; without one as `Settled` | none |
 
-Spoken in psycopg's own words: SQLAlchemy's share of a statement this size costs more than the statement.
+psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from enum import Enum
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from pydantic_core import to_json
+from sqlalchemy.exc import IntegrityError
 
-from app.core.debate import Debate, Turn
-from app.store.debates import Claimed
-from app.store.engine import DatabaseAway, Engine
-from app.store.looks import autocommit
+from app.core.brief import Exchange
+from app.core.debate import Debate, Status, Turn, Usage
+from app.core.events import NewEvent
+from app.core.retry import stored_delay
+from app.store.engine import Connection, Engine
 from app.store.rows import debate_row, turn_row
-from app.together import Together
+from app.store.turns import KEYS_OF_ONE_TURN, TurnExists
 
-MOST_AT_ONCE = 32
-"""Beyond it a turn of a statement hardly costs less, and the last one waits for all."""
-
-_STORE_TURNS = """
-WITH given AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(%s::jsonb) AS turn (
-        token uuid, past_deadline boolean,
-        turn_id uuid, debate_id uuid, seq integer, round integer, actor text, type text, content text, player text,
-        parent_id uuid, turn_verdict jsonb, usage jsonb,
-        status text, next_round integer, next_actor text, intervention_open boolean, stop_reason text, stop_note text,
-        last_error text, turn_count integer, input_tokens bigint, output_tokens bigint, cost_usd double precision,
-        verdict jsonb, attempts integer,
-        schedule text, next_token uuid, claimed_by text, claim_seconds double precision
-    )
-), held AS MATERIALIZED (
-    SELECT given.* FROM given CROSS JOIN LATERAL (
-        SELECT FROM debates
-        WHERE id = given.debate_id AND claim_token = given.token
-          AND coalesce(deadline_at <= clock_timestamp(), false) = given.past_deadline
-        FOR UPDATE SKIP LOCKED
-    ) AS locked
-), stored AS (
-    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, parent_id, verdict, usage)
-    SELECT turn_id, debate_id, seq, round, actor, type, content, player, parent_id, turn_verdict, usage FROM held
-    ON CONFLICT DO NOTHING
-    RETURNING debate_id, created_at
-)
-UPDATE debates SET
-    status = held.status, next_round = held.next_round, next_actor = held.next_actor,
-    intervention_open = held.intervention_open, stop_reason = held.stop_reason, stop_note = held.stop_note,
-    last_error = held.last_error, turn_count = held.turn_count, input_tokens = held.input_tokens,
-    output_tokens = held.output_tokens, cost_usd = held.cost_usd, verdict = held.verdict, attempts = held.attempts,
-    claim_token = held.next_token, claimed_by = held.claimed_by, next_attempt_at = NULL,
-    claim_expires_at = CASE held.schedule
-        WHEN 'claimed' THEN clock_timestamp() + make_interval(secs => held.claim_seconds) END,
-    due_at = CASE held.schedule
-        WHEN 'claimed' THEN clock_timestamp() + make_interval(secs => held.claim_seconds)
-        WHEN 'queued' THEN clock_timestamp()
-        WHEN 'waiting' THEN deadline_at END,
-    queued_at = CASE held.schedule WHEN 'queued' THEN clock_timestamp() END,
-    updated_at = clock_timestamp()
-FROM held JOIN stored USING (debate_id)
-WHERE debates.id = held.debate_id
-RETURNING debates.id, debates.updated_at, stored.created_at
-"""
+OLD_CLAIM_SECONDS = 3_600
+"""For workers from before leases, which take a claim for lapsed at `claim_expires_at`: they leave a newer worker's
+claim alone for this long."""
 
 
 @dataclass(frozen=True, slots=True)
-class NewTurn:
+class Settled:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimToken:
     token: UUID
-    turn: Turn
+    worker_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    delay_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeepClaim:
+    pass
+
+
+Schedule = Settled | ClaimToken | Later | KeepClaim
+SETTLED = Settled()
+KEEP_CLAIM = KeepClaim()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
     after: Debate
-    following: Claimed | None = None
-    """The claim of the next turn, where the task goes on with it."""
+    claim: ClaimToken | None = None
+    """The claim under which a worker makes the change; None for somebody outside, who has locked the row."""
+    turns: tuple[Turn, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    """Of the first turn."""
+    used: Usage = field(default_factory=Usage)
+    """Added to the debate's totals. Not written as totals: what a cut-off call has cost may be added meanwhile."""
+    schedule: Schedule = SETTLED
+    is_activity: bool = True
+    """Moves the debate to the top of the list."""
+    event: NewEvent | None = None
+    """What is noted of it, where the turns and the debate do not tell."""
 
 
-Stored = tuple[Debate, Turn]
-"""As they are in the database."""
+class Result(Enum):
+    STORED = "stored"
+    ALREADY_STORED = "already_stored"  # by an attempt whose connection was lost after its commit
+    CLAIM_LOST = "claim_lost"  # somebody stopped, paused, ruled on or deleted the debate, or another worker has it
+    LEASE_LAPSED = "lease_lapsed"  # the worker was not heard of for too long; nobody has taken the claim yet
+    DEADLINE_PASSED = "deadline_passed"  # the decision has to be made anew, with the deadline passed
+    ROW_LOCKED = "row_locked"  # another transaction holds the row; try again
 
 
-class Committer:
-    def __init__(self, engine: Engine) -> None:
-        self._together: Together[NewTurn, Stored | None] = Together(partial(_store, engine), MOST_AT_ONCE, DatabaseAway)
-
-    def store_turn(self, new: NewTurn) -> Stored | None:
-        """None when the claim no longer holds, the deadline has passed, somebody has the row just now, or the turn is
-        there already: whoever wants to know which has to look."""
-        return self._together(new)
-
-
-def _store(engine: Engine, new: Sequence[NewTurn]) -> list[Stored | None]:
-    # Two that come with one claim: the first has it, and the other has to look.
-    first = {one.after.id: one for one in reversed(new)}
-    rows = to_json([_row(one) for one in first.values()]).decode()
-    with autocommit(engine) as connection:
-        moments = {found[0]: found[1:] for found in connection.execute(_STORE_TURNS, [rows])}
-    stored = {debate_id: _stored(first[debate_id], *moments[debate_id]) for debate_id in moments}
-    return [stored.get(one.after.id) if first[one.after.id] is one else None for one in new]
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    result: Result
+    debate: Debate
+    """As it is stored, where the change was."""
+    turns: tuple[Turn, ...] = ()
+    status: Status | None = None
+    """Where the claim is lost: of the debate as it is now; None if it is deleted."""
+    has_next_claim: bool = False
+    """The claim that the change asked for holds."""
+    ended_claim: UUID | None = None
+    """The claim that a change from outside has taken from its worker."""
 
 
-def _stored(new: NewTurn, updated_at: datetime, created_at: datetime) -> Stored:
-    return new.after.evolve(updated_at=updated_at), replace(new.turn, created_at=created_at)
+_CHANGE = f"""
+WITH given AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%s::jsonb) AS given (
+        debate_id uuid, token uuid, worker_id text, past_deadline boolean, turns jsonb, first_turn_id uuid,
+        exchanges jsonb,
+        status text, next_round integer, next_actor text, share text, intervention_open boolean,
+        interrupted_actor text, closing text, standing jsonb, stop_reason text,
+        stop_note text, last_error text, turn_count integer, input_tokens bigint, output_tokens bigint,
+        cost_usd double precision, verdict jsonb, attempts integer, is_activity boolean,
+        schedule text, next_token uuid, delay_seconds double precision, answer_seconds double precision,
+        event jsonb
+    )
+), live AS MATERIALIZED (
+    SELECT worker_id FROM worker_leases WHERE expires_at > clock_timestamp()
+), held AS MATERIALIZED (
+    SELECT given.*, locked.* FROM given CROSS JOIN LATERAL (
+        SELECT clock_timestamp() AS at, claim_token AS held_token, claimed_by AS held_by, due_at AS held_due_at,
+               claim_expires_at AS held_until, turn_count AS held_turn_count, waiting_until AS held_waiting_until,
+               new_status, status = 'paused' AND new_status = 'paused' AS stays_paused,
+               CASE WHEN status = new_status OR new_status IN ('completed', 'stopped')
+                         OR NOT limits ? 'max_seconds' THEN deadline_at
+                    WHEN new_status = 'running' THEN clock_timestamp() + make_interval(
+                         secs => coalesce(seconds_left, (limits ->> 'max_seconds')::double precision)) END AS deadline,
+               CASE WHEN status = new_status OR new_status IN ('completed', 'stopped')
+                         OR NOT limits ? 'max_seconds' THEN seconds_left
+                    WHEN new_status <> 'running' THEN extract(epoch FROM deadline_at - clock_timestamp())
+               END AS left_seconds
+        FROM debates CROSS JOIN LATERAL (
+            -- A debate that was paused while its worker was thinking stays paused when the turn is stored.
+            SELECT CASE WHEN given.token IS NOT NULL AND status = 'paused' AND given.status = 'running' THEN 'paused'
+                        ELSE given.status END AS new_status
+        ) AS decided
+        WHERE id = given.debate_id AND (
+            given.token IS NULL
+            OR claim_token = given.token AND given.worker_id IN (SELECT worker_id FROM live)
+               AND coalesce(deadline_at <= clock_timestamp(), false) = given.past_deadline
+        )
+        FOR UPDATE OF debates SKIP LOCKED
+    ) AS locked
+), planned AS MATERIALIZED (
+    -- `kept`: a worker's claim outlives the change; without a claim it is as if the debate had only changed.
+    -- A seat has its whole time from when it gets the floor, and again after a pause or a failure.
+    SELECT held.*,
+           CASE WHEN held.answer_seconds IS NULL OR held.new_status NOT IN ('created', 'running') THEN NULL
+                WHEN held.held_turn_count = held.turn_count AND held.held_waiting_until IS NOT NULL
+                THEN held.held_waiting_until
+                ELSE held.at + make_interval(secs => held.answer_seconds) END AS answer_by,
+           CASE WHEN held.stays_paused AND held.token IS NOT NULL THEN 'waiting'
+                WHEN held.schedule NOT LIKE 'kept%%' THEN held.schedule
+                WHEN held.held_token IS NOT NULL THEN 'kept'
+                ELSE split_part(held.schedule, ' ', 2) END AS action
+    FROM held
+), stored AS (
+    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, parent_id, client_request_id, verdict,
+                       usage, quotes, worker, claim, prompts_hash, context_shortened, agent_id, agent_username,
+                       created_at)
+    SELECT turn.id, held.debate_id, turn.seq, turn.round, turn.actor, turn.type, turn.content, turn.player,
+           turn.parent_id, turn.client_request_id, turn.verdict, turn.usage, turn.quotes, held.worker_id, held.token,
+           turn.prompts_hash, turn.context_shortened, turn.agent_id, turn.agent_username, held.at
+    FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.turns) AS turn (
+        id uuid, seq integer, round integer, actor text, type text, content text, player text, parent_id uuid,
+        client_request_id text, verdict jsonb, usage jsonb, quotes jsonb, prompts_hash text, context_shortened boolean,
+        agent_id uuid, agent_username text
+    )
+), exchanged AS (
+    INSERT INTO exchanges (turn_id, number, judge_order, system, document_hash, messages, settings, model, answer,
+                           request_id, created_at)
+    SELECT held.first_turn_id, call.number, call.judge_order, call.system, call.document_hash, call.messages,
+           call.settings, call.model, call.answer, call.request_id, held.at
+    FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.exchanges) AS call (
+        number integer, judge_order text, system text, document_hash text, messages jsonb, settings jsonb, model text,
+        answer text, request_id text
+    )
+), noted AS (
+    INSERT INTO debate_events (debate_id, at, kind, by, about)
+    SELECT held.debate_id, held.at, held.event ->> 'kind', held.event ->> 'by', held.event -> 'about'
+    FROM held WHERE held.event IS NOT NULL
+), answered AS (
+    DELETE FROM model_calls USING held WHERE model_calls.claim = held.token
+), saved AS (
+    UPDATE debates SET
+        status = held.new_status, next_round = held.next_round, next_actor = held.next_actor, share = held.share,
+        intervention_open = held.intervention_open, interrupted_actor = held.interrupted_actor, closing = held.closing,
+        standing = held.standing, stop_reason = held.stop_reason, stop_note = held.stop_note,
+        last_error = held.last_error, turn_count = held.turn_count,
+        input_tokens = debates.input_tokens + held.input_tokens,
+        output_tokens = debates.output_tokens + held.output_tokens, cost_usd = debates.cost_usd + held.cost_usd,
+        verdict = held.verdict, attempts = held.attempts,
+        settled_token = coalesce(held.token, debates.settled_token),
+        claim_token = CASE held.action WHEN 'claimed' THEN held.next_token WHEN 'kept' THEN held.held_token END,
+        claimed_by = CASE held.action WHEN 'claimed' THEN held.worker_id WHEN 'kept' THEN held.held_by END,
+        claim_expires_at = CASE held.action WHEN 'claimed' THEN held.at + interval '{OLD_CLAIM_SECONDS} seconds'
+                                            WHEN 'kept' THEN held.held_until END,
+        next_attempt_at = CASE held.action WHEN 'later' THEN held.at + make_interval(secs => held.delay_seconds) END,
+        deadline_at = held.deadline, seconds_left = held.left_seconds, waiting_until = held.answer_by,
+        due_at = CASE held.action
+            WHEN 'claimed' THEN held.at + interval '{OLD_CLAIM_SECONDS} seconds'
+            WHEN 'kept' THEN held.held_due_at
+            WHEN 'later' THEN held.at + make_interval(secs => held.delay_seconds)
+            WHEN 'due' THEN held.at
+            WHEN 'waiting' THEN least(held.deadline, held.answer_by) END,
+        queued_at = CASE held.action WHEN 'due' THEN held.at END,
+        updated_at = CASE WHEN held.is_activity THEN held.at ELSE debates.updated_at END
+    FROM planned AS held WHERE debates.id = held.debate_id
+    RETURNING debates.id, debates.updated_at, debates.input_tokens, debates.output_tokens, debates.cost_usd,
+              debates.status, debates.claim_token, debates.waiting_until, held.at,
+              CASE WHEN held.action <> 'kept' THEN held.held_token END AS ended_claim
+)
+SELECT given.debate_id,
+       CASE WHEN saved.id IS NOT NULL THEN 'stored'
+            WHEN seen.claim_token IS DISTINCT FROM given.token THEN
+                 CASE WHEN EXISTS (SELECT FROM turns WHERE turns.id = given.first_turn_id)
+                           OR given.first_turn_id IS NULL AND seen.settled_token = given.token
+                      THEN 'already_stored' ELSE 'claim_lost' END
+            WHEN given.worker_id NOT IN (SELECT worker_id FROM live) THEN 'lease_lapsed'
+            WHEN coalesce(seen.deadline_at <= clock_timestamp(), false) <> given.past_deadline THEN 'deadline_passed'
+            ELSE 'row_locked' END,
+       coalesce(saved.updated_at, seen.updated_at), coalesce(saved.at, seen.updated_at),
+       coalesce(saved.input_tokens, seen.input_tokens), coalesce(saved.output_tokens, seen.output_tokens),
+       coalesce(saved.cost_usd, seen.cost_usd), saved.ended_claim, coalesce(saved.status, seen.status),
+       coalesce(coalesce(saved.claim_token, seen.claim_token) = given.next_token, false),
+       CASE WHEN saved.id IS NOT NULL THEN saved.waiting_until ELSE seen.waiting_until END
+FROM given
+LEFT JOIN saved ON saved.id = given.debate_id
+LEFT JOIN LATERAL (SELECT * FROM debates WHERE id = given.debate_id AND saved.id IS NULL OFFSET 0) AS seen ON true
+"""  # noqa: S608 (only constants are put in)
+# `OFFSET 0` keeps Postgres from reading the debates that were saved a second time.
 
 
-def _row(new: NewTurn) -> dict[str, Any]:
-    """A worker's turn has no agent and no request, and so their columns are left out of the statement."""
-    turn, following = turn_row(new.turn), new.following
+def commit(engine: Engine, changes: Sequence[Change]) -> list[Outcome]:
+    """Workers' changes of different debates; each gets the outcome of its own. Raises TurnExists where one that comes
+    alone meets a turn of its round and seat."""
+    if len({change.after.id for change in changes}) < len(changes):
+        raise ValueError("two changes of one debate in one statement")
+    with engine.autocommit() as connection:
+        try:
+            rows = {row[0]: row[1:] for row in connection.execute(_CHANGE, [_json(changes)])}
+        except psycopg.errors.UniqueViolation as conflict:
+            raise _turn_exists(conflict) from conflict
+    return [_outcome(change, *rows[change.after.id]) for change in changes]
+
+
+def save(connection: Connection, change: Change) -> Outcome:
+    """A change by somebody outside, in a transaction that has locked the row."""
+    if change.claim is not None:
+        raise ValueError("a worker's change is committed by itself")
+    try:
+        [row] = connection.exec_driver_sql(_CHANGE, (_json([change]),))
+    except IntegrityError as conflict:
+        if isinstance(conflict.orig, psycopg.errors.UniqueViolation):
+            raise _turn_exists(conflict.orig) from conflict
+        raise
+    return _outcome(change, *row[1:])
+
+
+def _turn_exists(conflict: psycopg.errors.UniqueViolation) -> Exception:
+    return (
+        TurnExists("a turn of that place is stored") if conflict.diag.constraint_name in KEYS_OF_ONE_TURN else conflict
+    )
+
+
+def _outcome(
+    change: Change,
+    result: str,
+    updated_at: datetime,
+    at: datetime,
+    input_tokens: int,
+    output_tokens: int,
+    cost_usd: float,
+    ended_claim: UUID | None,
+    status: str | None,
+    has_next_claim: bool,
+    waiting_until: datetime | None,
+) -> Outcome:
+    outcome = Result(result)
+    if outcome not in (Result.STORED, Result.ALREADY_STORED):
+        return Outcome(outcome, change.after, status=Status(status) if status else None)
+    usage = Usage(input_tokens, output_tokens, cost_usd)
+    after = change.after.evolve(updated_at=updated_at, usage=usage, waiting_until=waiting_until)
+    if outcome is Result.STORED and status:
+        after = after.evolve(status=Status(status))
+    return Outcome(
+        outcome,
+        after,
+        tuple(replace(turn, created_at=at) for turn in change.turns),
+        has_next_claim=isinstance(change.schedule, ClaimToken) and has_next_claim,
+        ended_claim=ended_claim,
+    )
+
+
+def _json(changes: Sequence[Change]) -> str:
+    return to_json([_row(change) for change in changes]).decode()
+
+
+def _row(change: Change) -> dict[str, Any]:
+    schedule, claim = change.schedule, change.claim
     return {
-        **turn,
-        **debate_row(new.after),
-        "turn_id": new.turn.id,
-        "turn_verdict": turn["verdict"],
-        "token": new.token,
-        "past_deadline": new.after.past_deadline,
-        "schedule": _schedule(new.after, following),
-        "next_token": following.token if following else None,
-        "claimed_by": following.worker_id if following else None,
-        "claim_seconds": following.seconds if following else None,
+        **debate_row(change.after),
+        "debate_id": change.after.id,
+        "token": claim.token if claim else None,
+        "worker_id": claim.worker_id if claim else None,
+        "past_deadline": change.after.past_deadline,
+        "turns": [turn_row(turn) for turn in change.turns],
+        "first_turn_id": change.turns[0].id if change.turns else None,
+        "exchanges": [_exchange_row(number, each) for number, each in enumerate(change.exchanges, 1)] or None,
+        "input_tokens": change.used.input_tokens,
+        "output_tokens": change.used.output_tokens,
+        "cost_usd": change.used.cost_usd,
+        "is_activity": change.is_activity,
+        "schedule": _schedule(change.after, schedule),
+        "next_token": schedule.token if isinstance(schedule, ClaimToken) else None,
+        "delay_seconds": stored_delay(schedule.delay_seconds) if isinstance(schedule, Later) else None,
+        "event": change.event,
+        "answer_seconds": change.after.answer_seconds,
     }
 
 
-def _schedule(after: Debate, following: Claimed | None) -> str:
-    if following:
+def _exchange_row(number: int, exchange: Exchange) -> dict[str, Any]:
+    return {"number": number, **{name: getattr(exchange, name) for name in Exchange.__slots__}}
+
+
+def _schedule(after: Debate, schedule: Schedule) -> str:
+    if isinstance(schedule, ClaimToken):
         return "claimed"
-    if after.awaits_worker:
-        return "queued"
-    return "closed" if after.is_closed else "waiting"
+    if isinstance(schedule, Later):
+        return "later"
+    settled = "due" if after.awaits_worker else "over" if after.is_closed else "waiting"
+    return f"kept {settled}" if isinstance(schedule, KeepClaim) else settled

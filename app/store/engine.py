@@ -1,101 +1,43 @@
-"""The connection to Postgres."""
+"""The connections to Postgres of one process.
 
+One psycopg_pool holds them, and serves waiters in FIFO order. SQLAlchemy's engine takes its connections from it
+(`begin`, `connect`); statements that are too frequent for SQLAlchemy's overhead take one themselves (`autocommit`).
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import psycopg
+from psycopg_pool import ConnectionPool, PoolTimeout
 from sqlalchemy import URL, create_engine, event, make_url
 from sqlalchemy import Connection as Connection
-from sqlalchemy import Engine as Engine
+from sqlalchemy import Engine as SqlAlchemyEngine
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.pool import NullPool
 
-from app import metrics
-from app.clock import set_clock
-from app.store.fair_pool import FairPool
+from app.observe import metrics
+from app.store.clock import set_clock
 
 # A lock is held for one short transaction, so waiting this long for one means that something is broken.
 LOCK_TIMEOUT_MS = 5_000
 STATEMENT_TIMEOUT_MS = 30_000
 # A process that freezes in the middle of a transaction must not keep others from its rows, nor from sweeping.
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
-
-
-def _psycopg_url(database_url: str) -> URL:
-    return make_url(database_url).set(drivername="postgresql+psycopg")
-
-
-def make_engine(
-    database_url: str, pool_size: int, pool_timeout_seconds: float, application_name: str, in_order: bool = False
-) -> Engine:
-    """`in_order`: whoever waits for a connection is passed by nobody."""
-    options = (
-        f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
-        f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
-    )
-    engine = create_engine(
-        _psycopg_url(database_url),
-        poolclass=FairPool if in_order else QueuePool,
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=pool_timeout_seconds,
-        pool_use_lifo=True,
-        skip_autocommit_rollback=True,
-        connect_args={"application_name": application_name, "options": options, "connect_timeout": 5},
-    )
-    metrics.connections_max.set(pool_size)
-    # On the pool, not the engine: a pool that is made anew after a lost connection inherits them.
-    event.listen(engine.pool, "checkout", lambda *_: metrics.connections_in_use.inc())
-    event.listen(engine.pool, "checkin", lambda *_: metrics.connections_in_use.dec())
-    event.listen(engine, "connect", _ask_the_time)
-    event.listen(engine, "engine_connect", _begin_transactions)
-    event.listen(engine, "handle_error", _leave_a_server_that_turned_us_away)
-    return engine
-
-
-def _ask_the_time(connection: "psycopg.Connection[Any]", _: object) -> None:
-    connection.autocommit = True
-    for (now,) in connection.execute("SELECT clock_timestamp()"):
-        set_clock(now)
-    connection.autocommit = False
-
-
-def _begin_transactions(connection: Connection) -> None:
-    """What `app.store.looks` asks for leaves a connection without them."""
-    driver = connection.connection.driver_connection
-    if driver is not None and driver.autocommit:
-        driver.autocommit = False
-
-
-def _leave_a_server_that_turned_us_away(context: ExceptionContext) -> BaseException | None:
-    """To SQLAlchemy these are internal errors; to whoever asked, the database is away.
-
-    After a failover a connection may still lead to the server that was the first one, and would for ever: the whole
-    pool is made anew. And a process that froze in a transaction finds its connection closed.
-    """
-    if not isinstance(context.original_exception, (ServerOnlyReads, psycopg.errors.IdleInTransactionSessionTimeout)):
-        return None
-    context.is_disconnect = True
-    return OperationalError(context.statement, context.parameters, context.original_exception)
-
-
-def statements(engine: Engine) -> Connection:
-    """For looks at the database: each statement is a transaction, one trip to Postgres where a block around it makes
-    three. One statement sees one snapshot; several may not see the same."""
-    return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-
-
-def make_migration_engine(database_url: str) -> Engine:
-    """One connection, no limits of time but those that a migration sets itself."""
-    engine = create_engine(_psycopg_url(database_url), poolclass=NullPool, connect_args={"connect_timeout": 5})
-    event.listen(engine, "handle_error", _leave_a_server_that_turned_us_away)
-    return engine
-
+RECONNECT_SECONDS = 0.5
+"""The pool gives up a failed attempt to connect after this; the next caller that wants a connection starts another.
+Its default backs off for minutes, and would find a server that is back minutes late."""
+CONNECT_SECONDS = 5
+LOOK_FOR_FAILURE_SECONDS = 0.1
+"""How often a caller that waits while nothing is connected looks whether the attempt to connect has failed."""
 
 ServerOnlyReads = psycopg.errors.ReadOnlySqlTransaction
+_TurnedAway = (ServerOnlyReads, psycopg.errors.IdleInTransactionSessionTimeout)
 
-DatabaseAway = (OperationalError, InterfaceError, PoolTimeout, psycopg.OperationalError, ServerOnlyReads)
+DatabaseAway = (OperationalError, InterfaceError, psycopg.OperationalError, ServerOnlyReads)
 """What is raised when Postgres cannot be reached, refuses, or has no connection to spare."""
 
 ConnectionLost = psycopg.OperationalError
@@ -103,3 +45,185 @@ ConnectionLost = psycopg.OperationalError
 
 SchemaMissing = ProgrammingError
 """What a query raises while the tables are not there: `debate db upgrade` was not run."""
+
+# The pool logs every failed attempt to connect, with Postgres' own words; callers log that the database is away.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+
+OnError = Callable[[BaseException], None]
+
+
+def _psycopg_url(database_url: str) -> URL:
+    return make_url(database_url).set(drivername="postgresql+psycopg")
+
+
+class Engine:
+    def __init__(self, database_url: str, pool_size: int, pool_timeout_seconds: float, application_name: str) -> None:
+        self._timeout_seconds = pool_timeout_seconds
+        self._is_connected = False
+        self._failures = 0
+        self._failure = ""
+        self._on_error: list[OnError] = []
+        self._lent: set[psycopg.Connection[Any]] = set()
+        """To SQLAlchemy."""
+        options = (
+            f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
+            f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
+        )
+        self._pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(
+            make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False),
+            connection_class=self._connection_class(),
+            kwargs={"application_name": application_name, "options": options, "connect_timeout": CONNECT_SECONDS},
+            min_size=0,
+            max_size=pool_size,
+            configure=_read_clock,
+            reconnect_timeout=RECONNECT_SECONDS,
+            name=application_name,
+            open=True,
+        )
+        self.sqlalchemy: SqlAlchemyEngine = create_engine(
+            _psycopg_url(database_url),
+            poolclass=NullPool,
+            creator=self._lend,
+            skip_autocommit_rollback=True,
+        )
+        metrics.connections_max.set(pool_size)
+        event.listen(self.sqlalchemy, "checkout", lambda *_: metrics.connections_in_use.inc())
+        event.listen(self.sqlalchemy, "checkin", lambda *_: metrics.connections_in_use.dec())
+        event.listen(self.sqlalchemy, "engine_connect", _begin_transactions)
+        event.listen(self.sqlalchemy, "handle_error", self._handle_error)
+
+    def begin(self) -> AbstractContextManager[Connection]:
+        """A transaction, committed at the end of the block."""
+        return self.sqlalchemy.begin()
+
+    def connect(self) -> Connection:
+        return self.sqlalchemy.connect()
+
+    def statements(self) -> Connection:
+        """For reads: each statement is a transaction, one trip to Postgres where a block around it makes three. One
+        statement sees one snapshot; several may not see the same."""
+        return self.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextmanager
+    def autocommit(self) -> Iterator["psycopg.Connection[Any]"]:
+        """A psycopg connection on which each statement is a transaction."""
+        connection = self._take()
+        metrics.connections_in_use.inc()
+        try:
+            # The connection stays in this mode: switching back would cost as much as a small statement.
+            if not connection.autocommit:
+                connection.autocommit = True
+            yield connection
+        except BaseException as problem:
+            self._failed(problem, connection)
+            raise
+        finally:
+            metrics.connections_in_use.dec()
+            self._pool.putconn(connection)
+
+    def on_error(self, listener: OnError) -> None:
+        """Calls `listener` with what Postgres or psycopg raised, on any path."""
+        self._on_error.append(listener)
+
+    def dispose(self) -> None:
+        self._pool.close()
+
+    def _take(self) -> "psycopg.Connection[Any]":
+        if self._is_connected:
+            return self._pool.getconn(self._timeout_seconds)
+        # The pool connects in the background and lets its callers wait for their whole timeout. A server that refuses
+        # is told at once instead, with its reason.
+        failures, until = self._failures, time.monotonic() + CONNECT_SECONDS + 1
+        while True:
+            try:
+                return self._pool.getconn(LOOK_FOR_FAILURE_SECONDS)
+            except PoolTimeout:
+                if self._failures > failures:
+                    raise psycopg.OperationalError(self._failure) from None
+                if time.monotonic() > until:
+                    raise
+
+    def _lend(self) -> "psycopg.Connection[Any]":
+        """To SQLAlchemy, which closes a connection when it is done with it: that returns it to the pool."""
+        connection = self._take()
+        self._lent.add(connection)
+        return connection
+
+    def _connection_class(self) -> "type[psycopg.Connection[Any]]":
+        """Tells this engine whether the server can be reached; the pool itself would only log it."""
+        engine = self
+
+        class TrackedConnection(psycopg.Connection[Any]):
+            @classmethod
+            def connect(cls, *args: Any, **options: Any) -> "psycopg.Connection[Any]":  # type: ignore[override]
+                try:
+                    connection = super().connect(*args, **options)
+                except psycopg.Error as problem:
+                    engine._is_connected = False
+                    engine._failure = str(problem)
+                    engine._failures += 1
+                    raise
+                engine._is_connected = True
+                return connection
+
+            def close(self) -> None:
+                # Not the pool's `close_returns`: a connection that was lost would never be returned, and its place in
+                # the pool never be free again.
+                if self in engine._lent:
+                    engine._lent.discard(self)
+                    engine._pool.putconn(self)
+                else:
+                    super().close()
+
+        return TrackedConnection
+
+    def _failed(self, problem: BaseException, connection: "psycopg.Connection[Any]") -> None:
+        for listener in self._on_error:
+            listener(problem)
+        if connection.closed or isinstance(problem, _TurnedAway):
+            self._replace_connections()
+
+    def _replace_connections(self) -> None:
+        """The other idle connections led to the same server. And after a failover a connection may still lead to the
+        server that was the primary, and would for ever."""
+        # Whoever wants a connection next is told at once if the server refuses a new one.
+        self._is_connected = False
+        self._pool.drain()
+
+    def _handle_error(self, context: ExceptionContext) -> BaseException | None:
+        problem = context.original_exception
+        for listener in self._on_error:
+            listener(problem)
+        if context.is_disconnect or isinstance(problem, _TurnedAway):
+            self._replace_connections()
+        return _as_disconnect(context)
+
+
+def _as_disconnect(context: ExceptionContext) -> BaseException | None:
+    """To SQLAlchemy these are internal errors; to the caller, the database is away."""
+    if not isinstance(context.original_exception, _TurnedAway):
+        return None
+    context.is_disconnect = True
+    return OperationalError(context.statement, context.parameters, context.original_exception)
+
+
+def _read_clock(connection: "psycopg.Connection[Any]") -> None:
+    connection.autocommit = True
+    for (now,) in connection.execute("SELECT clock_timestamp()"):
+        set_clock(now)
+
+
+def _begin_transactions(connection: Connection) -> None:
+    """`Engine.autocommit` leaves connections without them."""
+    driver = connection.connection.driver_connection
+    if driver is not None and driver.autocommit:
+        driver.autocommit = False
+
+
+def make_migration_engine(database_url: str) -> SqlAlchemyEngine:
+    """One connection, no limits of time but those that a migration sets itself."""
+    engine = create_engine(
+        _psycopg_url(database_url), poolclass=NullPool, connect_args={"connect_timeout": CONNECT_SECONDS}
+    )
+    event.listen(engine, "handle_error", _as_disconnect)
+    return engine

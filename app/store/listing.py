@@ -1,8 +1,10 @@
-"""The list of debates, by last activity. Pages by offset or, for a list that never skips or repeats, by cursor."""
+"""The list of debates, by last activity, with filters and a search in titles and texts. Pages are read by offset or by
+page cursor; only pages by cursor never skip or repeat a debate while others are updated.
 
-import base64
-import binascii
-import json
+A search (app/store/search.py) is answered in one of two ways: where few debates match, an index finds them; where many
+do, reading the list in its order finds a page sooner.
+"""
+
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -28,35 +30,77 @@ from sqlalchemy import (
 
 from app.core.debate import Debate, State, Status
 from app.core.seats import Seat
-from app.store import titles
+from app.store import search
 from app.store.engine import Engine
-from app.store.looks import Guess, Look, autocommit
+from app.store.estimates import RowEstimate
+from app.store.ids import ids_beginning_with
+from app.store.page_cursors import pack_time_and_id, unpack_time_and_id
 from app.store.rows import debate_columns, debate_of
-from app.store.tables import debates, is_closed, is_open
+from app.store.statements import Statement
+from app.store.tables import (
+    debate_titles,
+    debates,
+    is_closed,
+    is_judged,
+    is_open,
+    is_started,
+    is_unheld,
+    wants_opponent,
+)
 
 _Condition = ColumnElement[bool] | TextClause
 
 EXACT_TOTAL = 10_000
-"""Counting further would cost more than the page itself."""
+"""Totals are counted up to this and estimated beyond: counting further would cost more than the page itself."""
 
-FETCHED_FOR_PASSED = 3
-"""A debate that is fetched by its id and sorted costs as much as three that a walk along the list passes."""
+FETCH_COST = 3
+"""Fetching a debate by its id and sorting it costs as much as reading past this many debates in list order."""
+
+FEW_TITLES = 30_000
+"""Above this, reading titles in list order is faster than the index: measured with a million titles."""
+
+_SORTS = {
+    "cost": debates.c.cost_usd.desc(),
+    "rounds": debates.c.next_round.desc(),
+    "newest": debates.c.created_at.desc(),
+    "eldest": debates.c.created_at.asc(),
+}
 
 _NAMES = [column.name for column in debate_columns]
 
 
-class BadCursor(Exception):
-    """The cursor is not one that this list gave out."""
-
-
 @dataclass(frozen=True, slots=True)
 class Filters:
-    state: State | None = None
-    status: str | None = None
+    state: tuple[State, ...] = ()
+    """Any of these; all states if empty. So with the statuses."""
+    status: tuple[str, ...] = ()
     debate_type: str | None = None
     format: str | None = None
+    id: str | None = None
+    """The beginning of an id, or all of it."""
     q: str | None = None
+    """In the title."""
+    texts: bool = False
+    """`q` is looked for in the words of the turns, too."""
     pending_first_opponent: bool = False
+    experiment: UUID | None = None
+    asked_by: UUID | None = None
+    """The agent that asks for debates without an opponent: it can join where that seat is bound to it or to nobody, and
+    not where it holds another seat."""
+    player: str | None = None
+    """In any seat."""
+    tag: str | None = None
+    winner: str | None = None
+    error: bool = False
+    since: datetime | None = None
+    until: datetime | None = None
+    """Last activity: not before `since`, and before `until`."""
+
+    @property
+    def labels(self) -> list[str]:
+        """As the table `debate_titles` has them."""
+        named = (("player", self.player), ("tag", self.tag))
+        return [f"{kind}:{value}" for kind, value in named if value is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,44 +114,51 @@ class Page:
 def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str | None) -> Page:
     asked: dict[str, Any] = {"limit": limit + 1, "offset": offset}
     if cursor:
-        asked["at"], asked["beyond"] = _decode(cursor)
-    with autocommit(engine) as connection:
-        read, counted = _searched(connection, filters, asked) if filters.q else _filtered(connection, filters, asked)
-        is_estimate = counted > EXACT_TOTAL
-        total = max(_guess(filters).on(connection), counted) if is_estimate else counted
+        asked["at"], asked["beyond"] = unpack_time_and_id(cursor)
+    with engine.autocommit() as connection:
+        if filters.q or filters.labels:
+            read, counted, is_estimate = _searched(connection, filters, asked)
+        else:
+            read, counted, is_estimate = _filtered(connection, filters, asked)
+        total = max(_estimate(filters).rows_on(connection), counted) if is_estimate else counted
     found = [debate_of(dict(zip(_NAMES, row, strict=False))) for row in read[:limit]]
     next_cursor = cursor_of(found[-1]) if found and len(read) > limit else None
     return Page(found, total, is_estimate, next_cursor)
 
 
-_Found = tuple[list[tuple[Any, ...]], int]
-"""The rows of a page, and how many there are of all pages."""
+_Found = tuple[list[tuple[Any, ...]], int, bool]
+"""The rows of a page, how many there are at least on all pages, and whether there may be more."""
 
 
 def _filtered(connection: "psycopg.Connection[Any]", filters: Filters, asked: dict[str, Any]) -> _Found:
-    """Asked often, so in one statement: the total comes with each row."""
-    read = _page_look(filters, "at" in asked, with_total=True).rows_on(connection, **asked)
-    # Nothing on this page says nothing about the pages before it.
-    return read, read[0][-1] if read else _total_look(filters).rows_on(connection)[0][0]
+    """Frequent, so one statement: every row carries the total."""
+    read = _page_statement(filters, "at" in asked, with_total=True).rows_on(connection, **asked)
+    # An empty page carries no total.
+    counted = read[0][-1] if read else _total_statement(filters).rows_on(connection)[0][0]
+    return read, counted, counted > EXACT_TOTAL
 
 
 def _searched(connection: "psycopg.Connection[Any]", filters: Filters, asked: dict[str, Any]) -> _Found:
-    """The total first: how to come by the page depends on it."""
-    by_index = titles.are_few(connection, filters.q or "")
-    if not by_index and _one_too_many(filters).rows_on(connection):
-        return _page_look(filters, "at" in asked).rows_on(connection, **asked), EXACT_TOTAL + 1
-    [(counted, debates_in_all)] = _total_look(filters, by_index).rows_on(connection)
+    """Counts first: the total decides how the page is read."""
+    by_index = few_match(connection, filters)
+    if filters.texts and not by_index:
+        # Counting would read the texts of all debates.
+        read = _page_statement(filters, "at" in asked).rows_on(connection, **asked)
+        return read, asked["offset"] * bool(read) + len(read), True
+    if not by_index and _beyond_exact_total(filters).rows_on(connection):
+        return _page_statement(filters, "at" in asked).rows_on(connection, **asked), EXACT_TOTAL + 1, True
+    [(counted, debates_in_all)] = _total_statement(filters, by_index).rows_on(connection)
     if not counted:
-        return [], 0
-    # Either fetch what matches and sort it, or walk along the list and pass what does not match.
-    passed = debates_in_all / counted * (asked["limit"] + asked["offset"])
-    by_index = by_index and counted * FETCHED_FOR_PASSED <= passed
-    look = _page_look(filters, "at" in asked, by_index=by_index)
-    return look.rows_on(connection, **asked), counted
+        return [], 0, False
+    # Either fetch the matches by index and sort them, or read the list in order and skip what does not match.
+    to_read = debates_in_all / counted * (asked["limit"] + asked["offset"])
+    by_index = by_index and (filters.texts or counted * FETCH_COST <= to_read)
+    read = _page_statement(filters, "at" in asked, by_index=by_index).rows_on(connection, **asked)
+    return read, counted, counted > EXACT_TOTAL
 
 
 @lru_cache(maxsize=256)
-def _page_look(filters: Filters, has_cursor: bool, with_total: bool = False, by_index: bool = False) -> Look:
+def _page_statement(filters: Filters, has_cursor: bool, with_total: bool = False, by_index: bool = False) -> Statement:
     query = select(*debate_columns).where(*_conditions(filters, by_index))
     if with_total:
         query = query.add_columns(_counted(filters).scalar_subquery())
@@ -115,21 +166,23 @@ def _page_look(filters: Filters, has_cursor: bool, with_total: bool = False, by_
         query = query.where(*_beyond(bindparam("at", type_=debates.c.updated_at.type), bindparam("beyond", type_=Uuid)))
     query = query.order_by(debates.c.updated_at.desc(), debates.c.id)
     query = query.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer))
-    return Look(query, planned_each_time=bool(filters.q))
+    return Statement(query, planned_each_time=_is_search(filters))
 
 
 @lru_cache(maxsize=256)
-def _total_look(filters: Filters, by_index: bool = False) -> Look:
+def _total_statement(filters: Filters, by_index: bool = False) -> Statement:
     in_all = (
         select(text("greatest(reltuples, 0)")).select_from(text("pg_class")).where(text("oid = 'debates'::regclass"))
     )
-    return Look(_counted(filters, by_index).add_columns(in_all.scalar_subquery()), planned_each_time=bool(filters.q))
+    return Statement(
+        _counted(filters, by_index).add_columns(in_all.scalar_subquery()), planned_each_time=_is_search(filters)
+    )
 
 
 @lru_cache(maxsize=256)
-def _one_too_many(filters: Filters) -> Look:
-    """Passing 10,000 takes less time than counting them."""
-    return Look(_matching(filters).limit(1).offset(EXACT_TOTAL), planned_each_time=True)
+def _beyond_exact_total(filters: Filters) -> Statement:
+    """Skipping 10,000 rows takes less time than counting them."""
+    return Statement(_matching(filters).limit(1).offset(EXACT_TOTAL), planned_each_time=True)
 
 
 def _counted(filters: Filters, by_index: bool = False) -> Select[int]:
@@ -139,7 +192,7 @@ def _counted(filters: Filters, by_index: bool = False) -> Select[int]:
 
 def _matching(filters: Filters, by_index: bool = False) -> Select[Any]:
     if filters.q and filters == Filters(q=filters.q):
-        return titles.holding(filters.q, by_index)
+        return search.ids_by_title(filters.q, by_index)
     return select(debates.c.id).where(*_conditions(filters, by_index))
 
 
@@ -151,10 +204,10 @@ def rows(
     cursor: str | None,
     oldest_first: bool = False,
 ) -> tuple[list[Debate], str | None]:
-    """A page without its total, and the cursor of the next one."""
-    query = select(*debate_columns).where(*_conditions(filters, _by_index(connection, filters)))
+    """A page without its total, and the page cursor of the next one."""
+    query = select(*debate_columns).where(*_conditions(filters, reads_index(connection, filters)))
     if cursor:
-        query = query.where(*_beyond(*_decode(cursor), oldest_first=oldest_first))
+        query = query.where(*_beyond(*unpack_time_and_id(cursor), oldest_first=oldest_first))
     # Both directions read the same index, one of them backwards.
     order = (debates.c.updated_at, debates.c.id.desc()) if oldest_first else (debates.c.updated_at.desc(), debates.c.id)
     query = query.order_by(*order).limit(limit + 1).offset(offset)
@@ -163,11 +216,23 @@ def rows(
     return found, cursor_of(found[-1]) if found and len(read) > limit else None
 
 
+def rows_sorted(
+    connection: Connection, filters: Filters, sort: str, limit: int, offset: int
+) -> tuple[list[Debate], bool]:
+    """A page in another order than that of activity, and whether there is more. No index has these orders: Postgres
+    keeps the first rows while it reads all that match."""
+    by_index = bool(filters.q and filters.texts) or reads_index(connection, filters)
+    query = select(*debate_columns).where(*_conditions(filters, by_index))
+    query = query.order_by(_SORTS[sort], debates.c.id).limit(limit + 1).offset(offset)
+    read = connection.execute(query).mappings().all()
+    return [debate_of(row) for row in read[:limit]], len(read) > limit
+
+
 def _beyond(
     updated_at: datetime | BindParameter[datetime], debate_id: UUID | BindParameter[UUID], oldest_first: bool = False
 ) -> list[ColumnElement[bool]]:
-    """What comes after the cursor. The first condition is where the index is entered; an OR alone would read all of
-    the pages before this one again."""
+    """What comes after the page cursor. The first condition is where the index scan starts; the OR alone would read all
+    pages before this one again."""
     at, same = debates.c.updated_at, debates.c.updated_at == updated_at
     if oldest_first:
         return [at >= updated_at, or_(at > updated_at, and_(same, debates.c.id < debate_id))]
@@ -175,9 +240,9 @@ def _beyond(
 
 
 def count_by_status(connection: Connection, filters: Filters, at_most: int) -> dict[str, int]:
-    """How many debates of each status match the other filters, each counted no further than `at_most`."""
-    by_index = _by_index(connection, filters)
-    others = _conditions(replace(filters, status=None), by_index)
+    """How many debates of each status match the other filters, each counted up to `at_most`."""
+    by_index = reads_index(connection, filters)
+    others = _conditions(replace(filters, status=()), by_index)
     if by_index:
         by_status = (
             select(debates.c.status, func.least(func.count(), at_most)).where(*others).group_by(debates.c.status)
@@ -193,27 +258,75 @@ def count_by_status(connection: Connection, filters: Filters, at_most: int) -> d
     return dict(zip((status.value for status in Status), found, strict=True))
 
 
-def _by_index(connection: Connection, filters: Filters) -> bool:
+def reads_index(connection: Connection, filters: Filters) -> bool:
+    """Whether an index names what this search finds."""
     driver = connection.connection.driver_connection
     assert isinstance(driver, psycopg.Connection)  # noqa: S101 (the engine's dialect)
-    return bool(filters.q) and titles.are_few(driver, filters.q or "")
+    return _is_search(filters) and few_match(driver, filters)
 
 
 def _conditions(filters: Filters, by_index: bool = False) -> list[_Condition]:
-    conditions: list[_Condition] = []
-    if filters.state:
-        conditions += _in_state(filters.state)
-    if filters.status:
-        conditions.append(debates.c.status == filters.status)
+    conditions = [*_in_places(filters), *_labelled(filters, by_index), *_with_results(filters)]
     if filters.debate_type:
         conditions.append(debates.c.debate_type == filters.debate_type)
     if filters.format:
         conditions.append(debates.c.format == filters.format)
     if filters.q:
-        conditions.append(titles.held(filters.q, by_index))
+        conditions.append(search.is_found(filters.q, by_index, filters.texts))
+    if filters.id:
+        conditions.append(debates.c.id.between(*ids_beginning_with(filters.id)))
+    if filters.experiment:
+        conditions.append(debates.c.experiment_id == filters.experiment)
     if filters.pending_first_opponent:
-        conditions += [*_in_state(State.AWAITING_OPPONENT), debates.c.next_round == 1]
+        can_be_joined = _can_be_joined_by(filters.asked_by) if filters.asked_by else is_unheld
+        conditions += [wants_opponent, is_started, can_be_joined]
     return conditions
+
+
+def _in_places(filters: Filters) -> list[_Condition]:
+    """One state or status is not asked for as one of several: indexes are found by the plain conditions."""
+    states = [and_(*_in_state(state)) for state in filters.state]
+    conditions: list[_Condition] = _in_state(filters.state[0]) if len(states) == 1 else [or_(*states)] if states else []
+    if filters.status:
+        conditions.append(or_(*(debates.c.status == status for status in filters.status)))
+    return conditions
+
+
+def _with_results(filters: Filters) -> list[_Condition]:
+    conditions: list[_Condition] = []
+    if filters.winner:
+        conditions += [is_judged, text("debates.verdict ->> 'winner' = :winner").bindparams(winner=filters.winner)]
+    if filters.error:
+        conditions.append(debates.c.last_error.is_not(None))
+    if filters.since:
+        conditions.append(debates.c.updated_at >= filters.since)
+    if filters.until:
+        conditions.append(debates.c.updated_at < filters.until)
+    return conditions
+
+
+def _labelled(filters: Filters, by_index: bool) -> list[_Condition]:
+    """By the index of labels, or by looking at each debate in list order."""
+    if by_index and filters.labels:
+        return [debates.c.id.in_(_ids_by_label(filters))]
+    conditions: list[_Condition] = []
+    if filters.player:
+        seats = (debates.c.seats[seat.role]["player"].astext == filters.player for seat in Seat)
+        conditions.append(or_(*seats))
+    if filters.tag:
+        conditions.append(debates.c.tags.contains([filters.tag]))
+    return conditions
+
+
+def _ids_by_label(filters: Filters) -> Select[Any]:
+    return select(debate_titles.c.debate_id).where(debate_titles.c.labels.contains(filters.labels))
+
+
+def _can_be_joined_by(agent_id: UUID) -> TextClause:
+    seat = "coalesce(debates.seats -> '{0}' ->> 'agent_id', debates.seats -> '{0}' ->> 'held_by')"
+    holder = seat.format("opponent")
+    others = " AND ".join(f"{seat.format(role)} IS DISTINCT FROM :asked_by" for role in ("proposer", "arbitrator"))
+    return text(f"({holder} IS NULL OR {holder} = :asked_by) AND {others}").bindparams(asked_by=str(agent_id))
 
 
 def _in_state(state: State) -> list[_Condition]:
@@ -227,28 +340,39 @@ def _in_state(state: State) -> list[_Condition]:
     return conditions
 
 
-@lru_cache(maxsize=256)
-def _guess(filters: Filters) -> Guess:
-    if not filters.q:
-        return Guess(_matching(filters))
-    # Of the titles in their own table Postgres has statistics.
-    others = _conditions(replace(filters, q=None))
-    return Guess(select(debates.c.id).where(*others, debates.c.id.in_(titles.holding(filters.q))))
-
-
 def cursor_of(debate: Debate) -> str:
     assert debate.updated_at is not None  # noqa: S101 (read from a column that is never NULL)
-    packed = json.dumps([debate.updated_at.isoformat(), str(debate.id)])
-    return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+    return pack_time_and_id(debate.updated_at, debate.id)
 
 
-def _decode(cursor: str) -> tuple[datetime, UUID]:
-    try:
-        packed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        updated_at, debate_id = json.loads(packed)
-        moment = datetime.fromisoformat(updated_at)
-        if moment.tzinfo is None:
-            raise ValueError("no time zone")
-        return moment, UUID(debate_id)
-    except (binascii.Error, ValueError, TypeError, AttributeError) as problem:
-        raise BadCursor(cursor) from problem
+def _is_search(filters: Filters) -> bool:
+    return bool(filters.q or filters.labels)
+
+
+def few_match(connection: "psycopg.Connection[Any]", filters: Filters) -> bool:
+    """Whether the planner expects so few debates with this title or these labels that their indexes are faster."""
+    if filters.q and filters.texts:
+        return few_titles_match(connection, filters.q) and search.few_turns_match(connection, filters.q)
+    if filters.labels and _label_estimate(tuple(filters.labels)).rows_on(connection) <= FEW_TITLES:
+        return True
+    return bool(filters.q) and few_titles_match(connection, filters.q or "")
+
+
+def few_titles_match(connection: "psycopg.Connection[Any]", part: str) -> bool:
+    """Whether the planner expects so few matches that the index is faster."""
+    return search.title_estimate(part).rows_on(connection) <= FEW_TITLES
+
+
+@lru_cache(maxsize=256)
+def _label_estimate(labels: tuple[str, ...]) -> RowEstimate:
+    return RowEstimate(select(debate_titles.c.debate_id).where(debate_titles.c.labels.contains(list(labels))))
+
+
+@lru_cache(maxsize=256)
+def _estimate(filters: Filters) -> RowEstimate:
+    if not filters.q:
+        return RowEstimate(_matching(filters))
+    # Postgres has statistics of the titles in their own table.
+    others = _conditions(replace(filters, q=None))
+    named = search.ids_by_text if filters.texts else search.ids_by_title
+    return RowEstimate(select(debates.c.id).where(*others, debates.c.id.in_(named(filters.q))))

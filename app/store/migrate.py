@@ -1,4 +1,4 @@
-"""Bringing the database to the newest schema."""
+"""Upgrades the database to the newest schema."""
 
 import time
 from pathlib import Path
@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import func, select
 
 from app.store.engine import make_migration_engine
-from app.store.sweeping import MIGRATION_LOCK
+from app.store.leases import MIGRATION_LOCK
 
 ASK_AGAIN_SECONDS = 0.1
 MIGRATIONS = Path(__file__).parents[2] / "migrations"
@@ -26,12 +26,20 @@ def newest_revision() -> str | None:
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
+def is_newer(revision: str | None) -> bool:
+    """Than any that this version knows. Revisions are numbers of four digits."""
+    newest = newest_revision()
+    return revision is not None and newest is not None and revision > newest
+
+
 def upgrade(database_url: str) -> tuple[str | None, str | None]:
     """Runs the missing migrations; returns the revision before and after.
 
-    Processes that start together wait for each other on an advisory lock of the session, so that the second finds the
-    work done. They ask for it again and again: an index that is built beside running work waits for every statement
-    that is under way, and one that waited for the lock would never end.
+    An advisory lock of the session serialises processes that start together: the second one finds the work done. They
+    poll for the lock instead of waiting in a statement: CREATE INDEX CONCURRENTLY waits for all running statements, and
+    would deadlock with one that waits for the lock.
+
+    A schema that a newer version has left behind stays as it is: migrations only add, so this version can use it.
     """
     engine = make_migration_engine(database_url)
     with engine.connect() as connection:
@@ -42,7 +50,7 @@ def upgrade(database_url: str) -> tuple[str | None, str | None]:
         try:
             before = MigrationContext.configure(connection).get_current_revision()
             connection.rollback()
-            if before != newest_revision():
+            if before != newest_revision() and not is_newer(before):
                 config = _config()
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")

@@ -1,4 +1,4 @@
-"""Slots of the providers of models, and the day's costs: what all workers share. Times are the database's."""
+"""Slots of the model providers, and the costs of a day, shared by all workers. Times are the database's."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -9,17 +9,56 @@ from sqlalchemy.dialects.postgresql import insert
 from app.store.tables import daily_costs, provider_slots, providers
 
 _now = func.clock_timestamp()
+_today = cast(func.timezone("UTC", _now), Date)
 LOWER_EVERY_SECONDS = 1.0
-"""Calls that were under way together are refused together: that counts once."""
+"""Calls in flight together are rate-limited together: that lowers the limit once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider whose row this transaction has locked."""
+    """A provider, its row locked by this transaction."""
 
     lowered_to: int | None
     seconds_since_lowered: float
     clock_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsNow:
+    """Of a provider, over all live workers."""
+
+    provider: str
+    held: int
+    wanted: int
+    lowered_to: int | None
+    seconds_since_lowered: float
+
+
+_SLOTS_NOW = (
+    select(
+        providers.c.name,
+        func.coalesce(func.sum(provider_slots.c.held), 0),
+        func.coalesce(func.sum(provider_slots.c.wanted), 0),
+        providers.c.lowered_to,
+        func.coalesce(func.extract("epoch", _now - providers.c.lowered_at), 0),
+    )
+    .outerjoin(provider_slots, (provider_slots.c.provider == providers.c.name) & (provider_slots.c.expires_at > _now))
+    .group_by(providers.c.name)
+    .order_by(providers.c.name)
+)
+
+
+def slots_now(connection: Connection) -> list[SlotsNow]:
+    """Of the providers that were ever called."""
+    rows = connection.execute(_SLOTS_NOW)
+    return [SlotsNow(name, held, wanted, lowered, float(seconds)) for name, held, wanted, lowered, seconds in rows]
+
+
+def costs_today(connection: Connection) -> tuple[float, float]:
+    """Spent and reserved, in dollars. Both 0 where there is no limit for a day: then nothing is noted."""
+    query = select(daily_costs.c.spent_usd, daily_costs.c.reserved_usd).where(daily_costs.c.day == _today)
+    row = connection.execute(query).one_or_none()
+    return (row[0], row[1]) if row else (0.0, 0.0)
 
 
 def lock_provider(connection: Connection, name: str) -> Provider:
@@ -31,14 +70,14 @@ def lock_provider(connection: Connection, name: str) -> Provider:
 
 
 def lower_provider(connection: Connection, name: str, to: int) -> bool:
-    """False when it was lowered a moment ago. The row must be locked."""
+    """False when it was lowered less than LOWER_EVERY_SECONDS ago. The row must be locked."""
     long_ago = providers.c.lowered_at < _now - timedelta(seconds=LOWER_EVERY_SECONDS)
     statement = update(providers).where(providers.c.name == name, providers.c.lowered_at.is_(None) | long_ago)
     return connection.execute(statement.values(lowered_to=to, lowered_at=_now)).rowcount == 1
 
 
 def slots_of_others(connection: Connection, provider: str, worker_id: str) -> dict[str, tuple[int, int]]:
-    """worker → (held, wanted), of those that are alive."""
+    """worker → (held, wanted), of live workers."""
     slots = provider_slots
     statement = select(slots.c.worker_id, slots.c.held, slots.c.wanted).where(
         slots.c.provider == provider, slots.c.worker_id != worker_id, slots.c.expires_at > _now
@@ -49,7 +88,7 @@ def slots_of_others(connection: Connection, provider: str, worker_id: str) -> di
 def write_slots(
     connection: Connection, provider: str, worker_id: str, held: int, wanted: int, lease_seconds: float
 ) -> None:
-    """With nothing held and nothing wanted the row goes; and so do those of processes that died."""
+    """Deletes the row where nothing is held or wanted, and the rows of dead workers."""
     slots = provider_slots
     gone = (slots.c.expires_at < _now) | ((slots.c.worker_id == worker_id) & (held == 0 and wanted == 0))
     connection.execute(delete(slots).where(slots.c.provider == provider, gone))
@@ -64,16 +103,13 @@ class Refused:
     """The day's limit does not allow this call."""
 
     is_spent: bool
-    """Spent; otherwise only reserved by calls that are under way, and most of it will be given back."""
+    """Otherwise it is only reserved by calls in flight, and most of it will be given back."""
     seconds_left: float
     """Of this day."""
 
 
-_today = cast(func.timezone("UTC", _now), Date)
-
-
 def reserve_cost(connection: Connection, amount: float, limit: float) -> date | Refused:
-    """Sets the amount aside; returns the day on which it is to be settled."""
+    """Reserves the amount; returns the day on which to settle it."""
     costs = daily_costs
     connection.execute(insert(costs).from_select(["day"], select(_today)).on_conflict_do_nothing())
     fits = costs.c.reserved_usd + costs.c.spent_usd + amount <= limit

@@ -1,16 +1,21 @@
-"""Cursors recomputed from turns, for all debates in one query.
+"""Recomputes the cursors of all debates from their turns, in one query.
 
-The same rule as `implied_cursor` in the core, written in SQL; a test holds the two together.
+The same rule as `implied_cursor` in app.core.machine, in SQL; a test compares the two.
 """
 
+import json
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import Connection, text
 
+from app.core.formats import Format, JudgeActs
+from app.core.machine import first_cursor
+from app.core.seats import Seat
+
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class CursorRepair:
     debate_id: UUID
     title: str
     was: str
@@ -18,49 +23,66 @@ class Repaired:
 
 
 _REPAIR = text("""
-WITH placed AS (
+WITH facts AS (
+    SELECT * FROM jsonb_to_recordset(CAST(:facts AS jsonb)) AS facts (
+        format text, first_actor text, round_starts_with text, last_debater text, judge_every_round boolean,
+        judge_at_the_end boolean
+    )
+), placed AS (
     SELECT DISTINCT ON (debate_id) debate_id, seq, round, actor, type
     FROM turns WHERE round IS NOT NULL
     ORDER BY debate_id, seq DESC
 ), counted AS (
     SELECT debate_id, max(seq) AS last_seq,
-           max(seq) FILTER (WHERE type = 'INTERVENTION') AS last_intervention
+           max(seq) FILTER (WHERE type = 'INTERVENTION') AS last_intervention,
+           max(seq) FILTER (WHERE type = 'RULING') AS last_ruling
     FROM turns GROUP BY debate_id
 ), followed AS (
-    SELECT d.id, d.status, counted.last_seq,
-           coalesce(counted.last_intervention > placed.seq, false) AS interrupted,
+    SELECT d.id, d.status, d.closing, counted.last_seq,
+           coalesce(counted.last_intervention > greatest(placed.seq, counted.last_ruling), false) AS interrupted,
            CASE
                WHEN placed.type = 'MOTION' THEN 1
                WHEN placed.actor = 'judge' THEN placed.round + 1
-               WHEN placed.actor = 'debater_b' AND d.format = 'dialogue' THEN placed.round + 1
-               ELSE placed.round
+               WHEN placed.type IN ('APPEAL', 'RESOLUTION') OR placed.actor <> facts.last_debater THEN placed.round
+               WHEN facts.judge_every_round THEN placed.round
+               WHEN facts.judge_at_the_end AND placed.round >= (d.limits ->> 'max_rounds')::integer THEN placed.round
+               ELSE placed.round + 1
            END AS round,
            CASE
-               WHEN placed.type = 'MOTION' THEN CASE d.format WHEN 'dialogue' THEN 'debater_b' ELSE 'debater_a' END
-               WHEN placed.actor = 'judge' THEN 'debater_a'
+               WHEN placed.type = 'MOTION' THEN facts.first_actor
+               WHEN placed.actor = 'judge' THEN facts.round_starts_with
                WHEN placed.type IN ('APPEAL', 'RESOLUTION') THEN 'judge'
-               WHEN placed.actor = 'debater_a' THEN 'debater_b'
-               WHEN d.format = 'dialogue' THEN 'debater_a'
-               ELSE 'judge'
+               WHEN placed.actor <> facts.last_debater THEN facts.last_debater
+               WHEN facts.judge_every_round THEN 'judge'
+               WHEN facts.judge_at_the_end AND placed.round >= (d.limits ->> 'max_rounds')::integer THEN 'judge'
+               ELSE facts.round_starts_with
            END AS actor
-    FROM debates d JOIN placed ON placed.debate_id = d.id JOIN counted ON counted.debate_id = d.id
+    FROM debates d
+    JOIN facts ON facts.format = d.format
+    JOIN placed ON placed.debate_id = d.id JOIN counted ON counted.debate_id = d.id
 ), implied AS (
     SELECT id, last_seq, round,
-           CASE WHEN interrupted THEN 'judge' ELSE actor END AS actor,
-           interrupted AND status NOT IN ('completed', 'stopped') AS open
-    FROM followed
+           CASE WHEN interrupted OR is_closing THEN 'judge' ELSE actor END AS actor,
+           interrupted AND is_open AND NOT is_closing AS open,
+           CASE WHEN interrupted AND is_open AND NOT is_closing THEN actor END AS interrupted_actor
+    FROM followed CROSS JOIN LATERAL (
+        SELECT status NOT IN ('completed', 'stopped') AS is_open,
+               closing IS NOT NULL AS is_closing
+    ) AS known
 ), old AS (
     SELECT d.id, d.title, d.next_round, d.next_actor, d.intervention_open, d.turn_count
     FROM debates d JOIN implied i ON i.id = d.id
-    WHERE (d.next_round, d.next_actor, d.intervention_open, d.turn_count)
-          IS DISTINCT FROM (i.round, i.actor, i.open, i.last_seq)
+    WHERE (d.next_round, d.next_actor, d.intervention_open, d.interrupted_actor, d.turn_count)
+          IS DISTINCT FROM (i.round, i.actor, i.open, i.interrupted_actor, i.last_seq)
     FOR UPDATE OF d
 )
 UPDATE debates d
-SET next_round = i.round, next_actor = i.actor, intervention_open = i.open, turn_count = i.last_seq,
-    -- Whoever thinks about the old cursor is told off; a worker looks at the debate and settles the rest.
+SET next_round = i.round, next_actor = i.actor, intervention_open = i.open,
+    interrupted_actor = i.interrupted_actor, turn_count = i.last_seq,
+    -- Ends the claim on the old cursor; a worker then claims the debate and schedules the rest.
     claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, queued_at = NULL,
-    due_at = CASE WHEN d.status IN ('created', 'running') THEN clock_timestamp() END,
+    due_at = CASE WHEN d.status = 'running' OR d.status = 'created' AND NOT d.waits_for_start
+                  THEN clock_timestamp() END,
     updated_at = clock_timestamp()
 FROM implied i JOIN old ON old.id = i.id
 WHERE d.id = i.id
@@ -72,5 +94,18 @@ RETURNING d.id, d.title,
 """)
 
 
-def repair_cursors(connection: Connection) -> list[Repaired]:
-    return [Repaired(*row) for row in connection.execute(_REPAIR)]
+def repair_cursors(connection: Connection) -> list[CursorRepair]:
+    facts = json.dumps([_facts_row(form) for form in Format])
+    return [CursorRepair(*row) for row in connection.execute(_REPAIR, {"facts": facts})]
+
+
+def _facts_row(form: Format) -> dict[str, str | bool | None]:
+    facts = form.facts
+    return {
+        "format": form.value,
+        "first_actor": first_cursor(form).seat.actor,
+        "round_starts_with": facts.debaters[0].actor if facts.debaters else Seat.ARBITRATOR.actor,
+        "last_debater": facts.debaters[-1].actor if facts.debaters else None,
+        "judge_every_round": facts.judge in (JudgeActs.EVERY_ROUND, JudgeActs.ASKS),
+        "judge_at_the_end": facts.judge is JudgeActs.AT_THE_END,
+    }

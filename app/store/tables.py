@@ -1,4 +1,4 @@
-"""The tables. Migrations make them; a test fails when the two differ."""
+"""The tables. Migrations create them; a test fails when the two differ."""
 
 from sqlalchemy import (
     BigInteger,
@@ -9,6 +9,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    cast,
     false,
     func,
     text,
@@ -39,6 +41,10 @@ debates = Table(
     Column("next_round", Integer, nullable=False),
     Column("next_actor", Text, nullable=False),
     Column("intervention_open", Boolean, nullable=False, server_default=false()),
+    # Whose turn an open intervention has interrupted.
+    Column("interrupted_actor", Text),
+    # A limit has ended the speeches for this reason, and the closing ruling is still to come.
+    Column("closing", Text),
     Column("stop_reason", Text),
     Column("stop_note", Text),
     Column("last_error", Text),
@@ -48,24 +54,55 @@ debates = Table(
     Column("input_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("cost_usd", Double, nullable=False, server_default=text("0")),
-    # The last verdict, so that a list of debates needs no look at their turns.
+    # Of the whole debate, and the mean of the rounds judged so far: a list of debates needs no look at their turns.
     Column("verdict", _json),
+    Column("standing", _json),
+    # The language in which it is held; NULL for the motion's. The prompt set that its models are instructed with, by
+    # name, and the hash of what that name meant when the debate was created.
+    Column("language", Text),
+    Column("prompts", Text),
+    Column("prompts_hash", Text),
     Column("claim_token", Uuid),
     Column("claimed_by", Text),
+    # The claim of a worker's last change: a commit whose connection was lost learns from it that it was stored.
+    Column("settled_token", Uuid),
+    # Only workers from before leases read it; newer claims live as long as their worker's lease.
     Column("claim_expires_at", _timestamp),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     # Backoff: no claim before this.
     Column("next_attempt_at", _timestamp),
-    # When the sweeper should look at it; NULL while there is nothing a worker could do.
+    # When a worker may claim it; NULL while no worker has anything to do. While it is claimed: when workers from before
+    # leases regard that claim as lapsed.
     Column("due_at", _timestamp),
-    # When a task was last queued for it and not heard of since; NULL when none was.
+    # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in old rows.
+    Column("share", Text, nullable=False, server_default=""),
+    # When a task was last queued for it. Only workers from before leases read it.
     Column("queued_at", _timestamp),
-    # max_seconds as a moment, while the debate runs; what was left of it while it is paused or failed.
+    # When max_seconds is used up, while the debate runs; how many seconds are left, while it is paused or failed.
     Column("deadline_at", _timestamp),
     Column("seconds_left", Double),
+    # Created with `start: false`: while its status is `created`, nobody takes a turn.
+    Column("waits_for_start", Boolean, nullable=False, server_default=false()),
+    # The debate whose turns it began with, and up to which of them. No foreign key: it outlives that debate.
+    Column("forked_from", Uuid),
+    Column("forked_after_seq", Integer),
+    # Who sees the document, the answers to defend, the correct one; and the document, which is stored once.
+    Column("material", _json),
+    Column("document_hash", LargeBinary, ForeignKey("materials.hash", name="debates_document_hash_fkey")),
+    Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
+    # When the external seat that has the floor has to have made its move; NULL where it has no deadline.
+    Column("waiting_until", _timestamp),
+    # Whose request created it ("operator" or an agent's id) and under which id; NULL from before migration 0006.
+    Column("created_by", Text),
+    Column("client_request_id", Text),
+    # The experiment that it belongs to (app/store/experiments).
+    Column("experiment_id", Uuid),
     Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
     Column("updated_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    CheckConstraint("format IN ('rounds', 'dialogue')", name="debates_format_known"),
+    CheckConstraint(
+        "format IN ('rounds', 'dialogue', 'final_ruling', 'simultaneous', 'interactive', 'consultancy', 'direct')",
+        name="debates_format_known",
+    ),
     CheckConstraint(
         "status IN ('created', 'running', 'paused', 'completed', 'stopped', 'failed')", name="debates_status_known"
     ),
@@ -74,11 +111,13 @@ debates = Table(
     CheckConstraint(
         "(status IN ('completed', 'stopped')) = (stop_reason IS NOT NULL)", name="debates_closed_has_reason"
     ),
+    # Python cannot read later times.
+    CheckConstraint("next_attempt_at < '9999-01-01 00:00:00+00'", name="debates_next_attempt_readable"),
 )
 Index("debates_by_update", debates.c.updated_at.desc(), debates.c.id)
 Index("debates_by_status_and_update", debates.c.status, debates.c.updated_at.desc(), debates.c.id)
-# In words, not as parameters: only then does Postgres see that a query wants no more than the index holds. And queries
-# name what they want, because an index is entered by that and not by what they do not want.
+# Literals, not parameters: otherwise the planner cannot see that a partial index covers the query. And positive lists,
+# because an index scan starts from the values that are wanted.
 is_open = text("debates.status IN ('created', 'running', 'paused', 'failed')")
 is_closed = text("debates.status IN ('completed', 'stopped')")
 Index(
@@ -89,9 +128,9 @@ Index(
     postgresql_include=["next_round", "intervention_open"],
     postgresql_where=text("status NOT IN ('completed', 'stopped')"),
 )
-# For totals. Few values, so that Postgres keeps the rows of each as one short list, in the order of the table: counting
-# them takes half the time of an index that is ordered by time, and a filter that is not the first column skips from
-# value to value (Postgres 18; an older one counts with the indexes above).
+# For totals. Few distinct values, so that Postgres stores the rows of each as one compressed list in table order:
+# counting takes half the time of an index ordered by time. A filter on a later column uses a skip scan (Postgres 18;
+# older versions count with the indexes above).
 Index(
     "debates_by_standing",
     debates.c.debate_type,
@@ -101,20 +140,104 @@ Index(
     debates.c.next_round,
     debates.c.intervention_open,
 )
-Index("debates_due", debates.c.due_at, postgresql_where=debates.c.due_at.is_not(None))
+# For `pending_first_opponent`. The query repeats these conditions literally, or Postgres would not use the index.
+wants_opponent = text(
+    "debates.status IN ('created', 'running') AND debates.next_actor = 'debater_b' AND debates.next_round = 1"
+    " AND debates.seats -> 'opponent' ->> 'player' = 'external'"
+)
+is_unheld = text(
+    "debates.seats -> 'opponent' ->> 'agent_id' IS NULL AND debates.seats -> 'opponent' ->> 'held_by' IS NULL"
+)
+is_started = text("NOT (debates.status = 'created' AND debates.waits_for_start)")
+Index(
+    "debates_wanting_opponent",
+    debates.c.updated_at.desc(),
+    debates.c.id,
+    postgresql_where=text(
+        "status IN ('created', 'running') AND next_actor = 'debater_b' AND next_round = 1"
+        " AND seats -> 'opponent' ->> 'player' = 'external' AND seats -> 'opponent' ->> 'agent_id' IS NULL"
+    ),
+)
+# A caller's request never creates two debates.
+Index(
+    "debates_one_per_request",
+    debates.c.created_by,
+    debates.c.client_request_id,
+    unique=True,
+    postgresql_where=debates.c.created_by.is_not(None),
+)
+Index(
+    "debates_of_experiment",
+    debates.c.experiment_id,
+    debates.c.updated_at.desc(),
+    debates.c.id,
+    postgresql_where=debates.c.experiment_id.is_not(None),
+)
+Index("debates_due_by_share", debates.c.share, debates.c.due_at, postgresql_where=debates.c.due_at.is_not(None))
 
-# The titles again, in lower case, for app/store/titles.py to search in. Triggers of `debates` write them.
+# For deleting a document that no debate has any more.
+Index("debates_by_document", debates.c.document_hash, postgresql_where=text("document_hash IS NOT NULL"))
+# For filters of the list. Few running debates are in them, so that a turn does not have to update them.
+is_judged = text("debates.verdict ->> 'scope' = 'debate'")
+Index(
+    "debates_by_winner",
+    text("(verdict ->> 'winner')"),
+    debates.c.updated_at.desc(),
+    debates.c.id,
+    postgresql_where=text("verdict ->> 'scope' = 'debate'"),
+)
+Index(
+    "debates_with_error",
+    debates.c.updated_at.desc(),
+    debates.c.id,
+    postgresql_where=text("last_error IS NOT NULL"),
+)
+
+# Documents that debates are about, each stored once.
+materials = Table(
+    "materials",
+    metadata,
+    # SHA-256 of the document's UTF-8.
+    Column("hash", LargeBinary, primary_key=True),
+    Column("document", Text, nullable=False),
+    # When a debate with it was last created.
+    Column("used_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+)
+
+# What happened to a debate and is in no other table: failed attempts, pauses, workers that died …
+debate_events = Table(
+    "debate_events",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), nullable=False),
+    Column("at", _timestamp, nullable=False),
+    Column("kind", Text, nullable=False),
+    # A worker's id, an agent's username or "operator".
+    Column("by", Text),
+    Column("about", _json),
+)
+Index("debate_events_of_debate", debate_events.c.debate_id, debate_events.c.at, debate_events.c.id)
+
+# The titles in lower case and the labels (`player:…`, `tag:…`), for app/store/listing.py. Triggers of `debates` write
+# them. In a table of their own, so that a turn does not have to update their indexes.
 debate_titles = Table(
     "debate_titles",
     metadata,
     Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), primary_key=True),
     Column("title", Text, nullable=False),
+    Column("labels", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
 )
-# Grams that are new wait in a list, so that a new debate need not find the places of all of its grams; every search
+# GIN collects new entries in a pending list, so that an insert need not update the index for every gram. Every search
 # reads that list, so it is kept short (256 KB, some 300 titles).
 Index(
     "debate_titles_by_gram",
     func.title_grams(debate_titles.c.title),
+    postgresql_using="gin",
+    postgresql_with={"gin_pending_list_limit": 256},
+)
+Index(
+    "debate_titles_by_label",
+    debate_titles.c.labels,
     postgresql_using="gin",
     postgresql_with={"gin_pending_list_limit": 256},
 )
@@ -129,27 +252,96 @@ turns = Table(
     Column("actor", Text, nullable=False),
     Column("type", Text, nullable=False),
     Column("content", Text, nullable=False),
-    # No foreign key: turns are immutable and go only with their debate; the key would make that a scan for each turn.
+    # No foreign key: turns never change and are deleted only with their debate, where the key would scan for each turn.
     Column("parent_id", Uuid),
     Column("client_request_id", Text),
     Column("verdict", _json),
     Column("player", Text, nullable=False),
     Column("usage", _json),
-    # Whose key the turn came with. The name goes with it: it never changes, and reading a transcript needs no join.
+    # Of a debater in a debate with a document: [{text, verified}].
+    Column("quotes", _json),
+    # The worker that stored it, and its claim, whose id says when it was taken; NULL for turns from outside, and from
+    # before migration 0012.
+    Column("worker", Text),
+    Column("claim", Uuid),
+    # Of a model's turn: the hash of the prompts that it was instructed with, and whether the debate was too long for
+    # it.
+    Column("prompts_hash", Text),
+    Column("context_shortened", Boolean, nullable=False, server_default=false()),
+    # The agent whose key was sent. With its name, which never changes, so that reading a transcript needs no join.
     Column("agent_id", Uuid, ForeignKey("agents.id")),
     Column("agent_username", Text),
     Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
     UniqueConstraint("debate_id", "round", "actor", name="turns_one_per_slot"),
     UniqueConstraint("debate_id", "seq", name="turns_one_per_seq"),
-    UniqueConstraint("debate_id", "client_request_id", name="turns_one_per_request"),
     CheckConstraint("actor IN ('debater_a', 'debater_b', 'judge')", name="turns_actor_known"),
     CheckConstraint(
-        "type IN ('MOTION', 'CLAIM', 'APPEAL', 'RULING', 'INTERVENTION', 'RESOLUTION')", name="turns_type_known"
+        "type IN ('MOTION', 'CLAIM', 'APPEAL', 'RULING', 'INTERVENTION', 'RESOLUTION', 'QUESTION')",
+        name="turns_type_known",
     ),
-    CheckConstraint("(type = 'INTERVENTION') = (round IS NULL)", name="turns_only_interventions_lack_a_round"),
+    # Outside the order of speaking: an intervention always, the ruling on it in most formats.
+    CheckConstraint(
+        "CASE type WHEN 'INTERVENTION' THEN round IS NULL WHEN 'RULING' THEN true ELSE round IS NOT NULL END",
+        name="turns_outside_the_order",
+    ),
     CheckConstraint("seq >= 1", name="turns_seq_positive"),
     CheckConstraint("(agent_id IS NULL) = (agent_username IS NULL)", name="turns_agent_has_a_name"),
 )
+
+# For the search in texts (app/store/search.py). Every search reads the pending entries, and an insert moves them when
+# they are a megabyte, some 300 turns.
+Index(
+    "turns_by_word",
+    func.turn_words(turns.c.content),
+    postgresql_using="gin",
+    postgresql_with={"gin_pending_list_limit": 1024},
+)
+
+# The owner of a client_request_id within a debate: the agent whose key was sent, else the seat, because the operator
+# may submit for both sides.
+request_owner = func.coalesce(cast(turns.c.agent_id, Text), turns.c.actor)
+Index(
+    "turns_one_per_request_of_caller",
+    turns.c.debate_id,
+    turns.c.client_request_id,
+    request_owner,
+    unique=True,
+    postgresql_where=turns.c.client_request_id.is_not(None),
+)
+
+# What a model was sent and answered, for each call of a turn. Pruned on its own (`debate prune --exchanges`).
+exchanges = Table(
+    "exchanges",
+    metadata,
+    Column("turn_id", Uuid, ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    # Where the judge was asked in both orders: in which of them.
+    Column("judge_order", Text),
+    Column("system", Text, nullable=False),
+    # The document of the debate's material, if the model was shown it: its hash, for it is stored once.
+    Column("document_hash", Text),
+    Column("messages", _json, nullable=False),
+    Column("settings", _json, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("answer", Text, nullable=False),
+    # The provider's id of the request.
+    Column("request_id", Text),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+)
+Index("exchanges_by_time", exchanges.c.created_at)
+
+# Sets of prompts of one's own. A name means what was added under it last; debates keep the hash.
+prompt_sets = Table(
+    "prompt_sets",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("hash", Text, primary_key=True),
+    # The version of the built-in set that has the files that this one lacks.
+    Column("base", Text, nullable=False),
+    Column("files", _json, nullable=False),
+    Column("added_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+)
+Index("prompt_sets_by_hash", prompt_sets.c.hash)
 
 agents = Table(
     "agents",
@@ -157,9 +349,9 @@ agents = Table(
     Column("id", Uuid, primary_key=True),
     Column("username", Text, nullable=False),
     Column("display_name", Text),
-    # SHA-256 of the key; the key itself is nowhere.
+    # SHA-256 of the key; the key itself is not stored.
     Column("key_hash", LargeBinary, nullable=False),
-    # Its beginning, by which a person recognises it.
+    # The beginning of the key, by which a person recognises it.
     Column("key_hint", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
     Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
@@ -168,9 +360,95 @@ agents = Table(
     UniqueConstraint("key_hash", name="agents_one_per_key"),
     CheckConstraint("scopes <@ ARRAY['read', 'debate', 'arbitrate']", name="agents_scopes_known"),
 )
-# Two names that differ only in case would be taken for one another.
+# Names that differ only in case would be confused.
 Index("agents_one_per_username", func.lower(agents.c.username), unique=True)
 
+# Browsers signed in to the dashboard. The hash is of the cookie's secret, keyed with the operator's token.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("hash", LargeBinary, primary_key=True),
+    Column("expires_at", _timestamp, nullable=False),
+)
+
+# Links that open one debate, and one of its seats. Only hashes of their tokens are stored.
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), nullable=False),
+    Column("role", Text, nullable=False),
+    Column("token_hash", LargeBinary, nullable=False),
+    Column("invited_by", Text, nullable=False),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("expires_at", _timestamp, nullable=False),
+    UniqueConstraint("token_hash", name="invitations_one_per_token"),
+    CheckConstraint("role IN ('proposer', 'opponent', 'arbitrator', 'watcher')", name="invitations_role_known"),
+)
+Index("invitations_by_debate", invitations.c.debate_id)
+# Browsers that accepted one. The hash is of the cookie's secret.
+guest_sessions = Table(
+    "guest_sessions",
+    metadata,
+    Column("hash", LargeBinary, primary_key=True),
+    Column("invitation_id", Uuid, ForeignKey("invitations.id", ondelete="CASCADE"), nullable=False),
+    Column("expires_at", _timestamp, nullable=False),
+)
+Index("guest_sessions_by_invitation", guest_sessions.c.invitation_id)
+
+# Endpoints that are told of events. The secret signs what they are sent, so it is stored itself.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("events", ARRAY(Text), nullable=False),
+    Column("description", Text),
+    Column("secret", Text, nullable=False),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("disabled_at", _timestamp),
+    Column("disabled_reason", Text),
+)
+# The outbox. Triggers write it (migration 0016), in the transaction that made the event true.
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("number", BigInteger, Identity(always=True), nullable=False),
+    Column("webhook_id", Uuid, ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
+    # No foreign key: the end of a debate is told of also when it was deleted since.
+    Column("debate_id", Uuid),
+    Column("event", Text, nullable=False),
+    Column("data", _json, nullable=False),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    # When to try next; NULL when it was delivered or given up. A worker that takes it sets it to when it lapses.
+    Column("due_at", _timestamp),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("delivered_at", _timestamp),
+    Column("last_status", Integer),
+    Column("last_error", Text),
+)
+Index(
+    "webhook_deliveries_due",
+    webhook_deliveries.c.webhook_id,
+    webhook_deliveries.c.debate_id,
+    webhook_deliveries.c.number,
+    postgresql_where=text("due_at IS NOT NULL"),
+)
+Index("webhook_deliveries_by_number", webhook_deliveries.c.webhook_id, webhook_deliveries.c.number)
+
+# A claim lives as long as its worker's lease.
+worker_leases = Table(
+    "worker_leases",
+    metadata,
+    Column("worker_id", Text, primary_key=True),
+    Column("renewed_at", _timestamp, nullable=False),
+    Column("expires_at", _timestamp, nullable=False),
+    # Whose models this worker could call, and what it lacks for the others. NULL from workers that do not say.
+    Column("players", _json),
+)
+
+# Workers from before leases.
 workers = Table(
     "workers",
     metadata,
@@ -178,8 +456,8 @@ workers = Table(
     Column("seen_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
 )
 
-# How many calls each provider of models takes at once. `lowered_to` and `lowered_at` are set while it has asked us to
-# slow down. The row is also the lock under which slots are handed out.
+# Concurrency limits of the model providers. `lowered_to` and `lowered_at` are set after HTTP 429. The row is also the
+# lock under which slots are assigned.
 providers = Table(
     "providers",
     metadata,
@@ -188,7 +466,7 @@ providers = Table(
     Column("lowered_at", _timestamp),
 )
 
-# What each worker process holds of a provider's slots, and wants. One that died stops renewing: its slots are free.
+# The slots of a provider that each worker holds and wants. A dead worker's row expires, which frees its slots.
 provider_slots = Table(
     "provider_slots",
     metadata,
@@ -199,7 +477,29 @@ provider_slots = Table(
     Column("expires_at", _timestamp, nullable=False),
 )
 
-# What all workers spend on models in a day. One that dies in a call leaves its reservation: the call may be billed.
+# Calls of models that have begun, and whose outcome is neither stored nor charged yet. A worker that dies leaves its
+# rows: they are charged when its lease ends.
+model_calls = Table(
+    "model_calls",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    # Under which it was made, and the worker's lease.
+    Column("claim", Uuid, nullable=False),
+    Column("worker_id", Text, nullable=False),
+    # Who pays for it: one of the two. No foreign keys: a row outlives what was deleted meanwhile, for a day at most.
+    Column("debate_id", Uuid),
+    Column("judgment_id", Uuid),
+    # What was sent, guessed from its length.
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("cost_usd", Double, nullable=False),
+    Column("begun_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    # When its worker's lease ended. If the worker lives and learns what the call has cost, only the rest is charged.
+    Column("charged_at", _timestamp),
+    CheckConstraint("(debate_id IS NULL) <> (judgment_id IS NULL)", name="model_calls_one_pays"),
+)
+Index("model_calls_by_claim", model_calls.c.claim)
+
+# What all workers spend on models in a day. A worker that dies in a call leaves its reservation: it may be billed.
 daily_costs = Table(
     "daily_costs",
     metadata,

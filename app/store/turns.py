@@ -1,25 +1,26 @@
-"""Turns: stored once, read in order of seq, never changed."""
+"""Turns: read in order of seq. `app.store.commit` stores them; they never change."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, func, insert, or_, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, case, func, or_, select
 
-from app.core.debate import Debate, State, Status, Turn, Verdict, state_of
+from app.core.debate import Debate, Speaker, State, Status, Turn, state_of
+from app.core.formats import Format
+from app.core.machine import judge_asks
 from app.core.seats import Seat
+from app.core.verdicts import Verdict
 from app.store.engine import Engine
-from app.store.looks import Look
-from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, turn_row
-from app.store.tables import debates, turns
+from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, verdict_of
+from app.store.statements import Statement
+from app.store.tables import debates, request_owner, turns
 
 KEYS_OF_ONE_TURN = ("turns_one_per_slot", "turns_one_per_seq")
 
 
 class TurnExists(Exception):
-    """A unique key says that this turn is stored already. The transaction cannot go on."""
+    """A unique key says that this turn is already stored. The transaction cannot continue."""
 
 
 _SPLIT = len(debate_columns)
@@ -29,23 +30,13 @@ _TURN_NAMES = [column.name for column in turns.c]
 
 @dataclass(frozen=True, slots=True)
 class Latest:
+    created_at: datetime
+    """Of the debate."""
     state: State
+    judge_asks: bool
     turn: Turn
     seen_seq: int | None
-    """None when that turn is not one of this debate's."""
-
-
-def insert_turns(connection: Connection, new: Sequence[Turn]) -> list[Turn]:
-    stored = []
-    for turn in new:
-        try:
-            created_at = connection.execute(_INSERT, turn_row(turn)).scalar_one()
-        except IntegrityError as conflict:
-            if getattr(conflict.orig, "diag", None) and conflict.orig.diag.constraint_name in KEYS_OF_ONE_TURN:  # type: ignore[union-attr]
-                raise TurnExists(f"{turn.debate_id} round {turn.round} {turn.seat.actor}") from conflict
-            raise
-        stored.append(replace(turn, created_at=created_at))
-    return stored
+    """None when the seen turn does not belong to this debate."""
 
 
 def motion(connection: Connection, debate_id: UUID) -> Turn:
@@ -63,35 +54,43 @@ def after(connection: Connection, debate_id: UUID, seq: int, at_most: int | None
     return tuple(turn_of(row) for row in rows)
 
 
-def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tuple[int, Verdict]]:
-    """The last verdicts with their rounds, oldest first, without the words around them."""
+def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tuple[int | None, Verdict]]:
+    """The last verdicts with their rounds, oldest first."""
     rows = connection.execute(_VERDICTS, {"debate_id": debate_id, "count": at_most})
-    return [(row.round, Verdict(**row.verdict)) for row in reversed(rows.all())]
+    found = ((row.round, verdict_of(row.verdict)) for row in reversed(rows.all()))
+    return [(round_, verdict) for round_, verdict in found if verdict]
+
+
+def rounds(connection: Connection, debate_id: UUID) -> list[tuple[int, int]]:
+    """Each round with the seq of its first turn; not the motion's, where it stands before the first round."""
+    return [(row.round, row.seq) for row in connection.execute(_ROUNDS, {"debate_id": debate_id})]
 
 
 def latest(engine: Engine, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
-    """Whose move it is in a debate, its last turn and the place of another turn, all from one snapshot: one statement
-    sees only one. Agents ask again and again, so nothing is read that is not told."""
+    """The state of a debate, its last turn and the seq of another turn, from one statement and so one snapshot. Agents
+    poll this, so it reads nothing else."""
     found = _LATEST.rows(engine, debate_id=debate_id, seen_id=seen_id)
     if not found:
         return None
-    status, floor, intervention_open, seen_seq, *turn = found[0]
+    created_at, status, floor, intervention_open, form, round_, max_rounds, seen_seq, *turn = found[0]
     state = state_of(Status(status), Seat.of_actor(floor), intervention_open)
-    return Latest(state, turn_of(dict(zip(_TURN_NAMES, turn, strict=True))), seen_seq)
+    asks = judge_asks(Format(form), max_rounds, round_)
+    return Latest(created_at, state, asks, turn_of(dict(zip(_TURN_NAMES, turn, strict=True))), seen_seq)
 
 
 def with_debate(engine: Engine, debate_id: UUID, last: int | None) -> tuple[Debate, list[Turn]] | None:
-    """A debate, its motion and its last turns (all of them without a number), from one snapshot as above."""
+    """A debate, its motion and its last turns (all of them where `last` is None), from one snapshot."""
     rows = _WITH_DEBATE.rows(engine, debate_id=debate_id, last=last)
-    return (_debate_in(rows[0]), [_turn_in(row) for row in rows]) if rows else None
+    if not rows:
+        return None
+    debate = debate_of(dict(zip(_DEBATE_NAMES, rows[0][:_SPLIT], strict=True)))
+    return debate, [turn_of(dict(zip(_TURN_NAMES, row[_SPLIT:], strict=True))) for row in rows]
 
 
-def _debate_in(row: Sequence[Any]) -> Debate:
-    return debate_of(dict(zip(_DEBATE_NAMES, row[:_SPLIT], strict=True)))
-
-
-def _turn_in(row: Sequence[Any]) -> Turn:
-    return turn_of(dict(zip(_TURN_NAMES, row[_SPLIT : _SPLIT + len(_TURN_NAMES)], strict=True)))
+def outline(engine: Engine, debate_id: UUID, last_seq: int) -> tuple[Turn, ...]:
+    """The turns up to this one, without what was said after the motion."""
+    rows = _OUTLINE.rows(engine, debate_id=debate_id, last_seq=last_seq)
+    return tuple(turn_of(dict(zip(_TURN_NAMES, row, strict=True))) for row in rows)
 
 
 def get(connection: Connection, turn_id: UUID) -> Turn | None:
@@ -99,26 +98,57 @@ def get(connection: Connection, turn_id: UUID) -> Turn | None:
     return turn_of(row) if row else None
 
 
-def of_request(connection: Connection, debate_id: UUID, client_request_id: str) -> Turn | None:
-    parameters = {"debate_id": debate_id, "client_request_id": client_request_id}
+def of_request(
+    connection: Connection, debate_id: UUID, client_request_id: str, seat: Seat, agent: Speaker | None
+) -> Turn | None:
+    """The turn that this caller stored under this id: an agent in any seat, the operator in this one."""
+    owner = str(agent.id) if agent else seat.actor
+    parameters = {"debate_id": debate_id, "client_request_id": client_request_id, "owner": owner}
     row = connection.execute(_OF_REQUEST, parameters).mappings().one_or_none()
     return turn_of(row) if row else None
 
 
-_INSERT = insert(turns).returning(turns.c.created_at)
 _GET = select(*turn_columns).where(turns.c.id == bindparam("turn_id"))
 _of_debate = select(*turn_columns).where(turns.c.debate_id == bindparam("debate_id"))
 _MOTION = _of_debate.where(turns.c.seq == 1)
 _TAIL = _of_debate.order_by(turns.c.seq.desc()).limit(bindparam("count"))
 _VERDICTS = _TAIL.with_only_columns(turns.c.round, turns.c.verdict).where(turns.c.verdict.is_not(None))
+_ROUNDS = (
+    select(turns.c.round, func.min(turns.c.seq).label("seq"))
+    .where(turns.c.debate_id == bindparam("debate_id"), turns.c.round > 0)
+    .group_by(turns.c.round)
+    .order_by(turns.c.round)
+)
 _AFTER = _of_debate.where(turns.c.seq > bindparam("seq")).order_by(turns.c.seq)
-_OF_REQUEST = _of_debate.where(turns.c.client_request_id == bindparam("client_request_id"))
+_OF_REQUEST = _of_debate.where(
+    turns.c.client_request_id == bindparam("client_request_id"), request_owner == bindparam("owner")
+)
+_OUTLINE = Statement(
+    select(
+        *(
+            case((turns.c.seq == 1, turns.c.content), else_="").label("content") if column.name == "content" else column
+            for column in turn_columns
+        )
+    )
+    .where(turns.c.debate_id == bindparam("debate_id"), turns.c.seq <= bindparam("last_seq"))
+    .order_by(turns.c.seq)
+)
 _seen = turns.alias("seen")
 _any = turns.alias("any_turn")
 _last_seq = select(func.max(_any.c.seq)).where(_any.c.debate_id == debates.c.id).scalar_subquery()
 _both = (*debate_columns, *(column.label(f"turn_{column.name}") for column in turns.c))
-_LATEST = Look(
-    select(debates.c.status, debates.c.next_actor, debates.c.intervention_open, _seen.c.seq.label("seen_seq"), *turns.c)
+_LATEST = Statement(
+    select(
+        debates.c.created_at.label("debate_created_at"),
+        debates.c.status,
+        debates.c.next_actor,
+        debates.c.intervention_open,
+        debates.c.format,
+        debates.c.next_round,
+        debates.c.limits["max_rounds"].as_integer().label("max_rounds"),
+        _seen.c.seq.label("seen_seq"),
+        *turns.c,
+    )
     .select_from(debates)
     .join(turns, and_(turns.c.debate_id == debates.c.id, turns.c.seq == _last_seq))
     .outerjoin(_seen, and_(_seen.c.id == bindparam("seen_id", type_=Uuid), _seen.c.debate_id == debates.c.id))
@@ -126,8 +156,8 @@ _LATEST = Look(
 )
 _last = bindparam("last", type_=Integer)
 _latest_seq = select(func.max(_any.c.seq)).where(_any.c.debate_id == bindparam("debate_id")).scalar_subquery()
-# The debate comes with its motion alone: beside every turn it would be most of what is sent.
-_WITH_DEBATE = Look(
+# Only the motion's row carries the debate: repeated with every turn it would be most of the data.
+_WITH_DEBATE = Statement(
     select(*_both)
     .select_from(turns)
     .outerjoin(debates, and_(debates.c.id == turns.c.debate_id, turns.c.seq == 1))

@@ -1,50 +1,57 @@
 """The life of one turn, as workers live it: claim, think, commit, tell.
 
-`claim` and `commit` are one short transaction each. The thinking between them happens in the worker, with no
-transaction and no connection held. Whatever else changes the debate meanwhile takes the claim away, and `commit` then
-drops the turn.
+`claim` and `commit` are short transactions. The thinking between them happens in the worker, with no transaction and no
+connection held. Whatever else changes the debate meanwhile ends the claim, and the commit then says so.
+
+A `Step` is what a worker makes of a claimed turn: the change of the debate, and what is told after its commit. Every
+step, a turn as well as a failed attempt, is stored by the same statement.
 """
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
 
-from app import failpoints, metrics
 from app.core.brief import Brief, Thought
-from app.core.debate import ACTIVE_STATUSES, Debate, Status, Turn, Usage
-from app.core.errors import ActionNotAllowed, ContentTooLarge, DebateNotFound, InvalidInput
-from app.core.limits import close, limit_reached
+from app.core.claims import Close, Leave, TakeTurn, decide_claim
+from app.core.debate import Debate, Status, Usage
+from app.core.errors import ActionNotAllowed, ContentTooLarge, InvalidInput
+from app.core.events import EventKind, NewEvent
+from app.core.limits import ended_by, limit_reached
 from app.core.machine import Move, decide
-from app.core.retry import GiveUp, after_failure
-from app.ids import new_claim_token, new_turn_id
-from app.store import debates, turns
-from app.store.commit import NewTurn
-from app.store.debates import SETTLED, Claimed, Later
-from app.store.engine import ConnectionLost, statements
-from app.usecases.claiming import RECENT_TURNS, Taken, Untaken
-from app.usecases.events import state_changed
-from app.usecases.locking import lock_existing, lock_with_tail
+from app.core.retry import GiveUp, after_failure, stored_delay
+from app.core.texts import checked_text, storable_text, storable_usage
+from app.observe import failpoints, metrics
+from app.store import claims, turns
+from app.store.claims import ClaimedDebate, DamagedDebate, Room
+from app.store.clock import now
+from app.store.commit import SETTLED, Change, ClaimToken, Later, Outcome, Result, Schedule
+from app.store.commit import commit as store_changes
+from app.store.engine import ConnectionLost
+from app.store.ids import first_id_at, new_claim_token, new_turn_id, time_of
+from app.usecases.announce import state_changed, tell_stored
 from app.usecases.services import Services
-from app.usecases.stored import tell_stored
-from app.usecases.submit import turns_of
-from app.usecases.texts import checked_text
-from app.usecases.transactions import repeated_on_conflict, transaction
+from app.usecases.submit import quotes_of, turns_of
+from app.usecases.transactions import log_repair, repeated_on_conflict
+from app.wire.debates import time_json
 
 log = structlog.get_logger(__name__)
 
 LARGEST_THOUGHT_BYTES = 1_000_000
 """A player's text may be longer than what clients may send, but not without end."""
+RECENT_TURNS = 12
+"""What the brief of a claim holds besides the motion: the cost of a step does not grow with the debate."""
+UNKNOWN_AFTER_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class HeldTurn:
+class Claim:
     """The right to take the turn under the cursor, and what is needed to take it."""
 
     brief: Brief
-    token: UUID
-    worker_id: str
+    held: ClaimToken
     turn_id: UUID = field(default_factory=new_turn_id)
     """Of the turn that will come of it, so that the log knows it by its id from the start."""
 
@@ -53,127 +60,95 @@ class HeldTurn:
         return self.brief.debate
 
 
-@repeated_on_conflict
-def claim(services: Services, debate_id: UUID, worker_id: str) -> HeldTurn | None:
-    """The next turn of this debate, or None when there is nothing for us to do."""
-    schedule = Claimed(new_claim_token(), worker_id, services.settings.claim_seconds)
-    taken = services.claimer.claim(debate_id, schedule)
-    if taken is Untaken.LOOK:
-        taken = _claim_after_a_look(services, debate_id, schedule)
-    if taken is Untaken.NOTHING_TO_DO:
-        return None
-    if taken.waited_seconds is not None:
-        metrics.queue_delay_seconds.observe(max(0.0, taken.waited_seconds))
-    return HeldTurn(Brief(taken.debate, taken.motion, _without_motion(taken.recent)), schedule.token, worker_id)
-
-
-def _claim_after_a_look(
-    services: Services, debate_id: UUID, schedule: Claimed
-) -> Taken | Literal[Untaken.NOTHING_TO_DO]:
-    """For the few where there is more to do than to take the claim, or that somebody else had locked."""
-    with transaction(services, "claim") as connection:
-        try:
-            locked, recent = lock_with_tail(connection, debate_id, RECENT_TURNS)
-        except DebateNotFound:
-            return Untaken.NOTHING_TO_DO
-        debate = locked.debate
-        if debate.status not in ACTIVE_STATUSES:
-            return Untaken.NOTHING_TO_DO
-        reason = limit_reached(debate.cursor, debate.limits, debate.usage, debate.past_deadline)
-        if reason:
-            closed = debates.save(connection, debate, close(debate, reason))
-        elif not debate.awaits_worker:
-            # Nothing for a worker: somebody outside has the floor. Say so, or the sweeper would ask again and again.
-            if locked.is_due:
-                debates.reschedule(connection, debate, debate)
-            return Untaken.NOTHING_TO_DO
-        elif locked.claim_is_live or locked.backing_off:
-            return Untaken.NOTHING_TO_DO
-        else:
-            running = debate.evolve(status=Status.RUNNING)
-            debates.reschedule(connection, debate, running, schedule)
-            # A short debate's last turns reach back to its motion.
-            motion = recent[0] if recent[0].seq == 1 else turns.motion(connection, debate_id)
-    if reason:
-        services.teller.publish(state_changed(closed))
-        return Untaken.NOTHING_TO_DO
-    return Taken(running, motion, recent, locked.waited_seconds)
-
-
-def _without_motion(recent: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    return recent[1:] if recent[0].seq == 1 else recent
+Tell = Callable[[Services, Outcome], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """What a thought makes of the debate: before it is stored, and after."""
-
-    debate: Debate
-    turns: tuple[Turn, ...]
-    following: Claimed | None
-    """The claim of the next turn, where the task goes on with it."""
+class Step:
+    claim: Claim
+    change: Change
+    tell: Tell
+    """Called after the commit, never before."""
 
 
 class UnusableThought(Exception):
     """A player gave back something that can never be stored; the message says what is wrong with it."""
 
 
-def commit(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> HeldTurn | None:
-    """Stores the turn and moves the cursor. With `go_on`, takes the next claim in the same transaction."""
-    try:
-        checked_text("content", thought.content, LARGEST_THOUGHT_BYTES)
-        if thought.verdict:
-            checked_text("verdict.reasoning", thought.verdict.reasoning, LARGEST_THOUGHT_BYTES)
-        step = _store(services, held, thought, go_on)
-    except (InvalidInput, ContentTooLarge, ActionNotAllowed) as problem:
-        raise UnusableThought(problem.message) from problem
-    except turns.TurnExists:
-        # Stored already, so the cursor stands behind its turns. Looking at the debate anew repairs it and goes on.
-        log.warning("turn.exists", debate_id=str(held.debate.id), round=held.debate.cursor.round)
-        release(services, held)
-        return None
-    if step is None:
-        _lost(held)
-        return None
-    tell_stored(services, step.debate, step.turns)
-    if step.following:
-        recent = (*held.brief.recent, *step.turns)[-RECENT_TURNS:]
-        return HeldTurn(Brief(step.debate, held.brief.motion, recent), step.following.token, held.worker_id)
-    if step.debate.awaits_worker:
-        services.teller.enqueue(step.debate.id)
-    return None
-
-
-def _lost(held: HeldTurn) -> None:
-    """Somebody stopped, held, ruled on or deleted the debate meanwhile, or the claim lapsed."""
-    metrics.claims_lost.inc()
-    log.info("turn.dropped", debate_id=str(held.debate.id), round=held.debate.cursor.round, seat=held.brief.seat)
-
-
 @repeated_on_conflict
-def _store(services: Services, held: HeldTurn, thought: Thought, go_on: bool) -> _Step | None:
-    """None when the claim is lost: somebody did something else with the debate meanwhile."""
-    step = _plan(services, held, thought, go_on, held.debate.past_deadline)
-    if len(step.turns) == 1:
-        failpoints.reach("turn.before_commit", ConnectionLost)
-        stored = services.committer.store_turn(NewTurn(held.token, step.turns[0], step.debate, step.following))
-        failpoints.reach("turn.after_commit", ConnectionLost)
-        if stored is not None:
-            return _Step(stored[0], (stored[1],), step.following)
-    # Two turns at once, or something was not as we knew it: look first.
-    with transaction(services, "turn") as connection:
-        check = debates.lock_claim(connection, held.debate.id)
-        if check is None or check.token != held.token:
-            return None
-        step = _plan(services, held, thought, go_on, check.past_deadline)
-        written = turns.insert_turns(connection, step.turns)
-        after = debates.save(connection, held.debate, step.debate, step.following or SETTLED)
-    return _Step(after, tuple(written), step.following)
+def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room, at_most: int) -> list[Claim]:
+    """Claims due debates, those that are wanted first; returns the turns to take."""
+    tokens = [new_claim_token() for _ in range(at_most)]
+    failpoints.reach("claim.before_commit", ConnectionLost)
+    found = claims.claim(services.engine, worker_id, wanted, room, tokens, RECENT_TURNS)
+    if found:
+        failpoints.reach("claim.after_commit", ConnectionLost)
+    taken: list[Claim] = []
+    others: list[Step] = []
+    for one in found:
+        if isinstance(one, DamagedDebate):
+            log.error("debate.damaged", debate_id=str(one.debate_id), problem=one.problem)
+            claims.fail_damaged(services.engine, one, f"What is stored of this debate cannot be read ({one.problem}).")
+            continue
+        metrics.queue_delay_seconds.observe(one.waited_seconds)
+        decision = decide_claim(one.debate, one.turns)
+        log_repair(one.debate, decision.debate)
+        claimed = _claim_of(services, one, decision.debate, worker_id)
+        if isinstance(decision, TakeTurn):
+            taken.append(claimed)
+        elif isinstance(decision, Close):
+            event = _deadline_event(decision, worker_id)
+            others.append(Step(claimed, Change(decision.debate, claimed.held, event=event), _tell_state))
+        elif isinstance(decision, Leave):
+            others.append(Step(claimed, Change(decision.debate, claimed.held, is_activity=False), _tell_nobody))
+    if others:
+        # One that is not stored (its row is locked, say) is found by `release_unknown_claims`.
+        commit(services, others)
+    return taken
 
 
-def _plan(services: Services, held: HeldTurn, thought: Thought, go_on: bool, past_deadline: bool) -> _Step:
+def _deadline_event(decision: Close, worker_id: str) -> NewEvent | None:
+    if decision.late_seat is None:
+        return None
+    return NewEvent(EventKind.DEADLINE_PASSED, worker_id, {"role": decision.late_seat.role})
+
+
+def _claim_of(services: Services, found: ClaimedDebate, debate: Debate, worker_id: str) -> Claim:
+    motion, recent = found.turns[0], found.turns[1:]
+    document = services.documents.of(services.engine, debate)
+    brief = Brief(debate, motion, recent[-RECENT_TURNS:], document=document, claim=found.token)
+    return Claim(brief, ClaimToken(found.token, worker_id))
+
+
+def with_all_turns(services: Services, brief: Brief) -> Brief:
+    """The brief with the whole transcript, for a model's prompt. A short statement of its own: the claim reads only the
+    last turns, and nothing is held while the model thinks."""
+    if brief.is_whole:
+        return brief
+    with services.engine.statements() as connection:
+        found = turns.after(connection, brief.debate.id, brief.motion.seq, brief.debate.turn_count - 1)
+    # Nothing is found of a debate that was deleted meanwhile: its turn will not be stored either.
+    return replace(brief, turns=found) if found else brief
+
+
+def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
+    """Stores the steps in one statement and tells of those that are stored. See `app.store.commit.commit`."""
+    failpoints.reach("turn.before_commit", ConnectionLost)
+    outcomes = store_changes(services.engine, [step.change for step in steps])
+    failpoints.reach("turn.after_commit", ConnectionLost)
+    for step, outcome in zip(steps, outcomes, strict=True):
+        if outcome.result in (Result.STORED, Result.ALREADY_STORED):
+            step.tell(services, outcome)
+    return outcomes
+
+
+def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool], past_deadline: bool = False) -> Step:
+    """Stores the turn and moves the cursor. Where the next seat is a worker's too and `may_go_on` says so of the debate
+    as it is then, takes the next claim in the same transaction."""
+    before = claim.debate.evolve(past_deadline=True) if past_deadline else claim.debate
+    thought = replace(thought, usage=storable_usage(thought.usage))
     move = Move(
-        held.brief.seat,
+        claim.brief.seat,
         thought.type,
         thought.content,
         by_worker=True,
@@ -181,111 +156,169 @@ def _plan(services: Services, held: HeldTurn, thought: Thought, go_on: bool, pas
         verdict=thought.verdict,
         usage=thought.usage,
     )
-    before = held.debate.evolve(past_deadline=True) if past_deadline else held.debate
-    decision = decide(before, move)
-    answers = held.brief.recent[-1] if held.brief.recent else held.brief.motion
-    following = None
-    if go_on and decision.debate.awaits_worker:
-        following = Claimed(new_claim_token(), held.worker_id, services.settings.claim_seconds)
-    return _Step(decision.debate, tuple(turns_of(before, decision.turns, answers, first_id=held.turn_id)), following)
+    try:
+        checked_text("content", thought.content, LARGEST_THOUGHT_BYTES)
+        if thought.verdict:
+            checked_text("verdict.reasoning", thought.verdict.reasoning, LARGEST_THOUGHT_BYTES)
+        decision = decide(before, move)
+    except (InvalidInput, ContentTooLarge, ActionNotAllowed) as problem:
+        raise UnusableThought(problem.message) from problem
+    answers = claim.brief.turns[-1] if claim.brief.turns else claim.brief.motion
+    quotes = quotes_of(move, claim.brief.document)
+    made = tuple(turns_of(before, decision.turns, answers, first_id=claim.turn_id, quotes=quotes))
+    made = (replace(made[0], prompts_hash=thought.prompts_hash), *made[1:])
+    schedule: Schedule = SETTLED
+    if decision.debate.awaits_worker and may_go_on(decision.debate):
+        schedule = ClaimToken(new_claim_token(), claim.held.worker_id)
+    change = Change(decision.debate, claim.held, made, thought.exchanges, thought.usage, schedule)
+    return Step(claim, change, _tell_turn)
 
 
-@repeated_on_conflict
-def record_failure(
-    services: Services,
-    held: HeldTurn,
+def next_claim(step: Step, outcome: Outcome) -> Claim | None:
+    """The claim that was taken with a turn."""
+    following = step.change.schedule
+    if not outcome.has_next_claim or not isinstance(following, ClaimToken):
+        return None
+    brief = step.claim.brief
+    last = (*brief.turns, *outcome.turns)[-RECENT_TURNS:]
+    next_brief = Brief(outcome.debate, brief.motion, last, document=brief.document, claim=following.token)
+    return Claim(next_brief, following)
+
+
+def failure_step(
+    claim: Claim,
     message: str,
     *,
     permanent: bool,
     retry_after_seconds: float | None,
     jitter: float,
+    past_deadline: bool = False,
     patient: bool = False,
     kind: str = "player",
     detail: str | None = None,
     usage: Usage | None = None,
-) -> None:
+) -> Step:
     """The player could not take its turn: later again, or the debate has failed.
 
     `usage` is what the attempt has cost all the same: it counts, and may use up a limit. `detail` is what somebody
     outside said about it: kept with the debate, not written to the log.
     """
-    with services.engine.begin() as connection:
-        check = debates.lock_claim(connection, held.debate.id)
-        if check is None or check.token != held.token:
-            _lost(held)
-            return
-        attempts = held.debate.attempts + 1
-        failed = held.debate.evolve(
-            attempts=attempts,
-            last_error=f"{message} {detail}" if detail else message,
-            usage=held.debate.usage.plus(usage) if usage else held.debate.usage,
-        )
-        decision = after_failure(attempts, permanent, jitter, patient)
-        reached = limit_reached(failed.cursor, failed.limits, failed.usage, check.past_deadline)
-        delay = None
-        if reached:
-            after = debates.save(connection, held.debate, close(failed, reached))
-        elif isinstance(decision, GiveUp):
-            after = debates.save(connection, held.debate, failed.evolve(status=Status.FAILED))
-        else:
-            delay = max(decision.delay_seconds, retry_after_seconds or 0)
-            after = debates.save(connection, held.debate, failed, Later(delay))
-    provider = metrics.provider_label(held.brief.setup.player)
-    metrics.turn_failures.labels(provider, kind).inc()
-    if after.status is Status.FAILED:
-        metrics.debates_failed.labels(provider).inc()
-    log.warning(
-        "turn.failed",
-        debate_id=str(after.id),
-        round=held.debate.cursor.round,
-        seat=held.brief.seat,
-        kind=kind,
+    message = storable_text(message)
+    used = storable_usage(usage or Usage())
+    attempts = claim.debate.attempts + 1
+    failed = claim.debate.evolve(
         attempts=attempts,
-        status=after.status,
-        wait_seconds=None if delay is None else round(delay, 1),
-        error=message,
+        last_error=f"{message} {storable_text(detail)}" if detail else message,
+        usage=claim.debate.usage.plus(used),
+        past_deadline=past_deadline or claim.debate.past_deadline,
     )
-    services.teller.publish(state_changed(after))
+    decision = after_failure(attempts, permanent, jitter, patient)
+    reached = limit_reached(failed)
+    delay: float | None = None
+    schedule: Schedule = SETTLED
+    after = failed
+    if reached:
+        after = ended_by(failed, reached)
+    elif isinstance(decision, GiveUp):
+        after = failed.evolve(status=Status.FAILED)
+    else:
+        delay = stored_delay(max(decision.delay_seconds, retry_after_seconds or 0))
+        schedule = Later(delay)
+    about = {"attempt": attempts, "kind": kind, "error": failed.last_error, "wait_seconds": delay}
+    event = _event(claim, EventKind.ATTEMPT_FAILED, about)
+    change = Change(after, claim.held, used=used, schedule=schedule, event=event)
+    provider = metrics.provider_label(claim.brief.setup.player)
+
+    def tell(services: Services, outcome: Outcome) -> None:
+        after = outcome.debate
+        metrics.turn_failures.labels(provider, kind).inc()
+        if after.status is Status.FAILED:
+            metrics.debates_failed.labels(provider).inc()
+        log.warning(
+            "turn.failed",
+            debate_id=str(after.id),
+            round=after.cursor.round,
+            seat=claim.brief.seat,
+            kind=kind,
+            attempts=attempts,
+            status=after.status,
+            wait_seconds=None if delay is None else round(delay, 1),
+            error=message,
+        )
+        _tell_state(services, outcome)
+
+    return Step(claim, change, tell)
 
 
-@repeated_on_conflict
-def postpone(
-    services: Services, held: HeldTurn, message: str, delay_seconds: float, usage: Usage | None = None
-) -> None:
+def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: Usage | None = None) -> Step:
     """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is."""
-    with services.engine.begin() as connection:
-        check = debates.lock_claim(connection, held.debate.id)
-        if check is None or check.token != held.token:
-            _lost(held)
-            return
-        used = held.debate.usage.plus(usage) if usage else held.debate.usage
-        waiting = held.debate.evolve(last_error=message, usage=used)
-        after = debates.save(connection, held.debate, waiting, Later(delay_seconds))
-    log.info("turn.postponed", debate_id=str(after.id), wait_seconds=round(delay_seconds, 1), reason=message)
-    services.teller.publish(state_changed(after))
+    waiting = claim.debate.evolve(last_error=storable_text(message))
+    # It may wait many times for the same thing: noted is the first.
+    is_new = claim.debate.last_error != waiting.last_error
+    event = _event(claim, EventKind.POSTPONED, {"reason": waiting.last_error}) if is_new else None
+    used = storable_usage(usage or Usage())
+    change = Change(waiting, claim.held, used=used, schedule=Later(delay_seconds), event=event)
+
+    def tell(services: Services, outcome: Outcome) -> None:
+        debate_id = str(outcome.debate.id)
+        log.info("turn.postponed", debate_id=debate_id, wait_seconds=round(delay_seconds, 1), reason=message)
+        _tell_state(services, outcome)
+
+    return Step(claim, change, tell)
 
 
-@repeated_on_conflict
-def release(services: Services, held: HeldTurn) -> None:
-    """Hands the turn back untaken, for another worker to take at once."""
-    with services.engine.begin() as connection:
-        check = debates.lock_claim(connection, held.debate.id)
-        if check is None or check.token != held.token:
-            _lost(held)
-            return
-        debate = lock_existing(connection, held.debate.id).debate
-        debates.reschedule(connection, debate, debate)
-    services.teller.enqueue(held.debate.id)
+def _event(claim: Claim, kind: EventKind, about: Mapping[str, object]) -> NewEvent:
+    cursor, claimed_at = claim.debate.cursor, time_of(claim.held.token)
+    where = {"round": cursor.round, "role": cursor.seat.role, "player": claim.brief.setup.player}
+    return NewEvent(kind, claim.held.worker_id, {**where, **about, "claimed_at": time_json(claimed_at)})
 
 
-def claims_that_hold(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
-    """Of claims (debate id, token), the tokens that are still ours; a look that writes nothing."""
-    with statements(services.engine) as connection:
-        return debates.claims_that_hold(connection, held)
+def release_step(claim: Claim, usage: Usage | None = None) -> Step:
+    """Hands the turn back untaken, for another worker to take at once. `usage` is what it has cost all the same."""
+    used = storable_usage(usage or Usage())
+    return Step(claim, Change(claim.debate, claim.held, used=used, is_activity=False), _tell_due)
 
 
-@repeated_on_conflict
-def renew_claims(services: Services, held: list[tuple[UUID, UUID]]) -> set[UUID]:
-    """Keeps claims (debate id, token) alive; returns the tokens that are still ours."""
-    with services.engine.begin() as connection:
-        return debates.renew_claims(connection, held, services.settings.claim_seconds)
+def _tell_turn(services: Services, outcome: Outcome) -> None:
+    tell_stored(services, outcome.debate, outcome.turns)
+    if not outcome.has_next_claim:
+        _tell_due(services, outcome)
+
+
+def _tell_due(services: Services, outcome: Outcome) -> None:
+    if outcome.debate.awaits_worker:
+        services.teller.enqueue(outcome.debate.id)
+
+
+def _tell_state(services: Services, outcome: Outcome) -> None:
+    services.teller.publish(state_changed(outcome.debate))
+
+
+def _tell_nobody(_services: Services, _outcome: Outcome) -> None:
+    """Nothing that a watcher could see has changed."""
+
+
+def claims_that_hold(services: Services, held: Sequence[tuple[UUID, UUID]]) -> set[UUID]:
+    """Of claims (debate id, token), the tokens that are still ours; writes nothing."""
+    return claims.claims_that_hold(services.engine, held)
+
+
+def shares_with_waiting(services: Services, shares: Sequence[str]) -> set[str]:
+    """Of these shares, those in which a debate waits to be claimed."""
+    return claims.shares_with_waiting(services.engine, shares)
+
+
+def release_unknown_claims(
+    services: Services, worker_id: str, known: Sequence[UUID], known_at: datetime | None = None
+) -> int:
+    """Releases what this worker has claimed and does not know of: the answer to a claim was lost with its connection.
+
+    Must not run beside a claim of the same worker. `known` are the tokens in hand, and those that commits under way ask
+    for, at the time `known_at` (now, if not said). Commits that begin later ask for tokens that are younger than that,
+    however long this statement has waited for a thread.
+    """
+    older_than = first_id_at((known_at or now()) - timedelta(seconds=UNKNOWN_AFTER_SECONDS))
+    released = claims.release_unknown(services.engine, worker_id, known, older_than)
+    if released:
+        log.warning("claims.released", count=len(released), reason="claimed by this worker, but not in its hands")
+    return len(released)

@@ -1,7 +1,8 @@
-"""Stop, pause, resume, delete. Each is one short write, whatever a player is thinking about meanwhile:
-saving takes the claim away, and the late turn is dropped."""
+"""Start, stop, pause, resume, delete. Each is one short write that does not wait for a thinking player: where it ends
+the claim, the worker is told to cancel its call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -9,44 +10,68 @@ import structlog
 from app.core import control
 from app.core.access import Action, Caller, require, require_control
 from app.core.debate import Debate
-from app.store import debates
-from app.usecases.events import deleted, state_changed
+from app.core.events import EventKind, NewEvent
+from app.core.texts import checked_text
+from app.store import debates, materials
+from app.store.commit import KEEP_CLAIM, SETTLED, Change, Schedule, save
+from app.usecases.announce import deleted, seat_waiting, state_changed
+from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import check_still_valid
-from app.usecases.locking import lock_existing, lock_with_tail
 from app.usecases.services import Services
-from app.usecases.texts import checked_text
-from app.usecases.transactions import repeated_on_conflict, transaction
+from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction, with_tail
 
 log = structlog.get_logger(__name__)
 
 
+def start_debate(services: Services, caller: Caller, debate_id: UUID) -> Debate:
+    return _change(services, caller, debate_id, control.start, EventKind.STARTED)
+
+
 def stop_debate(services: Services, caller: Caller, debate_id: UUID, note: str | None) -> Debate:
     if note is not None:
+        require(caller, Action.CONTROL)
         checked_text("reason", note, services.settings.max_content_length)
-    return _change(services, caller, debate_id, lambda debate: control.stop(debate, note))
+        refuse_rejected(opinion_of(services, note), None, "reason")
+    about = {"reason": note} if note is not None else None
+    return _change(
+        services, caller, debate_id, lambda debate: control.stop(debate, note), EventKind.STOPPED, about=about
+    )
 
 
-def pause_debate(services: Services, caller: Caller, debate_id: UUID) -> Debate:
-    return _change(services, caller, debate_id, control.pause)
+def pause_debate(services: Services, caller: Caller, debate_id: UUID, now: bool = False) -> Debate:
+    """The turn that a worker is thinking about is finished and stored, so that no call is paid for twice; with `now`
+    it is cut off."""
+    schedule = SETTLED if now else KEEP_CLAIM
+    return _change(services, caller, debate_id, control.pause, EventKind.PAUSED, schedule, {"now": now})
 
 
 def resume_debate(services: Services, caller: Caller, debate_id: UUID) -> Debate:
-    return _change(services, caller, debate_id, control.resume)
+    return _change(services, caller, debate_id, control.resume, EventKind.RESUMED, KEEP_CLAIM)
 
 
 @repeated_on_conflict
-def _change(services: Services, caller: Caller, debate_id: UUID, change: Callable[[Debate], Debate]) -> Debate:
+def _change(
+    services: Services,
+    caller: Caller,
+    debate_id: UUID,
+    change: Callable[[Debate], Debate],
+    kind: EventKind,
+    schedule: Schedule = SETTLED,
+    about: Mapping[str, Any] | None = None,
+) -> Debate:
     require(caller, Action.CONTROL)
     with transaction(services, "control") as connection:
         check_still_valid(connection, caller)
-        locked, _ = lock_with_tail(connection, debate_id)
-        require_control(caller, locked.debate.seats)
-        after = change(locked.debate)
-        if after is locked.debate:
+        locked, _ = with_tail(connection, lock_existing(connection, debate_id))
+        require_control(caller, locked.seats)
+        after = change(locked)
+        if after is locked:
             return after
-        after = debates.save(connection, locked.debate, after)
+        outcome = save(connection, Change(after, schedule=schedule, event=NewEvent(kind, caller.name, about)))
+    after = outcome.debate
+    services.teller.end_claim(outcome.ended_claim)
     log.info("debate.changed", debate_id=str(debate_id), status=after.status, by=caller.name)
-    services.teller.publish(state_changed(after))
+    services.teller.publish(state_changed(after), *seat_waiting(after))
     if after.awaits_worker:
         services.teller.enqueue(after.id)
     return after
@@ -57,7 +82,11 @@ def delete_debate(services: Services, caller: Caller, debate_id: UUID) -> None:
     require(caller, Action.CONTROL)
     with transaction(services, "control") as connection:
         check_still_valid(connection, caller)
-        require_control(caller, lock_existing(connection, debate_id).debate.seats)
-        debates.delete_debate(connection, debate_id)
+        locked = lock_existing(connection, debate_id)
+        require_control(caller, locked.seats)
+        ended_claim = debates.delete_debate(connection, debate_id)
+        if locked.material and locked.material.document_hash:
+            materials.delete_if_unused(connection, locked.material.document_hash)
+    services.teller.end_claim(ended_claim)
     log.info("debate.deleted", debate_id=str(debate_id), by=caller.name)
     services.teller.publish(deleted(debate_id))

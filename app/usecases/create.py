@@ -1,32 +1,35 @@
-"""Recording a motion."""
+"""Creating a debate with its motion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from app import failpoints
-from app.core.access import Action, Caller, Operator, require, require_creation
-from app.core.debate import Debate, Limits, Status, Turn, TurnType
-from app.core.errors import DebateExists, InvalidInput
+from app.core.access import Action, Caller, require, require_creation
+from app.core.debate import Debate, Limits, Status, Turn, TurnType, Usage
+from app.core.errors import DebateExists, DebateNotFound, InvalidInput, RequestIdReused
 from app.core.formats import Format
 from app.core.limits import default_max_rounds
 from app.core.machine import first_cursor, motion_round
-from app.core.players import EXTERNAL, SeatSetup, why_unknown
+from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens, most_input_tokens_of_a_turn
+from app.core.players import EXTERNAL, OnTimeout, SeatSetup, why_unknown
 from app.core.seats import Seat
-from app.ids import debate_id_for, new_turn_id
-from app.prices import has_price
-from app.store import agents, creation, debates, turns
-from app.store.engine import Connection, ConnectionLost
-from app.usecases.guard import opinion_of, refuse_rejected
-from app.usecases.identity import check_still_valid, speaker
+from app.core.texts import checked_text
+from app.models.prices import cost_usd, has_price
+from app.models.windows import shown_tokens
+from app.observe import failpoints
+from app.store import create, turns
+from app.store.engine import ConnectionLost
+from app.store.ids import debate_id_for, new_turn_id
+from app.usecases.announce import tell_stored
+from app.usecases.documents import NewMaterial, check_material, material_of
+from app.usecases.guardrail import opinion_of, refuse_rejected
+from app.usecases.identity import refused, speaker
 from app.usecases.services import Services
-from app.usecases.stored import tell_stored
-from app.usecases.texts import checked_text
-from app.usecases.transactions import repeated_on_conflict, transaction
-from app.wire import Json
+from app.usecases.transactions import repeated_on_conflict
+from app.wire.debates import Json
 
 MAX_TITLE_BYTES = 800
-"""200 characters, four bytes each at the most."""
+"""200 characters of at most four bytes."""
 MAX_REQUEST_ID_BYTES = 200
 
 
@@ -40,77 +43,87 @@ class NewDebate:
     format: Format = Format.DIALOGUE
     seats: Mapping[Seat, SeatSetup] | None = None
     limits: Limits = field(default_factory=Limits)
+    start: bool = True
+    material: NewMaterial | None = None
+    tags: tuple[str, ...] = ()
+    copied_document_bytes: int = 0
+    """Of a fork's document, which is stored already."""
+    language: str | None = None
+    prompts: str | None = None
+
+    @property
+    def document_bytes(self) -> int:
+        stated = self.material.document if self.material else None
+        return len(stated.encode(errors="surrogatepass")) if stated else self.copied_document_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A debate with one of its turns, as a submission leaves them."""
+    """The result of a submission: the debate, and the turn that was stored."""
 
     debate: Debate
     turn: Turn
     replayed: bool = False
-    """The same request came before: this is what was stored then."""
+    """The request is a repetition: this is what was stored the first time."""
     told: Json | None = None
-    """Both as watchers were told of them, unless that was at another time."""
+    """The data of the event that was published, unless this is a replay."""
 
 
 @repeated_on_conflict
 def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     require(caller, Action.CREATE)
-    debate, motion = _plan(services, caller, new)
+    debate, motion = planned(services, caller, new)
     require_creation(caller, debate.seats)
-    refuse_rejected(opinion_of(services, motion.content), debate.seats[Seat.PROPOSER], "motion_content")
-    made = _store(services, caller, debate, motion)
-    if made is None:
-        # After the transaction: needing a second connection while holding one could starve the pool.
-        return _replay(services, new, debate.id)
-    debate, motion = made
+    for name, text in (("title", debate.title), ("motion_content", motion.content)):
+        refuse_rejected(opinion_of(services, text), debate.seats[Seat.PROPOSER], name)
+    failpoints.reach("create.before_commit", ConnectionLost)
+    document = new.material.document if new.material else None
+    outcome = create.create(services.engine, caller, debate, motion, new.debate_id is not None, document)
+    failpoints.reach("create.after_commit", ConnectionLost)
+    if isinstance(outcome, create.RequestUsed):
+        return _replay(services, new, outcome.debate_id)
+    debate, motion = created(outcome, debate)
     [told] = tell_stored(services, debate, [motion])
     if debate.awaits_worker:
         services.teller.enqueue(debate.id)
     return Stored(debate, motion, told=told)
 
 
-def _store(services: Services, caller: Caller, debate: Debate, motion: Turn) -> tuple[Debate, Turn] | None:
-    """None if the debate's id is taken."""
-    if isinstance(caller, Operator) and not any(setup.agent_id for setup in debate.seats.values()):
-        # No agent is in it whose key or name would have to be looked at.
-        failpoints.reach("create.before_commit", ConnectionLost)
-        made = creation.create(services.engine, debate, motion)
-        failpoints.reach("create.after_commit", ConnectionLost)
-        return made
-    with transaction(services, "create") as connection:
-        check_still_valid(connection, caller)
-        _refuse_unknown_agents(connection, debate)
-        inserted = debates.insert_debate(connection, debate)
-        if inserted is None:
-            return None
-        # Its id again: the first connection is what tells this process the database's time.
-        [spoken] = turns.insert_turns(connection, [replace(motion, id=new_turn_id())])
-    return inserted, spoken
+def created(outcome: create.Outcome, debate: Debate) -> tuple[Debate, Turn]:
+    """Raises where the statement has refused; a used request's id is the caller's to look at before."""
+    match outcome:
+        case create.Created(stored, motion):
+            return stored, motion
+        case create.KeyRevoked():
+            raise refused()
+        case create.UnknownAgents(unknown):
+            # A seat bound to an agent that does not exist would wait for ever.
+            bound = {seat.role: setup.agent_id for seat, setup in debate.seats.items() if setup.agent_id}
+            role = next(role for role, agent_id in bound.items() if UUID(agent_id) in unknown)
+            raise InvalidInput(f"seats.{role}.agent_id", "is not an agent of this server")
+        case create.SourceGone() if debate.forked_from:
+            raise DebateNotFound(debate.forked_from.debate_id)
+        case create.UnknownPrompts():
+            raise InvalidInput(
+                "prompts", f"there is no prompt set {debate.prompts!r}; `debate prompts list` shows them"
+            )
+        case _:
+            raise DebateExists(
+                f"The debate {debate.id} was created by another request",
+                suggestion="Leave debate_id out, or use a new one",
+            )
 
 
-def _refuse_unknown_agents(connection: Connection, debate: Debate) -> None:
-    """A seat bound to nobody there is would wait for ever."""
-    bound = {seat: UUID(setup.agent_id) for seat, setup in debate.seats.items() if setup.agent_id}
-    known = agents.exist(connection, set(bound.values())) if bound else set()
-    for seat, agent_id in bound.items():
-        if agent_id not in known:
-            raise InvalidInput(f"seats.{seat.role}.agent_id", "is no agent of this server")
-
-
-def _plan(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate, Turn]:
+def planned(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate, Turn]:
     limit = services.settings.max_content_length
     checked_text("title", new.title, MAX_TITLE_BYTES)
     checked_text("motion_content", new.motion_content, limit)
     checked_text("client_request_id", new.client_request_id, MAX_REQUEST_ID_BYTES)
-    seats = _seats(services, new)
-    limits = new.limits
-    if limits.max_rounds is None:
-        limits = Limits(
-            default_max_rounds(new.format, seats), limits.max_seconds, limits.max_total_tokens, limits.max_cost_usd
-        )
-    _refuse_a_limit_that_cannot_be_kept(services, seats, limits)
+    if new.material:
+        check_material(new.material, services.settings.max_document_length, limit)
+    for tag in new.tags:
+        checked_text("tags", tag, MAX_TITLE_BYTES)
+    seats, limits = checked_setup(services, new)
     debate = Debate(
         id=new.debate_id or debate_id_for(new.client_request_id),
         title=new.title,
@@ -120,6 +133,11 @@ def _plan(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate, T
         cursor=first_cursor(new.format),
         seats=seats,
         limits=limits,
+        waits_for_start=not new.start,
+        material=material_of(new.material) if new.material else None,
+        tags=new.tags,
+        language=new.language,
+        prompts=new.prompts,
     )
     motion = Turn(
         id=new_turn_id(),
@@ -136,44 +154,146 @@ def _plan(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate, T
     return debate, motion
 
 
+def checked_setup(services: Services, new: NewDebate) -> tuple[dict[Seat, SeatSetup], Limits]:
+    """The seats and limits with their defaults; raises where a worker could not play them, or a limit not be kept."""
+    seats = _seats(services, new)
+    _refuse_what_the_format_excludes(new, seats)
+    limits = new.limits
+    if limits.max_rounds is None:
+        limits = replace(limits, max_rounds=default_max_rounds(new.format, seats))
+    _refuse_unknown_costs(services, new, seats, limits)
+    return seats, replace(limits, kept_back_usd=_kept_back(services, new, seats, limits))
+
+
 def _seats(services: Services, new: NewDebate) -> dict[Seat, SeatSetup]:
-    default = EXTERNAL if new.format is Format.DIALOGUE else services.settings.default_player
+    default = EXTERNAL if new.format.facts.external_by_default else services.settings.default_player
     given = new.seats or {}
     seats = {seat: given.get(seat) or SeatSetup(default) for seat in Seat}
     for seat, setup in seats.items():
-        problem = why_unknown(setup.player)
+        problem = why_unknown(setup.player, services.settings.endpoint_urls)
         if problem:
             raise InvalidInput(f"seats.{seat.role}.player", problem)
+        _refuse_bad_takeover(services, seat, setup)
         if setup.persona is not None:
             checked_text(f"seats.{seat.role}.persona", setup.persona, services.settings.max_content_length)
     return seats
 
 
-def _refuse_a_limit_that_cannot_be_kept(services: Services, seats: Mapping[Seat, SeatSetup], limits: Limits) -> None:
-    """A model without a known price would spend without being counted."""
+def _refuse_bad_takeover(services: Services, seat: Seat, setup: SeatSetup) -> None:
+    if setup.on_timeout == OnTimeout.FORFEIT and seat is Seat.ARBITRATOR:
+        raise InvalidInput("seats.arbitrator.on_timeout", "the judge cannot forfeit: say stop, or name a takeover")
+    if setup.takeover is None:
+        return
+    problem = why_unknown(setup.takeover, services.settings.endpoint_urls)
+    if problem is None and setup.takeover == EXTERNAL:
+        problem = "must be a player that workers run"
+    if problem:
+        raise InvalidInput(f"seats.{seat.role}.on_timeout.takeover", problem)
+
+
+def _refuse_what_the_format_excludes(new: NewDebate, seats: Mapping[Seat, SeatSetup]) -> None:
+    facts = new.format.facts
+    if not facts.has_rounds and new.limits.max_rounds is not None:
+        raise InvalidInput("limits.max_rounds", f"a {new.format.value} debate has no rounds")
+    for seat in facts.debaters:
+        if facts.hides_the_round and seats[seat].is_external:
+            # Whoever reads the debate from outside sees the other side's turn before giving its own.
+            raise InvalidInput(
+                f"seats.{seat.role}.player", f"must be a worker's player in a {new.format.value} debate, not external"
+            )
+
+
+def _kept_back(services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits) -> float | None:
+    """Of max_cost_usd, for the ruling that follows when a limit ends the speeches: what it may cost, and never more
+    than half of the budget."""
+    judge = seats[Seat.ARBITRATOR]
+    if limits.max_cost_usd is None or judge.is_external:
+        return None
+    most = most_cost_of_a_turn(
+        judge, services.settings.context_tokens, _most_transcript_bytes(services, new, seats, limits)
+    )
+    return min(most, limits.max_cost_usd / 2) if most else None
+
+
+def _most_transcript_bytes(
+    services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits
+) -> int | None:
+    """How long the debate may become, from how much each seat may say in a turn; None without a last round."""
+    facts = new.format.facts
+    if facts.has_rounds and limits.max_rounds is None:
+        return None
+    of_a_round = sum(
+        services.settings.max_content_length if setup.is_external else answer_tokens(setup) * BYTES_PER_SPOKEN_TOKEN
+        for setup in seats.values()
+    )
+    return len(new.motion_content.encode()) + new.document_bytes + (limits.max_rounds or 0) * of_a_round
+
+
+def most_cost_of_a_turn(setup: SeatSetup, cap: int | None, transcript_bytes: int | None) -> float | None:
+    """`cap` is DEBATE_CONTEXT_TOKENS; `transcript_bytes` is how long the debate may become, if that is known."""
+    shown = shown_tokens(setup, cap)
+    asked = most_input_tokens_of_a_turn(shown, transcript_bytes, len((setup.persona or "").encode()))
+    return cost_usd(setup.player, Usage(asked, answer_tokens(setup)))
+
+
+def _refuse_unknown_costs(services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits) -> None:
+    """The cost of a model without a known price cannot be counted."""
     if limits.max_cost_usd is not None:
         limit = "limits.max_cost_usd"
     elif services.settings.max_cost_usd_per_day is not None:
-        limit = "this server's limit for a day"
+        limit = "this server's daily limit"
     else:
         return
+    transcript_bytes = _most_transcript_bytes(services, new, seats, limits)
     for seat, setup in seats.items():
-        if not has_price(setup.player):
-            problem = f"no price is known for {setup.player!r}, so {limit} could not be kept"
-            raise InvalidInput(f"seats.{seat.role}.player", problem)
+        for player, place in ((setup.player, "player"), (setup.takeover, "on_timeout.takeover")):
+            if player is not None and not has_price(player):
+                problem = f"no price is known for {player!r}, so {limit} could not be enforced"
+                raise InvalidInput(f"seats.{seat.role}.{place}", problem)
+        _refuse_turns_beyond_the_daily_limit(services, seat, setup, transcript_bytes)
+
+
+def _refuse_turns_beyond_the_daily_limit(
+    services: Services, seat: Seat, setup: SeatSetup, transcript_bytes: int | None
+) -> None:
+    """A call reserves its maximum cost. If that never fits into the daily limit, the debate would wait for ever."""
+    a_day = services.settings.max_cost_usd_per_day
+    most = most_cost_of_a_turn(setup, services.settings.context_tokens, transcript_bytes)
+    if a_day is not None and most is not None and most > a_day:
+        raise InvalidInput(
+            f"seats.{seat.role}.player",
+            f"a turn of {setup.player!r} may cost up to ${most:.4f}, more than this server's daily limit"
+            f" (${a_day:g}); a lower max_tokens or max_rounds, or DEBATE_CONTEXT_TOKENS, may help",
+        )
 
 
 def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:
-    with services.engine.begin() as connection:
-        existing = debates.get(connection, debate_id)
-        stored = turns.after(connection, debate_id, 0, at_most=1)
-    if existing is None or not stored:
-        # Deleted between the two looks: the client may simply ask again.
+    """The debate that this caller created under this client_request_id, which is unique per caller."""
+    found = turns.with_debate(services.engine, debate_id, last=0)
+    if found is None:
+        # Deleted between the two statements: the client may simply retry.
         raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
-    [motion] = stored
-    if motion.client_request_id != new.client_request_id:
-        raise DebateExists(
-            f"The debate {debate_id} was created by another request",
-            suggestion="Leave debate_id out, or use a new one",
+    debate, [motion] = found
+    if not _says_the_same(new, debate, motion):
+        raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")
+    return Stored(debate, motion, replayed=True)
+
+
+def _says_the_same(new: NewDebate, debate: Debate, motion: Turn) -> bool:
+    """Whether all that the request states is as stored. What it leaves to defaults is not compared: they may have
+    changed since."""
+    limits = ((getattr(new.limits, name), getattr(debate.limits, name)) for name in Limits.__slots__)
+    return (
+        new.debate_id in (None, debate.id)
+        and (new.title, new.debate_type, new.format) == (debate.title, debate.debate_type, debate.format)
+        and new.motion_content == motion.content
+        and (new.start, new.tags) == (not debate.waits_for_start, debate.tags)
+        and (material_of(new.material) if new.material else None) == debate.material
+        and new.language in (None, debate.language)
+        and new.prompts in (None, debate.prompts)
+        and all(
+            replace(debate.seats[seat], held_by=None, held_by_name=None) == setup
+            for seat, setup in (new.seats or {}).items()
         )
-    return Stored(existing, motion, replayed=True)
+        and all(stated in (None, stored) for stated, stored in limits)
+    )

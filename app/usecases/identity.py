@@ -1,57 +1,111 @@
-"""From a presented token to a caller. Every way in (HTTP, server-sent events, long poll, WebSocket) asks here."""
+"""Identifies the caller by its token, key or session, for HTTP, SSE, long poll and WebSocket alike."""
 
+import hashlib
+import hmac
+import secrets
 from collections.abc import Collection
+from datetime import timedelta
 
-from app.core.access import OPERATOR, Agent, Caller, Operator
+from app.core.access import OPERATOR, Agent, Caller, Guest, GuestJudge, Operator
 from app.core.debate import Speaker
 from app.core.errors import AuthFailed
-from app.keys import PREFIX, same
-from app.store import agents
-from app.store.engine import Connection, statements
+from app.store import agents, invitations, sessions
+from app.store.agents import KEY_PREFIX, same
+from app.store.engine import Connection
+from app.store.experiments import judging
+from app.store.invitations import SEAT_KEY_PREFIX
 from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
 
 OPEN = Operator(has_token=False)
-"""Whoever sends nothing to a server that has no token. Only this machine can."""
+"""A caller without a key, on a server without a token, which listens on loopback only."""
 
 
 def identify(services: Services, presented: str | None) -> Caller:
     """`presented` is the token or key as it was sent; None if nothing was. Raises AuthFailed."""
     token = services.settings.auth_token
-    if presented is None:
+    if presented is not None and presented.startswith((KEY_PREFIX, SEAT_KEY_PREFIX)):
+        store = agents if presented.startswith(KEY_PREFIX) else invitations
+        with services.engine.statements() as connection:
+            found: Caller | None = store.of_key(connection, presented)
+        if found is not None:
+            return found
         if token is None:
-            return OPEN
-        raise refused()
-    if token is not None and same(presented, token):
+            raise AuthFailed(
+                "This key is unknown, or was revoked, or has expired",
+                suggestion="Send a valid agent's key, or no key at all: this server has no token",
+            )
+    if token is None:
+        # Anything else that was sent is ignored: there is no token to compare it with.
+        return OPEN
+    if presented is not None and same(presented, token):
         return OPERATOR
-    if presented.startswith(PREFIX):
-        with statements(services.engine) as connection:
-            agent = agents.of_key(connection, presented)
-        if agent is not None:
-            return agent
     raise refused()
 
 
 def refused() -> AuthFailed:
-    """The same words whatever was wrong: absent, unknown, revoked."""
+    """The same message for a missing, unknown or revoked credential."""
     return AuthFailed(
-        "This server wants a token, and none or a wrong one was sent",
+        "This server requires a token, and none or a wrong one was sent",
         suggestion="Send the header Authorization: Bearer <token>",
     )
 
 
 def check_still_valid(connection: Connection, caller: Caller) -> None:
-    """Inside the transaction of a write: a key that was revoked since the request began, or since its connection was
-    opened, writes nothing."""
-    if isinstance(caller, Agent) and caller.key_hash not in agents.valid_among(connection, [caller.key_hash]):
+    """Inside the transaction of a write: refuses a key that was revoked, or a session that ended, since the request
+    began or its connection was opened."""
+    if caller.credential is None:
+        return
+    stores = {Agent: agents, Guest: invitations, GuestJudge: judging, Operator: sessions}
+    if caller.credential not in stores[type(caller)].valid_among(connection, [caller.credential]):
         raise refused()
 
 
 def speaker(caller: Caller) -> Speaker | None:
-    """Who is recorded with a turn."""
+    """The agent that is recorded with a turn."""
     return Speaker(caller.id, caller.username) if isinstance(caller, Agent) else None
 
 
-def valid_keys(services: Services, key_hashes: Collection[bytes]) -> set[bytes]:
-    """Those of these keys that still hold."""
-    with statements(services.engine) as connection:
-        return agents.valid_among(connection, key_hashes)
+def valid_credentials(services: Services, hashes: Collection[bytes]) -> set[bytes]:
+    """The keys and sessions among these that are still valid."""
+    with services.engine.statements() as connection:
+        return (
+            agents.valid_among(connection, hashes)
+            | sessions.valid_among(connection, hashes)
+            | invitations.valid_among(connection, hashes)
+        )
+
+
+# Sessions of the dashboard: after sign-in a random secret replaces the operator's token until sign-out, expiry or a
+# change of the token. The stored hash is keyed with the token, so sessions of an earlier token are invalid.
+SESSION_LIFETIME = timedelta(days=7)
+
+
+@repeated_on_conflict
+def begin_session(services: Services) -> str:
+    """Returns the secret for the cookie. The caller of this has checked the token."""
+    secret = secrets.token_urlsafe(32)
+    with services.engine.begin() as connection:
+        sessions.begin(connection, _hash_of(services, secret), SESSION_LIFETIME)
+    return secret
+
+
+@repeated_on_conflict
+def end_session(services: Services, secret: str) -> None:
+    """Takes effect at once in all API processes; open streams of the session end within seconds."""
+    with services.engine.begin() as connection:
+        sessions.end(connection, _hash_of(services, secret))
+
+
+def operator_of_session(services: Services, secret: str) -> Operator | None:
+    """None for an unknown, ended or expired session."""
+    if services.settings.auth_token is None:
+        return None
+    session_hash = _hash_of(services, secret)
+    with services.engine.statements() as connection:
+        is_valid = session_hash in sessions.valid_among(connection, [session_hash])
+    return Operator(session=session_hash) if is_valid else None
+
+
+def _hash_of(services: Services, secret: str) -> bytes:
+    return hmac.digest((services.settings.auth_token or "").encode(), secret.encode(), hashlib.sha256)

@@ -1,35 +1,59 @@
-"""What worker processes agree on about model calls: how many at once, and how much money in a day."""
+"""Limits that worker processes share: concurrent model calls per provider, and the cost per day."""
 
 from dataclasses import dataclass
 from datetime import date
+from uuid import UUID
 
 import structlog
 
-from app.core import slots
+from app.core import model_calls
+from app.core.debate import Usage
+from app.core.texts import storable_usage
+from app.observe import metrics
+from app.store import calls_under_way, debates
 from app.store import model_calls as store
+from app.store.calls_under_way import Call
+from app.store.engine import Connection
+from app.store.experiments import costs
+from app.store.experiments.costs import BudgetRefused
+from app.store.ids import new_id
 from app.store.model_calls import Refused
+from app.usecases.experiments.manage import stop_for_budget
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 
 LEASE_SECONDS = 10.0
-"""Slots of a process that was not heard of for this long are free."""
+"""Slots of a process that has not renewed them for this long are free."""
 _ROTATE_EVERY_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    day: date
     amount_usd: float
+    day: date | None
+    """None where there is no limit for a day."""
+    of_experiment: UUID | None = None
+    """The reservation of its budget."""
+    call_id: UUID | None = None
+    """The call that was recorded with it."""
+
+    @property
+    def is_of_money(self) -> bool:
+        return self.day is not None or self.of_experiment is not None
+
+
+class LeaseLapsed(Exception):
+    """The worker's lease is not live: its claims may be somebody else's, so no call begins."""
 
 
 @repeated_on_conflict
 def share_slots(services: Services, provider: str, worker_id: str, held: int, wanted: int) -> int:
-    """Says what this process holds and wants of the provider's slots; returns how many it may hold from now on.
+    """Stores how many of the provider's slots this process holds and wants; returns how many it may hold from now on.
 
-    One short transaction under the lock of the provider's row. What is written down as held is never less than what
-    calls have in use, in any process: so all together never have more than the limit.
+    One short transaction under the lock of the provider's row. No process stores fewer held slots than its calls use,
+    so all together never exceed the limit.
     """
     with services.engine.begin() as connection:
         locked = store.lock_provider(connection, provider)
@@ -37,41 +61,170 @@ def share_slots(services: Services, provider: str, worker_id: str, held: int, wa
         others = store.slots_of_others(connection, provider, worker_id)
         demands = {other: demand for other, (_, demand) in others.items()} | {worker_id: wanted}
         turn = int(locked.clock_seconds // _ROTATE_EVERY_SECONDS)
-        share = slots.fair_shares(limit, demands, turn)[worker_id]
-        may_hold = slots.allowed(limit, share, sum(other_held for other_held, _ in others.values()))
+        share = model_calls.fair_shares(limit, demands, turn)[worker_id]
+        may_hold = model_calls.allowed(limit, share, sum(other_held for other_held, _ in others.values()))
         store.write_slots(connection, provider, worker_id, max(held, may_hold), wanted, LEASE_SECONDS)
     return may_hold
 
 
 @repeated_on_conflict
 def slow_down(services: Services, provider: str) -> None:
-    """The provider said "too many requests": all workers together hold back, and come up again over a minute."""
+    """After HTTP 429: halves the limit of all workers together, which then recovers over a minute."""
     with services.engine.begin() as connection:
         now = _limit(services, store.lock_provider(connection, provider))
-        to = slots.lowered(now)
+        to = model_calls.lowered(now)
         lowered = store.lower_provider(connection, provider, to)
     if lowered:
         log.warning("provider.slowed_down", provider=provider, calls_at_once=to)
 
 
-def _limit(services: Services, provider: store.Provider) -> int:
+def _limit(services: Services, provider: store.Provider | store.SlotsNow) -> int:
     configured = services.settings.model_concurrency
     if provider.lowered_to is None:
         return configured
-    return slots.recovered(configured, provider.lowered_to, provider.seconds_since_lowered)
+    return model_calls.recovered(configured, provider.lowered_to, provider.seconds_since_lowered)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderNow:
+    name: str
+    held: int
+    """Calls that workers may make now."""
+    wanted: int
+    """Calls that they have to make."""
+    limit: int
+    is_lowered: bool
+    """The provider has answered 429, and the limit is growing back."""
+
+
+def providers_now(services: Services, connection: Connection) -> tuple[ProviderNow, ...]:
+    most = services.settings.model_concurrency
+    return tuple(
+        ProviderNow(slots.provider, slots.held, slots.wanted, limit, limit < most)
+        for slots in store.slots_now(connection)
+        for limit in (_limit(services, slots),)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyToday:
+    """Since midnight, UTC. Without a limit nothing is noted."""
+
+    spent_usd: float
+    reserved_usd: float
+    """For calls under way."""
+    limit_usd: float | None
+
+    @property
+    def left_usd(self) -> float | None:
+        if self.limit_usd is None:
+            return None
+        return max(0.0, self.limit_usd - self.spent_usd - self.reserved_usd)
+
+
+def money_today(services: Services, connection: Connection) -> MoneyToday:
+    return MoneyToday(*store.costs_today(connection), services.settings.max_cost_usd_per_day)
 
 
 @repeated_on_conflict
-def reserve(services: Services, amount_usd: float) -> Reservation | Refused:
-    """Sets aside what a call may cost at the most, if the day's limit has room for it."""
+def reserve(
+    services: Services,
+    amount_usd: float,
+    experiment_id: UUID | None = None,
+    worker_id: str = "",
+    call: Call | None = None,
+) -> Reservation | Refused | BudgetRefused:
+    """Reserves the maximum cost of a call, if the daily limit and the experiment's budget allow it, and records that
+    the call begins. An experiment whose budget has nothing left for the call, whatever the calls under way give back,
+    is stopped."""
     limit = services.settings.max_cost_usd_per_day
+    reserved: date | Refused | None = None
+    budget_id = new_id() if experiment_id else None
     with services.engine.begin() as connection:
-        reserved = store.reserve_cost(connection, amount_usd, float("inf") if limit is None else limit)
-    return reserved if isinstance(reserved, Refused) else Reservation(reserved, amount_usd)
+        too_much = _within_budget(connection, budget_id, experiment_id, worker_id, amount_usd)
+        if too_much is None and limit is not None:
+            reserved = store.reserve_cost(connection, amount_usd, limit)
+            if isinstance(reserved, Refused) and budget_id:
+                costs.settle(connection, budget_id, 0.0)
+        if too_much is None and not isinstance(reserved, Refused):
+            _record(connection, call, worker_id)
+    if too_much is not None:
+        if too_much.is_spent and experiment_id:
+            stop_for_budget(services, experiment_id, too_much.budget_usd)
+        return too_much
+    if isinstance(reserved, Refused):
+        return reserved
+    return Reservation(amount_usd, reserved, budget_id, call.id if call else None)
+
+
+@repeated_on_conflict
+def record(services: Services, worker_id: str, call: Call) -> Reservation:
+    """Records that a call begins for which nothing is reserved."""
+    with services.engine.statements() as connection:
+        _record(connection, call, worker_id)
+    return Reservation(0.0, None, call_id=call.id)
+
+
+def _record(connection: Connection, call: Call | None, worker_id: str) -> None:
+    if call is not None and not calls_under_way.begin(connection, call, worker_id):
+        raise LeaseLapsed
+
+
+def _within_budget(
+    connection: Connection, budget_id: UUID | None, experiment_id: UUID | None, worker_id: str, amount_usd: float
+) -> BudgetRefused | None:
+    if budget_id is None or experiment_id is None:
+        return None
+    return costs.reserve(connection, budget_id, experiment_id, worker_id, amount_usd)
 
 
 @repeated_on_conflict
 def settle(services: Services, reservation: Reservation, spent_usd: float) -> None:
-    """Puts what the call has cost in the place of what was set aside for it."""
+    """Replaces the reservation by the actual cost."""
     with services.engine.begin() as connection:
-        store.settle_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
+        if reservation.day is not None:
+            store.settle_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
+        if reservation.of_experiment is not None:
+            costs.settle(connection, reservation.of_experiment, spent_usd)
+    if reservation.of_experiment is not None and spent_usd:
+        metrics.experiment_cost.inc(spent_usd)
+
+
+@repeated_on_conflict
+def give_back(services: Services, reservation: Reservation) -> None:
+    """Of a call that was not made."""
+    with services.engine.begin() as connection:
+        if reservation.day is not None:
+            store.settle_cost(connection, reservation.day, reservation.amount_usd, 0.0)
+        if reservation.of_experiment is not None:
+            costs.settle(connection, reservation.of_experiment, 0.0)
+        if reservation.call_id is not None:
+            calls_under_way.remove(connection, call_id=reservation.call_id)
+
+
+@repeated_on_conflict
+def charge(
+    services: Services, debate_id: UUID, usage: Usage, claim: UUID | None = None, call_id: UUID | None = None
+) -> None:
+    """Adds the cost of a call without a turn (cancelled, or answered after its claim was lost) to the debate's usage.
+
+    It counts towards the debate's limits, which are checked before the next call. Of a recorded call, or of all calls
+    of a claim, only what was not charged yet.
+    """
+    with services.engine.begin() as connection:
+        # First the debate, then its calls, as everybody locks them.
+        if debates.lock(connection, debate_id) is None:
+            usage = Usage()
+        usage = not_charged_yet(connection, usage, claim, call_id)
+        if usage.total_tokens or usage.cost_usd:
+            debates.charge(connection, debate_id, storable_usage(usage))
+    if usage.total_tokens or usage.cost_usd:
+        log.info("debate.charged", debate_id=str(debate_id), tokens=usage.total_tokens, cost_usd=usage.cost_usd)
+
+
+def not_charged_yet(connection: Connection, usage: Usage, claim: UUID | None, call_id: UUID | None) -> Usage:
+    """Removes the calls; returns what is left to charge for them. Nothing where they were removed before."""
+    if call_id is None and claim is None:
+        return usage
+    charged = calls_under_way.remove(connection, call_id=call_id, claim=claim)
+    return Usage() if charged is None else usage.without(charged)

@@ -1,17 +1,20 @@
-"""Reading debates. Each answer comes from one snapshot."""
+"""Reading debates, each answer from one snapshot."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from app.core.access import Action, Agent, Caller, may_read_document, require
+from app.core.brief import Exchange
 from app.core.debate import Debate, State, Turn
-from app.core.errors import DebateNotFound, InvalidInput
-from app.store import changes, debates, listing, turns
-from app.store.changes import Changed
-from app.store.engine import Connection, statements
+from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotFound
+from app.core.events import DebateEvent
+from app.store import debates, events, exchanges, listing, materials, overview, turns
+from app.store.engine import Connection
+from app.store.overview import Changed
 from app.usecases.services import Services
-from app.wire import Told, argument_json
+from app.wire.debates import Told, argument_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +25,15 @@ class Transcript:
     """Without the motion, in order of seq."""
 
 
+PAGE_TURNS = 20
+"""Turns per page of a streamed transcript: bounds its memory, and the time between two yields."""
+
+
 def snapshot(services: Services) -> Connection:
     return services.engine.connect().execution_options(isolation_level="REPEATABLE READ")
 
 
-def _existing(connection: Connection, debate_id: UUID) -> Debate:
+def existing(connection: Connection, debate_id: UUID) -> Debate:
     debate = debates.get(connection, debate_id)
     if debate is None:
         raise DebateNotFound(debate_id)
@@ -34,7 +41,7 @@ def _existing(connection: Connection, debate_id: UUID) -> Debate:
 
 
 def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Transcript:
-    """The last `limit` arguments, the motion not counted; all of them without a limit."""
+    """With the last `limit` arguments besides the motion; all of them without a limit."""
     found = turns.with_debate(services.engine, debate_id, limit)
     if found is None:
         raise DebateNotFound(debate_id)
@@ -42,16 +49,57 @@ def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Tr
     return Transcript(debate, motion, tuple(arguments))
 
 
+def document_for(services: Services, caller: Caller, debate: Debate) -> str | None:
+    """The debate's document, if it has one that this caller may read."""
+    if not may_read_document(caller, debate):
+        return None
+    document = services.documents.of(services.engine, debate)
+    return document.text if document else None
+
+
+def get_events(
+    services: Services, debate_id: UUID, limit: int, cursor: str | None
+) -> tuple[list[DebateEvent], str | None]:
+    """What happened to the debate, in order, and the page cursor of the next page."""
+    with services.engine.statements() as connection:
+        existing(connection, debate_id)
+    return events.page(services.engine, debate_id, limit, cursor)
+
+
+def stream_transcript(services: Services, debate_id: UUID) -> tuple[Debate, Iterator[Turn]]:
+    """A debate with all its current turns, the motion first. The turns are read page by page as they are consumed, with
+    no connection held in between: turns never change, and later ones are left out."""
+    with snapshot(services) as connection:
+        debate = existing(connection, debate_id)
+        [last] = turns.tail(connection, debate_id, 1)
+    return debate, _turns_until(services, debate_id, last.seq)
+
+
+def _turns_until(services: Services, debate_id: UUID, last_seq: int) -> Iterator[Turn]:
+    seq = 0
+    while seq < last_seq:
+        with services.engine.statements() as connection:
+            page = turns.after(connection, debate_id, seq, min(PAGE_TURNS, last_seq - seq))
+        if not page:
+            raise DebateNotFound(debate_id)
+        yield from page
+        seq = page[-1].seq
+
+
 @dataclass(frozen=True, slots=True)
 class News:
+    created_at: datetime
+    """Of the debate: after a deletion another debate may have its id."""
     state: State
     last_seen_seq: int
+    judge_asks: bool
     latest: Turn | None
-    """The debate's last turn, if it came after the last seen one."""
+    """The debate's last turn, if it is newer than the last seen one or the debate is closed: agents end their loop on
+    that, so every poll of a closed debate returns it."""
 
     @property
     def told(self) -> Told | None:
-        return (self.state, argument_json(self.latest)) if self.latest else None
+        return Told(self.state, argument_json(self.latest), self.judge_asks) if self.latest else None
 
 
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
@@ -59,51 +107,78 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
     if found is None:
         raise DebateNotFound(debate_id)
     if last_seen is not None and found.seen_seq is None:
-        raise InvalidInput("argument_id", "is no argument of this debate")
+        raise InvalidInput("argument_id", "is not an argument of this debate")
     seen = found.seen_seq or 0
-    return News(found.state, seen, found.turn if found.turn.seq > seen else None)
+    return News(
+        found.created_at,
+        found.state,
+        seen,
+        found.judge_asks,
+        found.turn if found.turn.seq > seen or found.state is State.CLOSED else None,
+    )
 
 
 def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:
-    """The next turns after `seq`, with the debate as it was then."""
+    """The next turns after `seq`, and the debate, from one snapshot."""
     with snapshot(services) as connection:
-        debate = _existing(connection, debate_id)
+        debate = existing(connection, debate_id)
         return debate, turns.after(connection, debate_id, seq, at_most)
 
 
 def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
-    """Those of them that exist."""
-    with statements(services.engine) as connection:
+    """The debates among these that exist."""
+    with services.engine.statements() as connection:
         return debates.get_many(connection, debate_ids)
 
 
 def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[Changed]:
-    """Of those of them that exist."""
-    with statements(services.engine) as connection:
-        return changes.last_changes(connection, debate_ids)
+    """Of the debates among these that exist."""
+    with services.engine.statements() as connection:
+        return overview.last_changes(connection, debate_ids)
 
 
 def changes_since(services: Services, since: datetime | None, at_most: int) -> tuple[datetime, list[Changed]]:
-    """What changed since then, and until when this was looked at; nothing but the time if there is no since."""
-    with statements(services.engine) as connection:
-        # Before the look, so that what commits meanwhile is looked at the next time.
-        until = changes.now(connection)
-        return until, changes.changed_since(connection, since, at_most) if since else []
+    """The time of this query, and what changed since the last one; nothing without `since`."""
+    with services.engine.statements() as connection:
+        # Read before the changes, so that the next query finds what commits meanwhile.
+        until = overview.clock(connection)
+        return until, overview.changed_since(connection, since, at_most) if since else []
 
 
 def seq_of(services: Services, debate_id: UUID, turn_id: UUID, field: str) -> int:
-    """The place of a turn in its debate; `field` is what the client called it."""
-    with statements(services.engine) as connection:
+    """The seq of a turn of this debate; `field` is the client's name for the id."""
+    with services.engine.statements() as connection:
         turn = turns.get(connection, turn_id)
     if turn is None or turn.debate_id != debate_id:
-        raise InvalidInput(field, "is no argument of this debate")
+        raise InvalidInput(field, "is not an argument of this debate")
     return turn.seq
 
 
+def document_of(services: Services, debate: Debate) -> str | None:
+    material = debate.material
+    return materials.document(services.engine, material.document_hash) if material and material.document_hash else None
+
+
+def get_exchanges(services: Services, caller: Caller, debate_id: UUID, turn_id: UUID) -> tuple[Turn, list[Exchange]]:
+    """A turn and what its model was sent and answered."""
+    require(caller, Action.INSPECT)
+    with snapshot(services) as connection:
+        existing(connection, debate_id)
+        turn = turns.get(connection, turn_id)
+        if turn is None or turn.debate_id != debate_id:
+            raise ArgumentNotFound(turn_id)
+        found = exchanges.of_turn(connection, turn_id)
+    if not found:
+        raise NotFound(
+            f"No exchange is stored for the argument {turn_id}: no model made it, or its exchange was pruned",
+            suggestion="`debate prune --exchanges` removes them; turns of models from before this version have none",
+        )
+    return turn, found
+
+
 def list_debates(
-    services: Services, filters: listing.Filters, limit: int, offset: int, cursor: str | None
+    services: Services, caller: Caller, filters: listing.Filters, limit: int, offset: int, cursor: str | None
 ) -> listing.Page:
-    try:
-        return listing.page(services.engine, filters, limit, offset, cursor)
-    except listing.BadCursor:
-        raise InvalidInput("cursor", "is not a cursor that this list gave out") from None
+    if filters.pending_first_opponent and isinstance(caller, Agent):
+        filters = replace(filters, asked_by=caller.id)
+    return listing.page(services.engine, filters, limit, offset, cursor)

@@ -1,24 +1,30 @@
-"""What the use cases work with. Built once per process by `app.bootstrap` and passed as a plain argument."""
+"""The dependencies of the use cases. Built once per process by `app.bootstrap` and passed as a plain argument."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-from app.queue import TaskQueue
-from app.refused import RefusedTasks
+from app.messaging.queue import TaskQueue
+from app.messaging.teller import Teller
 from app.settings import Settings
-from app.store.commit import Committer
 from app.store.engine import Engine
-from app.store.trouble import FullDisk
-from app.teller import Teller
-from app.usecases.claiming import Claimer
+from app.store.errors import FullDisk
+from app.usecases.documents import Documents
+from app.usecases.kept_results import KeptResults
+
+
+def _run_here(work: Callable[[], Any]) -> Any:
+    return work()
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
     settings: Settings
     engine: Engine
-    claimer: Claimer
-    committer: Committer
     tasks: TaskQueue
-    refused: RefusedTasks
     teller: Teller
     full_disk: FullDisk = field(default_factory=FullDisk)
+    documents: Documents = field(default_factory=Documents)
+    results: KeptResults = field(default_factory=KeptResults)
+    run_aside: Callable[[Callable[[], Any]], Any] = _run_here
+    """Runs CPU-bound work: in a thread where one event loop serves all requests."""

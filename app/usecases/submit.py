@@ -1,25 +1,27 @@
-"""One use case for everything that somebody outside says in a debate."""
+"""The one use case for all turns that come through the API."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.access import Action, Caller, require, require_seat
-from app.core.debate import Debate, Speaker, Turn, TurnType, Verdict
-from app.core.errors import ArgumentNotFound, InvalidInput
-from app.core.machine import Move, PlannedTurn, decide
+from app.core.access import Action, Caller, require, require_debate, require_seat
+from app.core.debate import Debate, Speaker, Turn, TurnType
+from app.core.errors import ArgumentNotFound, InvalidInput, RequestIdReused
+from app.core.machine import Move, PlannedTurn, decide, is_repeat
+from app.core.quotes import OPEN, Document, Quote, checked_quotes
 from app.core.seats import Seat
-from app.ids import new_turn_id
+from app.core.texts import checked_text
+from app.core.verdicts import Verdict
 from app.store import debates, turns
+from app.store.commit import Change, save
 from app.store.engine import Connection
+from app.store.ids import new_turn_id
+from app.usecases.announce import tell_stored
 from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
-from app.usecases.guard import opinion_of, refuse_rejected
+from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import check_still_valid, speaker
-from app.usecases.locking import lock_existing, reconciled
 from app.usecases.services import Services
-from app.usecases.stored import tell_stored
-from app.usecases.texts import checked_text
-from app.usecases.transactions import repeated_on_conflict, transaction
+from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction, with_tail
 
 DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
 
@@ -31,7 +33,7 @@ class Submission:
     content: str
     client_request_id: str | None = None
     target_id: UUID | None = None
-    """The argument that this one answers; the last one, if none is named."""
+    """The argument that this one answers; the last one, if None."""
     close: bool = False
     verdict: Verdict | None = None
 
@@ -43,34 +45,61 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     checked_text("content", submission.content, services.settings.max_content_length)
     if submission.client_request_id is not None:
         checked_text("client_request_id", submission.client_request_id, MAX_REQUEST_ID_BYTES)
-    opinion = opinion_of(services, submission.content)
+    quotes = _quotes(services, debate_id, submission)
+    opinions = {"content": opinion_of(services, submission.content)}
+    if submission.verdict is not None:
+        opinions["verdict.reasoning"] = opinion_of(services, submission.verdict.reasoning)
+    move = Move(
+        submission.seat, submission.type, submission.content, close=submission.close, verdict=submission.verdict
+    )
     with transaction(services, "submit") as connection:
         check_still_valid(connection, caller)
+        require_debate(caller, debate_id)
         locked = lock_existing(connection, debate_id)
-        require_seat(caller, action, submission.seat, locked.debate.seats)
+        require_seat(caller, action, submission.seat, locked.seats)
         if submission.client_request_id is not None:
-            before = turns.of_request(connection, debate_id, submission.client_request_id)
+            before = turns.of_request(connection, debate_id, submission.client_request_id, move.seat, speaker(caller))
             if before is not None:
-                return Stored(locked.debate, before, replayed=True)
-        last_turns = turns.tail(connection, debate_id, 2)
-        debate = reconciled(locked, last_turns).debate
+                return _replay(locked, before, move, submission)
+        debate, last_turns = with_tail(connection, locked)
         answers = _target(connection, debate_id, submission.target_id) or last_turns[-1]
-        move = Move(
-            submission.seat,
-            submission.type,
-            submission.content,
-            close=submission.close,
-            verdict=submission.verdict,
-        )
         decision = decide(debate, move)
-        refuse_rejected(opinion, debate.seats[submission.seat], "content")
-        planned = turns_of(debate, decision.turns, answers, submission.client_request_id, speaker(caller))
-        stored = turns.insert_turns(connection, planned)
-        after = debates.save(connection, debate, decision.debate)
+        for field, opinion in opinions.items():
+            refuse_rejected(opinion, debate.seats[submission.seat], field)
+        planned = turns_of(
+            debate, decision.turns, answers, submission.client_request_id, speaker(caller), quotes=quotes
+        )
+        outcome = save(connection, Change(decision.debate, turns=tuple(planned)))
+    after, stored = outcome.debate, outcome.turns
+    services.teller.end_claim(outcome.ended_claim)
     told, *_ = tell_stored(services, after, stored)
     if after.awaits_worker:
         services.teller.enqueue(after.id)
     return Stored(after, stored[0], told=told)
+
+
+def _quotes(services: Services, debate_id: UUID, submission: Submission) -> tuple[Quote, ...]:
+    """Looked up before the debate is locked: its document never changes."""
+    if OPEN not in submission.content or submission.seat is Seat.ARBITRATOR:
+        return ()
+    with services.engine.statements() as connection:
+        debate = debates.get(connection, debate_id)
+    document = services.documents.of(services.engine, debate) if debate else None
+    move = Move(submission.seat, submission.type, submission.content)
+    quotes: tuple[Quote, ...] = services.run_aside(lambda: quotes_of(move, document))
+    return quotes
+
+
+def quotes_of(move: Move, document: Document | None) -> tuple[Quote, ...]:
+    """Judges weigh quotes, and give none."""
+    is_debater = move.seat is not Seat.ARBITRATOR
+    return checked_quotes(move.content, document) if document is not None and is_debater else ()
+
+
+def _replay(debate: Debate, before: Turn, move: Move, submission: Submission) -> Stored:
+    if not is_repeat(debate, before, move, submission.target_id):
+        raise RequestIdReused(submission.client_request_id or "", f"in this debate, as {before.seat.role}")
+    return Stored(debate, before, replayed=True)
 
 
 def _target(connection: Connection, debate_id: UUID, target_id: UUID | None) -> Turn | None:
@@ -91,9 +120,10 @@ def turns_of(
     client_request_id: str | None = None,
     agent: Speaker | None = None,
     first_id: UUID | None = None,
+    quotes: tuple[Quote, ...] = (),
 ) -> list[Turn]:
-    """The turns of a decision with ids; each answers the one before it, and only the first is the request's own and its
-    agent's: what follows from it by itself is nobody's. `first_id` is the first one's, where it is known already."""
+    """The turns of a decision, with ids. Each answers the one before it. Only the first carries the request's id, agent
+    and quotes: an automatic ruling after it has none. `first_id` is the id of the first, where it is already known."""
     made: list[Turn] = []
     for plan in planned:
         turn = Turn(
@@ -109,6 +139,7 @@ def turns_of(
             client_request_id=None if made else client_request_id,
             verdict=plan.verdict,
             usage=plan.usage,
+            quotes=() if made else quotes,
             agent=None if made else agent,
         )
         made.append(turn)

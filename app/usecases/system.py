@@ -1,83 +1,147 @@
-"""How the whole system is: workers and what they hold, the queue, the database, the pace."""
+"""The state of the whole system: readiness, workers and their claims, queue, database, turns a minute, providers,
+money."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
-from app.queue import QueueUnavailable
-from app.store import sweeping, watching
+from app.messaging.queue import QueueUnavailable
+from app.observe import threads
+from app.store import claims, leases, overview
 from app.store.engine import DatabaseAway, SchemaMissing
-from app.store.sweeping import WORKER_SEEN_SECONDS
-from app.store.trouble import log_words
-from app.store.watching import HeldNow
+from app.store.errors import DISK_IS_FULL, log_words, words_for
+from app.store.overview import LiveClaim
+from app.usecases.model_calls import MoneyToday, ProviderNow, money_today, providers_now
 from app.usecases.read import snapshot
 from app.usecases.services import Services
 
 log = structlog.get_logger(__name__)
 
 COUNTED = 10_000
-"""Nothing here is counted further: an operator who sees this much knows enough."""
+"""Counts stop here: more would tell an operator nothing new."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerNow:
     id: str
     seen_at: datetime
-    holds: tuple[HeldNow, ...]
+    lease_until: datetime
+    """Then its turns are taken over, unless it says that it is alive."""
+    holds: tuple[LiveClaim, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the database knows."""
+    """Workers and turns, from the database."""
 
     now: datetime
     workers: tuple[WorkerNow, ...]
     waiting: int
-    """Turns that a worker could take now."""
+    """Turns that are due and not claimed."""
     oldest_waiting_at: datetime | None
     retrying: int
     turns_last_minute: int
+    providers: tuple[ProviderNow, ...]
+    money: MoneyToday
 
 
 @dataclass(frozen=True, slots=True)
 class SystemStatus:
     queue_length: int | None
     """None while the queue is down."""
-    tasks_refused: int | None
-    """Messages that no worker understood, and that are kept; None while the queue is down."""
     work: Work | None
     """None while the database is down."""
 
 
 def system_status(services: Services) -> SystemStatus:
-    length, refused = _queue(services)
-    return SystemStatus(length, refused, _work(services))
+    return SystemStatus(_queue_length(services), _work(services))
 
 
-def _queue(services: Services) -> tuple[int | None, int | None]:
+def _queue_length(services: Services) -> int | None:
     try:
-        return services.tasks.length(), services.refused.count()
+        return services.tasks.length()
     except QueueUnavailable:
-        return None, None
+        return None
 
 
 def _work(services: Services) -> Work | None:
     try:
         with snapshot(services) as connection:
-            now = watching.clock(connection)
-            held = watching.held_now(connection, COUNTED)
+            now = overview.clock(connection)
+            live = overview.live_claims(connection, COUNTED)
             return Work(
                 now,
                 tuple(
-                    WorkerNow(worker_id, seen_at, tuple(turn for turn in held if turn.worker_id == worker_id))
-                    for worker_id, seen_at in watching.workers_seen(connection, WORKER_SEEN_SECONDS)
+                    WorkerNow(worker_id, seen_at, until, tuple(claim for claim in live if claim.worker_id == worker_id))
+                    for worker_id, seen_at, until in leases.live(connection)
                 ),
-                sweeping.count_due(connection, COUNTED),
-                watching.oldest_due(connection),
-                watching.count_retrying(connection, COUNTED),
-                watching.count_turns_since(connection, now - timedelta(minutes=1), COUNTED * 10),
+                claims.count_due(connection, COUNTED),
+                overview.oldest_due(connection),
+                overview.count_retrying(connection, COUNTED),
+                overview.count_turns_since(connection, now - timedelta(minutes=1), COUNTED * 10),
+                providers_now(services, connection),
+                money_today(services, connection),
             )
     except (*DatabaseAway, SchemaMissing) as problem:
         log.warning("system.database_down", problem=log_words(problem))
         return None
+
+
+_NO_TABLES = "Database tables are missing: run `debate db upgrade`"
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    database: bool
+    queue: bool
+    workers: int
+    threads: bool
+    """False when a thread of this process keeps crashing or has ended."""
+    problems: tuple[str, ...]
+    """Empty when ready. Missing workers are no problem here: debates are stored and read, and start when a worker
+    does."""
+
+    @property
+    def is_ready(self) -> bool:
+        return not self.problems
+
+
+def readiness(services: Services) -> Readiness:
+    workers, database_problem = _database(services)
+    queue_problem = _queue(services)
+    threads_problem = _threads()
+    problems = tuple(problem for problem in (database_problem, queue_problem, threads_problem) if problem)
+    return Readiness(database_problem is None, queue_problem is None, workers, threads_problem is None, problems)
+
+
+def _database(services: Services) -> tuple[int, str | None]:
+    """How many workers are alive, and the database's problem, if any."""
+    try:
+        with services.engine.begin() as connection:
+            workers = leases.count_live(connection)
+            leases.require_writes(connection)
+    except DatabaseAway as problem:
+        log.warning("ready.database_down", problem=log_words(problem))
+        return 0, words_for(problem)
+    except SchemaMissing:
+        log.warning("ready.database_down", problem=_NO_TABLES)
+        return 0, _NO_TABLES
+    return workers, DISK_IS_FULL if services.full_disk.is_recent else None
+
+
+def _queue(services: Services) -> str | None:
+    try:
+        services.tasks.check()
+    except QueueUnavailable as problem:
+        log.warning("ready.queue_down", problem=str(problem))
+        return "Redis is unavailable: debates are stored, and continue when it is back"
+    return None
+
+
+def _threads() -> str | None:
+    names = ", ".join(threads.down())
+    if not names:
+        return None
+    log.warning("ready.threads_down", threads=names)
+    return f"Threads of this server keep crashing ({names}): see its log, and restart it"

@@ -1,5 +1,5 @@
-"""A short transaction, with the places before and after its commit where a test can break it; and what happens when
-Postgres undoes one for another's sake."""
+"""Short transactions: failpoints around the commit, the row lock that every write through the API takes first, and the
+retry after a deadlock or serialization failure."""
 
 import functools
 import random
@@ -7,12 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
+from uuid import UUID
 
 import structlog
 
-from app import failpoints
+from app.core.claims import reconciled
+from app.core.debate import Debate, Turn
+from app.core.errors import DebateNotFound
+from app.observe import failpoints
+from app.store import debates, turns
 from app.store.engine import Connection, ConnectionLost, DatabaseAway
-from app.store.trouble import is_conflict, log_words
+from app.store.errors import is_conflict, log_words
 from app.usecases.services import Services
 
 log = structlog.get_logger(__name__)
@@ -32,10 +37,10 @@ def transaction(services: Services, name: str) -> Iterator[Connection]:
 
 
 def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """For every use case that writes: after a deadlock or a serialization failure it is done again from its start.
+    """For every use case that writes: repeats it from its start after a deadlock or serialization failure.
 
-    Postgres has undone all of it then, and nobody is told of anything before the commit. A connection that was lost is
-    another matter, for it does not say whether the commit was made: never repeated here.
+    Postgres has rolled it back then, and events are published only after the commit. A lost connection is never
+    repeated here: it does not tell whether the commit succeeded.
     """
 
     @functools.wraps(use_case)
@@ -51,3 +56,35 @@ def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, A
         return use_case(*args, **options)
 
     return repeated
+
+
+TURNS_THAT_IMPLY_A_CURSOR = 4
+"""Enough for the last turn that has a round, and an intervention and the ruling on it after that. Where more of those
+follow, the stored cursor is trusted."""
+
+
+def lock_existing(connection: Connection, debate_id: UUID) -> Debate:
+    debate = debates.lock(connection, debate_id)
+    if debate is None:
+        raise DebateNotFound(debate_id)
+    return debate
+
+
+def with_tail(connection: Connection, locked: Debate) -> tuple[Debate, tuple[Turn, ...]]:
+    """The debate, with its cursor repaired where its turns imply another one, and its last turns."""
+    last_turns = turns.tail(connection, locked.id, TURNS_THAT_IMPLY_A_CURSOR)
+    debate = reconciled(locked, last_turns)
+    log_repair(locked, debate)
+    return debate, last_turns
+
+
+def log_repair(before: Debate, after: Debate) -> None:
+    was, now = ((one.cursor, one.turn_count) for one in (before, after))
+    if was == now:
+        return
+    log.warning(
+        "debate.cursor_repaired",
+        debate_id=str(after.id),
+        was=f"{was[0].round}/{was[0].seat.actor}/{was[1]}",
+        now=f"{now[0].round}/{now[0].seat.actor}/{now[1]}",
+    )

@@ -1,5 +1,5 @@
-"""The dashboard: pages rendered here, made live by a few ES modules in static/.
+"""The dashboard: pages rendered on the server, kept live by a few ES modules in static/.
 
-The modules never draw a debate themselves. When something has changed they fetch the same page again and take its parts
-over, so that every word and every escape is made in one place: the templates.
+The modules render nothing themselves. When something has changed they fetch the page again and replace its parts, so
+that all texts and all escaping are in one place: the templates.
 """

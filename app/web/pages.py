@@ -1,29 +1,46 @@
 """The pages. Each view reads once and renders once."""
 
+import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from flask import Blueprint, render_template, request
 
-from app.core.debate import State, Status
+from app.core.debate import State, Status, Turn
 from app.core.formats import Format
 from app.core.seats import Seat
-from app.usecases import watch
+from app.usecases import dashboard
+from app.usecases.last_day import LastDays
 from app.usecases.services import Services
 from app.usecases.system import system_status
-from app.web import new, query
-from app.web.controls import controls
+from app.web import forms, query
+from app.web.forms import controls
+from app.web.join import current_guest
 from app.web.scores import chart_of
+from app.wire.markdown import as_html
 
 ROWS = 50
 MOST_TURNS = 500
-"""What a debate's page shows of a longer one; the rest is a link away."""
+"""A debate's page shows this many turns; a link leads to the rest."""
+
+
+def _render_texts(turns: Sequence[Turn]) -> None:
+    """Fills the cache of rendered texts, and lets other requests in between: the template renders without a pause."""
+    for turn in turns:
+        as_html(turn.content)
+        time.sleep(0)
 
 
 def add_pages(web: Blueprint, services: Services) -> None:
+    days = LastDays()
+
     @web.get("/")
     def debates() -> str:
         asked = query.list_query(request.args)
-        page = watch.watch_list(services, asked.filters, ROWS, asked.cursor, asked.oldest_first)
+        sort = None if asked.sort in query.BY_ACTIVITY else asked.sort
+        page = dashboard.list_page(
+            services, asked.filters, ROWS, asked.cursor, asked.oldest_first, asked.backwards, sort
+        )
         return render_template(
             "list.html",
             asked=asked,
@@ -33,22 +50,25 @@ def add_pages(web: Blueprint, services: Services) -> None:
             states=State,
             formats=Format,
             sorts=query.SORTS,
-            most=watch.EXACT_COUNT,
+            columns=query.COLUMNS,
+            kinds=query.KINDS,
+            winners=query.WINNERS,
         )
 
     @web.get("/debates/<debate_id>/view")
     def debate(debate_id: str) -> str:
         first, turn = query.seq(request.args, "from"), query.seq(request.args, "turn")
-        seen = watch.watch_debate(services, query.uuid_of(debate_id, "debate"), first, MOST_TURNS)
-        if turn is not None and first is None and turn <= seen.watched.debate.turn_count - MOST_TURNS:
-            # A link to an early turn of a long debate: everything from there on.
-            seen = watch.watch_debate(services, query.uuid_of(debate_id, "debate"), turn, MOST_TURNS)
+        seen = dashboard.debate_page(services, query.uuid_of(debate_id, "debate"), first, MOST_TURNS)
+        if turn is not None and first is None and turn <= seen.row.debate.turn_count - MOST_TURNS:
+            # A link to an early turn of a long debate: start there.
+            seen = dashboard.debate_page(services, query.uuid_of(debate_id, "debate"), turn, MOST_TURNS)
+        _render_texts(seen.arguments)
         return render_template(
             "debate.html",
             seen=seen,
-            debate=seen.watched.debate,
+            debate=seen.row.debate,
             now=seen.now,
-            controls=controls(seen.watched.debate),
+            controls=controls(seen.row.debate, current_guest()),
             chart=chart_of(seen.verdicts),
             seats=Seat,
         )
@@ -56,18 +76,28 @@ def add_pages(web: Blueprint, services: Services) -> None:
     @web.get("/new")
     def new_debate() -> str:
         again = request.args.get("from")
-        start = new.same_again(services, query.uuid_of(again, "debate")) if again else new.new_start(services)
+        start = (
+            forms.same_again(services, query.uuid_of(again, "debate"))
+            if again
+            else forms.new_start(services, request.args.get("player"))
+        )
         return render_template(
             "new.html",
             start=start,
             now=datetime.now(UTC),
             seats=Seat,
-            players=new.players_to_choose(services, start),
-            player_words=new.PLAYER_WORDS,
+            formats=Format,
+            players=forms.players_to_choose(services, start),
+            player_words=forms.PLAYER_WORDS,
+            models=forms.with_usual_costs(forms.models_to_choose(services)),
+            options=forms.OPTIONS,
+            max_document_bytes=services.settings.max_document_length,
             max_bytes=services.settings.max_content_length,
         )
 
     @web.get("/system")
     def system() -> str:
         status = system_status(services)
-        return render_template("system.html", status=status, now=status.work.now if status.work else datetime.now(UTC))
+        day = days.get(services) if status.work else None
+        now = status.work.now if status.work else datetime.now(UTC)
+        return render_template("system.html", status=status, day=day, now=now)

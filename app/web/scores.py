@@ -1,21 +1,23 @@
-"""The small chart of scores over rounds, as points of an SVG."""
+"""The chart of scores over rounds, as points of an SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.debate import Verdict
+from app.core.verdicts import Scope, Verdict
 
 WIDTH, HEIGHT, MARGIN = 280, 90, 8
 LEFT = 22
-"""Room for the scale."""
+"""Width of the scale's labels."""
 HIGHEST_SCORE = 10
+MOST_IN_WORDS = 30
+"""The last rounds, for whoever has the chart read out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     role: str
     points: list[tuple[float, float]]
-    """Each a round's score, in the SVG's own coordinates."""
+    """One per round, in SVG coordinates."""
 
     @property
     def path(self) -> str:
@@ -32,24 +34,25 @@ class Chart:
     left: int = LEFT
 
 
-def chart_of(verdicts: Sequence[tuple[int, Verdict]]) -> Chart | None:
-    """From verdicts with their rounds. None when there is nothing to compare: fewer than two."""
-    if len(verdicts) < 2:
+def chart_of(verdicts: Sequence[tuple[int | None, Verdict]]) -> Chart | None:
+    """From (round, verdict) pairs; only verdicts of rounds are drawn. None for fewer than two."""
+    of_rounds = [(round_, verdict) for round_, verdict in verdicts if round_ and verdict.scope is Scope.ROUND]
+    if len(of_rounds) < 2:
         return None
-    across = (WIDTH - MARGIN - LEFT) / (len(verdicts) - 1)
+    across = (WIDTH - MARGIN - LEFT) / (len(of_rounds) - 1)
     upwards = (HEIGHT - 2 * MARGIN) / HIGHEST_SCORE
     lines = [
         Line(
             role,
             [
                 (LEFT + number * across, HEIGHT - MARGIN - verdict.scores[role] * upwards)
-                for number, (_, verdict) in enumerate(verdicts)
+                for number, (_, verdict) in enumerate(of_rounds)
             ],
         )
         for role in ("proposer", "opponent")
     ]
     words = "; ".join(
         f"round {round_}: proposer {verdict.scores['proposer']:g}, opponent {verdict.scores['opponent']:g}"
-        for round_, verdict in verdicts
+        for round_, verdict in of_rounds[-MOST_IN_WORDS:]
     )
-    return Chart(lines, [round_ for round_, _ in verdicts], words)
+    return Chart(lines, [round_ for round_, _ in of_rounds], words)

@@ -1,14 +1,21 @@
-"""Debates and solutions in plain words. Every sentence about a debate on a page is made here."""
+"""Words for debates and solutions. Every sentence about a debate on a page is made here."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from app.core.activity import Activity
-from app.core.debate import Debate, State, Status, StopReason, Turn, TurnType, Verdict
+from app.core.debate import STOP_WORDS, Debate, State, Status, Turn, TurnType
+from app.core.errors import ActionNotAllowed
+from app.core.events import DebateEvent, EventKind
+from app.core.formats import Format, JudgeActs
+from app.core.machine import Move, decide
+from app.core.players import SeatSetup
 from app.core.retry import MAX_ATTEMPTS
 from app.core.seats import Seat
 from app.core.solutions import Author, GuardrailStatus, SolutionStatus, Stance
-from app.usecases.watch import Watched
-from app.wire import time_json
+from app.core.verdicts import SIDES, TIE, Scope, Standing, Verdict
+from app.usecases.dashboard import DashboardRow
+from app.wire.debates import time_json
 
 STATUS_WORDS = {
     Status.CREATED: "Not started",
@@ -22,50 +29,61 @@ STATE_WORDS = {
     State.AWAITING_PROPOSER: "Proposer's turn",
     State.AWAITING_OPPONENT: "Opponent's turn",
     State.AWAITING_ARBITRATOR: "Judge's turn",
-    State.INTERVENTION_PENDING: "Interrupted: a person rules",
+    State.INTERVENTION_PENDING: "Interrupted: a person must rule",
     State.CLOSED: "Closed",
 }
-STOP_WORDS = {
-    StopReason.MAX_ROUNDS: "all rounds argued",
-    StopReason.TIME_LIMIT: "out of time",
-    StopReason.TOKEN_LIMIT: "out of tokens",
-    StopReason.COST_LIMIT: "out of money",
-    StopReason.JUDGE_EARLY_STOP: "decided early by the judge",
-    StopReason.MANUAL_STOP: "stopped by hand",
-    StopReason.RULING: "closed by a ruling",
-    StopReason.RESOLUTION: "resolved by the proposer",
-}
+HOLDER_WORDS = {"operator": "the operator", "guest": "somebody who was invited"}
 SEAT_WORDS = {Seat.PROPOSER: "Proposer", Seat.OPPONENT: "Opponent", Seat.ARBITRATOR: "Judge"}
 TURN_WORDS = {
     TurnType.MOTION: "Motion",
     TurnType.CLAIM: "",
     TurnType.APPEAL: "Appeal to the judge",
-    TurnType.RESOLUTION: "Asks for completion",
+    TurnType.RESOLUTION: "Resolution",
     TurnType.INTERVENTION: "Interruption",
     TurnType.RULING: "Ruling",
+    TurnType.QUESTION: "Question",
+}
+FORMAT_WORDS = {  # name, and what it means
+    Format.ROUNDS: ("Rounds", "the judge rules after each"),
+    Format.DIALOGUE: ("Dialogue", "the judge rules when called"),
+    Format.FINAL_RULING: ("Final ruling", "the judge rules once, at the end"),
+    Format.SIMULTANEOUS: ("Simultaneous", "neither side sees the other's turn of the same round"),
+    Format.INTERACTIVE: ("Interactive", "the judge asks between the rounds"),
+    Format.CONSULTANCY: ("Consultancy", "the proposer argues alone, and the judge asks"),
+    Format.DIRECT: ("Direct", "nobody argues, the judge rules at once"),
+}
+DELIVERY_WORDS = {"delivered": "Delivered", "pending": "Pending", "given_up": "Given up"}
+EVENT_WORDS = {
+    EventKind.CREATED: "Created",
+    EventKind.STARTED: "Started",
+    EventKind.CLAIMED: "A worker took the turn",
+    EventKind.TURN: "A turn was stored",
+    EventKind.ATTEMPT_FAILED: "An attempt failed",
+    EventKind.POSTPONED: "The turn has to wait",
+    EventKind.RELEASED: "The worker was lost; another one takes the turn",
+    EventKind.PAUSED: "Paused",
+    EventKind.RESUMED: "Resumed",
+    EventKind.STOPPED: "Stopped",
+    EventKind.CLOSED: "Closed",
 }
 SOLUTION_WORDS = {SolutionStatus.PROPOSED: "Proposed", SolutionStatus.DEBATING: "Debating"}
-STANCE_WORDS = {  # after the name of whoever said it
+STANCE_WORDS = {  # after the author's name
     Stance.SUPPORT: "supports it",
     Stance.OPPOSE: "opposes it",
     Stance.MODIFY: "would change it",
-    Stance.QUESTION: "asks",
+    Stance.QUESTION: "asks a question",
 }
 GUARDRAIL_WORDS = {
-    GuardrailStatus.PENDING: "Not looked at yet",
+    GuardrailStatus.PENDING: "Not checked yet",
     GuardrailStatus.APPROVED: "Approved",
     GuardrailStatus.REJECTED: "Rejected",
     GuardrailStatus.FLAGGED: "Flagged",
 }
-_OVERRIDES = {0x202D: "[U+202D]", 0x202E: "[U+202E]"}
-
-
-def legible(text: str) -> str:
-    """Characters that turn a line of text around are named instead of obeyed: nobody reads backwards by surprise."""
-    return text.translate(_OVERRIDES)
 
 
 def progress(debate: Debate) -> str:
+    if not debate.format.facts.has_rounds:
+        return "No rounds"
     rounds = debate.limits.max_rounds
     of = f" of {rounds}" if rounds else ""
     if debate.is_closed or debate.status is Status.FAILED:
@@ -74,52 +92,121 @@ def progress(debate: Debate) -> str:
 
 
 def share_done(debate: Debate) -> float | None:
-    """How far it is, 0 to 1; None where no end is known."""
+    """Progress from 0 to 1; None without a limit of rounds."""
     if debate.is_closed or not debate.limits.max_rounds:
         return None
-    seats = list(Seat) if debate.format.facts.judge_sits_every_round else [Seat.PROPOSER, Seat.OPPONENT]
+    facts = debate.format.facts
+    judge_sits = facts.judge in (JudgeActs.EVERY_ROUND, JudgeActs.ASKS)
+    seats = [*facts.debaters, *([Seat.ARBITRATOR] if judge_sits else [])]
     step = seats.index(debate.cursor.seat) if debate.cursor.seat in seats else len(seats)
     return min(1.0, (debate.rounds_completed + step / len(seats)) / debate.limits.max_rounds)
 
 
-def doing(watched: Watched) -> str:
-    """What it does right now."""
+def doing(watched: DashboardRow) -> str:
+    """What is happening now. For RETRYING the page adds "in 5 s"."""
     debate = watched.debate
-    seat = SEAT_WORDS[debate.cursor.seat]
+    turn = f"the {SEAT_WORDS[debate.cursor.seat].lower()}'s turn"
     match watched.activity:
         case Activity.GENERATING:
-            return f"{seat} is thinking"
+            return f"It is {turn}: {debate.floor.player} is thinking"
         case Activity.QUEUED:
-            return f"{seat}'s turn waits for a worker"
+            return f"It is {turn}: waiting for a worker"
         case Activity.STALLED:
-            return f"Stalled: no worker takes the {seat.lower()}'s turn"
+            return f"Stalled: no worker has taken {turn}"
         case Activity.RETRYING:
-            return f"Retrying: {seat.lower()} failed {debate.attempts} of {MAX_ATTEMPTS} attempts, next"
+            return f"Attempt {debate.attempts} of {MAX_ATTEMPTS} at {turn} failed, next attempt"
         case Activity.WAITING:
             if debate.intervention_open:
-                return "Interrupted: waits for a person's ruling"
-            return f"Waits for a person or agent: {seat.lower()}"
+                return "Interrupted: waiting for a person's ruling"
+            return f"It is {turn}: waiting for a person or agent"
         case Activity.PAUSED:
-            return f"Paused before the {seat.lower()}'s turn"
+            return f"Paused before {turn}"
         case Activity.FAILED:
-            return f"Failed at the {seat.lower()}'s turn"
+            return f"Failed at {turn}"
         case Activity.CLOSED:
             return outcome(debate)
 
 
 def outcome(debate: Debate) -> str:
-    """How a closed debate ended."""
+    """How a closed debate ended. A debate that was judged round by round only has no winner."""
     how = STOP_WORDS[debate.stop_reason] if debate.stop_reason else ""
-    return f"{winner(debate.verdict, True)} ({how})" if debate.verdict else _sentence(how)
+    if debate.verdict:
+        return f"{winner(debate.verdict)} ({how})"
+    return f"{_sentence(how)}. {standing(debate.standing)}" if debate.standing else _sentence(how)
 
 
-def winner(verdict: Verdict, is_final: bool = False) -> str:
-    ahead = "opponent" if verdict.winner == "opponent" else "proposer"
-    behind = "proposer" if ahead == "opponent" else "opponent"
-    scores = f"{score(verdict.scores[ahead])} to {score(verdict.scores[behind])}"
-    if verdict.winner == "tie":
-        return f"A tie, {scores}"
-    return f"{SEAT_WORDS[Seat(verdict.winner)]} {'wins' if is_final else 'leads'} {scores}"
+def winner(verdict: Verdict) -> str:
+    """Of the whole debate."""
+    scores = _to(verdict.winner, verdict.scores)
+    return f"A tie, {scores}" if verdict.winner == TIE else f"{SEAT_WORDS[Seat(verdict.winner)]} wins {scores}"
+
+
+def standing(so_far: Standing) -> str:
+    """The mean of the rounds judged so far, which is not the result of the debate."""
+    scores, after = _to(so_far.leader, so_far.scores), f"after {count(so_far.rounds, 'judged round')}"
+    return (
+        f"Even, {scores}, {after}" if so_far.leader == TIE else f"{_sentence(so_far.leader)} ahead, {scores}, {after}"
+    )
+
+
+def judged(turn: Turn, verdict: Verdict) -> str:
+    """The verdict of one ruling, with what it judges: its round, or the whole debate."""
+    if verdict.scope is Scope.DEBATE:
+        return f"The whole debate: {_lowered(winner(verdict))}"
+    scores = _to(verdict.winner, verdict.scores)
+    place = f"Round {turn.round}" if turn.round else "So far"
+    return f"{place}: a tie, {scores}" if verdict.winner == TIE else f"{place}: {verdict.winner} better, {scores}"
+
+
+def event_details(event: DebateEvent) -> str:
+    """What an event is about: whose turn it was, why something failed. Without what the page shows as a link."""
+    about = {name: value for name, value in event.about.items() if value not in (None, False, "") and name != "seq"}
+    actor = about.pop("actor", None)
+    seat = SEAT_WORDS[Seat.of_actor(actor)].lower() if actor else None
+    round_ = about.pop("round", None)
+    said = [*([f"the {seat}"] if seat else []), *([f"round {round_}"] if round_ else [])]
+    said += [
+        name.replace("_", " ") if value is True else f"{name.replace('_', ' ')} {value}"
+        for name, value in about.items()
+    ]
+    return ", ".join(said)
+
+
+def what_arguing_does(debate: Debate) -> str:
+    """One line below the form for an argument."""
+    try:
+        after = decide(debate, Move(debate.cursor.seat, TurnType.CLAIM, "…")).debate
+    except ActionNotAllowed:
+        return ""
+    kept = f"It is stored as turn {debate.turn_count + 1} and cannot be changed"
+    if after.is_closed:
+        return f"{kept}; the debate ends with it."
+    return f"{kept}; then it is the {SEAT_WORDS[after.cursor.seat].lower()}'s turn ({after.floor.player})."
+
+
+def only_a_person_rules(debate: Debate) -> bool:
+    """It is the judge's turn, and nobody else will take it."""
+    return debate.cursor.seat is Seat.ARBITRATOR and not debate.awaits_worker
+
+
+def what_an_interruption_costs(watched: DashboardRow) -> str:
+    if watched.activity is not Activity.GENERATING:
+        return "Nobody is thinking now, so nothing is lost."
+    player = watched.debate.floor.player
+    return f"{player} is thinking now: what it has written so far is lost, and made again when the debate goes on."
+
+
+def ruling_scope(debate: Debate) -> str:
+    """What a ruling given now judges."""
+    if debate.ruling_closes:
+        return "This is the last ruling: it closes the debate, and its verdict is of the whole debate."
+    return "A verdict is of this round; if the ruling closes the debate, of the whole debate."
+
+
+def _to(ahead: str, scores: Mapping[str, float]) -> str:
+    """The score of whoever is ahead comes first."""
+    first, second = reversed(SIDES) if ahead == "opponent" else SIDES
+    return f"{score(scores[first])} to {score(scores[second])}"
 
 
 def score(value: float) -> str:
@@ -127,9 +214,12 @@ def score(value: float) -> str:
 
 
 def players(debate: Debate) -> str:
-    """One name where all seats have the same."""
-    names = [debate.seats[seat].player for seat in Seat]
-    return names[0] if len(set(names)) == 1 else f"{names[0]} / {names[1]}, judge {names[2]}"
+    """Of those who debate, and the judge; one name if all have the same player."""
+    names = [debate.seats[seat].player for seat in debate.format.facts.debaters]
+    judge = debate.seats[Seat.ARBITRATOR].player
+    if set(names) <= {judge}:
+        return judge
+    return f"{' / '.join(names)}, judge {judge}"
 
 
 def author(agent: Author) -> str:
@@ -146,6 +236,20 @@ def cost(usd: float) -> str:
     return f"${usd:.2f}" if usd >= 0.1 else f"${usd:.4f}"
 
 
+def seconds(value: float | None) -> str:
+    """Short times to the hundredth, where `duration` would say 0."""
+    if value is None:
+        return "none"
+    return f"{value:.2f} s" if value < 10 else duration(value)
+
+
+def of_an_hour(kind: str, value: float) -> str:
+    """A figure of the system page's charts."""
+    if kind == "cost_usd":
+        return cost(value)
+    return seconds(value) if kind == "delay_seconds" else tokens(int(value))
+
+
 def tokens(count: int) -> str:
     return f"{count:,}"
 
@@ -155,8 +259,12 @@ def iso(moment: datetime | None) -> str:
 
 
 def spoken(moment: datetime | None, now: datetime) -> str:
-    """ "3 min ago". The modules say it again as time goes by, in the same words."""
+    """ "3 min ago". shell.js updates it in the same words."""
     return f"{duration((now - moment).total_seconds())} ago" if moment else ""
+
+
+def clock(moment: datetime | None) -> str:
+    return f"{moment:%H:%M} UTC" if moment else ""
 
 
 def duration(seconds: float) -> str:
@@ -171,5 +279,16 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def holder(setup: SeatSetup) -> str | None:
+    """Who holds an external seat; None for an open one."""
+    if setup.held_by_name is not None:
+        return HOLDER_WORDS.get(setup.held_by_name, f"agent {setup.held_by_name}")
+    return "the agent that it is bound to" if setup.agent_id is not None else None

@@ -10,20 +10,13 @@ import hashlib
 import logging
 import time
 
-from debate_api import DebateApi, log
+from debate_client import Client, Resolve, Seat, Turn
 
 
-def open_debate(api: DebateApi, motion: str) -> str:
+def open_debate(client: Client, motion: str) -> str:
     """The same motion has the same client_request_id, and so gets the same debate."""
     request_id = "proposer.py:" + hashlib.sha256(motion.encode()).hexdigest()
-    created = api.post(
-        "/debates",
-        title=motion[:200],
-        debate_type="general_debate",
-        motion_content=motion,
-        client_request_id=request_id,
-    )
-    return created["debate"]["id"]
+    return client.create(motion, client_request_id=request_id).debate.id
 
 
 def main() -> None:
@@ -31,24 +24,24 @@ def main() -> None:
     options.add_argument("motion")
     options.add_argument("--arguments", type=int, default=2, help="how often to argue before asking for completion")
     options.add_argument("--think", type=float, default=0, help="seconds before each argument")
-    options.add_argument("--patience", type=float, default=300, help="seconds to wait for the opponent")
     given = options.parse_args()
 
-    api = DebateApi()
-    debate_id = open_debate(api, given.motion)
-    log.info("debate %s", debate_id)
-    while news := api.wait_for_turn(debate_id, "proposer", given.patience):
+    client = Client()
+    seat = Seat("proposer", client)
+
+    @seat.answer
+    def answer(turn: Turn) -> str | Resolve:
         time.sleep(given.think)
         # Counted in the transcript, not in this program's memory.
-        said = api.get(f"/debates/{debate_id}")["arguments"]
-        mine = sum(argument["role"] == "proposer" for argument in said)
-        heard = news["argument"]
+        mine = sum(argument.role == "proposer" for argument in turn.transcript)
         if mine < given.arguments:
-            content = f"Reason {mine + 1} for it, which also meets your point “{heard['content'][:60]}”."
-            api.say("arguments", debate_id, heard, content, role="proposer")
-        else:
-            api.say("resolution", debate_id, heard, "We agree: yes, with your conditions.")
-    log.info("the debate is closed")
+            return f"Reason {mine + 1} for it, which also meets your point “{turn.last.content[:60]}”."
+        return Resolve("We agree: yes, with your conditions.")
+
+    debate_id = open_debate(client, given.motion)
+    logging.info("debate %s", debate_id)
+    seat.hold(debate_id)
+    logging.info("the debate is closed")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,21 @@ import traceback
 from contextlib import nullcontext
 from types import ModuleType
 
-from app.logs import configure_logs
-from scripts.benchmarks import api, concurrency, engine, growth, listing, models, relay, start, stop, worker
+from app.observe.logs import configure_logs
+from scripts.benchmarks import (
+    api,
+    concurrency,
+    engine,
+    experiments,
+    garbage,
+    growth,
+    listing,
+    models,
+    relay,
+    start,
+    stop,
+    worker,
+)
 from scripts.benchmarks.place import shared_servers
 
 PARTS: dict[str, ModuleType] = {
@@ -20,8 +33,10 @@ PARTS: dict[str, ModuleType] = {
     "relay": relay,
     "models": models,
     "list": listing,
+    "experiment": experiments,
     "growth": growth,
     "api": api,
+    "garbage": garbage,
     "start": start,
     "worker": worker,
 }

@@ -5,12 +5,12 @@ import time
 from dataclasses import replace
 from uuid import UUID
 
-from app.bus import Event
 from app.core.access import OPERATOR
 from app.core.debate import TurnType
 from app.core.players import EXTERNAL, SeatSetup
 from app.core.seats import Seat
-from app.teller import Teller
+from app.messaging.bus import Event
+from app.messaging.teller import Teller
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
@@ -39,6 +39,7 @@ def create(services: Services, count: int) -> list[UUID]:
 class _Silent:
     def publish(self, *_: object) -> None: ...
     def enqueue(self, *_: object) -> None: ...
+    def end_claim(self, _: object) -> None: ...
 
 
 def untold(services: Services) -> Services:
@@ -58,6 +59,9 @@ class _NotingTeller:
         for event in events:
             self.committed[str(event.debate_id), event.data["argument"]["seq"]] = now
         self._teller.publish(*events)
+
+    def end_claim(self, token: UUID | None) -> None:
+        self._teller.end_claim(token)
 
 
 def argue(services: Services, debate_ids: list[UUID], turns: int, turns_a_second: int) -> tuple[Committed, float]:

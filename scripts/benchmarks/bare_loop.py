@@ -8,8 +8,8 @@ from uuid import UUID
 
 import psycopg
 
-from app.ids import new_turn_id
 from app.settings import Settings
+from app.store.ids import new_turn_id
 from scripts.benchmarks.holding import PROCESSES
 from scripts.benchmarks.place import sql
 

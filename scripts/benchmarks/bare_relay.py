@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 from redis.asyncio import Redis
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
-from app.bus import CHANNEL_PREFIX
+from app.messaging.bus import CHANNEL_PREFIX
 from app.realtime.connection import PING_SECONDS
 from app.settings import load_settings
 from scripts.benchmarks.watchers import raise_file_limit

@@ -8,34 +8,38 @@ from app.bootstrap import build_services, close_services
 from scripts.benchmarks import holding, processes, report
 from scripts.benchmarks.place import own_servers
 
-ROUNDS = 2
-TURNS = ROUNDS * holding.TURNS_A_ROUND
-
 
 @dataclass(frozen=True)
 class Scenario:
     debates: int
     think_seconds: float
+    rounds: int
     aim: report.Aim
 
     @property
     def ideal_seconds(self) -> float:
-        return TURNS * self.think_seconds
+        return self.rounds * holding.TURNS_A_ROUND * self.think_seconds
 
     @property
-    def threads(self) -> int:
-        """Of each worker process: enough for its share, so that every debate is thought about at once."""
-        return -(-self.debates // holding.PROCESSES)
+    def concurrency(self) -> int:
+        """Of each worker process: room for all, so that every debate is thought about at once however they fall."""
+        return min(20_000, self.debates)
 
 
-SCENARIOS = [Scenario(200, 1.0, report.Aim(at_least=0.95)), Scenario(1000, 4.0, report.Aim(at_least=0.9))]
-QUICK = [Scenario(20, 0.2, report.Aim(at_least=0.95))]
+SCENARIOS = [
+    Scenario(200, 1.0, 2, report.Aim(at_least=0.96)),
+    Scenario(1_000, 4.0, 2, report.Aim(at_least=0.98)),
+    Scenario(10_000, 30.0, 1, report.Aim(at_least=0.95)),
+]
+QUICK = [Scenario(20, 0.2, 2, report.Aim(at_least=0.96))]
+MEMORY_AIM = report.Aim(at_most=400)
 
 
 @dataclass
 class Found:
     ideal_ratios: list[float]
     worker_cpu_seconds: list[float]
+    worker_megabytes: list[float]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,34 +49,40 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     scenarios, repeats = (QUICK, 1) if options.quick else (SCENARIOS, options.repeats)
     found = [_measure(scenario, repeats) for scenario in scenarios]
-    work = f"debates x {TURNS} turns, {holding.PROCESSES} worker processes; the ideal is what the thinking alone takes"
+    work = f"debates on {holding.PROCESSES} worker processes; the ideal is what the thinking alone takes"
     report.head("concurrency", work, repeats)
     rows = []
     for scenario, one in zip(scenarios, found, strict=True):
-        name = f"{scenario.debates:,} debates, turns of {scenario.think_seconds:g} s"
+        turns = scenario.rounds * holding.TURNS_A_ROUND
+        name = f"{scenario.debates:,} debates, {turns} turns of {scenario.think_seconds:g} s"
         rows.append(report.Row(f"{name}: ideal time / time", one.ideal_ratios, aim=scenario.aim, digits=3))
         rows.append(report.Row(f"{name}: workers' CPU, s", one.worker_cpu_seconds))
+        rows.append(report.Row(f"{name}: both workers' memory, MB", one.worker_megabytes, aim=MEMORY_AIM))
     report.table(rows, "", "debate-runner")
     report.save_rows("concurrency", rows)
 
 
 def _measure(scenario: Scenario, repeats: int) -> Found:
-    found = Found([], [])
-    with own_servers(worker_concurrency=scenario.threads) as settings:
+    found = Found([], [], [])
+    # A long lease: while thousands of debates are created the workers are stopped.
+    with own_servers(worker_concurrency=scenario.concurrency, claim_seconds=120) as settings:
         services = build_services(settings, name="bench", database_connections=4)
         try:
             with holding.worker_processes(settings) as workers:
                 # Threads are started and statements prepared before anything is timed.
-                warm_up = holding.create(services, scenario.debates, 1)
-                holding.hold(settings, services, workers, warm_up, 1)
+                holding.hold(settings, services, workers, min(scenario.debates, 1_000), 1)
                 for number in range(1, repeats + 1):
-                    debate_ids = holding.create(services, scenario.debates, ROUNDS, scenario.think_seconds)
                     cpu = sum(processes.cpu_seconds(worker.process.pid) for worker in workers)
-                    seconds = holding.hold(settings, services, workers, debate_ids, ROUNDS)
+                    seconds = holding.hold(
+                        settings, services, workers, scenario.debates, scenario.rounds, scenario.think_seconds
+                    )
                     cpu = sum(processes.cpu_seconds(worker.process.pid) for worker in workers) - cpu
                     print(f"  {number} of {repeats}: {scenario.debates} debates: {seconds:.2f} s", file=sys.stderr)
                     found.ideal_ratios.append(scenario.ideal_seconds / seconds)
                     found.worker_cpu_seconds.append(cpu)
+                    found.worker_megabytes.append(
+                        sum(processes.memory_bytes(worker.process.pid) for worker in workers) / 1e6
+                    )
         finally:
             close_services(services)
     return found

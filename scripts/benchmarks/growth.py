@@ -1,9 +1,9 @@
 """What step number 20, 200 and 2,000 of one debate costs, beside step 20."""
 
 import argparse
+import asyncio
 import statistics
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,15 +17,17 @@ from app.core.debate import Limits, TurnType
 from app.core.formats import Format
 from app.core.seats import Seat
 from app.settings import Settings
+from app.store import leases
+from app.store.claims import Room
 from app.usecases import advance
-from app.usecases.advance import HeldTurn
+from app.usecases.advance import Claim
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from scripts.benchmarks import arguing, processes, report
 from scripts.benchmarks.place import own_servers, postgres_pid
-from worker.players.models.transcript import document
-from worker.players.scripted import ScriptedPlayer
+from worker.players.models.prompt import document
+from worker.players.scripted.player import ScriptedPlayer
 
 STEPS = (20, 200, 2_000)
 QUICK_STEPS = (20, 60)
@@ -35,7 +37,7 @@ AIM = report.Aim(at_most=1.2)
 WORKER = "bench"
 CONTEXT_TOKENS = 8_000
 """What a small model is given to read."""
-_player, _never = ScriptedPlayer(), threading.Event()
+_player, _loop = ScriptedPlayer(), asyncio.new_event_loop()
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +50,7 @@ def run(options: argparse.Namespace) -> None:
     with own_servers() as settings:
         services = build_services(settings, name="bench", database_connections=4)
         try:
+            leases.begin(services.engine, WORKER, seconds=3_600)
             found = _Figures()
             for number in range(repeats):
                 print(f"  {number + 1} of {repeats}", file=sys.stderr)
@@ -67,20 +70,20 @@ class _Debate:
     """One debate of workers' players, taken as a worker takes it."""
 
     services: Services
-    held: HeldTurn
+    claim: Claim
 
     def take_turn(self) -> None:
-        thought = _player.think(self.held.brief, _never)
-        following = advance.commit(self.services, self.held, thought, go_on=True)
+        thought = _loop.run_until_complete(_player.think(self.claim.brief))
+        step = advance.turn_step(self.claim, thought, lambda _: True)
+        [outcome] = advance.commit(self.services, [step])
+        following = advance.next_claim(step, outcome)
         assert following is not None
-        self.held = following
+        self.claim = following
 
     def hand_over(self) -> None:
-        """The turn goes to the next task, which claims it anew."""
-        advance.release(arguing.untold(self.services), self.held)
-        claimed = advance.claim(self.services, self.held.debate.id, WORKER)
-        assert claimed is not None
-        self.held = claimed
+        """The turn is handed back and claimed anew."""
+        advance.commit(arguing.untold(self.services), [advance.release_step(self.claim)])
+        self.claim = _claimed(self.services, self.claim.debate.id)
 
 
 class _Repeat:
@@ -96,10 +99,10 @@ class _Repeat:
         self._in_turn("a claim by another task, ms", {step: debate.hand_over for step, debate in worked.items()})
         self._in_turn("a seat's submission, ms", {step: debate.submit for step, debate in said.items()})
         for step, debate in worked.items():
-            brief = debate.held.brief
+            brief = debate.claim.brief
             read = sum(len(turn.content.encode()) for turn in (brief.motion, *brief.recent))
             self._found.note("a player is given, bytes", step, read)
-            self._found.note("a model is given, bytes", step, len(document(brief, CONTEXT_TOKENS).encode()))
+            self._found.note("a model is given, bytes", step, len(document(brief, CONTEXT_TOKENS).text.encode()))
             self._cost(step, debate)
 
     def _in_turn(self, name: str, actions: dict[int, Callable[[], None]]) -> None:
@@ -134,6 +137,12 @@ def _wal(connection: psycopg.Connection) -> int:
     return int(row[0])
 
 
+def _claimed(services: Services, debate_id: UUID) -> Claim:
+    """This one alone, and none that is due besides."""
+    [claim] = advance.claim(services, WORKER, [debate_id], Room({}, 0), 1)
+    return claim
+
+
 def _worked(services: Services, steps: int) -> _Debate:
     new = NewDebate(
         "Growth",
@@ -145,9 +154,7 @@ def _worked(services: Services, steps: int) -> _Debate:
     )
     # Not queued: there is no worker here, and the tasks would only pile up.
     stored = create_debate(arguing.untold(services), OPERATOR, new)
-    held = advance.claim(services, stored.debate.id, WORKER)
-    assert held is not None
-    debate = _Debate(services, held)
+    debate = _Debate(services, _claimed(services, stored.debate.id))
     for _ in range(steps):
         debate.take_turn()
     return debate

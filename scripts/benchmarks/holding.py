@@ -29,7 +29,7 @@ def worker_processes(settings: Settings) -> Iterator[list[Child]]:
     logs = [settings.data_dir / f"worker-{number}.log" for number in range(PROCESSES)]
     workers = [Child(log.stem, WORKER_COMMAND, settings, log) for log in logs]
     try:
-        while sql(settings, "SELECT count(*) FROM workers")[0][0] < PROCESSES:
+        while sql(settings, "SELECT count(*) FROM worker_leases")[0][0] < PROCESSES:
             for worker in workers:
                 worker.check()
             time.sleep(0.1)
@@ -39,7 +39,7 @@ def worker_processes(settings: Settings) -> Iterator[list[Child]]:
 
 
 def create(services: Services, count: int, rounds: int, think_seconds: float | None = None) -> list[UUID]:
-    """Debates that nobody has been told of yet."""
+    """Debates that nobody has been told of. Workers that run would find them all the same."""
     started = time.time_ns()
     seats = {seat: SeatSetup(SCRIPTED, think_seconds=think_seconds) for seat in Seat}
     motion = "Cities should ban cars"
@@ -58,19 +58,37 @@ def create(services: Services, count: int, rounds: int, think_seconds: float | N
     return made
 
 
-def hold(settings: Settings, services: Services, workers: list[Child], debate_ids: list[UUID], rounds: int) -> float:
+def hold(
+    settings: Settings,
+    services: Services,
+    workers: list[Child],
+    count: int,
+    rounds: int,
+    think_seconds: float | None = None,
+) -> float:
     """Seconds. The clock starts when all debates are queued: creating and queueing them is the API's work."""
-    _signal(workers, signal.SIGSTOP)
-    for debate_id in debate_ids:
-        services.tasks.send(debate_id)
-    with psycopg.connect(str(settings.database_url), autocommit=True) as connection:
+    with stopped(workers):
+        for debate_id in create(services, count, rounds, think_seconds):
+            services.tasks.send(debate_id)
         began = time.monotonic()
-        _signal(workers, signal.SIGCONT)
+    with psycopg.connect(str(settings.database_url), autocommit=True) as connection:
         while connection.execute("SELECT 1 FROM debates WHERE status <> 'completed' LIMIT 1").fetchone():
             time.sleep(0.02)
         seconds = time.monotonic() - began
-    clear(settings, turns=len(debate_ids) * rounds * TURNS_A_ROUND)
+    clear(settings, turns=count * rounds * TURNS_A_ROUND)
     return seconds
+
+
+@contextmanager
+def stopped(workers: list[Child]) -> Iterator[None]:
+    """Meanwhile no worker does anything."""
+    for worker in workers:
+        worker.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.process.send_signal(signal.SIGCONT)
 
 
 def clear(settings: Settings, turns: int) -> None:
@@ -78,8 +96,3 @@ def clear(settings: Settings, turns: int) -> None:
     found = sql(settings, "SELECT count(*) FROM turns WHERE seq > 1")[0][0]
     assert found == turns, f"{found} turns instead of {turns}"
     sql(settings, "DELETE FROM debates")
-
-
-def _signal(workers: list[Child], number: signal.Signals) -> None:
-    for worker in workers:
-        worker.process.send_signal(number)

@@ -39,7 +39,11 @@ PAGES = {
     "q, two letters in every second": "/debates?q=ms&limit=10",
     "q, two letters in one title": "/debates?q=gh",
     "q, with % in one title": "/debates?q=100%25",
+    "texts, in 1 of 100": "/debates?q=quay&texts=true&limit=10",
+    "texts, in every second": "/debates?q=council&texts=true&limit=10",
+    "texts, in one": "/debates?q=lantern&texts=true",
     "dashboard, with its counts": "/",
+    "dashboard, texts in every second": "/?q=council",
     "dashboard, status=completed": "/?status=completed",
     "state of the system": "/system/status",
 }
@@ -54,9 +58,9 @@ SELECT gen_random_uuid(),
             WHEN mod(number, 2) = 0 THEN 'More trams for ' ELSE 'Debate number ' END || number,
        CASE WHEN mod(number, 4) = 0 THEN 'coding_plan_debate' ELSE 'general_debate' END,
        CASE WHEN mod(number, 2) = 0 THEN 'dialogue' ELSE 'rounds' END,
-       status, 1 + mod(number, 5), (ARRAY['debater_a', 'debater_b', 'judge'])[1 + mod(number, 3)],
+       status, 1 + mod(number / 100, 2), (ARRAY['debater_a', 'debater_b', 'judge'])[1 + mod(number, 3)],
        CASE status WHEN 'completed' THEN 'max_rounds' WHEN 'stopped' THEN 'manual_stop' END,
-       '{"proposer": {"player": "scripted"}, "opponent": {"player": "scripted"}, "arbitrator": {"player": "scripted"}}',
+       '{"proposer": {"player": "scripted"}, "opponent": {"player": "external"}, "arbitrator": {"player": "scripted"}}',
        '{"max_rounds": 3}', 10,
        '{"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "Clearer.", "stop": false}',
        CASE WHEN number < 1000 AND status IN ('created', 'running') THEN clock_timestamp() + interval '1 day' END,
@@ -68,6 +72,17 @@ FROM (
                 WHEN mod(number, 100) < 99 THEN 'created' ELSE 'paused' END AS status
     FROM generate_series(1, %s) AS number
 ) AS made
+"""
+# Two turns of each debate, so that the words of texts are not those of the titles.
+_FILL_TURNS = """
+INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, created_at)
+SELECT gen_random_uuid(), id, seq, seq - 1, 'debater_a', CASE seq WHEN 1 THEN 'MOTION' ELSE 'CLAIM' END,
+       CASE WHEN seq = 2 THEN 'An answer that says little'
+            WHEN number = 50 THEN 'Light the lantern' WHEN mod(number, 100) = 0 THEN 'Build a quay'
+            WHEN mod(number, 2) = 0 THEN 'The council should decide' ELSE 'Nobody should decide' END || ' ' || number,
+       'scripted', created_at
+FROM (SELECT id, created_at, substring(title FROM '[0-9]+$')::int AS number FROM debates) AS numbered,
+     generate_series(1, 2) AS seq
 """
 
 
@@ -125,8 +140,9 @@ def _filled(settings: Settings, size: int) -> Settings:
     print(f"  filling a database with {size:,} debates", file=sys.stderr)
     place = another_database(settings, f"list_{size}").with_changes(server_port=free_port("127.0.0.1"))
     sql(place, _FILL, size)
+    sql(place, _FILL_TURNS)
     # What autovacuum does by itself, a minute later.
-    sql(place, "VACUUM ANALYZE debates, debate_titles")
+    sql(place, "VACUUM ANALYZE debates, debate_titles, turns")
     return place
 
 

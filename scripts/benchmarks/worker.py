@@ -1,105 +1,187 @@
-"""Memory and database connections of one worker process while many debates think, beside the same worker idle."""
+"""One worker process while thousands of debates think: what their waiting costs, and what it does to the others.
+
+Row updates, CPU, threads, memory and connections while they think; how soon a stop ends a call; and how soon a new
+debate starts, and how fast it runs, beside a thousand that hang and a thousand that think for an hour.
+"""
 
 import argparse
+import os
+import statistics
 import sys
 import time
 from pathlib import Path
+from uuid import UUID
 
 from app.bootstrap import build_services, close_services
-from app.cli.children import WORKER_COMMAND, Child, end
+from app.cli.children import WORKER_COMMAND, Child
 from app.core.access import OPERATOR
+from app.core.debate import Limits
 from app.core.formats import Format
 from app.core.players import SCRIPTED, SeatSetup
 from app.core.seats import Seat
 from app.settings import Settings
+from app.usecases.control import stop_debate
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from scripts.benchmarks import processes, report
-from scripts.benchmarks.place import own_servers, sql
+from scripts.benchmarks.place import own_servers, postgres_pid, sql
+from scripts.benchmarks.silent_provider import silent_provider
 
-COUNTS = (100, 500)
-QUICK_COUNTS = (10, 50)
-PATIENCE_SECONDS = 120.0
-SETTLE_SECONDS = 2.0
-THINK_SECONDS = 600.0
-"""Longer than it takes to look."""
+PATIENCE_SECONDS = 300.0
+SETTLE_SECONDS = 15.0
+"""Longer than an idle backend keeps its counts of row updates to itself."""
+WATCH_SECONDS = 10.0
+THINK_SECONDS = 30.0
+HOUR = 3_600.0
+STOPS = 20
 _CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, 'debate-worker:')"
-_THINKING = "SELECT count(*) FROM debates WHERE claim_expires_at > now()"
+_THINKING = "SELECT count(*) FROM debates WHERE claim_token IS NOT NULL"
+_UPDATES = "SELECT sum(n_tup_upd + n_tup_ins + n_tup_del)::bigint FROM pg_stat_user_tables"
+AIMS = {
+    "row updates a second while they think": report.Aim(at_most=20),
+    "CPU of Postgres and the worker, cores": report.Aim(at_most=0.1),
+    "threads of the worker": report.Aim(at_most=40),
+    "RSS of the worker, MB": report.Aim(at_most=400),
+    "a stop ends its call, median s": report.Aim(at_most=0.5),
+    "beside slow ones a debate starts after, s": report.Aim(at_most=1),
+}
+
+Figures = dict[str, list[float]]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--debates", type=int, nargs="+", default=COUNTS, help="in flight at once")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--debates", type=int, default=5_000, help="that think at once")
+    parser.add_argument("--slow", type=int, default=1_000, help="that hang, and as many that think for an hour")
+    parser.add_argument("--repeats", type=int, default=2)
 
 
 def run(options: argparse.Namespace) -> None:
-    counts, repeats = (QUICK_COUNTS, 1) if options.quick else (tuple(options.debates), options.repeats)
-    found: dict[tuple[str, int], list[float]] = {}
-    with own_servers(worker_concurrency=max(counts)) as settings:
+    if options.quick:
+        options.debates, options.slow, options.repeats = 60, 20, 1
+    found: Figures = {}
+    for number in range(1, options.repeats + 1):
+        print(f"  {number} of {options.repeats}", file=sys.stderr)
+        for part in (_thinking, _beside_slow_ones):
+            for name, value in part(options).items():
+                found.setdefault(name, []).append(value)
+    report.head(
+        "worker", f"one worker process, {options.debates:,} debates with turns of {THINK_SECONDS:g} s", options.repeats
+    )
+    rows = [report.Row(name, values, aim=AIMS.get(name), digits=3) for name, values in found.items()]
+    report.table(rows, "", "debate-runner")
+    report.save_rows("worker", rows, debates=options.debates, slow=options.slow)
+
+
+def _thinking(options: argparse.Namespace) -> dict[str, float]:
+    with own_servers(worker_concurrency=options.debates) as settings:
         services = build_services(settings, name="bench", database_connections=4)
+        worker = Child("worker", WORKER_COMMAND, settings, log=settings.data_dir / "worker.log")
         try:
-            for number in range(1, repeats + 1):
-                print(f"  {number} of {repeats}", file=sys.stderr)
-                for (name, count), value in _one(settings, services, counts).items():
-                    found.setdefault((name, count), []).append(value)
+            _wait(settings, "SELECT count(*) FROM worker_leases", 1)
+            made = [_create(services, number, HOUR) for number in range(options.debates)]
+            _wait(settings, _THINKING, options.debates)
+            found = _cost_of_waiting(settings, worker.process.pid)
+            return {**found, "a stop ends its call, median s": _stop_seconds(settings, services, made[:STOPS])}
         finally:
+            # Told to end, it would wait for the thinkers first.
+            worker.process.kill()
+            worker.process.wait()
             close_services(services)
-    _report(found, counts, repeats)
 
 
-def _one(settings: Settings, services: Services, counts: tuple[int, ...]) -> dict[tuple[str, int], float]:
-    """A worker of its own for each repeat: memory that earlier debates left behind would hide what these take."""
-    worker = Child("worker", WORKER_COMMAND, settings, log=settings.data_dir / "worker.log")
-    found: dict[tuple[str, int], float] = {}
-    try:
-        _wait(settings, "SELECT count(*) FROM workers", 1)
-        made = 0
-        for count in (0, *counts):
-            _create(services, count - made)
-            made = count
-            most = _wait(settings, _THINKING, count)
-            time.sleep(SETTLE_SECONDS)
-            found["RSS, MB", count] = _rss_bytes(worker.process.pid) / 1e6
-            found["PSS, MB", count] = processes.memory_bytes(worker.process.pid) / 1e6
-            found["connections to Postgres", count] = max(most, sql(settings, _CONNECTIONS)[0][0])
-    finally:
-        end([worker])
-    sql(settings, "DELETE FROM debates")
-    sql(settings, "DELETE FROM workers")
-    return found
+def _cost_of_waiting(settings: Settings, pid: int) -> dict[str, float]:
+    time.sleep(SETTLE_SECONDS)
+    postgres = postgres_pid(settings)
+    updates, cpu, began = _updates(settings), _cpu(postgres, pid), time.monotonic()
+    time.sleep(WATCH_SECONDS)
+    seconds = time.monotonic() - began
+    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    fields = dict(line.split(":", 1) for line in status if ":" in line)
+    return {
+        "row updates a second while they think": (_updates(settings) - updates) / seconds,
+        "CPU of Postgres and the worker, cores": (_cpu(postgres, pid) - cpu) / seconds,
+        "threads of the worker": float(fields["Threads"]),
+        "RSS of the worker, MB": float(fields["VmRSS"].split()[0]) / 1000,
+        "connections of the worker": float(sql(settings, _CONNECTIONS)[0][0]),
+    }
 
 
-def _create(services: Services, count: int) -> None:
-    seats = {seat: SeatSetup(SCRIPTED, think_seconds=THINK_SECONDS) for seat in Seat}
-    started = time.time_ns()
-    for number in range(count):
-        motion = "Cities should ban cars"
-        new = NewDebate("Bench", "general_debate", motion, f"{started}-{number}", format=Format.ROUNDS, seats=seats)
-        create_debate(services, OPERATOR, new)
+def _stop_seconds(settings: Settings, services: Services, debate_ids: list[UUID]) -> float:
+    """From the stop's answer until the worker logs that it has cancelled the call."""
+    log = settings.data_dir / "worker.log"
+    seconds = []
+    for debate_id in debate_ids:
+        stop_debate(services, OPERATOR, debate_id, None)
+        began = time.monotonic()
+        while f'"debate_id":"{debate_id}"' not in _cancelled(log):
+            assert time.monotonic() - began < 60, "the call was not cancelled"
+            time.sleep(0.005)
+        seconds.append(time.monotonic() - began)
+    return statistics.median(seconds)
 
 
-def _wait(settings: Settings, question: str, count: int) -> int:
-    """Until the answer is this; the most connections that the worker had meanwhile."""
+def _cancelled(log: Path) -> str:
+    return "\n".join(line for line in log.read_text().splitlines()[-200:] if "turn.cancelled" in line)
+
+
+def _beside_slow_ones(options: argparse.Namespace) -> dict[str, float]:
+    """A provider that never answers, and hour-long thinkers; then one debate of scripted players who answer at once."""
+    with silent_provider() as base_url, own_servers() as settings:
+        services = build_services(settings, name="bench", database_connections=4)
+        # A child inherits them.
+        os.environ.update(OPENAI_BASE_URL=base_url, OPENAI_API_KEY="none")
+        worker = Child("worker", WORKER_COMMAND, settings, log=settings.data_dir / "worker.log")
+        try:
+            _wait(settings, "SELECT count(*) FROM worker_leases", 1)
+            alone = _run_seconds(settings, _create(services, -1, None))[1]
+            for number in range(options.slow):
+                _create(services, number, None, "openai:gpt-5-mini")
+                _create(services, options.slow + number, HOUR)
+            _wait(settings, _THINKING, 2 * options.slow)
+            starts, runs = _run_seconds(settings, _create(services, -2, None))
+            return {
+                "beside slow ones a debate starts after, s": starts,
+                "and takes, beside its time alone": runs / alone,
+            }
+        finally:
+            worker.process.kill()
+            worker.process.wait()
+            close_services(services)
+
+
+def _run_seconds(settings: Settings, debate_id: UUID) -> tuple[float, float]:
+    """Until its first turn, and until its end."""
+    began = time.monotonic()
+    _wait(settings, "SELECT turn_count FROM debates WHERE id = %s", 2, debate_id)
+    started = time.monotonic() - began
+    _wait(settings, "SELECT count(*) FROM debates WHERE id = %s AND status = 'completed'", 1, debate_id)
+    return started, time.monotonic() - began
+
+
+def _create(services: Services, number: int, think_seconds: float | None, player: str = SCRIPTED) -> UUID:
+    seats = {seat: SeatSetup(player, think_seconds=think_seconds) for seat in Seat}
+    new = NewDebate(
+        "Bench",
+        "general_debate",
+        "Cities should ban cars",
+        f"{time.time_ns()}-{number}",
+        format=Format.ROUNDS,
+        seats=seats,
+        limits=Limits(max_rounds=10),
+    )
+    return create_debate(services, OPERATOR, new).debate.id
+
+
+def _wait(settings: Settings, question: str, count: int, *parameters: object) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    most = 0
-    while sql(settings, question)[0][0] < count:
+    while (sql(settings, question, *parameters)[0][0] or 0) < count:
         assert time.monotonic() < deadline, f"not within {PATIENCE_SECONDS:g} s: {question} is {count}"
-        most = max(most, sql(settings, _CONNECTIONS)[0][0])
-        time.sleep(0.05)
-    return most
+        time.sleep(0.01)
 
 
-def _rss_bytes(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+def _updates(settings: Settings) -> int:
+    return int(sql(settings, _UPDATES)[0][0])
 
 
-def _report(found: dict[tuple[str, int], list[float]], counts: tuple[int, ...], repeats: int) -> None:
-    rows = [
-        report.Row(f"{name}, {count} debates think", values, found[name, 0])
-        for (name, count), values in found.items()
-        if count
-    ]
-    report.head("worker", f"one process with DEBATE_WORKER_CONCURRENCY={max(counts)}, beside itself idle", repeats)
-    report.table(rows, "idle", "thinking")
-    report.save_rows("worker", rows, concurrency=max(counts))
+def _cpu(*pids: int) -> float:
+    return sum(processes.cpu_seconds(pid) for pid in pids)

@@ -13,13 +13,15 @@ import psycopg
 import redis
 from kombu.exceptions import OperationalError as QueueAway
 
-from app.queue import make_celery
+from app.messaging.queue import make_celery
 from scripts.breaking.recovery import Recovery
 from scripts.breaking.stage import Program, Stage
 
 LONGEST_FREEZE_SECONDS = 12.0
 ON_THE_WAY = (psycopg.OperationalError, redis.ConnectionError, redis.TimeoutError, QueueAway, OSError)
 """A fault that cannot be injected because an earlier one is still at work is not counted. Any other error is ours."""
+INTERRUPTS_CALLS = ("worker", "Postgres")
+"""Faults of these may keep what came of a call from being stored."""
 
 
 class Faults:
@@ -29,6 +31,8 @@ class Faults:
         self._recovery = recovery
         self._celery = make_celery(str(stage.settings.redis_url))
         self.injected: Counter[str] = Counter()
+        self.interruptions: list[float] = []
+        """The moments of faults that may have interrupted a call to a model, also of those that came to nothing."""
         self._kinds: list[tuple[str, int, Callable[[], None]]] = [
             ("worker killed (SIGKILL)", 6, self._kill_worker),
             ("worker told to end (SIGTERM)", 3, lambda: self._worker().send(signal.SIGTERM)),
@@ -49,6 +53,8 @@ class Faults:
         while time.monotonic() < until:
             time.sleep(self._chance.uniform(0.3, 1.7) * pause_seconds)
             [(name, _, inject)] = self._chance.choices(self._kinds, weights)
+            if name.startswith(INTERRUPTS_CALLS):
+                self.interruptions.append(time.monotonic())
             with suppress(*ON_THE_WAY):
                 inject()
                 self.injected[name] += 1

@@ -5,35 +5,46 @@ import logging
 import random
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
-import httpx
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
+from debate_client import Client, InternalError, NoAnswer, NotADebateServer, Refused, Retries, Unavailable
 from scripts.breaking.history import Acknowledged, Received
+from scripts.breaking.hostile_provider import PLAYER
 
 Json = dict[str, Any]
 ROLES = ("proposer", "opponent", "arbitrator")
 # This client tells of every connection that broke off, and here they all do.
 logging.getLogger("websockets").setLevel(logging.CRITICAL)
 _NOBODY_COMES_BACK = {4400, 4401, 4403, 4404}
+MOST_RESUMES = 2
+"""Of a debate that fails again and again; then it is stopped."""
 
 
 class Load:
-    def __init__(self, urls: list[str], chance: random.Random, patience_seconds: float) -> None:
+    def __init__(
+        self, urls: list[str], chance: random.Random, patience_seconds: float, with_models: float = 0.0
+    ) -> None:
+        """`with_models` is the share of debates in which the hostile provider's model has a seat."""
         self._urls = urls
+        # Each attempt may go to another server, so the clients themselves retry nothing.
+        self._clients = [Client(url, "", timeout_seconds=20, retries=Retries(())) for url in urls]
+        self.with_models = with_models
         self._chance = chance
         self._lock = threading.Lock()
-        self._client = httpx.Client(timeout=20, trust_env=False)
         self.give_up_at = time.monotonic() + patience_seconds
         self.enough = threading.Event()
         self.acknowledged: defaultdict[UUID, list[Acknowledged]] = defaultdict(list)
         self.received: defaultdict[UUID, list[Received]] = defaultdict(list)
+        self.motions: dict[UUID, str] = {}
+        """Of the debates with a model: the provider knows a debate by its motion."""
+        self.asked_for: Counter[str] = Counter()
+        """How often each change of a debate (its path) was asked for, answered or not."""
         self.unexpected: list[str] = []
 
     def hold_debates(self) -> None:
@@ -42,21 +53,23 @@ class Load:
         while not self.enough.is_set():
             _Debate(self, chance).hold()
 
-    def ask(self, chance: random.Random, method: str, path: str, body: Json | None = None) -> Json | None:
+    def ask(
+        self, chance: random.Random, method: str, path: str, body: Json | None = None, query: Json | None = None
+    ) -> Json | None:
         """Any of the servers, again and again, until one answers; None when the answer is a refusal."""
         while time.monotonic() < self.give_up_at:
-            url = chance.choice(self._urls) + path
-            with suppress(httpx.HTTPError, ValueError, KeyError):
-                answer = self._client.request(method, url, json=body)
-                document: Json = answer.json()
-                if document["success"]:
-                    data: Json = document["data"]
-                    return data
-                code = document["error"]["code"]
-                if code == "INTERNAL_ERROR":
-                    self.unexpected.append(f"{method} {path} was answered with an internal error")
-                elif code != "SERVICE_UNAVAILABLE":
-                    return None
+            if method == "POST":
+                with self._lock:
+                    self.asked_for[path] += 1
+            try:
+                data: Json = chance.choice(self._clients).call(method, path, query, body)
+                return data
+            except InternalError:
+                self.unexpected.append(f"{method} {path} was answered with an internal error")
+            except (NoAnswer, NotADebateServer, Unavailable):
+                pass
+            except Refused:
+                return None
             time.sleep(0.2)
         return None
 
@@ -78,10 +91,15 @@ class _Debate:
     def __init__(self, load: Load, chance: random.Random) -> None:
         self._load = load
         self._chance = chance
-        self._is_dialogue = chance.random() < 0.5
+        self._has_model = chance.random() < load.with_models
+        self._is_dialogue = not self._has_model and chance.random() < 0.5
         players = ["external", "scripted"] if self._is_dialogue or chance.random() < 0.3 else ["scripted"]
         self._players = {role: chance.choice(players) for role in ROLES}
+        if self._has_model:
+            models = chance.sample(ROLES, chance.randint(1, 3))
+            self._players = {role: PLAYER if role in models else "scripted" for role in ROLES}
         self._rounds = chance.randint(1, 4)
+        self._resumes = 0
         self._id = ""
 
     def hold(self) -> None:
@@ -90,24 +108,39 @@ class _Debate:
             role: {"player": player, **({"think_seconds": think} if player == "scripted" else {})}
             for role, player in self._players.items()
         }
+        motion = f"Everything breaks ({uuid4()})"
         body = {
             "title": "Chaos",
             "debate_type": "general_debate",
-            "motion_content": "Everything breaks",
+            "motion_content": motion,
             "client_request_id": str(uuid4()),
             "format": "dialogue" if self._is_dialogue else "rounds",
             "seats": seats,
-            "limits": {"max_rounds": self._rounds},
+            "limits": {"max_rounds": self._rounds, **self._limits()},
         }
         created = self._load.ask(self._chance, "POST", "/debates", body)
         if created is None:
             return
         self._id = created["debate"]["id"]
+        if self._has_model:
+            self._load.motions[UUID(self._id)] = motion
         self._acknowledge(body, created)
         watchers = [self._start(self._watch, number) for number in range(self._chance.choice([0, 1, 1, 2]))]
         self._play()
         for watcher in watchers:
             watcher.join()
+
+    def _limits(self) -> Json:
+        """Of money or tokens, for some of the debates with a model: enough for a few calls."""
+        if not self._has_model:
+            return {}
+        return self._chance.choice(
+            [
+                {},
+                {"max_total_tokens": self._chance.randint(100, 3_000)},
+                {"max_cost_usd": round(self._chance.uniform(0.00003, 0.0005), 6)},
+            ]
+        )
 
     def _start(self, work: Callable[[random.Random, int], None], number: int) -> threading.Thread:
         thread = threading.Thread(target=work, args=(random.Random(self._chance.random()), number), daemon=True)
@@ -115,17 +148,24 @@ class _Debate:
         return thread
 
     def _play(self) -> None:
-        """Every seat that is ours, until the debate has ended. Now and then a person stops or interrupts it."""
+        """Every seat that is ours, until the debate has ended. Now and then a person stops, pauses or interrupts it."""
         stops_after = self._chance.randint(1, 12) if self._chance.random() < 0.1 else None
         while time.monotonic() < self._load.give_up_at:
-            data = self._load.ask(self._chance, "GET", f"/debates/{self._id}?limit=1")
+            data = self._load.ask(self._chance, "GET", f"/debates/{self._id}", query={"limit": 1})
             if data is None:
                 return
             debate, last = data["debate"], [data["motion"], *data["arguments"]][-1]
             if debate["state"] == "CLOSED":
                 return
-            if debate["status"] == "failed":
+            if debate["status"] == "failed" and self._has_model and self._resumes >= MOST_RESUMES:
+                self._load.ask(
+                    self._chance, "POST", f"/debates/{self._id}/stop", {"reason": "it fails again and again"}
+                )
+            elif debate["status"] in ("failed", "paused"):
+                self._resumes += debate["status"] == "failed"
                 self._load.ask(self._chance, "POST", f"/debates/{self._id}/resume")
+            elif self._has_model and self._chance.random() < 0.01:
+                self._load.ask(self._chance, "POST", f"/debates/{self._id}/pause")
             elif stops_after is not None and debate["argument_count"] >= stops_after:
                 self._load.ask(self._chance, "POST", f"/debates/{self._id}/stop", {"reason": "chaos"})
             elif not self._submit(debate, last):

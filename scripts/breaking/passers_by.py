@@ -4,10 +4,10 @@ import random
 import time
 from contextlib import suppress
 
-import httpx
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
+from debate_client import Client, ClientError, Retries
 from scripts.breaking.load import Load
 
 SECONDS_BETWEEN = 0.3
@@ -22,25 +22,26 @@ class PassersBy:
 
     def come_and_go(self) -> None:
         ways = [self._stream, self._poll, self._watch, self._list]
-        with httpx.Client(timeout=5, trust_env=False) as client:
-            while not self._load.enough.wait(SECONDS_BETWEEN):
-                url = self._chance.choice(self._urls)
-                with suppress(httpx.HTTPError, OSError, WebSocketException, LookupError):
-                    found = client.get(f"{url}/debates?limit=5").json()["data"]["debates"]
-                    self._chance.choice(ways)(client, url, self._chance.choice(found)["id"])
-                    self.came += 1
+        retries = Retries((), without_answer=False)
+        clients = [Client(url, "", timeout_seconds=5, retries=retries) for url in self._urls]
+        while not self._load.enough.wait(SECONDS_BETWEEN):
+            client = self._chance.choice(clients)
+            with suppress(ClientError, OSError, WebSocketException, LookupError):
+                found = client.page(5).debates
+                self._chance.choice(ways)(client, self._chance.choice(found).id)
+                self.came += 1
 
-    def _stream(self, client: httpx.Client, url: str, debate_id: str) -> None:
-        with client.stream("GET", f"{url}/debates/{debate_id}/stream") as answer:
-            next(answer.iter_lines())
+    def _stream(self, client: Client, debate_id: str) -> None:
+        next(client.watch(debate_id))
 
-    def _poll(self, client: httpx.Client, url: str, debate_id: str) -> None:
-        client.get(f"{url}/debates/{debate_id}/wait?role=opponent&timeout_ms=1000")
+    def _poll(self, client: Client, debate_id: str) -> None:
+        client.wait(debate_id, "opponent", timeout_seconds=1)
 
-    def _watch(self, _: httpx.Client, url: str, debate_id: str) -> None:
-        with connect(f"{url.replace('http', 'ws')}/ws?debate_id={debate_id}", proxy=None, close_timeout=0) as socket:
+    def _watch(self, client: Client, debate_id: str) -> None:
+        url = client.server.url.replace("http", "ws")
+        with connect(f"{url}/ws?debate_id={debate_id}", proxy=None, close_timeout=0) as socket:
             socket.recv(timeout=2)
             time.sleep(self._chance.random())
 
-    def _list(self, client: httpx.Client, url: str, _: str) -> None:
-        client.get(f"{url}/debates?status=completed&limit=50")
+    def _list(self, client: Client, _: str) -> None:
+        client.page(50, status="completed")

@@ -42,12 +42,13 @@ class Recovery:
             return
         with self._stage.connect() as connection:
             rows = connection.execute(
-                "SELECT id, claim_token FROM debates WHERE id = ANY(%s)", (list(expected),)
+                "SELECT id, claim_token, claim_token IS NULL AND due_at <= now() FROM debates WHERE id = ANY(%s)",
+                (list(expected),),
             ).fetchall()
-        for debate_id, token in rows:
+        for debate_id, token, is_waiting in rows:
             held, since = expected[debate_id]
-            # Claimed by another, moved on by somebody outside, or closed.
-            if token != held:
+            # Claimed by another, moved on by somebody outside, or closed; not only released.
+            if token != held and not is_waiting:
                 with self._lock:
                     del self._expected[debate_id]
                     self.seconds.append(time.monotonic() - since)

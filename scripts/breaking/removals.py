@@ -43,14 +43,7 @@ class Removal:
 REMOVALS = (
     Removal(
         "the fencing check",
-        (
-            Edit("app/store/commit.py", "AND claim_token = given.token", "AND given.token IS NOT NULL"),
-            Edit(
-                "app/usecases/advance.py",
-                "if check is None or check.token != held.token:\n            return None",
-                "if check is None:\n            return None",
-            ),
-        ),
+        (Edit("app/store/commit.py", "OR claim_token = given.token AND", "OR given.token IS NOT NULL AND"),),
         ("tests/integration/test_advance.py::test_a_turn_whose_claim_was_taken_over_is_dropped",),
     ),
     Removal(
@@ -66,21 +59,24 @@ REMOVALS = (
     ),
     Removal(
         "the sweeper",
-        (
-            Edit(
-                "worker/process.py",
-                '            Repeat("sweeper", SWEEP_EVERY_SECONDS, partial(sweep, self._services)),\n',
-                "",
-            ),
-        ),
+        (Edit("worker/process.py", "        self._sweeper.start()\n", ""),),
         ("tests/e2e/test_workers.py::test_a_killed_workers_turn_is_taken_over",),
+    ),
+    Removal(
+        "the check of the worker's lease",
+        (Edit("app/store/commit.py", " AND given.worker_id IN (SELECT worker_id FROM live)\n", "\n"),),
+        ("tests/integration/test_lease.py::test_a_claim_whose_lease_has_lapsed_stores_nothing_until_it_is_renewed",),
     ),
     Removal(
         "publish after commit",
         (
             Edit(
                 "app/usecases/submit.py",
+                "    after, stored = outcome.debate, outcome.turns\n"
+                "    services.teller.end_claim(outcome.ended_claim)\n"
                 "    told, *_ = tell_stored(services, after, stored)",
+                "        after, stored = outcome.debate, outcome.turns\n"
+                "        services.teller.end_claim(outcome.ended_claim)\n"
                 "        told, *_ = tell_stored(services, after, stored)",
             ),
         ),
@@ -88,7 +84,7 @@ REMOVALS = (
     ),
     Removal(
         "the relay's hole detection",
-        (Edit("app/realtime/feed.py", "if item.seq == self._known + 1:", "if item.seq > self._known:"),),
+        (Edit("app/realtime/feed.py", "if item.seq == self.known + 1:", "if item.seq > self.known:"),),
         (
             "tests/integration/test_relay.py::test_a_feed_never_goes_past_a_hole",
             "tests/integration/test_relay.py::test_listeners_get_every_turn_once_over_a_bus_that_loses_doubles_and_reorders",
@@ -99,13 +95,15 @@ REMOVALS = (
         (
             Edit(
                 "app/usecases/submit.py",
-                "            before = turns.of_request(connection, debate_id, submission.client_request_id)\n",
+                "            before = turns.of_request("
+                "connection, debate_id, submission.client_request_id, move.seat, speaker(caller))\n",
                 "",
             ),
             Edit(
                 "app/usecases/submit.py",
                 "        locked = lock_existing(connection, debate_id)\n",
-                "        before = turns.of_request(connection, debate_id, submission.client_request_id or '')\n"
+                "        before = turns.of_request("
+                "connection, debate_id, submission.client_request_id or '', move.seat, speaker(caller))\n"
                 "        locked = lock_existing(connection, debate_id)\n",
             ),
         ),

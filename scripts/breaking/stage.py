@@ -7,10 +7,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import httpx
 import psycopg
 import redis
 
@@ -19,6 +18,7 @@ from app.cli.stack import free_port
 from app.embedded import EmbeddedServers
 from app.settings import Settings
 from app.store.migrate import upgrade
+from debate_client import Client, ClientError, Retries
 
 RESTART_SECONDS = 0.2
 LOSSY = "publish.before=lost%5; publish.after=sleep(0.2)%5; enqueue.before=lost%5"
@@ -97,11 +97,9 @@ class Stage:
         deadline = time.monotonic() + seconds
         for url in self.urls():
             while time.monotonic() < deadline:
-                try:
-                    if httpx.get(f"{url}/ready", timeout=5, trust_env=False).json()["data"]["workers"]:
+                with suppress(ClientError), Client(url, "", timeout_seconds=5, retries=Retries(())) as client:
+                    if client.ready()["workers"]:
                         break
-                except (httpx.HTTPError, ValueError):
-                    pass
                 time.sleep(0.2)
 
     def postgres_pid(self) -> int:

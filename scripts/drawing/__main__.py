@@ -1,4 +1,4 @@
-"""`scripts/diagrams`: draws the diagrams that come from the code into the pages that show them."""
+"""`scripts/diagrams`: draws the diagrams and tables that come from the code into the pages that show them."""
 
 import re
 import sys
@@ -7,16 +7,21 @@ from pathlib import Path
 from scripts.drawing import layers, states
 
 DOCS = Path(__file__).parents[2] / "docs"
-DRAWN = {"states.md": states.draw, "architecture.md": layers.draw}
-"""Page → what draws the block after its mark."""
-_BLOCK = re.compile(r"(<!-- drawn by scripts/diagrams -->\n```mermaid\n).*?(\n```)", re.DOTALL)
+DRAWN = {
+    "states.md": {"diagram": states.diagram, "formats": states.formats, "moves": states.moves},
+    "architecture.md": {"layers": layers.draw},
+}
+"""Page → name in the mark → what draws the lines after it."""
+_BLOCK = re.compile(r"(<!-- drawn by scripts/diagrams: (\w+) -->\n)(?:.+\n)+")
 
 
 def redrawn(page: str) -> str:
-    text, count = _BLOCK.subn(lambda found: found[1] + DRAWN[page]() + found[2], (DOCS / page).read_text())
-    if count != 1:
-        sys.exit(f"docs/{page} has {count} blocks marked as drawn by scripts/diagrams, and should have one")
-    return text
+    drawn = DRAWN[page]
+    text = (DOCS / page).read_text()
+    marked = [name for _, name in _BLOCK.findall(text)]
+    if sorted(marked) != sorted(drawn):
+        sys.exit(f"docs/{page} has marks for {marked}, and scripts/diagrams draws {list(drawn)} there")
+    return _BLOCK.sub(lambda found: f"{found[1]}{drawn[found[2]]()}\n", text)
 
 
 def main() -> None:

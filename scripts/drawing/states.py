@@ -1,49 +1,130 @@
-"""The diagram of docs/states.md, from the machine's table."""
+"""The diagram and the tables of docs/states.md, from the machine's table and the formats' facts: every move is made, in
+every format, and drawn as it led."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from app.core.debate import Cursor, Debate, Limits, State, Status, TurnType
 from app.core.formats import Format
-from app.core.machine import TRANSITIONS, Move, decide, first_cursor
+from app.core.machine import TRANSITIONS, Move, decide, first_cursor, motion_round, moves_of
 from app.core.players import EXTERNAL, SeatSetup
 from app.core.seats import Seat
 
 _SEAT_OF = {State.AWAITING_PROPOSER: Seat.PROPOSER, State.AWAITING_OPPONENT: Seat.OPPONENT}
+_ROUND, _LAST_ROUND = 2, 9
+
+Held = tuple[str, str]
+"""What a move is called, and where it leads in words."""
 
 
-def draw() -> str:
-    lines = ["stateDiagram-v2", *_beginnings()]
-    for state, moves in TRANSITIONS.items():
-        for seat, kind in moves:
-            lines += _edges(state, seat, kind, close=False)
-            if kind is TurnType.RULING:
-                lines += _edges(state, seat, kind, close=True)
-    lines.append(f"{State.CLOSED} --> [*]")
-    return "\n    ".join(lines)
+def diagram() -> str:
+    beginnings = [(form, ("motion", str(_debate(form, first_cursor(form)).state))) for form in Format]
+    lines = ["```mermaid", "stateDiagram-v2", *_arrows("[*]", beginnings, list(Format))]
+    for state in TRANSITIONS:
+        held = [(form, (label, str(after.state))) for form, label, after in _led(state)]
+        lines += _arrows(state, held, [form for form in Format if is_reached(form, state)])
+    return "\n".join([*lines, f"    {State.CLOSED} --> [*]", "```"])
 
 
-def _beginnings() -> Iterator[str]:
-    for form in sorted(Format, reverse=True):
-        yield f"[*] --> {_debate(form, first_cursor(form)).state}: motion, in {form}"
+def _arrows(source: str, held: Iterable[tuple[Format, Held]], reached_in: list[Format]) -> Iterator[str]:
+    for (label, target), formats in _grouped(held).items():
+        yield f"    {source} --> {target}: {label}{_named(formats, reached_in)}"
 
 
-def _edges(state: State, seat: Seat, kind: TurnType, close: bool) -> Iterator[str]:
-    label = f"{kind.lower()}{' with close' if close else ''} by the {seat.role}"
-    targets = {form: _led_to(form, state, seat, kind, close) for form in sorted(Format, reverse=True)}
-    if len(set(targets.values())) == 1:
-        yield f"{state} --> {targets[Format.ROUNDS]}: {label}"
-        return
-    for form, target in targets.items():
-        yield f"{state} --> {target}: {label}, in {form}"
+def formats() -> str:
+    """What each format is, by its facts."""
+    lines = ["| format | who debates | the judge | the motion | cursor at the start |", "|---|---|---|---|---|"]
+    for form in Format:
+        facts, start = form.facts, first_cursor(form)
+        debaters = " and ".join(seat.role for seat in facts.debaters) or "nobody"
+        hidden = ", neither shown the other's turn of the same round" if facts.hides_the_round else ""
+        motion = "before the first round" if motion_round(form) == 0 else "the proposer's first turn"
+        judge = facts.judge.value if facts.has_rounds else "rules at once"
+        lines.append(f"| `{form}` | {debaters}{hidden} | {judge} | {motion} | `({start.round}, {start.seat.actor})` |")
+    return "\n".join(lines)
 
 
-def _led_to(form: Format, state: State, seat: Seat, kind: TurnType, close: bool) -> State:
-    cursor = Cursor(2, _SEAT_OF.get(state, Seat.ARBITRATOR))
-    debate = _debate(form, cursor).evolve(intervention_open=state is State.INTERVENTION_PENDING)
-    return decide(debate, Move(seat, kind, "", close=close)).debate.state
+def moves() -> str:
+    """Each move with its next cursor; the cursor before it stands in round r."""
+    lines = ["| move | in state | who may make it | next cursor |", "|---|---|---|---|"]
+    for state in TRANSITIONS:
+        reached_in = [form for form in Format if is_reached(form, state)]
+        held = [(form, (label, _cursor_in_words(after))) for form, label, after in _led(state)]
+        for (label, cursor), in_formats in _grouped(held).items():
+            where = _named(in_formats, reached_in)
+            lines.append(f"| {label} | `{state}` | {_who_may(label, state)} | {cursor}{where} |")
+    return "\n".join(lines)
+
+
+def _cursor_in_words(after: Debate) -> str:
+    if after.is_closed:
+        return "the end"
+    ahead = after.cursor.round - (_ROUND if after.cursor.round < _LAST_ROUND else _LAST_ROUND)
+    return f"`(r{f'+{ahead}' if ahead else ''}, {after.cursor.seat.actor})`"
+
+
+def is_reached(form: Format, state: State) -> bool:
+    """Whether a debate of this format can be in this state: nobody has the turn who does not debate, and nobody is
+    interrupted where nobody debates."""
+    if state is State.INTERVENTION_PENDING:
+        return form.facts.has_rounds
+    return state not in _SEAT_OF or _SEAT_OF[state] in form.facts.debaters
+
+
+def _grouped(held: Iterable[tuple[Format, Held]]) -> dict[Held, list[Format]]:
+    formats: dict[Held, list[Format]] = defaultdict(list)
+    for form, what in held:
+        if form not in formats[what]:
+            formats[what].append(form)
+    return formats
+
+
+def _named(formats: list[Format], reached_in: list[Format]) -> str:
+    """Nothing where it holds in all formats that have the state."""
+    others = [form for form in reached_in if form not in formats]
+    if not others:
+        return ""
+    shorter = f"all but {', '.join(others)}" if len(others) < len(formats) else ", ".join(formats)
+    return f" ({shorter})"
+
+
+def _led(state: State) -> Iterator[tuple[Format, str, Debate]]:
+    """(format, what the move is called, the debate after it) of every move of this state."""
+    for seat, kind in TRANSITIONS[state]:
+        for close in (False, True) if kind is TurnType.RULING else (False,):
+            for form in Format:
+                if is_reached(form, state):
+                    yield from ((form, *led) for led in _led_in(form, state, Move(seat, kind, "", close=close)))
+
+
+def _led_in(form: Format, state: State, move: Move) -> Iterator[tuple[str, Debate]]:
+    """Before the last round, and in it where that leads elsewhere."""
+    label = f"{move.type.lower()}{' with close' if move.close else ''} by the {move.seat.role}"
+    for interrupted in form.facts.debaters if state is State.INTERVENTION_PENDING else (None,):
+        ordinary, last = (_after(form, state, move, interrupted, round_) for round_ in (_ROUND, _LAST_ROUND))
+        goes_back = ordinary is not None and not ordinary.is_closed and ordinary.cursor.round == _ROUND
+        said = f"{label}, {interrupted.role} interrupted" if interrupted and goes_back else label
+        if ordinary:
+            yield said, ordinary
+        if last and (ordinary is None or last.state is not ordinary.state):
+            yield f"{said}, last round", last
+
+
+def _after(form: Format, state: State, move: Move, interrupted: Seat | None, round_: int) -> Debate | None:
+    """None where the format has no such move."""
+    debate = _debate(form, Cursor(round_, _SEAT_OF.get(state, Seat.ARBITRATOR)))
+    debate = debate.evolve(intervention_open=state is State.INTERVENTION_PENDING, interrupted=interrupted)
+    return decide(debate, move).debate if move.type in moves_of(debate, move.seat) else None
+
+
+def _who_may(label: str, state: State) -> str:
+    if label.startswith(TurnType.INTERVENTION.lower()) or state is State.INTERVENTION_PENDING:
+        return "a person"
+    return "who fills the seat, or a person" if state is State.AWAITING_ARBITRATOR else "who fills the seat"
 
 
 def _debate(form: Format, cursor: Cursor) -> Debate:
     seats = {seat: SeatSetup(EXTERNAL) for seat in Seat}
-    return Debate(UUID(int=0), "", "", form, Status.RUNNING, cursor, seats, Limits())
+    limits = Limits(max_rounds=_LAST_ROUND if form.facts.has_rounds else None)
+    return Debate(UUID(int=0), "", "", form, Status.RUNNING, cursor, seats, limits)

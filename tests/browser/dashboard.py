@@ -3,11 +3,12 @@
 import os
 import re
 import signal
-import sys
 from typing import Any
 
 from harness import Api, Place, wait_until
 from playwright.sync_api import Page, expect
+
+from app.cli.children import API_COMMAND
 
 SEATS = ("proposer", "opponent", "arbitrator")
 
@@ -65,11 +66,10 @@ def end_api(place: Place, how: signal.Signals) -> None:
     """All of it: gunicorn and its workers."""
     server = next(program for program in place.programs if "gunicorn" in program.args)
     os.killpg(server.pid, how)
-    server.wait(30)
+    server.wait(60)
     place.programs.remove(server)
 
 
 def start_api_again(place: Place, api: Api) -> None:
-    command = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
-    place.start(command, server_port=api.http.base_url.port)
-    wait_until(api.is_up, 30, "the API answers again")
+    place.start(API_COMMAND, server_port=api.http.base_url.port)
+    wait_until(api.is_up, 60, "the API answers again")

@@ -27,22 +27,22 @@ def test_a_debate_is_created_in_the_form_and_its_turns_arrive_without_a_reload(o
     page = open_page("/new")
     page.get_by_label("Motion").fill("Cities should plant a tree for every car\nand water it")
     expect(page.get_by_label("Title")).to_have_value("Cities should plant a tree for every car")
-    expect(page.locator("#cost")).to_have_text("It costs nothing: no model speaks in it.")
+    expect(page.locator("#cost")).to_have_text("It is free: no paid model takes part.")
     page.get_by_role("group", name="Judge").get_by_label("Persona").fill("Dry and short")
-    page.get_by_label("Rounds").fill("2")
+    page.get_by_label("Rounds").fill("3")
     page.get_by_role("button", name="Start the debate").click()
 
     page.wait_for_url("**/view")
     marked(page)
     until_closed(page)
     has_status(page, "Completed")
-    assert seqs(page) == list(range(1, 8))
+    assert seqs(page) == list(range(1, 11))
     expect(page.locator("#facts")).to_contain_text("Dry and short")
     expect(page.get_by_role("img", name=re.compile("Scores over rounds. round 1: proposer"))).to_be_visible()
     was_not_reloaded(page)
 
     debate = site.debate(stored_id(page))
-    assert debate["limits"]["max_rounds"] == 2
+    assert debate["limits"]["max_rounds"] == 3
     assert debate["seats"]["arbitrator"]["persona"] == "Dry and short"
 
 
@@ -56,7 +56,7 @@ def test_errors_stand_beside_their_field_and_nothing_typed_is_lost(open_page):
     page.get_by_label("Motion").fill("é" * 5200)
     page.get_by_label("Rounds").fill("20000")
     page.get_by_role("button", name="Start the debate").click()
-    expect(page.locator("#motion_content-problem")).to_have_text("10400 bytes, and at most 10240 are taken")
+    expect(page.locator("#motion_content-problem")).to_have_text("This has 10400 bytes; the limit is 10240")
 
     page.get_by_label("Motion").fill("Short enough")
     page.get_by_role("button", name="Start the debate").click()
@@ -69,20 +69,20 @@ def test_errors_stand_beside_their_field_and_nothing_typed_is_lost(open_page):
 def test_what_it_costs_at_most_is_said_where_a_model_speaks(open_page):
     page = open_page("/new")
     proposer = page.get_by_role("group", name="Proposer")
-    proposer.get_by_label("Player").select_option("local")
-    expect(page.locator("#cost")).to_have_text("It costs nothing: the local model is free.")
-    proposer.get_by_label("Player").select_option("a model, by its name …")
+    proposer.get_by_label("Player", exact=True).select_option("local")
+    expect(page.locator("#cost")).to_have_text("It is free: the local model costs nothing.")
+    proposer.get_by_label("Player", exact=True).select_option("another model, by name …")
     proposer.get_by_label("Name of the model").fill("openai:gpt-5-mini")
     expect(page.locator("#cost")).to_contain_text("not known")
     page.get_by_label("Cost in US dollars").fill("2.5")
-    expect(page.locator("#cost")).to_contain_text("at most $2.50")
+    expect(page.locator("#cost")).to_contain_text("It ends when it has cost $2.50")
 
 
 def test_a_player_that_nobody_knows_is_refused_beside_its_field(open_page):
     page = open_page("/new", expects=("status of 400",))
     page.get_by_label("Motion").fill("Anything")
     opponent = page.get_by_role("group", name="Opponent")
-    opponent.get_by_label("Player").select_option("a model, by its name …")
+    opponent.get_by_label("Player", exact=True).select_option("another model, by name …")
     page.get_by_role("button", name="Start the debate").click()
     expect(opponent.get_by_role("alert").first).to_have_text("This is required")
     opponent.get_by_label("Name of the model").fill("nobody-knows-it")
@@ -94,19 +94,19 @@ def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_pag
     debate = site.create(seats=slow(60))
     page = open_page(view(debate["id"]))
     is_live(page)
-    expect(page.locator("#state")).to_contain_text("Proposer is thinking")
+    expect(page.locator("#state")).to_contain_text("It is the proposer's turn: scripted is thinking")
 
     page.get_by_role("button", name="Interrupt").click()
-    page.get_by_label("What to say").fill("Stop: this needs a person")
+    page.get_by_label("Message").fill("Stop: this needs a person")
     page.get_by_role("dialog").get_by_role("button", name="Interrupt").click()
     expect(page.locator("#turn-2")).to_contain_text("Stop: this needs a person")
-    expect(page.locator("#state")).to_contain_text("waits for a person's ruling")
+    expect(page.locator("#state")).to_contain_text("waiting for a person's ruling")
 
     page.get_by_role("button", name="Rule …").click()
     page.get_by_role("textbox", name="Ruling").fill("Go on, and speak about cost")
     page.get_by_role("button", name="Give the ruling").click()
     expect(page.locator("#turn-3")).to_contain_text("speak about cost")
-    expect(page.locator("#state")).to_contain_text("Round 2 of 3")
+    expect(page.locator("#state")).to_contain_text("Round 1 of 3")
 
     page.get_by_role("button", name="Interrupt").click()
     page.get_by_role("dialog").get_by_role("button", name="Interrupt").click()
@@ -114,14 +114,13 @@ def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_pag
     page.get_by_role("button", name="Rule …").click()
     page.get_by_role("textbox", name="Ruling").fill("Enough is said")
     page.get_by_label("This ruling closes the debate").check()
-    page.get_by_text("Verdict with scores").click()
     page.get_by_label("Winner").select_option("opponent")
     page.get_by_label("Proposer's score").fill("4.5")
     page.get_by_label("Opponent's score").fill("8")
     page.get_by_label("Reasons").fill("One side came prepared")
     page.get_by_role("button", name="Give the ruling").click()
     until_closed(page)
-    expect(page.locator("#facts")).to_contain_text("Opponent wins 8 to 4.5")
+    expect(page.locator("#verdict")).to_contain_text("Opponent wins 8 to 4.5")
     expect(page.locator("#turn-5")).to_contain_text("One side came prepared")
     assert site.debate(debate["id"])["stop_reason"] == "ruling"
     assert seqs(page) == [1, 2, 3, 4, 5]
@@ -135,10 +134,56 @@ def test_a_person_takes_a_seat_and_argues_to_a_resolution(open_page, site):
     expect(page.locator("#turn-2")).to_contain_text("Deliveries need a way in")
 
     page.get_by_label("Argue as the proposer").fill("Agreed: mornings until ten")
-    page.get_by_role("button", name="Ask for completion").click()
+    page.get_by_role("button", name="Close with this as the result").click()
     until_closed(page)
     expect(page.locator("#composer")).to_be_hidden()
     assert [turn["type"] for turn in site.transcript(debate["id"])["arguments"]] == ["CLAIM", "RESOLUTION", "RULING"]
+
+
+def test_an_argument_whose_answer_was_lost_is_sent_again_as_it_was(open_page, site):
+    """By then the page shows it, and it is the other seat's turn: nothing is said twice, and by no other seat."""
+    debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
+    page = open_page(view(debate["id"]), expects=("ERR_FAILED", "409"))
+    is_live(page)
+
+    def store_and_lose(route):
+        route.fetch()
+        route.abort()
+
+    page.route("**/arguments", store_and_lose)
+    page.get_by_label("Argue as the opponent").fill("Deliveries need a way in")
+    page.get_by_role("button", name="Argue", exact=True).click()
+    expect(page.locator("#argument-problem")).to_contain_text("does not answer")
+    expect(page.locator("#turn-2")).to_contain_text("Deliveries need a way in")
+    expect(page.locator("#composer-label")).to_have_text("Argue as the proposer")
+
+    page.unroute("**/arguments")
+    page.get_by_role("button", name="Argue", exact=True).click()
+    expect(page.locator("#argument")).to_have_value("")
+    assert [turn["role"] for turn in site.transcript(debate["id"])["arguments"]] == ["opponent"]
+
+
+def test_other_words_after_a_lost_answer_are_not_dropped(open_page, site):
+    debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
+    page = open_page(view(debate["id"]), expects=("ERR_FAILED", "409"))
+    is_live(page)
+
+    def store_and_lose(route):
+        route.fetch()
+        route.abort()
+
+    page.route("**/arguments", store_and_lose)
+    page.locator("#argument").fill("Deliveries need a way in")
+    page.get_by_role("button", name="Argue", exact=True).click()
+    expect(page.locator("#turn-2")).to_be_visible()
+    page.unroute("**/arguments")
+
+    page.locator("#argument").fill("In the mornings")
+    page.get_by_role("button", name="Argue", exact=True).click()
+    expect(page.locator("#argument-problem")).to_contain_text("An earlier attempt was already stored")
+    expect(page.locator("#argument")).to_have_value("In the mornings")
+    page.get_by_role("button", name="Argue", exact=True).click()
+    expect(page.locator("#turn-3")).to_contain_text("In the mornings")
 
 
 def test_pause_resume_and_stop_with_a_reason(open_page, site):
@@ -239,15 +284,19 @@ def test_a_link_to_a_turn_leads_to_it(open_page, site):
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
 def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(open_page, site, module_place, sign):
     debate = site.create(seats=slow(0.4), limits={"max_rounds": 6})
-    page = open_page(
-        view(debate["id"]), expects=("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "WebSocket connection", "503")
-    )
+    # What a browser says of a server that goes away, also in the middle of an answer.
+    refused, broken_off = ("ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED"), ("ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH")
+    cut_off = (*refused, *broken_off, "WebSocket connection", "503")
+    page = open_page(view(debate["id"]), expects=cut_off)
     is_live(page)
     marked(page)
     expect(page.locator("#turn-3")).to_be_visible()
 
     end_api(module_place, sign)
     expect(page.locator("#live")).to_have_text("Reconnecting …")
+    # Nothing keeps counting or stays green while nobody knows.
+    expect(page.locator("html")).to_have_class(re.compile(r"\baway\b"))
+    expect(page.locator("#banner-server")).to_contain_text("The server does not answer")
     shown = seqs(page)[-1]
 
     def turns_stored():
@@ -257,6 +306,7 @@ def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(open_page,
     start_api_again(module_place, site)
 
     is_live(page)
+    expect(page.locator("html")).not_to_have_class(re.compile(r"\baway\b"))
     until_closed(page)
     expect(page.locator("#turn-19")).to_be_visible()
     assert seqs(page) == list(range(1, 20))

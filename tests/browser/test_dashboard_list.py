@@ -1,6 +1,7 @@
 """The list in the browser: live without jumping, filtered by its address, several at once, by keyboard alone."""
 
 import itertools
+import signal
 
 import pytest
 from dashboard import external, is_live, marked, row, slow, view, was_not_reloaded
@@ -31,9 +32,11 @@ def stopped_with(site, debate_id):
 
 def test_the_empty_list_shows_how_to_start(open_page, site):
     page = open_page("/")
-    expect(page.get_by_role("heading", name="No debate yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No debates yet")).to_be_visible()
     expect(page.get_by_text("debate run")).to_be_visible()
-    page.get_by_role("link", name="Start the first debate").click()
+    expect(page.get_by_role("link", name="One with a model")).to_have_attribute("href", "/new?player=model")
+    expect(page.get_by_role("link", name="An experiment")).to_have_attribute("href", "/experiments")
+    page.get_by_role("link", name="A scripted debate").click()
     expect(page.get_by_role("heading", name="New debate")).to_be_visible()
 
 
@@ -42,7 +45,7 @@ def test_rows_change_where_they_stand_and_new_ones_come_without_a_reload(open_pa
     page = open_page(f"/?q={word}")
     is_live(page)
     marked(page)
-    expect(row(page, first)).to_contain_text("Waits for a person or agent: proposer")
+    expect(row(page, first)).to_contain_text("It is the proposer's turn: waiting for a person or agent")
     second = waiting(site, f"{word} second")
     expect(row(page, second)).to_be_visible()
     assert titles(page) == [f"{word} second", f"{word} first"]
@@ -72,26 +75,31 @@ def test_generating_waiting_retrying_and_stalled_are_told_apart(open_page, site,
     retrying = site.create(title=f"{word} retrying", seats=slow(60))["id"]
     stalled = waiting(site, f"{word} stalled")
     for debate_id in (thinking, retrying):
-        wait_until(lambda debate_id=debate_id: module_place.is_claimed(debate_id), 30, "a worker thinks")
+        wait_until(lambda debate_id=debate_id: module_place.is_claimed(debate_id), 60, "a worker thinks")
     module_place.sql(
         "UPDATE debates SET claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, attempts = 2,"
         " next_attempt_at = now() + interval '1 hour', due_at = now() + interval '1 hour' WHERE id = %s",
         retrying,
     )
-    # As if no worker had looked at it for a minute; one that does would put it right, so the seat is unknown to it.
+    # As if no worker had looked at it for a minute: they are stopped meanwhile.
+    workers = [program for program in module_place.programs if program.args[-1] == "worker"]
+    for program in workers:
+        program.send_signal(signal.SIGSTOP)
     module_place.sql(
         "UPDATE debates SET seats = jsonb_set(seats, '{proposer,player}', '\"scripted\"'),"
-        " due_at = now() - interval '1 minute', queued_at = now() + interval '1 hour' WHERE id = %s",
+        " due_at = now() - interval '1 minute' WHERE id = %s",
         stalled,
     )
     page = open_page(f"/?q={word}")
     rows = page.locator("#rows")
-    expect(rows).to_contain_text("Proposer is thinking")
-    expect(rows).to_contain_text("Waits for a person or agent: proposer")
-    expect(rows).to_contain_text("Retrying: proposer failed 2 of 5 attempts, next in 59 min")
-    expect(rows).to_contain_text("Stalled: no worker takes the proposer's turn")
+    expect(rows).to_contain_text("It is the proposer's turn: scripted is thinking")
+    expect(rows).to_contain_text("It is the proposer's turn: waiting for a person or agent")
+    expect(rows).to_contain_text("Attempt 2 of 5 at the proposer's turn failed, next attempt in 59 min")
+    expect(rows).to_contain_text("Stalled: no worker has taken the proposer's turn")
     for debate_id in (thinking, retrying, stalled):
         site.http.post(f"/debates/{debate_id}/stop")
+    for program in workers:
+        program.send_signal(signal.SIGCONT)
 
 
 def test_several_are_stopped_with_a_reason_after_a_question_that_says_how_many(open_page, site, word):
@@ -122,10 +130,10 @@ def test_what_was_refused_is_said_and_the_rest_is_done(open_page, site, word):
     first, second = waiting(site, f"{word} first"), waiting(site, f"{word} second")
     page = open_page(f"/?q={word}", expects=("status of 403",))
     page.get_by_label("Select all on this page").check()
-    site.http.post(f"/debates/{first}/stop")
     page.get_by_role("toolbar").get_by_role("button", name="Pause …").click()
+    site.http.post(f"/debates/{first}/stop")
     page.get_by_role("dialog").get_by_role("button", name="Pause 2 debates").click()
-    expect(page.locator(".toast")).to_contain_text(f"1 debate paused; 1 not: {word} first")
+    expect(page.locator(".toast")).to_contain_text(f"1 debate paused; 1 failed: {word} first")
     assert site.debate(second)["status"] == "paused"
 
 
@@ -139,7 +147,10 @@ def test_several_are_paused_resumed_and_deleted(open_page, site, word):
         expect(page.locator("#bulk")).to_be_hidden()
         if done:
             assert [site.debate(debate_id)["status"] for debate_id in ids] == [done] * 2
-    expect(page.get_by_role("heading", name="No debate matches")).to_be_visible()
+            # What is offered next follows from what the rows say.
+            for debate_id in ids:
+                expect(row(page, debate_id)).to_have_attribute("data-status", done)
+    expect(page.get_by_role("heading", name="No debates match these filters")).to_be_visible()
     assert [site.http.get(f"/debates/{debate_id}").status_code for debate_id in ids] == [404, 404]
 
 
@@ -148,7 +159,7 @@ def test_filters_are_in_the_address_and_the_address_can_be_shared(open_page, sit
     site.http.post(f"/debates/{paused}/pause")
     waiting(site, f"{word} waiting")
     page = open_page("/")
-    page.get_by_placeholder("Search in titles").fill(word)
+    page.get_by_placeholder("Titles, texts, or an id").fill(word)
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/?q={word}")
     page.locator("#chips .paused").click()
@@ -158,13 +169,13 @@ def test_filters_are_in_the_address_and_the_address_can_be_shared(open_page, sit
     page.get_by_label("Whose turn").select_option("Proposer's turn")
     page.wait_for_url("**state=AWAITING_PROPOSER*")
     is_live(page)
-    page.get_by_label("Order").select_option("Longest quiet first")
+    page.get_by_label("Order").select_option("Oldest activity first")
     page.wait_for_url("**sort=oldest*")
     assert titles(page) == [f"{word} paused"]
 
     other = open_page(page.url)
     assert titles(other) == [f"{word} paused"]
-    expect(other.get_by_placeholder("Search in titles")).to_have_value(word)
+    expect(other.get_by_placeholder("Titles, texts, or an id")).to_have_value(word)
     expect(other.locator("#chips [aria-current]")).to_contain_text("Paused")
     expect(other.get_by_label("Order")).to_have_value("oldest")
     other.get_by_role("link", name="Clear").click()
@@ -236,7 +247,7 @@ def test_with_the_keyboard_alone(open_page, site, word):
     page.keyboard.press("a")
     page.keyboard.type("Argued without a mouse")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Ask for completion")).to_be_focused()
+    expect(page.get_by_role("button", name="Close with this as the result")).to_be_focused()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

@@ -25,14 +25,14 @@ def test_the_sign_in_and_the_empty_pages_are_accessible(open_page, site):
     page = open_page("/", expects=("status of 401",), color_scheme="dark")
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_have_text("That is not the token.")
+    expect(page.get_by_role("alert")).to_have_text("This token is not correct.")
     assert serious(page) == []
 
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Sign in").click()
     for path, heading in (
-        ("/", "No debate yet"),
-        ("/solutions", "No solution yet"),
+        ("/", "No debates yet"),
+        ("/solutions", "No solutions yet"),
         ("/review", "Nothing waits for a decision"),
     ):
         page.goto(path)
@@ -46,7 +46,7 @@ def test_the_token_opens_every_page_and_signing_out_closes_them(open_page, site)
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_have_text("That is not the token.")
+    expect(page.get_by_role("alert")).to_have_text("This token is not correct.")
 
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Sign in").click()

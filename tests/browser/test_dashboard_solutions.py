@@ -15,7 +15,7 @@ BAD_LINKS = ["javascript:alert(6)", "http://example.org/plain", "https://example
 
 @pytest.fixture(scope="module")
 def agent(site):
-    return new_agent(Caller(site.http, None), displayName=HOSTILE[:100])
+    return new_agent(Caller(site, None), display_name=HOSTILE[:100])
 
 
 def proposed(agent, title="Price the road", description="By the hour."):
@@ -30,7 +30,7 @@ def contribute(agent, place, solution, content, expected, **more):
     answer = agent.post(f"/api/v1/solutions/{solution}/debates", body)
     assert answer.status_code == 201, answer.text
     made = answer.json()["data"]
-    wait_until(lambda: status_of(place, made) == expected, 30, f"it is {expected}")
+    wait_until(lambda: status_of(place, made) == expected, 60, f"it is {expected}")
     return made
 
 
@@ -79,7 +79,7 @@ def test_the_pages_are_accessible_and_fit_every_window(open_page, hostile, theme
     for path in ("/solutions", f"/solutions/{hostile}", "/review"):
         page.goto(path)
         expect(page.locator("html")).to_have_class("scripted")
-        for summary in page.get_by_text("Decide about it").all():
+        for summary in page.get_by_text("Approve or reject").all():
             summary.click()
         assert serious(page) == [], path
         assert not is_wider_than_the_window(page), path
@@ -133,7 +133,7 @@ def test_what_was_flagged_is_decided_in_the_queue_and_in_the_thread(open_page, a
     thread = open_page(f"/solutions/{solution}")
     marked(thread)
     expect(thread.locator("#c-1")).to_contain_text("A public office's number")
-    thread.locator("#c-2").get_by_text("Decide about it").click()
+    thread.locator("#c-2").get_by_text("Approve or reject").click()
     thread.locator("#c-2").get_by_label("Reason").fill("Somebody's own number")
     thread.locator("#c-2").get_by_role("button", name="Reject").click()
     expect(thread.locator("#c-2 .badge")).to_have_text("Rejected")
@@ -142,7 +142,7 @@ def test_what_was_flagged_is_decided_in_the_queue_and_in_the_thread(open_page, a
     assert status_of(module_place, second) == "rejected"
 
     cards.get_by_role("button", name="Approve").click()
-    expect(page.locator(".toast.bad")).to_have_text("A person has decided this already")
+    expect(page.locator(".toast.bad")).to_have_text("A person has already decided this")
     expect(page.get_by_role("heading", name="Nothing waits for a decision")).to_be_visible()
     was_not_reloaded(page)
     assert status_of(module_place, second) == "rejected"

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import prefork
 import psycopg
-from harness import REPOSITORY, wait_until
+from harness import REPOSITORY, Program, wait_until
 
 from app.cli.stack import free_port
 from app.embedded import EmbeddedServers
@@ -23,7 +24,7 @@ from app.embedded import EmbeddedServers
 class Command:
     """A command that runs; what it has printed so far is in two files."""
 
-    process: "subprocess.Popen[bytes]"
+    process: Program
     output: Path
     complaints: Path
 
@@ -35,7 +36,7 @@ class Command:
     def stderr(self) -> str:
         return self.complaints.read_text()
 
-    def wait_for(self, words: str, seconds: float = 30) -> None:
+    def wait_for(self, words: str, seconds: float = 60) -> None:
         def has_come() -> bool:
             assert self.process.poll() is None, f"ended with {self.process.returncode}: {self.stderr}"
             return words in self.stdout + self.stderr
@@ -45,13 +46,15 @@ class Command:
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def end(self, seconds: float = 30) -> int:
+    def end(self, seconds: float = 60) -> int:
         """Its exit code."""
         return self.process.wait(seconds)
 
 
 class Home:
-    def __init__(self) -> None:
+    def __init__(self, *, is_real: bool = False) -> None:
+        """Real: each command is started as a shell would, by its interpreter; otherwise it is a fork (prefork.py)."""
+        self.is_real = is_real
         # resolve: /tmp may be a link, and processes are found by the path that they really work in.
         self.top = Path(tempfile.mkdtemp(prefix="debate-cli-")).resolve()
         self.data_dir = self.top / "data"
@@ -70,19 +73,28 @@ class Home:
         number = len(self._commands)
         output, complaints = self.top / f"{number}.out", self.top / f"{number}.err"
         with output.open("wb") as stdout, complaints.open("wb") as stderr:
-            process = subprocess.Popen(
-                [*self.program, *arguments],
-                env=self.environment(environment),
-                cwd=self.top,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                # In the background of a script SIGINT is ignored, and that is inherited; at a terminal it is not.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            )
+            process = self._start([*self.program, *arguments], self.environment(environment), stdout, stderr)
         command = Command(process, output, complaints)
         self._commands.append(command)
         return command
+
+    def _start(
+        self, command: list[str | bytes], environment: dict[str, str], stdout: IO[bytes], stderr: IO[bytes]
+    ) -> Program:
+        module = None if self.is_real else prefork.module_of(command)
+        if module:
+            files = (None, stdout.fileno(), stderr.fileno())
+            return prefork.start(module, command[3:], env=environment, cwd=self.top, files=files)
+        return subprocess.Popen(
+            command,
+            env=environment,
+            cwd=self.top,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            # In the background of a script SIGINT is ignored, and that is inherited; at a terminal it is not.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
 
     def debate(self, *arguments: str | bytes, seconds: float = 60, **environment: Any) -> Command:
         """Runs it to its end."""
@@ -98,7 +110,7 @@ class Home:
     def left_running(self) -> list[str]:
         return [description for pid in os.listdir("/proc") if pid.isdigit() and (description := self._ours(pid))]
 
-    def wait_until_nothing_runs(self, seconds: float) -> None:
+    def wait_until_nothing_runs(self, seconds: float = 60) -> None:
         try:
             wait_until(lambda: not self.left_running(), seconds, "nothing runs")
         except AssertionError:
@@ -110,7 +122,7 @@ class Home:
                 command.process.terminate()
         for command in self._commands:
             try:
-                command.process.wait(20)
+                command.process.wait(60)
             except subprocess.TimeoutExpired:
                 command.process.kill()
                 command.process.wait()
@@ -131,8 +143,8 @@ class Home:
 
 
 @contextmanager
-def new_home(**settings: str) -> Iterator[Home]:
-    home = Home()
+def new_home(*, is_real: bool = False, **settings: str) -> Iterator[Home]:
+    home = Home(is_real=is_real)
     home.settings = settings
     try:
         yield home

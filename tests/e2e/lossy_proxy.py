@@ -13,6 +13,9 @@ import httpx
 LOSE_REQUEST = "the connection breaks before the API hears of it"
 LOSE_ANSWER = "the API has done it, and the connection breaks before anybody hears of that"
 UNAVAILABLE = "503, as when the database is away"
+BAD_GATEWAY = "502, as from a proxy whose server is being restarted"
+GATEWAY_TIMEOUT = "504, as from a proxy whose server does not answer"
+_STATUSES = {UNAVAILABLE: 503, BAD_GATEWAY: 502, GATEWAY_TIMEOUT: 504}
 
 
 @dataclass
@@ -24,6 +27,8 @@ class LossyProxy:
     """Every connection breaks."""
     mishaps: list[str] = field(default_factory=list)
     """What happens to the next POSTs, one each; after these, nothing."""
+    mishaps_of_gets: list[str] = field(default_factory=list)
+    """The same for GETs."""
     gets: int = 0
     """How many were answered."""
     posts: list[dict[str, Any]] = field(default_factory=list)
@@ -53,6 +58,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.proxy.is_down:
             self._break()
+        elif self.proxy.mishaps_of_gets:
+            self._be_away(self.proxy.mishaps_of_gets.pop(0))
         else:
             self._forward(None)
             self.proxy.gets += 1
@@ -61,8 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.proxy.posts.append(json.loads(body))
         mishap = self.proxy.mishaps.pop(0) if self.proxy.mishaps else None
-        if mishap == UNAVAILABLE:
-            self._answer(503, b"away", {"Retry-After": self.proxy.retry_after})
+        if mishap in _STATUSES:
+            self._be_away(mishap)
         elif mishap == LOSE_REQUEST:
             self._break()
         else:
@@ -77,6 +84,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._break()
         else:
             self._answer(answer.status_code, answer.content, {"Content-Type": answer.headers["Content-Type"]})
+
+    def _be_away(self, mishap: str) -> None:
+        # A proxy knows nothing of Retry-After, and answers with a page.
+        headers = {"Retry-After": self.proxy.retry_after} if mishap == UNAVAILABLE else {"Content-Type": "text/html"}
+        self._answer(_STATUSES[mishap], b"<html>away</html>", headers)
 
     def _answer(self, status: int, content: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)

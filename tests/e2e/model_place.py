@@ -1,10 +1,11 @@
 """A place whose workers find their models on this machine, and a way to read those workers' logs."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -33,13 +34,18 @@ class ModelPlace:
 
 @contextmanager
 def model_place(
-    make_place: Callable[[], Place], directory: Path, workers: int = 1, **changes: Any
+    make_place: Callable[[], Place],
+    directory: Path,
+    workers: int = 1,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    **changes: Any,
 ) -> Iterator[ModelPlace]:
     place = make_place()
+    place.environment.update(environment)
     place.log = log = directory / "programs.log"
-    with ModelServer() as models, pytest.MonkeyPatch.context() as environment:
+    with ModelServer() as models, pytest.MonkeyPatch.context() as variables:
         for name, value in models.environment.items():
-            environment.setenv(name, value)
+            variables.setenv(name, value)
         api = place.start_api(**changes)
         for _ in range(workers):
             place.start_worker(**changes)

@@ -3,11 +3,12 @@
 import json
 import os
 import signal
-import urllib.request
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -45,6 +46,9 @@ class Samples:
         return sum(value for (called, has), value in self.values.items() if called == name and wanted <= has)
 
 
+CELERY_ENDS = "worker: Warm shutdown (MainProcess)"
+
+
 @dataclass
 class Observed:
     worker: Samples = field(default_factory=lambda: Samples({}))
@@ -61,7 +65,8 @@ class Observed:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log]
+        """But for what Celery writes itself, past Python's logging, when it is told to end."""
+        return [json.loads(line) for line in self.log if line and line != CELERY_ENDS]
 
     def turn_ids(self) -> list[str]:
         return [turn["id"] for shown in self.debates.values() for turn in (shown["motion"], *shown["arguments"])]
@@ -72,32 +77,38 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def scrape(api: Api) -> Samples:
-    answer = httpx.get(f"{api.http.base_url}/metrics", headers=bearer(SCRAPER), timeout=30, trust_env=False)
-    assert answer.status_code == 200, answer.text
+    return scrape_worker(api.http.base_url.port, bearer(SCRAPER))
+
+
+def scrape_worker(port: int | None, headers: Mapping[str, str] = MappingProxyType({})) -> Samples:
+    """Over a connection of its own."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    with closing(connection):
+        connection.request("GET", "/metrics", headers=dict(headers))
+        answer = connection.getresponse()
+        text = answer.read().decode()
+    assert answer.status == 200, text
     assert answer.headers["content-type"].startswith("text/plain; version=")
-    return Samples.of(answer.text)
-
-
-def scrape_worker(port: int) -> Samples:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
-        return Samples.of(answer.read().decode())
+    return Samples.of(text)
 
 
 def observe(make_place: Callable[[], Place], directory: Path) -> Observed:
     port = free_port("127.0.0.1")
     seen = Observed()
     with OtlpReceiver() as collector, pytest.MonkeyPatch.context() as variables:
-        variables.setenv("WEB_CONCURRENCY", "2")
         variables.setenv("TMPDIR", str(directory))
-        variables.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
-        variables.setenv("OTEL_BSP_SCHEDULE_DELAY", "500")
         changes: dict[str, Any] = {"auth_token": TOKEN, "metrics_token": SCRAPER, "metrics_port": port}
-        with model_place(make_place, directory, **changes) as at:
+        environment = {
+            "WEB_CONCURRENCY": "2",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+            "OTEL_BSP_SCHEDULE_DELAY": "500",
+        }
+        with model_place(make_place, directory, environment=environment, **changes) as at:
             at.api.http.headers.update(bearer(TOKEN))
             _hold_debates(at, seen)
             _contribute(at.api)
             _listen(at, seen)
-            wait_until(lambda: scrape_worker(port)("debate_claims_lost_total") == 1, 60, "the stopped turn is given up")
+            wait_until(lambda: '"event":"turn.cancelled"' in at.log.read_text(), 60, "the stopped turn is given up")
             wait_until(
                 lambda: scrape_worker(port)("debate_guardrail_verdicts_total") == 2, 60, "the guardrail has looked"
             )
@@ -145,6 +156,8 @@ def _contribute(api: Api) -> None:
 
 
 def _listen(at: ModelPlace, seen: Observed) -> None:
+    # The API answers as soon as the first of its processes does; the second may still be loading.
+    wait_until(lambda: scrape(at.api)("debate_database_connections_max") == 2 * 16, 60, "both processes are there")
     answer = at.api.create(format="dialogue", seats=EXTERNAL)["id"]
     shown = at.api.transcript(answer)
     with ExitStack() as open_:

@@ -10,6 +10,7 @@ import pytest
 from harness import REPOSITORY
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_quick_benchmark_ends_and_prints_every_part(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}

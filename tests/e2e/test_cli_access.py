@@ -3,13 +3,13 @@
 import json
 import re
 import subprocess
-import sys
 
 import pytest
 from agents import TOKEN, Caller, new_agent, operator
 from cli_home import assert_one_sentence, new_home
 from harness import REPOSITORY, wait_until
 
+from app.cli.children import API_COMMAND
 from app.settings import Settings, child_environment
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (refused)
@@ -34,7 +34,7 @@ def test_an_agent_is_made_and_its_key_alone_is_on_stdout(home, api):
     assert command.process.returncode == 0, command.stderr
     key = command.stdout.strip()
     assert re.fullmatch(r"dbr_[A-Za-z0-9_-]{43}", key)
-    assert Caller(api.http, key).get("/debates").status_code == 200
+    assert Caller(api, key).get("/debates").status_code == 200
     listed = json.loads(home.debate("agents", "list", "--json").stdout)
     assert [(one["username"], one["displayName"], one["scopes"]) for one in listed if one["username"] == "skeptic"] == [
         ("skeptic", "The skeptic", ["read"])
@@ -46,10 +46,10 @@ def test_an_agent_is_named_by_its_name_or_its_id_to_be_revoked_or_rotated(home, 
     referee = new_agent(operator(api), username="referee")
     fresh = home.debate("agents", "rotate", "Referee").stdout.strip()
     assert referee.get("/debates").status_code == 401
-    assert Caller(api.http, fresh).get("/debates").status_code == 200
+    assert Caller(api, fresh).get("/debates").status_code == 200
     revoked = home.debate("agents", "revoke", referee.id)
     assert "revoked" in revoked.stdout
-    assert Caller(api.http, fresh).get("/debates").status_code == 401
+    assert Caller(api, fresh).get("/debates").status_code == 401
     listed = home.debate("agents", "list").stdout
     assert re.search(r"^referee .* revoked", listed, re.MULTILINE)
     assert fresh not in listed
@@ -82,7 +82,7 @@ def test_what_was_flagged_is_listed_and_decided(home, api):
     def status():
         return agent.get(f"{path}/{contribution['id']}").json()["data"]["guardrailStatus"]
 
-    wait_until(lambda: status() == "flagged", 30, "the contribution is flagged")
+    wait_until(lambda: status() == "flagged", 60, "the contribution is flagged")
     listed = home.debate("guardrail", "review")
     evaluation = contribution["guardrailEvaluationId"]
     for words in (evaluation, "author", FLAGGED, "e-mail"):
@@ -100,14 +100,13 @@ def test_what_was_flagged_is_listed_and_decided(home, api):
     assert (shown["decidedBy"], shown["decisionReason"]) == ("operator", "A public office")
     again = home.debate("guardrail", "review", evaluation, "--reject", "--reason", "No")
     assert_one_sentence(again, 1, "already")
-    assert "Nothing waits" in home.debate("guardrail", "review").stderr
+    assert "Nothing is waiting" in home.debate("guardrail", "review").stderr
 
 
 def test_an_open_server_binds_loopback_only_also_when_gunicorn_is_started_by_hand():
     settings = Settings(database_url="postgresql:///x", redis_url="redis://x", server_host=EVERYWHERE)
-    command = [sys.executable, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application"]
     environment = {**child_environment(settings), "PYTHONPATH": str(REPOSITORY)}
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(API_COMMAND, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode != 0
-    assert f"DEBATE_SERVER_HOST={EVERYWHERE} would let the whole network in" in ended.stderr
+    assert f"DEBATE_SERVER_HOST={EVERYWHERE} would open the server to the network" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -13,6 +13,8 @@ from harness import REPOSITORY, Api, wait_until
 from app import __version__
 from app.core.debate import Status
 
+pytestmark = pytest.mark.long
+
 HOSTILE = "$(touch owned) `touch owned`; \"'\\ [bold]Cars[/] in cities"
 needs_bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 
@@ -61,7 +63,7 @@ def test_bash_completes_commands_options_and_their_words(shell: dict[str, str]) 
         "debate submit --role op",
         "debate run --player ",
     )
-    assert set(commands) == {"request-completion", "resume", "repair", "refused"}
+    assert set(commands) == {"release", "request-completion", "resume", "repair"}
     assert set(below) == {"revoke", "rotate"}
     assert options == ["--after-seq"]
     assert statuses == [status.value for status in Status]

@@ -41,12 +41,21 @@ def findings(text: str) -> dict[str, dict[str, object]]:
     return {finding["part"]: finding for finding in json.loads(text)}
 
 
-def test_doctor_on_an_empty_data_directory_says_what_is_missing_and_nothing_is_left_running(home: Home) -> None:
+def test_doctor_on_an_empty_data_directory_says_what_is_missing_and_makes_nothing(home: Home) -> None:
     seen = home.debate("doctor")
     assert seen.process.returncode == 1
-    assert f"embedded, in {home.data_dir}" in seen.stdout
-    assert "Run `debate db upgrade`" in seen.stdout
-    home.wait_until_nothing_runs(2)
+    assert f"there is none yet in {home.data_dir}" in seen.stdout
+    assert "`debate up` and `debate run` make one" in seen.stdout
+    assert not home.data_dir.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("prune", "--older-than", "90d"), ("prune", "--older-than", "1d", "--exchanges"), ("repair",)]
+)
+def test_a_command_for_a_database_that_is_not_there_makes_none(home: Home, arguments: tuple[str, ...]) -> None:
+    refused = home.debate(*arguments)
+    assert_one_sentence(refused, 1, f"There is no database in {home.data_dir}", "DEBATE_DATA_DIR")
+    assert not home.data_dir.exists()
 
 
 def test_after_an_upgrade_of_the_embedded_database_doctor_is_content(home: Home) -> None:
@@ -58,7 +67,7 @@ def test_after_an_upgrade_of_the_embedded_database_doctor_is_content(home: Home)
     found = findings(seen.stdout)
     assert set(found) == {"python", "servers", "database", "schema", "queue", "workers", "api"}
     assert all(finding["is_well"] for finding in found.values())
-    home.wait_until_nothing_runs(2)
+    home.wait_until_nothing_runs()
 
 
 def test_doctor_says_which_configured_server_does_not_answer(home: Home, servers: ServerUrls) -> None:
@@ -91,11 +100,26 @@ def test_an_upgrade_says_what_it_did_and_the_next_has_nothing_to_do(home: Home, 
     steps = [json.loads(line) for line in first.stderr.splitlines()]
     assert any(step["event"].startswith("Running upgrade  -> 0001") for step in steps)
     assert {step["logger"] for step in steps} == {"alembic.runtime.migration"}
-    assert first.stdout.startswith("The schema went from nothing to ")
+    assert first.stdout.startswith("Upgraded the schema from nothing to ")
     second = home.debate("db", "upgrade", **empty_database)
     assert second.process.returncode == 0
     assert "Running upgrade" not in second.stderr
     assert "already" in second.stdout
+
+
+def test_a_schema_of_a_newer_version_stays_as_it_is(home: Home, configured: tuple[Place, dict[str, str]]) -> None:
+    """After a rollback: the older version can use it, because migrations only add."""
+    place, environment = configured
+    [(newest,)] = place.sql("SELECT version_num FROM alembic_version")
+    place.sql("UPDATE alembic_version SET version_num = '9999'")
+    try:
+        upgraded = home.debate("db", "upgrade", **environment)
+        assert upgraded.process.returncode == 0, upgraded.stderr
+        assert "at revision 9999, of a newer version" in upgraded.stdout
+        assert "✓ schema" in home.debate("doctor", **environment).stdout
+        assert place.sql("SELECT version_num FROM alembic_version") == [("9999",)]
+    finally:
+        place.sql("UPDATE alembic_version SET version_num = %s", newest)
 
 
 def test_two_upgrades_at_once_both_succeed_and_one_of_them_did_it(home: Home, empty_database: dict[str, str]) -> None:
@@ -117,7 +141,8 @@ def test_repair_shows_which_cursor_it_put_right(home: Home, configured: tuple[Pl
     place.sql("UPDATE debates SET next_round = 9, next_actor = 'debater_b' WHERE id = %s", debate_id)
     repaired = home.debate("repair", **environment)
     assert (repaired.process.returncode, repaired.stderr) == (0, "")
-    line, summary = repaired.stdout.splitlines()
+    database, line, summary = repaired.stdout.splitlines()
+    assert database.startswith("Database: postgresql://")
     for words in (debate_id, "round 9, debater_b, 1 turns  →  round 1, debater_a, 1 turns", "Damaged [red]"):
         assert words in line
     assert summary == "1 cursor repaired."
@@ -125,4 +150,4 @@ def test_repair_shows_which_cursor_it_put_right(home: Home, configured: tuple[Pl
     place.sql("UPDATE debates SET turn_count = 5 WHERE id = %s", debate_id)
     document = json.loads(home.debate("repair", "--json", **environment).stdout)
     assert [row["debate_id"] for row in document["repaired"]] == [debate_id]
-    assert home.debate("repair", **environment).stdout == "Every cursor agrees with its turns.\n"
+    assert home.debate("repair", **environment).stdout.splitlines()[1:] == ["Every cursor is correct."]

@@ -16,8 +16,8 @@ def home() -> Iterator[Home]:
 
 
 def api_of(home: Home) -> Api:
-    api = Api(httpx.Client(base_url=f"http://127.0.0.1:{home.port}", timeout=30, trust_env=False))
-    wait_until(api.is_up, 30, "the API answers")
+    api = Api(httpx.Client(base_url=f"http://127.0.0.1:{home.port}", timeout=60, trust_env=False))
+    wait_until(api.is_up, 60, "the API answers")
     return api
 
 
@@ -33,7 +33,7 @@ def test_an_api_and_a_worker_in_one_data_directory_work_together_and_end_when_to
     api.send(signal.SIGTERM)
     assert api.end(15) == 0, api.stderr
     assert "Traceback" not in worker.stderr + api.stderr
-    home.wait_until_nothing_runs(2)
+    home.wait_until_nothing_runs()
 
 
 def test_the_parts_on_configured_servers_need_no_data_directory_and_end_at_ctrl_c(

@@ -3,18 +3,19 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from uuid import uuid4
 
 import psycopg
 import pytest
 from cli_home import Home, assert_one_sentence, new_home
 from harness import Place, new_debate, wait_until
 
-from app.api.schemas import CreateDebateBody
 from app.cli.errors import CommandFailed, Exit
-from app.cli.pruning import age_of
+from app.cli.prune import age_of
 from app.core.access import OPERATOR
 from app.core.debate import ENDED_STATUSES, Status
-from app.usecases import prune
+from app.http.requests import CreateDebateBody
+from app.usecases import maintenance
 from app.usecases.create import create_debate
 from app.usecases.services import Services
 
@@ -54,7 +55,7 @@ def test_only_what_ended_long_ago_goes_and_only_when_told(services: Services, pl
     shown = home.debate("prune", "--older-than", "90d")
     assert (shown.process.returncode, shown.stderr) == (0, "")
     assert "3 debates with 3 turns ended" in shown.stdout
-    assert "Nothing was deleted: --yes deletes them." in shown.stdout
+    assert "Nothing was deleted. Add --yes to delete them." in shown.stdout
     assert left(place) == kept | gone
 
     told = json.loads(home.debate("prune", "--older-than", "90d", "--yes", "--json").stdout)
@@ -71,19 +72,23 @@ def test_only_what_ended_long_ago_goes_and_only_when_told(services: Services, pl
 def test_it_goes_in_batches_past_what_somebody_holds_and_watchers_are_told(
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prune, "BATCH", 2)
+    monkeypatch.setattr(maintenance, "BATCH", 2)
     listener = place.redis().pubsub()
     listener.psubscribe("debate:events:*")
     old = [put(services, place, Status.COMPLETED, OLD) for _ in range(6)]
-    before, found = prune.count_old(services, timedelta(days=90))
-    assert found == prune.Counted(6, 6)
+    before, found = maintenance.count_old(services, timedelta(days=90))
+    assert found == maintenance.Counted(6, 6)
     with psycopg.connect(str(place.settings.database_url)) as somebody:
         somebody.execute("SELECT 1 FROM debates WHERE id = %s FOR UPDATE", [old[3]])
-        assert list(prune.prune(services, before)) == [prune.Counted(2, 2), prune.Counted(2, 2), prune.Counted(1, 1)]
+        assert list(maintenance.prune(services, before)) == [
+            maintenance.Counted(2, 2),
+            maintenance.Counted(2, 2),
+            maintenance.Counted(1, 1),
+        ]
         # Resumed by a person while it was being looked at: it runs, and stays.
         somebody.execute("UPDATE debates SET status = 'running', stop_reason = NULL WHERE id = %s", [old[3]])
     assert left(place) == {old[3]}
-    assert list(prune.prune(services, before)) == []
+    assert list(maintenance.prune(services, before)) == []
 
     deleted = set()
 
@@ -93,7 +98,41 @@ def test_it_goes_in_batches_past_what_somebody_holds_and_watchers_are_told(
             deleted.add(json.loads(message["data"])["data"]["debate_id"])
         return deleted == set(old) - {old[3]}
 
-    wait_until(all_were_told, 20, "every deletion was told")
+    wait_until(all_were_told, 60, "every deletion was told")
+
+
+DELIVERY = """
+INSERT INTO webhook_deliveries (id, webhook_id, event, data, created_at, due_at, delivered_at)
+VALUES (%s, %s, 'debate.completed', '{}', now() - %s::interval, now() - %s::interval, now() - %s::interval)
+"""
+
+
+def test_deliveries_that_nobody_waits_for_go_by_age_and_those_that_are_due_stay(place: Place, home: Home) -> None:
+    hook = uuid4()
+    place.sql("INSERT INTO webhooks (id, url, events, secret) VALUES (%s, 'https://a.example', '{}', 'whsec_x')", hook)
+    # Made so long ago; due since then, if it is; delivered so long ago, if it was.
+    gone = {"delivered": (OLD, None, OLD), "given up": (OLD, None, None)}
+    kept = {
+        "delivered late": (OLD, None, YOUNG),
+        "delivered": (YOUNG, None, YOUNG),
+        "given up": (YOUNG, None, None),
+        "due": (OLD, OLD, None),
+        "replayed": (OLD, OLD, OLD),
+    }
+    names = {}
+    for name, times in [*gone.items(), *((f"kept: {name}", times) for name, times in kept.items())]:
+        names[uuid4()] = name
+        place.sql(DELIVERY, list(names)[-1], hook, *times)
+
+    shown = home.debate("prune", "--older-than", "90d", "--deliveries")
+    assert (shown.process.returncode, shown.stderr) == (0, "")
+    assert "2 deliveries from before" in shown.stdout
+    told = json.loads(home.debate("prune", "--older-than", "90d", "--deliveries", "--yes", "--json").stdout)
+    assert (told["found"], told["deleted"]) == ({"deliveries": 2}, {"deliveries": 2})
+    left = {names[found] for (found,) in place.sql("SELECT id FROM webhook_deliveries")}
+    assert left == {f"kept: {name}" for name in kept}
+    both = home.debate("prune", "--older-than", "90d", "--deliveries", "--exchanges")
+    assert_one_sentence(both, 2, "--exchanges and --deliveries are two different things")
 
 
 @pytest.mark.parametrize(("text", "age"), [("90d", timedelta(days=90)), ("12h", timedelta(hours=12))])

@@ -14,7 +14,7 @@ MOTION = (
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Home]:
-    with new_home() as made:
+    with new_home(is_real=True) as made:
         yield made
 
 
@@ -28,23 +28,27 @@ def test_a_first_run_holds_three_rounds_from_motion_to_verdict(first_run: Comman
     assert first_run.process.returncode == 0, first_run.stderr
     lines = first_run.stdout.splitlines()
     assert f"  {MOTION}" in lines
-    headings = [line for line in lines if re.match(r"(Round|Proposer|Opponent|Arbitrator|Verdict)\b", line)]
-    turns = ["Proposer  scripted", "Opponent  scripted", "Arbitrator  scripted"]
+    headings = [line for line in lines if re.match(r"(Round|Proposer|Opponent|Judge|Verdict)\b", line)]
+    turns = ["Proposer  scripted", "Opponent  scripted", "Judge  scripted"]
     assert headings == ["Round 1 of 3", *turns, "Round 2 of 3", *turns, "Round 3 of 3", *turns, "Verdict"]
-    assert any("score" in line for line in lines)
+    assert [bool(re.match(rf"  Round {number}: ", line)) for number in (1, 2) for line in lines].count(True) == 2
+    assert any(line.startswith("  The whole debate: ") for line in lines)
+    assert any("rounds judged: 2, mean" in line for line in lines)
+    assert any("whole debate" in line for line in lines)
     assert any("winner" in line for line in lines)
-    assert re.fullmatch(r"The debate is completed: all rounds were held\.  [0-9a-f-]{36}", lines[-1])
+    assert lines[-2] == "The debate is completed: all rounds were held."
+    assert re.fullmatch(r"[0-9a-f-]{36}", lines[-1])
+    assert re.fullmatch(rf"Page: http://127\.0\.0\.1:\d+/debates/{lines[-1]}/view\n", first_run.stderr)
 
 
 def test_a_run_into_a_file_has_no_colours_no_spinner_and_no_blanks_at_line_ends(first_run: Command) -> None:
     assert "\x1b" not in first_run.stdout + first_run.stderr
     assert "\r" not in first_run.stdout + first_run.stderr
-    assert first_run.stderr == ""
     assert [line for line in first_run.stdout.splitlines() if line != line.rstrip()] == []
 
 
 def test_nothing_is_left_running_after_a_run(home: Home, first_run: Command) -> None:
-    home.wait_until_nothing_runs(2)
+    home.wait_until_nothing_runs()
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +77,9 @@ def test_a_later_run_in_the_same_directory_prints_one_json_document_and_nothing_
 
 def test_the_first_of_two_runs_to_end_leaves_the_other_alone(home: Home, two_at_once: tuple[Command, Command]) -> None:
     _, run = two_at_once
-    assert (run.process.returncode, run.stderr) == (0, "")
+    assert run.process.returncode == 0, run.stderr
     assert "all rounds were held" in run.stdout
-    home.wait_until_nothing_runs(2)
+    home.wait_until_nothing_runs()
 
 
 @pytest.mark.parametrize("motion", ["", " \n\t "])

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from cli_home import Command, Home, assert_one_sentence, new_home
 
+pytestmark = pytest.mark.long
+
 TOKEN = "the-operators-own-token"  # noqa: S105 (of a server that lives for this module)
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
@@ -15,7 +17,7 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 @pytest.fixture(scope="module")
 def home() -> Iterator[Home]:
     # PYTHONSAFEPATH: like the installed `debate`, the command itself imports nothing from where the user stands.
-    with new_home(DEBATE_AUTH_TOKEN=TOKEN, PYTHONSAFEPATH="1") as made:
+    with new_home(is_real=True, DEBATE_AUTH_TOKEN=TOKEN, PYTHONSAFEPATH="1") as made:
         yield made
 
 
@@ -54,9 +56,10 @@ def test_before_the_first_debate_list_says_how_to_start_one(home: Home, up: Comm
 def test_up_says_where_it_is_and_where_its_files_are(home: Home, up: Command) -> None:
     assert up.stdout == ""
     assert up.stderr.splitlines() == [
-        f"debate-runner is up at http://127.0.0.1:{home.port}  (Ctrl-C ends it)",
+        f"debate-runner is up at http://127.0.0.1:{home.port}  (Ctrl-C stops it)",
         f"  data   {home.data_dir}",
         f"  logs   {home.data_dir}/logs",
+        f"  find   it with DEBATE_SERVER_URL=http://127.0.0.1:{home.port}; commands with this data directory just do",
     ]
     assert {log.name for log in (home.data_dir / "logs").iterdir()} == {"api.log", "worker-1.log", "worker-2.log"}
 
@@ -77,9 +80,9 @@ def test_run_uses_the_server_on_its_own_port(home: Home, up: Command) -> None:
 def test_a_running_debate_is_listed_stopped_and_stopped_again(elsewhere: Home) -> None:
     run, debate_id = running_debate(elsewhere)
     listed = elsewhere.debate("list", "--status", "running").stdout.splitlines()
-    assert listed[0].split() == ["id", "status", "rounds", "next", "updated", "title"]
+    assert listed[0].split() == ["id", "status", "rounds", "next", "winner", "updated", "players", "title"]
     assert len(listed) == 2
-    assert listed[1].split()[:4] == [debate_id, "running", "0/3", "proposer"]
+    assert listed[1].split()[:4] == [debate_id[:8], "running", "0/3", "proposer"]
     assert listed[1].endswith("  Thinking for long")
 
     stopped = elsewhere.debate("stop", debate_id, "--reason", "enough")
@@ -92,9 +95,9 @@ def test_a_running_debate_is_listed_stopped_and_stopped_again(elsewhere: Home) -
 
     # Whoever followed it sees it end.
     assert run.end(10) == 0
-    assert f"The debate is stopped: it was stopped by hand.  {debate_id}" in run.stdout
+    assert run.stdout.endswith(f"The debate is stopped: it was stopped by hand.\n{debate_id}\n")
     none = elsewhere.debate("list", "--status", "running")
-    assert (none.stdout, none.stderr) == ("", "No debate is running.\n")
+    assert (none.stdout, none.stderr) == ("", "No debates match these filters.\n")
 
 
 def test_list_says_when_there_are_more(elsewhere: Home) -> None:
@@ -157,14 +160,14 @@ def test_an_unknown_status_is_an_error_that_names_the_known_ones(elsewhere: Home
 
 
 def test_a_second_server_on_the_same_port_is_refused(home: Home, up: Command) -> None:
-    assert_one_sentence(home.debate("up"), 1, f"Port {home.port} on 127.0.0.1 is taken")
-    assert_one_sentence(home.debate("api"), 1, f"Port {home.port} on 127.0.0.1 is taken")
+    assert_one_sentence(home.debate("up"), 1, f"Port {home.port} on 127.0.0.1 is already in use")
+    assert_one_sentence(home.debate("api"), 1, f"Port {home.port} on 127.0.0.1 is already in use")
 
 
 def test_doctor_sees_the_server_and_its_workers(home: Home, up: Command) -> None:
     seen = home.debate("doctor")
     assert seen.process.returncode == 0, seen.stdout
-    assert "2 alive" in seen.stdout
+    assert "2 running" in seen.stdout
     assert f"answers at http://127.0.0.1:{home.port}" in seen.stdout
 
 
@@ -173,6 +176,6 @@ def test_ctrl_c_ends_everything(home: Home, up: Command) -> None:
     up.send(signal.SIGINT)
     assert up.end(15) == 0
     assert "Traceback" not in up.stderr
-    home.wait_until_nothing_runs(2)
+    home.wait_until_nothing_runs()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", home.port)) != 0

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from byte_proxy import byte_proxy
 from harness import REPOSITORY, Api, Place, wait_until
 from watchers import a_dialogue, argue
 
@@ -26,10 +27,10 @@ class Watch:
             self.process = subprocess.Popen(command, env=environment, cwd=directory, stdout=stdout, stderr=stderr)
 
     def wait_for(self, words: str) -> None:
-        wait_until(lambda: words in self.output.read_text() + self.complaints.read_text(), 30, f"{words!r} is printed")
+        wait_until(lambda: words in self.output.read_text() + self.complaints.read_text(), 60, f"{words!r} is printed")
 
     def end(self) -> int:
-        return self.process.wait(30)
+        return self.process.wait(60)
 
 
 def url_of(api: Api) -> str:
@@ -47,8 +48,8 @@ def test_a_debate_is_followed_over_a_restart_of_the_server_and_nothing_is_missed
     first = say(api, debate_id, motion, "opponent", "The first answer.")
     watch.wait_for("The first answer.")
     place.programs[-1].terminate()
-    assert place.programs[-1].wait(20) == 0
-    watch.wait_for("The connection was lost; coming back")
+    assert place.programs[-1].wait(60) == 0
+    watch.wait_for("The connection was lost; reconnecting")
     api = place.start_api(port)
     say(api, debate_id, first, "proposer", "The second answer.")
     watch.wait_for("The second answer.")
@@ -97,6 +98,15 @@ def test_what_cannot_be_watched_is_said(
     assert watch.end() == code
     assert words in watch.complaints.read_text()
     assert "Traceback" not in watch.complaints.read_text()
+
+
+def test_a_proxy_whose_server_is_restarted_is_asked_again(api: Api, tmp_path: Path) -> None:
+    debate_id, motion = a_dialogue(api)
+    argue(api, debate_id, argue(api, debate_id, motion), path="resolution")
+    with byte_proxy(("127.0.0.1", int(api.http.base_url.port or 0))) as proxy:
+        proxy.answers_instead = [b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"]
+        watch = Watch(tmp_path, f"http://127.0.0.1:{proxy.port}", debate_id)
+        assert watch.end() == 0, watch.complaints.read_text()
 
 
 def test_no_server_is_said_at_once(tmp_path: Path) -> None:

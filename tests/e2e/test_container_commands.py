@@ -19,6 +19,7 @@ from harness import REPOSITORY, Place, wait_until
 from app.cli.stack import free_port
 from app.embedded.binaries import postgres_program, valkey_program
 
+pytestmark = pytest.mark.long
 DEBATE = [sys.executable, "-m", "app.cli"]
 NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc"]
 
@@ -45,6 +46,7 @@ class Containers:
             "DEBATE_DATABASE_URL": str(self._place.settings.database_url),
             "DEBATE_REDIS_URL": str(self._place.settings.redis_url),
             "DEBATE_AUTH_TOKEN": "a-token-of-the-tests",
+            "DEBATE_TRUSTED_PROXIES": "1",
             "PGPASSWORD": "any password: it is not asked for",
             "DEBATE_SERVER_HOST": "127.0.0.1",
             "DEBATE_SERVER_PORT": str(self._port),
@@ -127,7 +129,7 @@ def test_a_part_that_is_told_to_end_before_it_has_begun_ends_at_once(containers:
     """As process 2 below `init: true`, where a signal that nobody listens to yet ends the program."""
     process = containers.start("worker")
     process.terminate()
-    assert process.wait(10) in (-signal.SIGTERM, 128 + signal.SIGTERM, 0)
+    assert process.wait(60) in (-signal.SIGTERM, 128 + signal.SIGTERM, 0)
 
 
 def test_the_databases_health_check_says_when_it_is_there(place: Place) -> None:
@@ -150,7 +152,7 @@ def test_the_queue_starts_as_commanded_keeps_nothing_and_ends_when_told(tmp_path
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         queue = redis.Redis(port=port)
-        wait_until(answering(queue), 20, "the queue answers")
+        wait_until(answering(queue), 60, "the queue answers")
         assert queue.config_get("maxmemory*") == {
             "maxmemory": str(256 * 1024 * 1024),
             "maxmemory-policy": "noeviction",
@@ -160,7 +162,7 @@ def test_the_queue_starts_as_commanded_keeps_nothing_and_ends_when_told(tmp_path
         }
         queue.set("hint", "look")
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.wait()

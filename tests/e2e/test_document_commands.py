@@ -22,6 +22,7 @@ from model_server import ModelServer
 from app.cli.stack import free_port
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.timeout(600),
     pytest.mark.skipif(not shutil.which("curl"), reason="README.md uses curl"),
 ]

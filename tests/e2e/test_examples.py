@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from byte_proxy import byte_proxy
 from harness import REPOSITORY, Api, numbers, wait_until
-from lossy_proxy import LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
+from lossy_proxy import BAD_GATEWAY, GATEWAY_TIMEOUT, LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
 from watchers import a_dialogue, argue
+
+pytestmark = pytest.mark.long
 
 EXAMPLES = REPOSITORY / "docs" / "examples"
 DIALOGUE = ["MOTION", "CLAIM", "CLAIM", "CLAIM", "CLAIM", "CLAIM", "RESOLUTION", "RULING"]
@@ -67,13 +70,13 @@ def debate_of(api: Api, motion: str) -> str:
         listed = api.http.get("/debates", params={"q": motion}).json()["data"]["debates"]
         return [debate["id"] for debate in listed]
 
-    wait_until(lambda: len(found()) == 1, 10, "the debate is created")
+    wait_until(lambda: len(found()) == 1, 60, "the debate is created")
     return found()[0]
 
 
 def assert_ends_well(*running: "subprocess.Popen[str]") -> None:
     for program in running:
-        _, said = program.communicate(timeout=30)
+        _, said = program.communicate(timeout=60)
         assert program.returncode == 0, said
         assert said.endswith("the debate is closed\n")
 
@@ -108,7 +111,7 @@ def test_a_program_killed_in_the_middle_and_started_again_doubles_nothing(
     running = {name: start(name) for name in ("proposer", "opponent")}
     debate_id = debate_of(api, motion)
     for spoken in (3, 5):
-        wait_until(lambda at=spoken: api.debate(debate_id)["argument_count"] >= at, 20, f"{spoken} have spoken")
+        wait_until(lambda at=spoken: api.debate(debate_id)["argument_count"] >= at, 60, f"{spoken} have spoken")
         running[victim].send_signal(signal.SIGKILL)
         running[victim].wait()
         running[victim] = start(victim)
@@ -134,6 +137,28 @@ def test_a_network_that_loses_requests_and_answers_doubles_nothing(api: Api, pro
     assert_nothing_lost_or_doubled(api, debate_id)
 
 
+def test_a_proxy_whose_server_is_restarted_ends_neither_program(api: Api, programs: Programs, motion: str) -> None:
+    with lossy_proxy(programs.server) as proxy:
+        proxy.mishaps, proxy.mishaps_of_gets = [BAD_GATEWAY, GATEWAY_TIMEOUT], [BAD_GATEWAY, GATEWAY_TIMEOUT]
+        programs.server = proxy.url
+        proposer = programs.proposer(motion, "--arguments", "2")
+        debate_id = debate_of(api, motion)
+        assert_ends_well(proposer, programs.opponent(debate_id))
+        assert proxy.mishaps == proxy.mishaps_of_gets == []
+    assert_nothing_lost_or_doubled(api, debate_id)
+
+
+def test_a_proxy_whose_server_is_restarted_does_not_end_the_watcher(api: Api, programs: Programs) -> None:
+    debate_id, motion_id = a_dialogue(api)
+    argue(api, debate_id, argue(api, debate_id, motion_id), path="resolution")
+    with byte_proxy(("127.0.0.1", int(api.http.base_url.port or 0))) as proxy:
+        proxy.answers_instead = [b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"]
+        programs.server = f"http://127.0.0.1:{proxy.port}"
+        output, complaints = programs.start(EXAMPLES / "watch.py", debate_id).communicate(timeout=60)
+    assert complaints == ""
+    assert len(output.splitlines()) == 4
+
+
 def block(language: str, heading: str) -> str:
     """The first block of this language in a section of docs/agents.md."""
     page = (REPOSITORY / "docs" / "agents.md").read_text()
@@ -150,7 +175,7 @@ def test_the_smallest_opponent_in_the_document_argues_to_the_end(api: Api, progr
     debate_id = debate_of(api, motion)
     opponent = programs.start(smallest, debate_id)
     assert_ends_well(proposer)
-    _, said = opponent.communicate(timeout=20)
+    _, said = opponent.communicate(timeout=60)
     assert (opponent.returncode, said) == (0, "")
     types = [argument["type"] for argument in api.transcript(debate_id)["arguments"]]
     assert types == ["CLAIM", "CLAIM", "CLAIM", "RESOLUTION", "RULING"]
@@ -170,7 +195,7 @@ def test_the_watcher_prints_every_turn_once(programs: Programs, api: Api) -> Non
     debate_id, motion_id = a_dialogue(api)
     watcher = programs.start(EXAMPLES / "watch.py", debate_id)
     argue(api, debate_id, argue(api, debate_id, motion_id), path="resolution")
-    output, complaints = watcher.communicate(timeout=30)
+    output, complaints = watcher.communicate(timeout=60)
     assert (watcher.returncode, complaints) == (0, "")
     assert [line.partition(":")[0] for line in output.splitlines()] == [
         "1. proposer",

@@ -5,7 +5,7 @@ import signal
 import pytest
 from harness import Api, Place, StartWorker, assert_all_is_well
 
-from app import failpoints
+from app.observe import failpoints
 
 IN_WORKERS = {
     # What is stored when a worker breaks there for the first time: turns, the motion included.
@@ -18,11 +18,21 @@ IN_WORKERS = {
     # Another thread publishes while the debate goes on.
     "publish.before": {2, 3, 4},
     "publish.after": {2, 3, 4},
-    # A task holds a whole short debate, and is acknowledged at its end.
-    "ack.before": {4},
-    "ack.after": {4},
+    # A task only leaves a hint, and is acknowledged while the debate goes on.
+    "ack.before": {1, 2, 3, 4},
+    "ack.after": {1, 2, 3, 4},
 }
+SERVERS = ("publish.", "ack.")
+"""Where Redis is spoken to."""
 IN_THE_API = ("create", "submit", "control")
+IN_EXPERIMENTS = (
+    "judgment.after_claim",
+    "judgment.before_commit",
+    "judgment.after_commit",
+    "feed.before_commit",
+    "feed.after_commit",
+)
+"""test_experiment_workers.py breaks there."""
 CARRIED = ("publish.before", "publish.after", "enqueue.before", "enqueue.after")
 
 
@@ -32,7 +42,7 @@ def one_round(api: Api) -> str:
 
 def test_the_table_above_knows_every_failpoint() -> None:
     in_the_api = {f"{name}.{when}_commit" for name in IN_THE_API for when in ("before", "after")}
-    assert set(IN_WORKERS) | in_the_api | set(CARRIED) == set(failpoints.POINTS)
+    assert set(IN_WORKERS) | in_the_api | set(CARRIED) | set(IN_EXPERIMENTS) == set(failpoints.POINTS)
 
 
 @pytest.mark.parametrize("point", IN_WORKERS)
@@ -41,7 +51,7 @@ def test_a_worker_that_dies_there_leaves_a_debate_that_goes_on(
 ) -> None:
     victim = start_worker(f"{point}=crash@1")
     debate_id = one_round(api)
-    assert victim.wait(30) == -signal.SIGKILL
+    assert victim.wait(60) == -signal.SIGKILL
     assert api.debate(debate_id)["argument_count"] in IN_WORKERS[point]
     start_worker("")
     api.wait_closed(debate_id, 40)
@@ -53,7 +63,7 @@ def test_a_worker_that_fails_there_goes_on_by_itself(
     api: Api, module_place: Place, start_worker: StartWorker, point: str
 ) -> None:
     # Where a server is spoken to, as if it had gone away; elsewhere something that nobody expects.
-    action = "lost" if "commit" in point or "publish" in point else "raise"
+    action = "lost" if point.startswith(SERVERS) or "commit" in point else "raise"
     worker = start_worker(f"{point}={action}@1")
     # The second one shows that it still works.
     for _ in range(2):

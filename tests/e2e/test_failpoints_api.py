@@ -9,6 +9,8 @@ from harness import Api, Place, StartWorker, assert_all_is_well, new_debate
 from test_failpoints import CARRIED, IN_THE_API
 from watchers import EXTERNAL, a_dialogue
 
+pytestmark = pytest.mark.long
+
 Ask = Callable[[Api], httpx.Response]
 
 
@@ -70,4 +72,4 @@ def test_what_nobody_was_told_of_is_found_by_the_sweeper(
 def broken_api(place: Place, armed: str) -> Iterator[Api]:
     yield place.start_api(failpoints=armed)
     place.programs[-1].terminate()
-    place.programs[-1].wait(30)
+    place.programs[-1].wait(60)

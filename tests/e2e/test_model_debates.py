@@ -55,7 +55,9 @@ def test_a_rounds_debate_with_right_totals(at: ModelPlace) -> None:
     assert debate["usage"]["output_tokens"] == 6 * OUTPUT_TOKENS
     assert debate["usage"]["cost_usd"] == pytest.approx(4 * GPT_CALL + 2 * CLAUDE_CALL)
     verdict = {"winner": "proposer", "scores": {"proposer": 8, "opponent": 5}, "reasoning": REASONING, "stop": False}
-    assert debate["verdict"] == turns[2]["verdict"] == verdict
+    assert turns[2]["verdict"] == {**verdict, "confidence": None, "scope": "round"}
+    assert debate["verdict"] == turns[-1]["verdict"] == {**verdict, "confidence": None, "scope": "debate"}
+    assert debate["standing"] == {"scores": verdict["scores"], "leader": "proposer", "rounds": 1}
     assert all(call.body["stream"] for call in at.models.calls)
 
 
@@ -111,26 +113,31 @@ def test_a_judge_shown_both_orders_that_is_sure_gives_a_plain_verdict(at: ModelP
     body = seats("scripted", "scripted", GPT, judge_order="both")
     verdict = at.api.wait_closed(at.api.create(seats=body, limits={"max_rounds": 1})["id"], 100)["debate"]["verdict"]
     expected = {"winner": "opponent", "scores": {"proposer": 5, "opponent": 8}, "reasoning": REASONING, "stop": False}
-    assert verdict == expected
+    assert verdict == {**expected, "confidence": None, "scope": "debate"}
 
 
-def test_a_limit_that_is_used_up_between_the_two_calls_for_one_ruling_stops_the_debate(at: ModelPlace) -> None:
+def test_a_limit_that_is_used_up_between_the_two_calls_for_one_ruling_makes_it_the_closing_one(at: ModelPlace) -> None:
     body = seats("scripted", "scripted", GPT, judge_order="both")
     debate_id = at.api.create(seats=body, limits={"max_total_tokens": INPUT_TOKENS})["id"]
     debate = at.api.wait_closed(debate_id, 100)["debate"]
-    assert (debate["status"], debate["stop_reason"], debate["argument_count"]) == ("stopped", "token_limit", 3)
-    assert debate["usage"]["input_tokens"] == INPUT_TOKENS
-    assert debate["verdict"] is None
+    assert (debate["status"], debate["stop_reason"], debate["argument_count"]) == ("stopped", "token_limit", 4)
+    # The call for the round, and the two for the whole debate.
+    assert debate["usage"]["input_tokens"] == 3 * INPUT_TOKENS
+    assert debate["verdict"]["scope"] == "debate"
 
 
 @pytest.mark.parametrize(
-    ("limits", "reason"), [({"max_total_tokens": 130}, "token_limit"), ({"max_cost_usd": 1e-6}, "cost_limit")]
+    ("limits", "reason", "arguments"),
+    [({"max_total_tokens": 130}, "token_limit", 3), ({"max_cost_usd": 1e-6}, "cost_limit", 1)],
 )
-def test_no_call_is_made_beyond_a_limit(at: ModelPlace, limits: dict[str, Any], reason: str) -> None:
+def test_beyond_a_limit_no_call_is_made_but_for_the_closing_ruling(
+    at: ModelPlace, limits: dict[str, Any], reason: str, arguments: int
+) -> None:
     before = len(at.models.calls_of("gpt-4o-mini"))
     debate = at.api.wait_closed(at.api.create(seats=seats(GPT, GPT, GPT), limits=limits)["id"], 100)["debate"]
     assert (debate["status"], debate["stop_reason"]) == ("stopped", reason)
-    assert len(at.models.calls_of("gpt-4o-mini")) - before == debate["argument_count"] - 1 < 3
+    assert len(at.models.calls_of("gpt-4o-mini")) - before == debate["argument_count"] - 1 == arguments
+    assert (debate["verdict"] is not None) is (arguments == 3), "both sides have spoken"
 
 
 @pytest.mark.parametrize("player", [GPT, CLAUDE])
@@ -175,7 +182,7 @@ def test_a_stop_ends_the_request_within_a_second(at: ModelPlace, player: str, co
     if command == "delete":
         at.api.http.delete(f"/debates/{debate_id}")
     else:
-        at.api.http.post(f"/debates/{debate_id}/{command}")
+        at.api.http.post(f"/debates/{debate_id}/{command}", json={"now": True} if command == "pause" else None)
     wait_until(lambda: call.hung_up_at is not None, 60, "the server saw the client go")
     # About half a second on an idle machine; without the look at the claims it would be up to a minute.
     assert call.hung_up_at is not None
@@ -191,7 +198,9 @@ def test_a_cost_limit_on_a_model_without_a_price_is_refused_at_creation(at: Mode
     assert answer.status_code == 400
     error = answer.json()["error"]
     assert (error["code"], error["field"]) == ("INVALID_INPUT", "seats.opponent.player")
-    assert "no price is known for 'openai:my-own-model', so limits.max_cost_usd could not be kept" in error["message"]
+    assert (
+        "no price is known for 'openai:my-own-model', so limits.max_cost_usd could not be enforced" in error["message"]
+    )
 
 
 def test_prompts_name_the_seat_and_hold_what_was_said_as_data(at: ModelPlace) -> None:

@@ -14,7 +14,7 @@ GPT = "openai:gpt-4o-mini"
 ALL_GPT = {role: {"player": GPT} for role in ("proposer", "opponent", "arbitrator")}
 CALL_COSTS = INPUT_TOKENS * 0.15e-6 + OUTPUT_TOKENS * 0.6e-6
 LIMIT = 6
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
 def open_debates(at: ModelPlace) -> int:
@@ -28,7 +28,7 @@ def test_no_more_calls_than_the_limit_are_ever_under_way(make_place: Callable[[]
             at.api.create(seats=ALL_GPT, limits={"max_rounds": 1})
         wait_until(lambda: len(at.models.calls) > LIMIT, 100, "calls are made")
         # While calls wait for a slot: claims are alive, and nobody sits in a transaction or on a connection.
-        waiting = at.place.sql("SELECT count(*) FROM debates WHERE claim_expires_at > now()")[0][0]
+        waiting = at.place.sql("SELECT count(*) FROM debates WHERE claim_token IS NOT NULL")[0][0]
         assert waiting > LIMIT
         assert (
             at.place.sql(
@@ -40,8 +40,8 @@ def test_no_more_calls_than_the_limit_are_ever_under_way(make_place: Callable[[]
         wait_until(lambda: open_debates(at) == 0, 200, "all are completed")
         assert LIMIT // 2 < at.models.most_at_once <= LIMIT
         assert len(at.models.calls) == 24 * 3
-        wait_until(lambda: at.place.sql("SELECT count(*) FROM provider_slots") == [(0,)], 15, "slots are given back")
-        users = at.place.sql("SELECT count(*) FROM workers")
+        wait_until(lambda: at.place.sql("SELECT count(*) FROM provider_slots") == [(0,)], 60, "slots are given back")
+        users = at.place.sql("SELECT count(*) FROM worker_leases")
         assert users == [(2,)]
 
 
@@ -65,9 +65,10 @@ def test_a_rate_limit_makes_all_workers_hold_back(make_place: Callable[[], Place
 
 
 def test_a_days_limit_is_shared_and_never_passed(make_place: Callable[[], Place], tmp_path: Any) -> None:
-    limit = 0.01  # a call may cost 0.0028 at the most, and costs a tenth of that
-    with model_place(make_place, tmp_path, workers=2, max_cost_usd_per_day=limit) as at:
-        debates = [at.api.create(seats=ALL_GPT, limits={"max_rounds": 200})["id"] for _ in range(4)]
+    limit = 0.01  # a turn may cost 0.001 at the most with so small a window, and each call costs a small part of that
+    seats = {role: {**seat, "max_tokens": 500} for role, seat in ALL_GPT.items()}
+    with model_place(make_place, tmp_path, workers=2, max_cost_usd_per_day=limit, context_tokens=4_000) as at:
+        debates = [at.api.create(seats=seats, limits={"max_rounds": 200})["id"] for _ in range(4)]
 
         def waiting() -> list[dict[str, Any]]:
             found = [at.api.debate(debate_id) for debate_id in debates]
@@ -84,11 +85,16 @@ def test_a_days_limit_is_shared_and_never_passed(make_place: Callable[[], Place]
         assert f"The limit of ${limit:g} that this server may spend" in debate["last_error"]
         for debate_id in debates:
             at.api.http.post(f"/debates/{debate_id}/stop")
-        wait_until(lambda: at.place.sql("SELECT reserved_usd FROM daily_costs")[0][0] < 1e-9, 20, "all is settled")
-        total = sum(at.api.debate(debate_id)["usage"]["cost_usd"] for debate_id in debates)
+        wait_until(lambda: at.place.sql("SELECT reserved_usd FROM daily_costs")[0][0] < 1e-9, 60, "all is settled")
         [(spent,)] = at.place.sql("SELECT spent_usd FROM daily_costs")
-        assert total <= spent <= limit  # a call that was cut off by the stop is in the day's costs alone
-        assert total == pytest.approx(sum(1 for call in at.models.calls if not call.hung_up_at) * CALL_COSTS, rel=0.05)
+        assert spent <= limit
+
+        def total() -> float:
+            return sum(at.api.debate(debate_id)["usage"]["cost_usd"] for debate_id in debates)
+
+        # A call that was cut off by the stop is in both, by the same guess.
+        wait_until(lambda: total() == pytest.approx(spent), 60, "the debates' costs are the day's")
+        assert total() >= 0.95 * CALL_COSTS * sum(1 for call in at.models.calls if not call.hung_up_at)
 
 
 def test_a_model_without_a_price_is_refused_where_a_day_has_a_limit(

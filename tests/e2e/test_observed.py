@@ -7,12 +7,13 @@ from uuid import UUID
 import pytest
 from harness import Place
 from model_server import INPUT_TOKENS, OUTPUT_TOKENS, REASONING, SPEECH
-from observed import CALLERS_TRACE, MODEL, STREAMS, Observed, observe
+from observed import CALLERS_TRACE, CELERY_ENDS, MODEL, STREAMS, Observed, observe
 from otlp_receiver import Span
 
 from app.core.debate import Usage
-from app.prices import cost_usd
-from app.tracing import ids_of
+from app.models.prices import cost_usd
+from app.observe.tracing import ids_of
+from worker.process import DATABASE_CONNECTIONS
 
 # The whole life is lived in the first test's set-up; a busy machine takes its time to start three processes.
 pytestmark = pytest.mark.timeout(300)
@@ -34,21 +35,20 @@ def test_a_worker_counts_turns_attempts_failures_and_cost(seen: Observed) -> Non
     assert count("debate_turn_attempts_total", provider="openai") == 5
     assert count("debate_turn_failures_total") == count("debate_turn_failures_total", provider="openai", kind="answer")
     assert count("debate_turn_failures_total") == 2
-    assert count("debate_claims_lost_total") == 1
+    assert count("debate_claims_lost_total") == 0, "a stop is nothing that went wrong"
     each = cost_usd(MODEL, Usage(INPUT_TOKENS, OUTPUT_TOKENS))
     assert count("debate_model_cost_usd_total", player=MODEL) == pytest.approx(5 * (each or 0))
 
 
 def test_a_worker_says_how_long_turns_wait_and_what_the_sweeper_found(seen: Observed) -> None:
     count = seen.worker
-    # Three debates that were created, and two attempts after a failure. A slice that was handed over adds to it.
+    # Three debates that were created, and two attempts after a failure.
     assert count("debate_queue_delay_seconds_count") >= 5
     assert 0 <= count("debate_queue_delay_seconds_sum") < 200
-    assert count("debate_sweeps_total", kind="debates") >= 1
-    assert count("debate_sweeps_total", kind="evaluations") >= 1
-    assert count("debate_swept_total", kind="debates") >= 2
-    assert count("debate_database_connections_max") == 16
-    assert 0 <= count("debate_database_connections_in_use") <= 16
+    assert count("debate_sweeps_total") >= 1
+    assert count("debate_swept_total") == 0, "no worker has died"
+    assert count("debate_database_connections_max") == DATABASE_CONNECTIONS
+    assert 0 <= count("debate_database_connections_in_use") <= DATABASE_CONNECTIONS
 
 
 def test_a_worker_counts_what_the_guardrail_said(seen: Observed) -> None:
@@ -57,7 +57,7 @@ def test_a_worker_counts_what_the_guardrail_said(seen: Observed) -> None:
     assert count("debate_guardrail_verdicts_total", about="contribution", verdict="rejected") == 1
     settled = [line for line in seen.lines if line["event"] == "guardrail.settled"]
     assert len(settled) == 2
-    assert all(line["task_id"] and line["evaluation_id"] for line in settled)
+    assert all(line["evaluation_id"] for line in settled)
 
 
 def test_two_processes_of_an_api_add_up_whichever_is_asked(seen: Observed) -> None:
@@ -99,9 +99,9 @@ def test_every_turn_has_one_line(seen: Observed) -> None:
 
 def test_lines_have_the_ids_of_what_they_are_about(seen: Observed) -> None:
     of_turns = [line for line in seen.lines if line["event"].startswith("turn.") and "request_id" not in line]
-    assert {line["event"] for line in of_turns} == {"turn.stored", "turn.failed", "turn.cancelled", "turn.dropped"}
+    assert {line["event"] for line in of_turns} == {"turn.stored", "turn.failed", "turn.cancelled"}
     for line in of_turns:
-        assert {"task_id", "debate_id", "turn_id", "round", "seat"} <= line.keys(), line
+        assert {"debate_id", "round", "seat"} <= line.keys(), line
     of_requests = [line for line in seen.lines if line["event"] == "request.done"]
     assert of_requests
     for line in of_requests:
@@ -128,9 +128,8 @@ def test_nothing_that_a_model_said_is_in_the_log(seen: Observed) -> None:
 def test_the_servers_own_lines_come_through_the_same_pipe(seen: Observed) -> None:
     killed = [line for line in seen.lines if line["logger"] == "gunicorn.error"]
     assert any("SIGKILL" in line["event"] for line in killed)
-    assert [line["words"] for line in seen.lines if line["event"] == "celery.says"] == [
-        "worker: Warm shutdown (MainProcess)"
-    ]
+    assert any(line["logger"].startswith("celery.") for line in seen.lines)
+    assert seen.log.count(CELERY_ENDS) == 1
 
 
 def of_debate(seen: Observed, name: str) -> tuple[str, list[Span]]:
@@ -148,13 +147,12 @@ def test_a_debate_is_one_trace_from_its_request_to_its_model_calls(seen: Observe
     parents = {(span.name, by_id[span.parent_id].name) for span in spans if span is not first}
     assert parents == {
         ("advance_debate", "POST /debates"),
-        ("claim", "advance_debate"),
         ("turn", "advance_debate"),
         ("chat gpt-5-mini", "turn"),
         ("commit", "turn"),
     }
     count = Counter(span.name for span in spans)
-    # Five attempts: three turns, and two answers that could not be used, each tried again by a task of its own.
+    # Five attempts: three turns, and two answers that could not be used, each tried again under a claim of its own.
     assert (count["turn"], count["chat gpt-5-mini"], count["commit"]) == (5, 5, 3)
     assert count["advance_debate"] >= 3
     assert {span.service for span in spans if span is not first} == {"debate-worker"}
@@ -166,8 +164,6 @@ def test_spans_have_the_ids_that_the_log_has_and_no_words(seen: Observed) -> Non
     turns = [span for span in spans if span.name == "turn"]
     assert stored <= {span.attributes["debate.turn_id"] for span in turns}
     assert [span.attributes.get("debate.failure") for span in turns].count("answer") == 2
-    tasks = {span.attributes["task.id"] for span in spans if span.name == "advance_debate"}
-    assert {line["task_id"] for line in seen.lines if line.get("turn_id") in stored} <= tasks
     calls = [span for span in spans if span.name.startswith("chat ")]
     assert {span.attributes["gen_ai.usage.input_tokens"] for span in calls} == {INPUT_TOKENS}
     said = str(spans)

@@ -18,7 +18,7 @@ from app.settings import child_environment
 from app.store.migrate import MIGRATIONS, newest_revision
 
 # Five processes start here, and debates go on through all of it.
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 THINKING = {role: {"player": "scripted", "think_seconds": 0.2} for role in ("proposer", "opponent", "arbitrator")}
 ROUNDS = 3
 
@@ -72,10 +72,8 @@ def start_old(place: Place, code: Path, *command: str, **changes: Any) -> "subpr
 
 def start_old_api(place: Place, code: Path) -> Api:
     port = free_port("127.0.0.1")
-    start_old(
-        place, code, "-m", "gunicorn", "-c", "python:app.api.gunicorn", "app.api.wsgi:application", server_port=port
-    )
-    api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False))
+    start_old(place, code, "-m", "app.cli", "api", server_port=port)
+    api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False))
     wait_until(api.is_up, 60, "the old API answers")
     return api
 

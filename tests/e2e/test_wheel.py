@@ -25,7 +25,8 @@ from packaging.requirements import Requirement
 
 from app import __version__
 
-PACKAGES = ("app", "worker", "migrations")
+pytestmark = pytest.mark.long
+PACKAGES = ("app", "worker", "migrations", "debate_client")
 PAGES = ("/", "/new", "/solutions", "/review", "/system", "/docs")
 DEVELOPERS = Path(sysconfig.get_path("purelib"))
 
@@ -117,7 +118,7 @@ def ours() -> set[str]:
     return {str(path.relative_to(REPOSITORY)) for path in files if path.is_file() and path.suffix != ".pyc"}
 
 
-def test_the_wheel_holds_every_file_of_the_three_packages_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_every_file_of_the_four_packages_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name for name in names if ".dist-info/" not in name} == ours()
     assert wheel.name.startswith(f"debate_runner-{__version__}-")
@@ -146,7 +147,7 @@ def test_it_runs_a_debate_to_its_verdict(installed: Installed) -> None:
 
 
 def test_it_serves_the_dashboard_with_all_its_files(installed: Installed, up: Command) -> None:
-    with httpx.Client(base_url=f"http://127.0.0.1:{installed.port}", timeout=30, trust_env=False) as browser:
+    with httpx.Client(base_url=f"http://127.0.0.1:{installed.port}", timeout=60, trust_env=False) as browser:
         [debate] = browser.get("/debates").json()["data"]["debates"]
         named: set[str] = set()
         for page in (*PAGES, f"/debates/{debate['id']}/view"):
@@ -159,4 +160,4 @@ def test_it_serves_the_dashboard_with_all_its_files(installed: Installed, up: Co
         assert named <= files
         assert {name for name in files if browser.get(name).status_code != 200} == set()
         assert browser.get("/openapi.json").json()["info"]["version"] == __version__
-        assert browser.get("/ready").json()["data"] == {"database": "up", "queue": "up", "workers": 1}
+        assert browser.get("/ready").json()["data"] == {"database": "up", "queue": "up", "workers": 1, "threads": "up"}

@@ -6,21 +6,20 @@ from harness import OwnValkey, Place, assert_whole, wait_until
 from watchers import a_dialogue, argue, heard, watching
 
 
-def test_a_debate_created_while_redis_is_down_runs_once_it_is_back(stage: tuple[Place, OwnValkey]) -> None:
+def test_a_debate_created_while_redis_is_down_runs_all_the_same(stage: tuple[Place, OwnValkey]) -> None:
     place, valkey = stage
     api = place.start_api()
     place.start_worker()
-    wait_until(lambda: place.sql("SELECT count(*) FROM workers") == [(1,)], 20, "the worker is there")
+    wait_until(lambda: place.sql("SELECT count(*) FROM worker_leases") == [(1,)], 60, "the worker is there")
     valkey.stop()
     began = time.monotonic()
     debate_id = api.create()["id"]
     assert time.monotonic() - began < 2
     ready = api.http.get("/ready")
     assert (ready.status_code, ready.json()["data"]["queue"]) == (503, "down")
-    time.sleep(2)
-    assert api.debate(debate_id)["argument_count"] == 1
-    valkey.start()
     assert_whole(api.wait_closed(debate_id, 40))
+    valkey.start()
+    assert_whole(api.wait_closed(api.create()["id"], 40))
 
 
 def test_a_redis_that_never_answers_holds_up_no_request(stage: tuple[Place, OwnValkey]) -> None:
@@ -41,12 +40,12 @@ def test_everything_in_redis_thrown_away_loses_nothing(stage: tuple[Place, OwnVa
     place, _ = stage
     api = place.start_api()
     created = [api.create()["id"] for _ in range(20)]
-    wait_until(lambda: place.redis().llen("debates") == 20, 5, "all are queued")
+    wait_until(lambda: place.redis().llen("debates") == 20, 60, "all are queued")
     place.redis().flushall()
     place.start_worker()
     think = {role: {"player": "scripted", "think_seconds": 0.3} for role in ("proposer", "opponent", "arbitrator")}
     running = [api.create(seats=think)["id"] for _ in range(5)]
-    wait_until(lambda: all(place.is_claimed(debate_id) for debate_id in running), 20, "five are thinking")
+    wait_until(lambda: all(place.is_claimed(debate_id) for debate_id in running), 60, "five are thinking")
     place.redis().flushall()
     for debate_id in created + running:
         assert_whole(api.wait_closed(debate_id, 40))

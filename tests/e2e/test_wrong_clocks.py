@@ -10,7 +10,7 @@ import pytest
 from agents import TOKEN
 from harness import REPOSITORY, Api, Place, assert_all_is_well, wait_until
 
-from app.ids import time_of
+from app.store.ids import time_of
 
 TWO_HOURS = 7200
 """Longer than any time limit of ours or of the queue's."""
@@ -43,7 +43,7 @@ def apis(machines: tuple[Place, Place]) -> tuple[Api, Api]:
 
 
 def is_at_work(place: Place, worker: "subprocess.Popen[bytes]") -> bool:
-    return place.sql("SELECT count(*) FROM workers WHERE id LIKE %s", f"%:{worker.pid}:%") == [(1,)]
+    return place.sql("SELECT count(*) FROM worker_leases WHERE worker_id LIKE %s", f"%:{worker.pid}:%") == [(1,)]
 
 
 def database_now(place: Place) -> datetime:
@@ -58,7 +58,7 @@ def assert_recent(moment: datetime | str | None, place: Place) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1], ids=["ahead then behind", "behind then ahead"])
-def test_a_turn_stays_with_its_worker_while_that_lives_and_goes_to_the_other_when_its_claim_has_lapsed(
+def test_a_turn_stays_with_its_worker_while_that_lives_and_goes_to_the_other_when_its_lease_has_lapsed(
     machines: tuple[Place, Place], apis: tuple[Api, Api], first: int
 ) -> None:
     holder = machines[first].start_worker()
@@ -67,24 +67,26 @@ def test_a_turn_stays_with_its_worker_while_that_lives_and_goes_to_the_other_whe
     wait_until(lambda: place.is_claimed(debate_id), 60, "it is thought about")
     other = place.start_worker()
     wait_until(lambda: is_at_work(place, other), 60, "the other one is there")
-    claim = "SELECT claim_token, claim_expires_at, claimed_by FROM debates WHERE id = %s"
+    claim = "SELECT claim_token, claimed_by FROM debates WHERE id = %s"
     [before] = place.sql(claim, debate_id)
+    lease = "SELECT expires_at FROM worker_leases WHERE worker_id = %s"
+    [(expires_at,)] = place.sql(lease, before[1])
     [held] = [turn for one in api.http.get("/system/status").json()["data"]["work"]["workers"] for turn in one["holds"]]
     assert_recent(held["since"], place)
-    # Longer than a claim lasts: it is kept alive, and not taken for lapsed by whoever thinks that it is later.
-    twice = before[1] + timedelta(seconds=place.settings.claim_seconds)
-    wait_until(lambda: database_now(place) > twice, 30, "a claim would have lapsed twice")
+    # Longer than a lease lasts: it is renewed, and not taken for lapsed by whoever thinks that it is later.
+    twice = expires_at + timedelta(seconds=place.settings.claim_seconds)
+    wait_until(lambda: database_now(place) > twice, 60, "a lease would have lapsed twice")
     assert place.sql(claim, debate_id)[0][0] == before[0]
     holder.kill()
     holder.wait()
-    [(_, lapses_at, _)] = place.sql(claim, debate_id)
-    wait_until(lambda: place.sql(claim, debate_id)[0][2] not in (None, before[2]), 40, "the other has taken over")
+    [(lapses_at,)] = place.sql(lease, before[1])
+    wait_until(lambda: place.sql(claim, debate_id)[0][1] not in (None, before[1]), 60, "the other has taken over")
     assert database_now(place) >= lapses_at
     api.http.post(f"/debates/{debate_id}/stop")
     api.wait_closed(str(api.create(limits={"max_rounds": 1})["id"]), 40)
     assert_all_is_well(place)
     other.terminate()
-    other.wait(30)
+    other.wait(60)
 
 
 def test_every_moment_comes_from_the_database(machines: tuple[Place, Place], apis: tuple[Api, Api]) -> None:

@@ -1,11 +1,10 @@
 """One API for each module of hostile clients."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from harness import Place
-from hostile import SHORT_SECONDS, Server, Stage
+from hostile import SHORT_SECONDS, Server, Stage, assert_nothing_went_wrong
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +19,3 @@ def stage(make_place: Callable[[], Place], tmp_path_factory: pytest.TempPathFact
     assert server.is_alive()
     place.end_programs()
     assert_nothing_went_wrong(log)
-
-
-def assert_nothing_went_wrong(log: Path) -> None:
-    for line in log.read_text().splitlines():
-        assert "request.failed" not in line
-        assert "Traceback" not in line, log.read_text()

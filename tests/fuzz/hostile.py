@@ -25,7 +25,7 @@ def connected(api: Api) -> socket.socket:
 
 def head(line: str, *headers: str | bytes) -> bytes:
     lines = [header if isinstance(header, bytes) else header.encode("latin-1") for header in headers]
-    return b"\r\n".join([f"{line} HTTP/1.1".encode(), b"Host: x", *lines, b"", b""])
+    return b"\r\n".join([f"{line} HTTP/1.1".encode(), b"Host: localhost", *lines, b"", b""])
 
 
 def to_the_end(sock: socket.socket) -> bytes:
@@ -139,3 +139,10 @@ def dribble(sockets: list[socket.socket], drop: bytes, seconds: float) -> list[s
 
 
 Stage = tuple[Api, Server]
+
+
+def assert_nothing_went_wrong(log: Path) -> None:
+    for line in log.read_text().splitlines():
+        for failure in ("request.failed", "page.failed", "websocket.failed"):
+            assert failure not in line, line
+        assert "Traceback" not in line, log.read_text()

@@ -11,13 +11,12 @@ from hostile import Stage
 from hypothesis import HealthCheck
 from schemathesis.checks import not_a_server_error, response_schema_conformance, status_code_conformance
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 bounded = hypothesis.settings(
     max_examples=15,
     stateful_step_count=8,
     derandomize=True,
     database=None,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 MAKES = ["/debates/{debate_id}/arguments", "/debates/{debate_id}/appeal", "/debates/{debate_id}/ruling"]

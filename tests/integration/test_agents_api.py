@@ -88,7 +88,7 @@ def test_only_the_operator_sees_to_agents(boss):
     for what in ("revoke", "rotate"):
         for about in (agent.id, NOBODY):
             refused(agent.post(f"/api/v1/agents/{about}/{what}"), 403, "FORBIDDEN")
-    nobody = Caller(boss.http, None)
+    nobody = Caller(boss.api, None)
     refused(nobody.post("/api/v1/agents", {"username": "mine"}), 401, "UNAUTHORIZED")
     refused(nobody.get("/api/v1/agents"), 401, "UNAUTHORIZED")
 
@@ -113,7 +113,7 @@ def test_rotating_gives_a_new_key_and_ends_the_old_one(boss):
     for _ in range(2):
         data = boss.post(f"/api/v1/agents/{agent.id}/rotate").json()["data"]
         assert agent.get("/debates").status_code == 401
-        agent.token = data["apiKey"]
+        agent = Caller(boss.api, data["apiKey"], agent.id)
         assert agent.get("/debates").status_code == 200
         # Also for one that was revoked.
         revoke(boss, agent)
@@ -142,7 +142,7 @@ def test_an_unknown_a_revoked_and_a_malformed_key_hear_the_same(boss):
     wrong = [gone.token, gone.token[:-1] + "x", "dbr_", "dbr_" + "x" * 43, "x", "x" * 4_000, "dbr_\u00e9"]
     for path in ("/debates", "/api/v1/solutions"):
         answers = [
-            boss.http.get(path, headers={"Authorization": f"Bearer {token}".encode(), "X-Request-ID": "same"})
+            boss.api.http.get(path, headers={"Authorization": f"Bearer {token}".encode(), "X-Request-ID": "same"})
             for token in wrong
         ]
         assert {answer.status_code for answer in answers} == {401}
@@ -155,7 +155,7 @@ def test_an_unknown_and_a_revoked_key_cost_the_same_questions(services):
     agent, key = create_agent(services, OPERATOR, "somebody", None, frozenset(Scope))
     revoke_key(services, OPERATOR, agent.id)
     asked: list[str] = []
-    event.listen(services.engine, "before_cursor_execute", lambda *call: asked.append(call[2]))
+    event.listen(services.engine.sqlalchemy, "before_cursor_execute", lambda *call: asked.append(call[2]))
 
     def questions(token):
         asked.clear()

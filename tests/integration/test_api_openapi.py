@@ -10,15 +10,17 @@ from harness import new_debate
 from pydantic import ValidationError
 from test_api_envelope import NO_SUCH_DEBATE
 
-from app.api import shapes
-from app.api.application import make_application
 from app.bootstrap import build_relay
 from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage, Verdict
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.web.blueprint import NAME as DASHBOARD
-from app.wire import argument_json, debate_json
+from app.http import answers
+from app.http.experiments.shapes import judgments_in, motions_in
+from app.http.hooks import LINES
+from app.http.sessions import DASHBOARD
+from app.web.application import make_application
+from app.wire.debates import argument_json, debate_json
 
 ROUTES = {
     ("/health", "get"),
@@ -109,6 +111,22 @@ def test_the_body_of_a_new_debate_is_described(document):
     assert (schema["properties"]["title"]["minLength"], schema["properties"]["title"]["maxLength"]) == (1, 200)
 
 
+def test_bodies_that_are_files_are_described_and_their_examples_are_taken(document):
+    operations = {
+        operation["operationId"]: operation for path in document["paths"].values() for operation in path.values()
+    }
+    examples = {}
+    for endpoint in LINES:
+        body = operations[endpoint.replace(".", "_")]["requestBody"]
+        [(kind, content)] = body["content"].items()
+        assert (kind, content["schema"]) == ("application/octet-stream", {"type": "string", "format": "binary"})
+        assert body["required"]
+        assert body["description"]
+        examples[endpoint] = content["example"].encode()
+    assert len(motions_in(examples["experiments.add_motions"])) == 2
+    assert len(judgments_in(examples["experiment_results.import_judgments"])) == 1
+
+
 # The answers
 
 
@@ -121,7 +139,7 @@ def test_every_answer_has_the_shape_that_the_document_names(api, document):
         assert answer.status_code == status, answer.text
         described = document["paths"][path][method]["responses"][str(status)]
         reference = described["content"]["application/json"]["schema"]["$ref"]
-        getattr(shapes, reference.rpartition("/")[2]).model_validate_json(answer.text, strict=False)
+        getattr(answers, reference.rpartition("/")[2]).model_validate_json(answer.text, strict=False)
         return answer.json().get("data")
 
     check("get", "/health", 200)
@@ -132,12 +150,14 @@ def test_every_answer_has_the_shape_that_the_document_names(api, document):
     check("post", "/debates", 200, body)
     check("post", "/debates", 409, new_debate(debate_id=debate_id))
     check("post", "/debates", 413, new_debate(motion_content="x" * 20_000))
-    verdict = {"winner": "tie", "scores": {"proposer": 1, "opponent": 2.5}, "reasoning": "Both."}
+    verdict = {"winner": "opponent", "scores": {"proposer": 1, "opponent": 2.5}, "reasoning": "Both."}
     check("post", "/debates/{debate_id}/ruling", 403, {"content": "Now"})
     check("post", "/debates/{debate_id}/intervention", 201, {"client_request_id": "a"})
     check("post", "/debates/{debate_id}/intervention", 200, {"client_request_id": "a"})
-    check("post", "/debates/{debate_id}/ruling", 201, {"content": "x", "verdict": verdict, "client_request_id": "b"})
-    check("post", "/debates/{debate_id}/ruling", 200, {"content": "x", "client_request_id": "b"})
+    ruling = {"content": "x", "verdict": verdict, "client_request_id": "b"}
+    check("post", "/debates/{debate_id}/ruling", 201, ruling)
+    check("post", "/debates/{debate_id}/ruling", 200, ruling)
+    check("post", "/debates/{debate_id}/ruling", 409, {"content": "x", "client_request_id": "b"})
     check("get", "/debates/{debate_id}", 200)
     check("post", "/debates/{debate_id}/pause", 200)
     check("post", "/debates/{debate_id}/resume", 200)
@@ -191,22 +211,22 @@ TURNS = [
 @pytest.mark.parametrize("debate", DEBATES)
 def test_every_debate_on_the_wire_has_the_documented_shape(debate):
     wire = debate_json(debate)
-    assert list(wire) == list(shapes.DebateShape.model_fields)
-    shown = shapes.DebateShape.model_validate_json(json.dumps(wire), strict=True)
+    assert list(wire) == list(answers.DebateShape.model_fields)
+    shown = answers.DebateShape.model_validate_json(json.dumps(wire), strict=True)
     assert shown.model_dump(mode="json", exclude_unset=True) == wire
 
 
 @pytest.mark.parametrize("turn", TURNS)
 def test_every_argument_on_the_wire_has_the_documented_shape(turn):
     wire = argument_json(turn)
-    assert list(wire) == list(shapes.ArgumentShape.model_fields)
-    shown = shapes.ArgumentShape.model_validate_json(json.dumps(wire), strict=True)
+    assert list(wire) == list(answers.ArgumentShape.model_fields)
+    shown = answers.ArgumentShape.model_validate_json(json.dumps(wire), strict=True)
     assert shown.model_dump(mode="json", exclude_unset=True) == wire
 
 
 def test_a_field_that_the_document_does_not_know_would_be_noticed():
     with pytest.raises(ValidationError, match="surprise"):
-        shapes.DebateShape.model_validate({**debate_json(a_debate()), "surprise": 1})
+        answers.DebateShape.model_validate({**debate_json(a_debate()), "surprise": 1})
 
 
 def test_times_are_utc_with_milliseconds_cut_not_rounded():

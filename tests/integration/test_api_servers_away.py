@@ -85,10 +85,10 @@ def test_without_a_database_the_process_is_healthy_but_not_ready(api, database):
     assert data_of(api.http.get("/health")) == {"status": "ok"}
     not_ready = api.http.get("/ready")
     assert (not_ready.status_code, not_ready.json()["success"]) == (503, False)
-    assert not_ready.json()["data"] == {"database": "down", "queue": "up", "workers": 0}
+    assert not_ready.json()["data"] == {"database": "down", "queue": "up", "workers": 0, "threads": "up"}
 
     database.on()
-    assert data_of(api.http.get("/ready")) == {"database": "up", "queue": "up", "workers": 0}
+    assert data_of(api.http.get("/ready")) == {"database": "up", "queue": "up", "workers": 0, "threads": "up"}
 
 
 def test_without_the_queue_debates_are_still_recorded(module_place):
@@ -96,7 +96,7 @@ def test_without_the_queue_debates_are_still_recorded(module_place):
 
     not_ready = api.http.get("/ready")
     assert not_ready.status_code == 503
-    assert not_ready.json()["data"] == {"database": "up", "queue": "down", "workers": 0}
+    assert not_ready.json()["data"] == {"database": "up", "queue": "down", "workers": 0, "threads": "up"}
     debate_id = api.create()["id"]
     assert data_of(api.http.post(f"/debates/{debate_id}/intervention"), 201)["debate"]["id"] == debate_id
     assert data_of(api.http.post(f"/debates/{debate_id}/stop"))["debate"]["status"] == "stopped"

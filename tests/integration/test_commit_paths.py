@@ -1,19 +1,34 @@
-"""A turn is stored in one statement, or step by step where something is not as the worker knew it. Both leave the same
-rows, and whatever happens at the same moment, a turn is stored once and in order, or not at all."""
+"""One statement stores a worker's turn: what it leaves in the rows, what happens at the same moment, and what happens
+when Postgres goes away. A turn is stored once and in order, or not at all."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import psycopg
 import pytest
-from claimed_debates import a_debate, claimed
+from claimed_debates import (
+    WORKER,
+    a_debate,
+    claimed,
+    commit_turn,
+    end_backoff,
+    fail,
+    is_closed,
+    lapse_lease,
+    release,
+    running,
+    take_turn,
+    try_claim,
+    turn,
+    until,
+)
 from harness import Place, wait_until
 from psycopg.rows import dict_row
 from sqlalchemy import text
@@ -21,39 +36,49 @@ from sqlalchemy import text
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
-from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage, Verdict
+from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage
 from app.core.formats import Format
-from app.core.machine import Move, decide, implied_cursor
+from app.core.machine import implied_cursor
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.store import debates
-from app.store.commit import Committer, NewTurn
+from app.core.verdicts import Verdict
+from app.observe import failpoints
+from app.store.commit import OLD_CLAIM_SECONDS, Result, save
 from app.store.engine import DatabaseAway
-from app.store.turns import TurnExists, insert_turns
+from app.store.ids import new_turn_id
+from app.store.turns import TurnExists
 from app.usecases import advance, control, read
-from app.usecases.advance import HeldTurn
+from app.usecases.advance import Claim, Step
+from app.usecases.model_calls import charge
 from app.usecases.services import Services
-from app.usecases.submit import Submission, submit, turns_of
-from worker.claims import ClaimKeeper
-from worker.fairness import Fairness
-from worker.runner import Runner
+from app.usecases.submit import Submission, submit
+from app.usecases.sweep import sweep
 
 CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
+APPEAL = replace(CLAIM, type=TurnType.APPEAL)
 VERDICT = Verdict("opponent", {"proposer": 4.5, "opponent": 8}, 'Said "100 % sure" {twice}, naïve 🚗')
+STORED_VERDICT = {
+    "winner": "opponent",
+    "scores": {"proposer": 4.5, "opponent": 8},
+    "reasoning": 'Said "100 % sure" {twice}, naïve 🚗',
+    "stop": False,
+    "scope": "debate",
+}
+STANDING = {"scores": {"proposer": 4.5, "opponent": 8}, "rounds": 1}
 RULING = Thought(TurnType.RULING, "The opponent.", VERDICT, usage=Usage(5, 5))
 CLOSING = replace(RULING, close=True)
 SCRIPTED = {seat: SeatSetup("scripted") for seat in Seat}
-CLAIM_SECONDS = 300.0
-MAX_SECONDS = 5000.0
+MAX_SECONDS = 20_000.0
 NO_END = Limits(max_rounds=100_000)
 
 
-def planned(held: HeldTurn, thought: Thought) -> tuple[Turn, Debate]:
-    """The one turn of this thought, and the debate after it."""
-    move = Move(held.brief.seat, thought.type, thought.content, by_worker=True, usage=thought.usage)
-    decision = decide(held.debate, move)
-    [turn] = turns_of(held.debate, decision.turns, held.brief.motion)
-    return turn, decision.debate
+@pytest.fixture
+def debate(services: Services) -> Debate:
+    return a_debate(services)
+
+
+def spoken(brief: Brief) -> Thought:
+    return RULING if brief.seat is Seat.ARBITRATOR else CLAIM
 
 
 def assert_sound(services: Services, debate: Debate) -> tuple[Debate, list[Turn]]:
@@ -64,8 +89,8 @@ def assert_sound(services: Services, debate: Debate) -> tuple[Debate, list[Turn]
     assert after.turn_count == len(turns)
     slots = [(turn.round, turn.seat) for turn in turns if turn.round is not None]
     assert len(slots) == len(set(slots))
-    cursor, intervention_open = implied_cursor(after.format, turns)
-    assert (after.cursor, after.intervention_open) == (cursor, intervention_open and not after.is_closed)
+    cursor, interrupted = implied_cursor(after.format, after.limits.max_rounds, turns)
+    assert (after.cursor, after.intervention_open) == (cursor, interrupted is not None and not after.is_closed)
     return after, turns
 
 
@@ -74,305 +99,414 @@ def together(*calls: Callable[[], Any]) -> list[Any]:
     barrier = threading.Barrier(len(calls))
 
     def started(call: Callable[[], Any]) -> Any:
-        barrier.wait(10)
+        barrier.wait(60)
         return call()
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return [future.result(30) for future in [pool.submit(started, call) for call in calls]]
 
 
-@pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
-    """The debates whose commit had to look first: the step-by-step path."""
-    seen: list[UUID] = []
-    lock_claim = debates.lock_claim
-
-    def counted(connection: Any, debate_id: UUID) -> Any:
-        seen.append(debate_id)
-        return lock_claim(connection, debate_id)
-
-    monkeypatch.setattr(debates, "lock_claim", counted)
-    return seen
-
-
-# Both paths leave the same rows.
+# What a commit leaves in the rows.
 
 
 @dataclass(frozen=True)
 class Case:
     name: str
     thoughts: list[Thought]
-    """The last of them is compared; those before it lead to it."""
-    leads_to: tuple[Status, StopReason | None]
+    """The last of them is looked at; those before it lead to it."""
+    then: tuple[int, str]
+    """The round and the actor under the cursor."""
+    ends: tuple[Status, StopReason] | None = None
     format: Format = Format.ROUNDS
     seats: dict[Seat, SeatSetup] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     before: Callable[[Services, Place, Debate], None] | None = None
     """What happened to the debate before its first turn."""
+    is_external: bool = False
+    """Somebody outside has the floor then."""
+    verdict: dict[str, Any] | None = None
+    """The debate's, after it."""
+    standing: dict[str, Any] | None = None
+    closing: str | None = None
 
 
 def it_failed_twice(services: Services, place: Place, debate: Debate) -> None:
     for _ in range(2):
-        held = claimed(services, debate)
-        advance.record_failure(services, held, "no answer", permanent=False, retry_after_seconds=None, jitter=0)
-        place.sql("UPDATE debates SET next_attempt_at = now() WHERE id = %s", debate.id)
+        fail(services, claimed(services, debate))
+        end_backoff(place, debate)
 
 
 def it_was_paused(services: Services, place: Place, debate: Debate) -> None:
-    advance.release(services, claimed(services, debate))
+    release(services, claimed(services, debate))
     control.pause_debate(services, OPERATOR, debate.id)
     control.resume_debate(services, OPERATOR, debate.id)
 
 
 EXTERNAL = SeatSetup("external")
-RUNNING = (Status.RUNNING, None)
+ONE_ROUND = Limits(max_rounds=1)
 TIMED = Limits(max_seconds=MAX_SECONDS)
+DIALOGUE = Format.DIALOGUE
+MAX_ROUNDS = (Status.COMPLETED, StopReason.MAX_ROUNDS)
+A, B, JUDGE = "debater_a", "debater_b", "judge"
 CASES = [
-    Case("the next seat is a worker's", [CLAIM], RUNNING),
-    Case("the next seat is external", [CLAIM], RUNNING, seats={Seat.OPPONENT: EXTERNAL}),
-    Case("the judge is external", [CLAIM, CLAIM], RUNNING, seats={Seat.ARBITRATOR: EXTERNAL}),
-    Case("a verdict", [CLAIM, CLAIM, RULING], RUNNING),
-    Case("the verdict of an earlier round stays", [CLAIM, CLAIM, RULING, CLAIM], RUNNING),
-    Case("a ruling without a verdict", [CLAIM, CLAIM, Thought(TurnType.RULING, "Go on.")], RUNNING),
-    Case(
-        "the last round",
-        [CLAIM, CLAIM, RULING],
-        (Status.COMPLETED, StopReason.MAX_ROUNDS),
-        limits=Limits(max_rounds=1),
-    ),
+    Case("the next seat is a worker's", [CLAIM], (1, B)),
+    Case("the next seat is external", [CLAIM], (1, B), seats={Seat.OPPONENT: EXTERNAL}, is_external=True),
+    Case("the judge is external", [CLAIM, CLAIM], (1, JUDGE), seats={Seat.ARBITRATOR: EXTERNAL}, is_external=True),
+    Case("a verdict of a round", [CLAIM, CLAIM, RULING], (2, A), standing=STANDING),
+    Case("the standing of the rounds before stays", [CLAIM, CLAIM, RULING, CLAIM], (2, B), standing=STANDING),
+    Case("a ruling without a verdict", [CLAIM, CLAIM, Thought(TurnType.RULING, "Go on.")], (2, A)),
+    Case("the last round", [CLAIM, CLAIM, RULING], (2, A), MAX_ROUNDS, limits=ONE_ROUND, verdict=STORED_VERDICT),
     Case(
         "the last round, with a time limit",
         [CLAIM, CLAIM, RULING],
-        (Status.COMPLETED, StopReason.MAX_ROUNDS),
+        (2, A),
+        MAX_ROUNDS,
         limits=Limits(max_rounds=1, max_seconds=MAX_SECONDS),
+        verdict=STORED_VERDICT,
     ),
-    Case("the judge ends it early", [CLAIM, CLAIM, CLOSING], (Status.COMPLETED, StopReason.JUDGE_EARLY_STOP)),
-    Case("a time limit", [CLAIM], RUNNING, limits=TIMED),
-    Case("a time limit and an external seat", [CLAIM], RUNNING, seats={Seat.OPPONENT: EXTERNAL}, limits=TIMED),
-    Case("a time limit that was held", [CLAIM], RUNNING, limits=TIMED, before=it_was_paused),
-    Case("all tokens used", [CLAIM], (Status.STOPPED, StopReason.TOKEN_LIMIT), limits=Limits(max_total_tokens=42)),
-    Case("some tokens used", [CLAIM, CLAIM], RUNNING, limits=Limits(max_total_tokens=85)),
     Case(
-        "all money used, with a time limit",
+        "the judge ends it early",
+        [CLAIM, CLAIM, CLOSING],
+        (2, A),
+        (Status.COMPLETED, StopReason.JUDGE_EARLY_STOP),
+        verdict=STORED_VERDICT,
+    ),
+    Case("a time limit", [CLAIM], (1, B), limits=TIMED),
+    Case(
+        "a time limit and an external seat",
+        [CLAIM],
+        (1, B),
+        seats={Seat.OPPONENT: EXTERNAL},
+        limits=TIMED,
+        is_external=True,
+    ),
+    Case("a time limit that was held", [CLAIM], (1, B), limits=TIMED, before=it_was_paused),
+    Case(
+        "all tokens used",
+        [CLAIM],
+        (1, B),
+        (Status.STOPPED, StopReason.TOKEN_LIMIT),
+        limits=Limits(max_total_tokens=42),
+    ),
+    Case("some tokens used", [CLAIM, CLAIM], (1, JUDGE), limits=Limits(max_total_tokens=85)),
+    Case(
+        "all money used, with a time limit and a judge that costs nothing",
         [CLAIM, CLAIM],
-        (Status.STOPPED, StopReason.COST_LIMIT),
+        (1, JUDGE),
+        closing="cost_limit",
         limits=Limits(max_cost_usd=0.5, max_seconds=MAX_SECONDS),
     ),
-    Case("failures before it", [CLAIM], RUNNING, before=it_failed_twice),
-    Case("failures before it, and a time limit", [CLAIM], RUNNING, limits=TIMED, before=it_failed_twice),
-    Case("no usage to speak of", [Thought(TurnType.CLAIM, "words")], RUNNING),
-    Case("strange words", [replace(CLAIM, content="%(x)s %s {y} '\";-- \\ \t\n né 🚗 \u2028")], RUNNING),
-    Case("many words", [replace(CLAIM, content="words " * 50_000)], RUNNING),
-    Case("dialogue: the next round", [CLAIM], RUNNING, Format.DIALOGUE, SCRIPTED),
+    Case("failures before it", [CLAIM], (1, B), before=it_failed_twice),
+    Case("failures before it, and a time limit", [CLAIM], (1, B), limits=TIMED, before=it_failed_twice),
+    Case("no usage to speak of", [Thought(TurnType.CLAIM, "words")], (1, B)),
+    Case("strange words", [replace(CLAIM, content="%(x)s %s {y} '\";-- \\ \t\n né 🚗 \u2028")], (1, B)),
+    Case("many words", [replace(CLAIM, content="words " * 50_000)], (1, B)),
+    Case("dialogue: the next round", [CLAIM], (2, A), format=DIALOGUE, seats=SCRIPTED),
     Case(
-        "dialogue: the proposer is external", [CLAIM], RUNNING, Format.DIALOGUE, {Seat.OPPONENT: SeatSetup("scripted")}
+        "dialogue: the proposer is external",
+        [CLAIM],
+        (2, A),
+        format=DIALOGUE,
+        seats={Seat.OPPONENT: SeatSetup("scripted")},
+        is_external=True,
     ),
-    Case("dialogue: an appeal", [CLAIM, replace(CLAIM, type=TurnType.APPEAL)], RUNNING, Format.DIALOGUE, SCRIPTED),
+    Case("dialogue: an appeal", [CLAIM, APPEAL], (2, JUDGE), format=DIALOGUE, seats=SCRIPTED),
     Case(
         "dialogue: an appeal to a person",
-        [CLAIM, replace(CLAIM, type=TurnType.APPEAL)],
-        RUNNING,
-        Format.DIALOGUE,
-        {**SCRIPTED, Seat.ARBITRATOR: EXTERNAL},
+        [CLAIM, APPEAL],
+        (2, JUDGE),
+        format=DIALOGUE,
+        seats={**SCRIPTED, Seat.ARBITRATOR: EXTERNAL},
+        is_external=True,
     ),
     Case(
         "dialogue: a ruling goes on",
-        [CLAIM, replace(CLAIM, type=TurnType.APPEAL), RULING],
-        RUNNING,
-        Format.DIALOGUE,
-        SCRIPTED,
+        [CLAIM, APPEAL, RULING],
+        (3, A),
+        format=DIALOGUE,
+        seats=SCRIPTED,
+        standing=STANDING,
     ),
     Case(
         "dialogue: a ruling that closes",
-        [CLAIM, replace(CLAIM, type=TurnType.APPEAL), CLOSING],
+        [CLAIM, APPEAL, CLOSING],
+        (3, A),
         (Status.COMPLETED, StopReason.RULING),
-        Format.DIALOGUE,
+        DIALOGUE,
         SCRIPTED,
+        verdict=STORED_VERDICT,
     ),
-    Case(
-        "dialogue: the last round",
-        [CLAIM],
-        (Status.COMPLETED, StopReason.MAX_ROUNDS),
-        Format.DIALOGUE,
-        SCRIPTED,
-        Limits(max_rounds=1),
-    ),
+    Case("dialogue: the last round", [CLAIM], (2, A), MAX_ROUNDS, DIALOGUE, SCRIPTED, ONE_ROUND),
 ]
 
 
-def before_the_last_thought(services: Services, place: Place, case: Case) -> HeldTurn:
+def before_the_last_thought(services: Services, place: Place, case: Case) -> Claim:
     debate = a_debate(services, format=case.format, seats=case.seats, limits=case.limits)
     if case.before:
         case.before(services, place, debate)
-    held = claimed(services, debate)
+    claim = claimed(services, debate)
     for thought in case.thoughts[:-1]:
-        following = advance.commit(services, held, thought, go_on=True)
+        following = take_turn(services, claim, thought)
         assert following is not None
-        held = following
-    # Whatever stands there, a commit writes all that it is to write.
+        claim = following
+    leave_traces(place, debate)
+    return claim
+
+
+def leave_traces(place: Place, debate: Debate) -> None:
+    """Whatever stands there, a commit writes all that it is to write."""
     place.sql(
         "UPDATE debates SET next_attempt_at = now(), queued_at = now(), attempts = 3, last_error = 'left over',"
-        " stop_note = 'left over' WHERE id = %s",
+        " stop_note = 'left over', share = 'left over', updated_at = now() - interval '1 day' WHERE id = %s",
         debate.id,
     )
-    return held
 
 
-def rows_of(place: Place, debate: Debate) -> list[dict[str, Any]]:
-    """The debate and its turns, every column, with what differs between twins put in words."""
+def row_of(place: Place, debate: Debate) -> dict[str, Any]:
+    """Without the claim under which it was last changed: the test of a release looks at that."""
     with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
-        [row] = connection.execute("SELECT *, clock_timestamp() AS read_at FROM debates WHERE id = %s", [debate.id])
-        turns = connection.execute("SELECT * FROM turns WHERE debate_id = %s ORDER BY seq", [debate.id]).fetchall()
-    read_at = row.pop("read_at")
-    seq_of = {turn["id"]: turn["seq"] for turn in turns}
-
-    def in_words(name: str, value: Any) -> Any:
-        if value is None:
-            return None
-        if name == "parent_id":
-            return f"answers turn {seq_of[value]}"
-        if name in ("id", "debate_id", "claim_token"):
-            return "an id"
-        if name.endswith("_at"):
-            return when(value - read_at)
-        if name == "client_request_id":
-            return "the request's"
-        return value
-
-    due = {"due at the deadline": row["due_at"] is not None and row["due_at"] == row["deadline_at"]}
-    return [{name: in_words(name, value) for name, value in found.items()} | due for found in (row, *turns)]
+        [row] = connection.execute("SELECT * FROM debates WHERE id = %s", [debate.id])
+    del row["settled_token"]
+    return row
 
 
-def when(distance: timedelta) -> str:
-    """Near enough for a busy machine, and far enough from each other."""
-    moments = {"now": 0.0, "when the claim lapses": CLAIM_SECONDS, "when the time is up": MAX_SECONDS}
-    [found] = [name for name, at in moments.items() if abs(distance.total_seconds() - at) < 60]
-    return found
+def turn_rows(place: Place, debate: Debate) -> list[dict[str, Any]]:
+    with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
+        return connection.execute("SELECT * FROM turns WHERE debate_id = %s ORDER BY seq", [debate.id]).fetchall()
+
+
+def seconds_after(moment: datetime | None, start: datetime) -> float | None:
+    return moment and round((moment - start).total_seconds(), 3)
+
+
+UNCLAIMED = {"claim_token": None, "claimed_by": None, "claim_expires_at": None}
+
+
+def scheduled(before: dict[str, Any], after: dict[str, Any], schedule: str, next_token: object) -> dict[str, Any]:
+    """The columns that say who looks at the debate next, exactly as they must be."""
+    at = after["updated_at"]
+    if schedule == "claimed":
+        assert seconds_after(after["claim_expires_at"], at) == OLD_CLAIM_SECONDS
+        return {
+            "claim_token": next_token,
+            "claimed_by": WORKER,
+            "claim_expires_at": after["claim_expires_at"],
+            "due_at": after["claim_expires_at"],
+            "queued_at": None,
+        }
+    moments = {
+        "due": {"due_at": at, "queued_at": at},
+        "waiting": {"due_at": before["deadline_at"], "queued_at": None},
+        "over": {"due_at": None, "queued_at": None},
+    }
+    return {**UNCLAIMED, **moments[schedule]}
 
 
 @pytest.mark.parametrize("go_on", [True, False], ids=["going on", "handing over"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_both_paths_leave_the_same_rows(
-    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch, case: Case, go_on: bool
-) -> None:
-    services = replace(services, settings=services.settings.with_changes(claim_seconds=CLAIM_SECONDS))
-    in_one, in_steps = (before_the_last_thought(services, place, case) for _ in range(2))
+def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, case: Case, go_on: bool) -> None:
+    claim = before_the_last_thought(services, place, case)
+    thought = case.thoughts[-1]
+    before, turns_before = row_of(place, claim.debate), turn_rows(place, claim.debate)
 
-    def must_not_look(*_: Any) -> None:
-        raise AssertionError("the one statement was not enough")
+    following = take_turn(services, claim, thought, go_on)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(debates, "lock_claim", must_not_look)
-        after_one = advance.commit(services, in_one, case.thoughts[-1], go_on)
-    with monkeypatch.context() as patched:
-        patched.setattr(Committer, "store_turn", lambda *_: None)
-        after_steps = advance.commit(services, in_steps, case.thoughts[-1], go_on)
+    after, turns = row_of(place, claim.debate), turn_rows(place, claim.debate)
+    if case.ends:
+        schedule = "over"
+    elif case.is_external:
+        schedule = "waiting"
+    else:
+        schedule = "claimed" if go_on else "due"
+    assert (following is not None) == (schedule == "claimed")
+    status, reason = case.ends or (Status.RUNNING, None)
+    assert after == {
+        **before,
+        "status": status.value,
+        "stop_reason": reason and reason.value,
+        "next_round": case.then[0],
+        "next_actor": case.then[1],
+        "share": "external" if case.is_external else "scripted",
+        "intervention_open": False,
+        "stop_note": None,
+        "last_error": None,
+        "attempts": 0,
+        "turn_count": 1 + len(case.thoughts),
+        "input_tokens": sum(one.usage.input_tokens for one in case.thoughts),
+        "output_tokens": sum(one.usage.output_tokens for one in case.thoughts),
+        "cost_usd": sum(one.usage.cost_usd for one in case.thoughts),
+        "verdict": case.verdict,
+        "standing": case.standing,
+        "closing": case.closing,
+        "next_attempt_at": None,
+        "updated_at": turns[-1]["created_at"],
+        **scheduled(before, after, schedule, following and following.held.token),
+    }
+    assert after["updated_at"] > before["updated_at"]
+    assert (after["deadline_at"] is not None) == (case.limits.max_seconds is not None)
+    assert turns[:-1] == turns_before
+    assert turns[-1] == {
+        "id": claim.turn_id,
+        "debate_id": claim.debate.id,
+        "seq": 1 + len(case.thoughts),
+        "round": claim.debate.cursor.round,
+        "actor": claim.debate.cursor.seat.actor,
+        "type": thought.type.value,
+        "content": thought.content,
+        "parent_id": turns_before[-1]["id"],
+        "client_request_id": None,
+        "verdict": {**STORED_VERDICT, "scope": "debate" if case.ends else "round"} if thought.verdict else None,
+        "player": "scripted",
+        "usage": {
+            "input_tokens": thought.usage.input_tokens,
+            "output_tokens": thought.usage.output_tokens,
+            "cost_usd": thought.usage.cost_usd,
+            "latency_ms": thought.usage.latency_ms,
+        },
+        "quotes": None,
+        "worker": WORKER,
+        "claim": claim.held.token,
+        "prompts_hash": None,
+        "context_shortened": False,
+        "agent_id": None,
+        "agent_username": None,
+        "created_at": after["updated_at"],
+    }
+    assert_sound(services, claim.debate)
+    if following:
+        assert following.debate.updated_at == after["updated_at"]
 
-    one, steps = rows_of(place, in_one.debate), rows_of(place, in_steps.debate)
-    assert one == steps
-    assert (one[0]["status"], one[0]["stop_reason"]) == tuple(part and part.value for part in case.leads_to)
-    assert len(one) == 2 + len(case.thoughts)
-    assert_sound(services, in_one.debate)
-    assert (after_one is None) == (after_steps is None)
-    for debate, after in ((in_one.debate, after_one), (in_steps.debate, after_steps)):
-        [(token, updated_at)] = place.sql("SELECT claim_token, updated_at FROM debates WHERE id = %s", debate.id)
-        assert token == (after and after.token)
-        assert after is None or after.debate.updated_at == updated_at
+
+def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place) -> None:
+    debate = a_debate(services, limits=TIMED)
+    claim = claimed(services, debate)
+    leave_traces(place, debate)
+    before = row_of(place, debate)
+    assert fail(services, claim, "no answer", retry_after_seconds=90, usage=Usage(30, 12, 0.25)) is Result.STORED
+    after = row_of(place, debate)
+    assert seconds_after(after["due_at"], after["updated_at"]) == 90
+    assert after == {
+        **before,
+        **UNCLAIMED,
+        "share": "scripted",
+        "stop_note": None,
+        "last_error": "no answer",
+        "attempts": 1,
+        "input_tokens": 30,
+        "output_tokens": 12,
+        "cost_usd": 0.25,
+        "next_attempt_at": after["due_at"],
+        "due_at": after["due_at"],
+        "queued_at": None,
+        "updated_at": after["updated_at"],
+    }
+    assert len(turn_rows(place, debate)) == 1
 
 
-def test_two_turns_at_once_go_step_by_step(services: Services, looks: list[UUID]) -> None:
-    debate = a_debate(services, format=Format.DIALOGUE, seats=SCRIPTED)
-    held = advance.commit(services, claimed(services, debate), CLAIM, go_on=True)
-    assert held is not None
-    assert looks == []
-    assert advance.commit(services, held, Thought(TurnType.RESOLUTION, "We agree."), go_on=True) is None
-    assert looks == [debate.id]
+def test_a_last_failure_leaves_exactly_these_columns_and_holds_the_time_limit(services: Services, place: Place) -> None:
+    debate = a_debate(services, limits=TIMED)
+    claim = claimed(services, debate)
+    leave_traces(place, debate)
+    before = row_of(place, debate)
+    fail(services, claim, "wrong key", permanent=True)
+    after = row_of(place, debate)
+    assert after["seconds_left"] == pytest.approx((before["deadline_at"] - after["updated_at"]).total_seconds(), abs=1)
+    assert after == {
+        **before,
+        **UNCLAIMED,
+        "status": "failed",
+        "share": "scripted",
+        "stop_note": None,
+        "last_error": "wrong key",
+        "attempts": 1,
+        "next_attempt_at": None,
+        "due_at": None,
+        "queued_at": None,
+        "deadline_at": None,
+        "seconds_left": after["seconds_left"],
+        "updated_at": after["updated_at"],
+    }
+
+
+def test_a_release_leaves_exactly_these_columns_and_is_no_activity(services: Services, place: Place) -> None:
+    debate = a_debate(services, limits=TIMED)
+    claim = claimed(services, debate)
+    before = row_of(place, debate)
+    release(services, claim)
+    after = row_of(place, debate)
+    assert after == {**before, **UNCLAIMED, "due_at": after["queued_at"], "queued_at": after["queued_at"]}
+    assert place.sql("SELECT due_at <= clock_timestamp(), settled_token FROM debates") == [(True, claim.held.token)]
+
+
+def test_two_turns_at_once_are_stored_by_the_same_statement(services: Services, place: Place) -> None:
+    debate = a_debate(services, format=DIALOGUE, seats=SCRIPTED)
+    claim = take_turn(services, claimed(services, debate), CLAIM)
+    assert claim is not None
+    assert commit_turn(services, claim, Thought(TurnType.RESOLUTION, "We agree.")) is Result.STORED
     after, turns = assert_sound(services, debate)
     assert (after.status, after.stop_reason) == (Status.COMPLETED, StopReason.RESOLUTION)
     assert [turn.type for turn in turns[2:]] == [TurnType.RESOLUTION, TurnType.RULING]
+    assert len({turn.created_at for turn in turns[2:]}) == 1
+    assert place.sql("SELECT due_at, queued_at, claim_token FROM debates") == [(None, None, None)]
 
 
 def test_time_that_runs_out_while_a_player_thinks_stops_the_debate_and_keeps_the_turn(
-    services: Services, place: Place, looks: list[UUID]
+    services: Services, place: Place
 ) -> None:
-    debate = a_debate(services, limits=TIMED)
-    held = advance.commit(services, claimed(services, debate), CLAIM, go_on=True)
-    assert held is not None
+    debate = a_debate(services, seats={Seat.ARBITRATOR: EXTERNAL}, limits=TIMED)
+    claim = take_turn(services, claimed(services, debate), CLAIM)
+    assert claim is not None
     place.sql("UPDATE debates SET deadline_at = clock_timestamp() WHERE id = %s", debate.id)
-    assert looks == []
-    assert advance.commit(services, held, CLAIM, go_on=True) is None
-    assert looks == [debate.id], "it had to look first"
+    assert take_turn(services, claim, CLAIM) is None
     after, turns = assert_sound(services, debate)
     assert (after.status, after.stop_reason) == (Status.STOPPED, StopReason.TIME_LIMIT)
     assert [turn.seat for turn in turns] == [Seat.PROPOSER, Seat.PROPOSER, Seat.OPPONENT]
     assert place.sql("SELECT due_at, queued_at, claim_token FROM debates") == [(None, None, None)]
 
 
+def test_time_that_runs_out_leaves_the_verdict_of_a_judge_that_workers_play(services: Services, place: Place) -> None:
+    debate = a_debate(services, limits=TIMED)
+    claim = take_turn(services, claimed(services, debate), CLAIM)
+    assert claim is not None
+    place.sql("UPDATE debates SET deadline_at = clock_timestamp() WHERE id = %s", debate.id)
+    closing = take_turn(services, claim, CLAIM)
+    assert closing is not None
+    assert (closing.debate.closing, closing.debate.cursor.seat) == (StopReason.TIME_LIMIT, Seat.ARBITRATOR)
+    assert take_turn(services, closing, RULING) is None
+    after, turns = assert_sound(services, debate)
+    assert (after.status, after.stop_reason, after.closing) == (Status.STOPPED, StopReason.TIME_LIMIT, None)
+    assert after.verdict is not None
+    assert after.verdict.scope == "debate"
+    assert [turn.seat for turn in turns[2:]] == [Seat.OPPONENT, Seat.ARBITRATOR]
+    assert place.sql("SELECT due_at, queued_at, claim_token FROM debates") == [(None, None, None)]
+
+
 def test_a_debate_deleted_meanwhile_takes_no_turn(services: Services, place: Place, debate: Debate) -> None:
-    turn, after = planned(claimed(services, debate), CLAIM)
+    claim = claimed(services, debate)
     control.delete_debate(services, OPERATOR, debate.id)
-    assert services.committer.store_turn(NewTurn(UUID(int=1), turn, after)) is None
+    [outcome] = advance.commit(services, [turn(claim, CLAIM)])
+    assert (outcome.result, outcome.status) == (Result.CLAIM_LOST, None)
     assert place.sql("SELECT count(*) FROM turns") == [(0,)]
+
+
+def test_what_was_charged_while_a_player_thought_stays_in_the_totals(services: Services, debate: Debate) -> None:
+    """What a cut-off call has cost: a turn adds to the totals, it does not write them."""
+    claim = claimed(services, debate)
+    charge(services, debate.id, Usage(100, 50, 1.5))
+    following = take_turn(services, claim, CLAIM)
+    assert following is not None
+    assert following.debate.usage == assert_sound(services, debate)[0].usage == Usage(130, 62, 1.75)
 
 
 # At the same moment.
 
 
-@pytest.fixture
-def debate(services: Services) -> Debate:
-    return a_debate(services)
-
-
-def test_keeping_claims_alive_never_costs_a_turn(services: Services) -> None:
-    rounds, renewers = 12, 4
-    made = [a_debate(services, limits=Limits(max_rounds=rounds)) for _ in range(8)]
-    held = {debate.id: claimed(services, debate) for debate in made}
-    done = threading.Event()
-    all_are_at_it = threading.Barrier(renewers + 1)
-
-    def keep_alive(mine: list[Debate]) -> int:
-        """A worker's keep-alive, but without a pause. It may well hold a token that was just spent."""
-        renewed = 0
-        while not done.is_set():
-            is_first = renewed == 0
-            renewed += len(advance.renew_claims(services, [(debate.id, held[debate.id].token) for debate in mine]))
-            if is_first:
-                all_are_at_it.wait(30)
-        return renewed
-
-    def take_all_turns(debate: Debate) -> int:
-        taken = 0
-        turn: HeldTurn | None = held[debate.id]
-        while turn is not None:
-            held[debate.id] = turn
-            thought = RULING if turn.brief.seat is Seat.ARBITRATOR else CLAIM
-            turn = advance.commit(services, turn, thought, go_on=True)
-            taken += 1
-        return taken
-
-    with ThreadPoolExecutor(len(made) + renewers) as pool:
-        keeping = [pool.submit(keep_alive, made[number::renewers]) for number in range(renewers)]
-        try:
-            all_are_at_it.wait(30)
-            taken = list(pool.map(take_all_turns, made))
-        finally:
-            done.set()
-        renewed = [future.result() for future in keeping]
-
-    assert taken == [3 * rounds] * len(made)
-    assert all(renewed), "claims were kept alive meanwhile"
-    for debate in made:
-        after, turns = assert_sound(services, debate)
-        assert (after.stop_reason, len(turns)) == (StopReason.MAX_ROUNDS, 3 * rounds + 1)
-        assert after.usage.input_tokens == rounds * (30 + 30 + 5)
-
-
-def take_turns(services: Services, held: HeldTurn) -> int:
+def take_turns(services: Services, claim: Claim) -> int:
     """As a worker does until its claim is gone; how many times it came back with a turn."""
-    turn: HeldTurn | None = held
+    following: Claim | None = claim
     came = 0
-    while turn is not None:
-        turn = advance.commit(services, turn, CLAIM, go_on=True)
+    while following is not None:
+        following = take_turn(services, following, CLAIM)
         came += 1
     return came
 
@@ -385,7 +519,7 @@ def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) ->
         if what == "stop":
             return control.stop_debate(services, OPERATOR, debate.id, "enough")
         if what == "pause":
-            return control.pause_debate(services, OPERATOR, debate.id)
+            return control.pause_debate(services, OPERATOR, debate.id, now=True)
         return submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")).debate
 
     def a_little_later(debate: Debate, seconds: float) -> Debate:
@@ -395,9 +529,9 @@ def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) ->
     counts = []
     for number in range(40):
         debate = a_debate(services, format=Format.DIALOGUE, seats=SCRIPTED, limits=NO_END)
-        held = claimed(services, debate)
+        claim = claimed(services, debate)
         came, acted = together(
-            lambda held=held: take_turns(services, held),
+            lambda claim=claim: take_turns(services, claim),
             lambda debate=debate, number=number: a_little_later(debate, number * 0.0005),
         )
         after, turns = assert_sound(services, debate)
@@ -409,7 +543,7 @@ def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) ->
         assert len(turns) == 1 + (came - 1) + own, "what came before it was stored, the last that came was dropped"
         assert after.status is {"stop": Status.STOPPED, "pause": Status.PAUSED}.get(what, Status.RUNNING)
         assert after.intervention_open == bool(own)
-        assert advance.claim(services, debate.id, "another worker") is None
+        assert try_claim(services, debate.id, "another worker") is None
         counts.append(came)
     assert len(set(counts)) > 1, "the person came at different moments"
 
@@ -418,38 +552,81 @@ def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) ->
 def test_two_workers_with_the_same_claim_store_one_turn(services: Services, place: Place, go_on: bool) -> None:
     for _ in range(30):
         debate = a_debate(services)
-        held = claimed(services, debate)
-        mine, twins = replace(CLAIM, content="mine"), replace(CLAIM, content="the twin's")
+        mine = claimed(services, debate)
+        twins = replace(mine, turn_id=new_turn_id())
         answers = together(
-            lambda held=held, thought=mine: advance.commit(services, held, thought, go_on),
-            lambda held=held, thought=twins: advance.commit(services, held, thought, go_on),
+            lambda mine=mine: take_turn(services, mine, replace(CLAIM, content="mine"), go_on),
+            lambda twins=twins: take_turn(services, twins, replace(CLAIM, content="the twin's"), go_on),
         )
         after, turns = assert_sound(services, debate)
         assert len(turns) == 2
         assert after.usage == Usage(30, 12, 0.25), "counted once"
-        going_on = [turn for turn in answers if turn is not None]
+        going_on = [claim for claim in answers if claim is not None]
         assert len(going_on) == (1 if go_on else 0)
         [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
-        assert [turn.token for turn in going_on] == ([token] if token else [])
-        assert all(turn.brief.recent == (turns[-1],) for turn in going_on)
+        assert [claim.held.token for claim in going_on] == ([token] if token else [])
+        assert all(claim.brief.recent == (turns[-1],) for claim in going_on)
+
+
+def test_a_turn_and_its_own_second_try_at_once_are_stored_once_and_both_know_it(
+    services: Services, place: Place
+) -> None:
+    """As when a connection is lost while Postgres still works on the statement."""
+    for _ in range(30):
+        debate = a_debate(services)
+        step = turn(claimed(services, debate), CLAIM)
+
+        def commit(step: Step = step) -> tuple[Result, object]:
+            while True:
+                [outcome] = advance.commit(services, [step])
+                if outcome.result is not Result.ROW_LOCKED:
+                    following = advance.next_claim(step, outcome)
+                    return outcome.result, following and following.held.token
+
+        answers = together(commit, commit)
+        [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
+        assert sorted(answers, key=str) == [(Result.ALREADY_STORED, token), (Result.STORED, token)]
+        after, turns = assert_sound(services, debate)
+        assert (len(turns), after.usage) == (2, Usage(30, 12, 0.25))
 
 
 def test_a_late_turn_and_the_worker_that_takes_over_never_both_win(services: Services, place: Place) -> None:
-    for _ in range(30):
+    """The worker's lease lapses at about the moment of its commit, and another worker is there at once."""
+    late_ones = 0
+    for number in range(30):
         debate = a_debate(services)
-        late = claimed(services, debate)
-        place.sql("UPDATE debates SET claim_expires_at = now() - interval '1 second' WHERE id = %s", debate.id)
-        followed, taken_over = together(
-            lambda late=late: advance.commit(services, late, CLAIM, go_on=True),
-            lambda debate=debate: advance.claim(services, debate.id, "another worker"),
+        worker_id = f"worker {number}"
+        late = claimed(services, debate, worker_id)
+
+        def take_over(debate: Debate = debate, worker_id: str = worker_id) -> Claim | None:
+            lapse_lease(place, worker_id)
+            assert sweep(services) == 1
+            return try_claim(services, debate.id, "another worker")
+
+        (result, following), other = together(
+            lambda late=late, number=number: late_commit(services, late, number * 0.001), take_over
         )
         _, turns = assert_sound(services, debate)
-        if followed is not None:
-            assert taken_over is None
-            assert len(turns) == 2
+        assert other is not None
+        if result is Result.STORED:
+            assert (len(turns), other.brief.seat) == (2, Seat.OPPONENT)
+            assert commit_turn(services, following, CLAIM) is Result.CLAIM_LOST, "the next claim lapsed as well"
         else:
-            assert len(turns) == 1
-            assert taken_over.brief.seat is Seat.PROPOSER
+            late_ones += 1
+            assert result in (Result.LEASE_LAPSED, Result.CLAIM_LOST)
+            assert (len(turns), other.brief.seat) == (1, Seat.PROPOSER)
+        assert take_turn(services, other, CLAIM) is not None
+        assert_sound(services, debate)
+    assert late_ones > 0
+
+
+def late_commit(services: Services, claim: Claim, after_seconds: float) -> tuple[Result, Claim | None]:
+    time.sleep(after_seconds)
+    step = turn(claim, CLAIM)
+    while True:
+        [outcome] = advance.commit(services, [step])
+        if outcome.result is not Result.ROW_LOCKED:
+            return outcome.result, advance.next_claim(step, outcome)
 
 
 # Postgres goes away.
@@ -481,6 +658,19 @@ def lose_connections(place: Place) -> int:
     return len(place.sql(f"SELECT pg_terminate_backend(pid, 5000) {BACKENDS}"))
 
 
+@contextmanager
+def writes_wait(place: Place, table: str) -> Iterator[None]:
+    """Whoever writes to the table waits there until the block is over."""
+    place.sql(
+        "CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " WHILE NOT pg_try_advisory_xact_lock_shared(1) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END $$"
+    )
+    place.sql(f"CREATE TRIGGER wait_here BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION wait_here()")
+    with psycopg.connect(str(place.settings.database_url), autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(1)")
+        yield
+
+
 @pytest.mark.parametrize("connections", [1, 5])
 def test_connections_lost_between_two_turns_cost_one_commit(
     with_connections: Callable[[int], Services], place: Place, connections: int
@@ -488,11 +678,12 @@ def test_connections_lost_between_two_turns_cost_one_commit(
     """As after a restart of Postgres: not one failure for each connection of the pool."""
     services = with_connections(connections)
     debate = a_debate(services)
-    held = claimed(services, debate)
+    step = turn(claimed(services, debate), CLAIM)
     assert lose_connections(place) == connections
     with pytest.raises(DatabaseAway):
-        advance.commit(services, held, CLAIM, go_on=True)
-    assert advance.commit(services, held, CLAIM, go_on=True) is not None
+        advance.commit(services, [step])
+    [outcome] = advance.commit(services, [step])
+    assert outcome.result is Result.STORED
     assert len(assert_sound(services, debate)[1]) == 2
     with ExitStack() as all_at_once:
         for _ in range(connections):
@@ -505,54 +696,122 @@ def test_a_connection_lost_in_the_middle_of_a_commit_stores_nothing_and_is_repla
 ) -> None:
     services = with_connections(1)
     debate = a_debate(services)
-    held = claimed(services, debate)
-    waiting = f"SELECT pid {BACKENDS} AND wait_event_type = 'Lock'"
-    with psycopg.connect(str(place.settings.database_url)) as other, ThreadPoolExecutor(1) as pool:
-        other.execute("SELECT id FROM debates WHERE id = %s FOR UPDATE", [debate.id])
-        commit = pool.submit(advance.commit, services, held, CLAIM, True)
-        wait_until(lambda: len(place.sql(waiting)) == 1, 5, "the commit waits for the row")
+    step = turn(claimed(services, debate), CLAIM)
+    with writes_wait(place, "turns"), ThreadPoolExecutor(1) as pool:
+        commit = pool.submit(advance.commit, services, [step])
+        waiting = f"SELECT pid {BACKENDS} AND wait_event = 'PgSleep'"
+        wait_until(lambda: len(place.sql(waiting)) == 1, 60, "the commit is in the middle")
         lose_connections(place)
         with pytest.raises(DatabaseAway):
-            commit.result(5)
-        other.rollback()
+            commit.result(20)
     assert len(assert_sound(services, debate)[1]) == 1
-    assert advance.commit(services, held, CLAIM, go_on=True) is not None
+    [outcome] = advance.commit(services, [step])
+    assert outcome.result is Result.STORED
     assert len(assert_sound(services, debate)[1]) == 2
 
 
+@pytest.fixture
+def armed() -> Iterator[Callable[[str], None]]:
+    yield failpoints.arm
+    failpoints.arm("")
+
+
+def test_a_connection_lost_after_the_commit_is_found_out_and_the_next_claim_goes_on(
+    services: Services, place: Place, debate: Debate, armed: Callable[[str], None]
+) -> None:
+    step = turn(claimed(services, debate), CLAIM)
+    armed("turn.after_commit=lost@1")
+    with pytest.raises(DatabaseAway):
+        advance.commit(services, [step])
+    [outcome] = advance.commit(services, [step])
+    assert outcome.result is Result.ALREADY_STORED
+    following = advance.next_claim(step, outcome)
+    assert following is not None
+    assert place.sql("SELECT claim_token FROM debates") == [(following.held.token,)]
+    fresh, turns = assert_sound(services, debate)
+    assert (following.debate, following.brief.recent) == (fresh, (turns[-1],))
+    assert take_turn(services, following, CLAIM) is not None
+    assert assert_sound(services, debate)[0].usage == Usage(60, 24, 0.5), "each turn is counted once"
+
+
+def test_the_answer_that_was_lost_says_when_the_debate_went_on_without_us(
+    services: Services, debate: Debate, armed: Callable[[str], None]
+) -> None:
+    step = turn(claimed(services, debate), CLAIM)
+    armed("turn.after_commit=lost@1")
+    with pytest.raises(DatabaseAway):
+        advance.commit(services, [step])
+    control.stop_debate(services, OPERATOR, debate.id, None)
+    [outcome] = advance.commit(services, [step])
+    assert (outcome.result, outcome.has_next_claim) == (Result.ALREADY_STORED, False)
+    assert advance.next_claim(step, outcome) is None
+
+
+def test_a_worker_whose_every_answer_is_lost_asks_each_player_once(
+    services: Services, place: Place, debate: Debate, armed: Callable[[str], None]
+) -> None:
+    """Every commit is made and then reported as lost, once: no thought is paid for twice."""
+    asked: list[tuple[int, Seat]] = []
+
+    class Counting:
+        async def think(self, brief: Brief) -> Thought:
+            asked.append((brief.debate.cursor.round, brief.seat))
+            armed("turn.after_commit=lost@1")
+            return spoken(brief)
+
+    async def work() -> None:
+        async with running(services, players=lambda _: Counting()) as runner:
+            runner.hint(debate.id)
+            await until(lambda: is_closed(place, debate), 60, "the debate is over")
+
+    asyncio.run(work())
+    after, turns = assert_sound(services, debate)
+    assert (after.stop_reason, len(turns)) == (StopReason.MAX_ROUNDS, 10)
+    assert len(asked) == len(set(asked)) == 9
+    assert after.usage.input_tokens == 3 * (30 + 30 + 5)
+
+
+def take_all_turns(services: Services, debate: Debate) -> int:
+    """As a worker does whose connections are lost again and again; how often it met a lost one."""
+    away = 0
+
+    def steadily(call: Callable[[], Any]) -> Any:
+        nonlocal away
+        until = time.monotonic() + 90
+        while time.monotonic() < until:
+            try:
+                return call()
+            except DatabaseAway:
+                away += 1
+        raise AssertionError("the database stayed away")
+
+    worker_id = f"worker of {debate.id}"
+    while not steadily(lambda: read.get_transcript(services, debate.id, 0)).debate.is_closed:
+        claim: Claim | None = steadily(lambda: try_claim(services, debate.id, worker_id))
+        if claim is None:  # the answer to a claim was lost: it is ours, and we do not know of it
+            time.sleep(0.1)
+            steadily(lambda: advance.release_unknown_claims(services, worker_id, []))
+        while claim is not None:
+            step = turn(claim, spoken(claim.brief))
+            [outcome] = steadily(lambda step=step: advance.commit(services, [step]))
+            assert outcome.result in (Result.STORED, Result.ALREADY_STORED)
+            claim = advance.next_claim(step, outcome)
+    return away
+
+
+@pytest.mark.long
 def test_connections_lost_again_and_again_under_load_lose_no_turn_and_store_none_twice(
     services: Services, with_connections: Callable[[int], Services], place: Place
 ) -> None:
     unsteady = with_connections(4)
     made = [a_debate(services, limits=Limits(max_rounds=60)) for _ in range(4)]
-    away = 0
-
-    def take_all_turns(debate: Debate) -> None:
-        nonlocal away
-        held: HeldTurn | None = None
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            try:
-                held = held or advance.claim(unsteady, debate.id, "worker")
-                if held is not None:
-                    thought = RULING if held.brief.seat is Seat.ARBITRATOR else CLAIM
-                    held = advance.commit(unsteady, held, thought, go_on=True)
-                elif read.get_transcript(unsteady, debate.id, 0).debate.is_closed:
-                    return
-                else:  # the answer to a commit was lost, and its next claim with it: it lapses
-                    time.sleep(0.05)
-            except DatabaseAway:
-                away += 1
-
     with ThreadPoolExecutor(len(made)) as pool:
-        taking = [pool.submit(take_all_turns, debate) for debate in made]
+        taking = [pool.submit(take_all_turns, unsteady, debate) for debate in made]
         for _ in range(5):
             time.sleep(0.05)
             if not all(future.done() for future in taking):
                 lose_connections(place)
-        for future in taking:
-            future.result(90)
-    assert away > 0
+        assert sum(future.result(110) for future in taking) > 0
     for debate in made:
         after, turns = assert_sound(services, debate)
         assert (after.stop_reason, len(turns)) == (StopReason.MAX_ROUNDS, 181)
@@ -588,7 +847,7 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
 ) -> None:
     services = with_connections(1)
     debate = a_debate(services)
-    held = claimed(services, debate)
+    step = turn(claimed(services, debate), CLAIM)
     place.sql(
         "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
         " VALUES (gen_random_uuid(), %s, %s, %s, %s, 'CLAIM', 'stored by a twin', 'scripted')",
@@ -598,11 +857,11 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
     )
     rows = "SELECT d.*, t.id FROM debates d JOIN turns t ON t.debate_id = d.id ORDER BY t.seq"
     before, backend = place.sql(rows), place.sql(f"SELECT pid {BACKENDS}")
-    turn, after = planned(held, CLAIM)
     for _ in range(3):
-        assert services.committer.store_turn(NewTurn(held.token, turn, after)) is None
+        with pytest.raises(TurnExists):
+            advance.commit(services, [step])
     with pytest.raises(TurnExists), services.engine.begin() as connection:
-        insert_turns(connection, [turn])
+        save(connection, replace(step.change, claim=None))
     assert place.sql(rows) == before
     assert place.sql(f"SELECT pid {BACKENDS}") == backend, "it is an answer, not a fault of the connection"
     assert_transactions_work(services, place)
@@ -613,10 +872,9 @@ def test_a_stored_turn_and_a_dropped_one_leave_the_connection_as_it_was(
 ) -> None:
     services = with_connections(1)
     debate = a_debate(services)
-    held = claimed(services, debate)
-    turn, after = planned(held, CLAIM)
-    assert services.committer.store_turn(NewTurn(held.token, turn, after)) is not None
-    assert services.committer.store_turn(NewTurn(held.token, turn, after)) is None
+    claim = claimed(services, debate)
+    assert commit_turn(services, claim, CLAIM) is Result.STORED
+    assert commit_turn(services, replace(claim, turn_id=new_turn_id()), CLAIM) is Result.CLAIM_LOST
     assert_transactions_work(services, place)
 
 
@@ -625,34 +883,43 @@ def test_words_that_can_never_be_stored_leave_nothing_behind(
 ) -> None:
     services = with_connections(1)
     debate = a_debate(services)
-    held = claimed(services, debate)
+    claim = claimed(services, debate)
     for unspeakable in ("a \x00 in the middle", "half a character \ud83d"):
         with pytest.raises(advance.UnusableThought):
-            advance.commit(services, held, replace(CLAIM, content=unspeakable), go_on=True)
+            take_turn(services, claim, replace(CLAIM, content=unspeakable))
     after, turns = assert_sound(services, debate)
     assert (after.cursor, len(turns)) == (Cursor(1, Seat.PROPOSER), 1)
-    assert advance.commit(services, held, CLAIM, go_on=False) is None
+    assert take_turn(services, claim, CLAIM, go_on=False) is None
     assert len(assert_sound(services, debate)[1]) == 2
     assert_transactions_work(services, place)
 
 
 @pytest.mark.parametrize(
     "thought",
-    [replace(CLAIM, content="a \x00 in the middle"), replace(CLAIM, content="half a character \ud83d"), RULING],
+    [
+        replace(CLAIM, content="a \x00 in the middle"),
+        replace(CLAIM, content="half a character \ud83d"),
+        RULING,
+    ],
     ids=["a NUL", "a lone surrogate", "a move that is not this seat's"],
 )
 def test_a_thought_that_cannot_be_stored_counts_as_a_failure_of_its_player(
-    services: Services, debate: Debate, thought: Thought
+    services: Services, place: Place, debate: Debate, thought: Thought
 ) -> None:
-    """Else the claim lapses and the same is thought, and paid for, again and again for ever."""
+    """Else the same is thought, and paid for, again and again for ever."""
 
     class Odd:
-        def think(self, _: Brief, __: threading.Event) -> Thought:
+        async def think(self, _: Brief) -> Thought:
             return thought
 
-    keeper = ClaimKeeper(lambda held: advance.renew_claims(services, held))
-    runner = Runner(services, "worker", keeper, Fairness(lambda: 0), lambda _: Odd(), threading.Event())
-    runner.advance_debate(debate.id)
+    async def work() -> None:
+        async with running(services, players=lambda _: Odd()) as runner:
+            runner.hint(debate.id)
+            tried = "SELECT attempts > 0 FROM debates"
+            await until(lambda: place.sql(tried) == [(True,)], 60, "an attempt is counted")
+
+    asyncio.run(work())
     after, turns = assert_sound(services, debate)
-    assert (after.attempts, len(turns)) == (1, 1)
+    assert after.attempts >= 1
+    assert len(turns) == 1
     assert after.last_error

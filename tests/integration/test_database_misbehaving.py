@@ -1,37 +1,40 @@
 """Postgres in trouble, for real: a conflict is repeated, a lost answer looked up, and what cannot be done is said."""
 
+import asyncio
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from byte_proxy import ByteProxy, byte_proxy
+from claimed_debates import a_debate, claimed, is_closed, take_turn, until
 from harness import Api, Place, new_debate, wait_until
 from psycopg.conninfo import conninfo_to_dict
 from read_only import read_only
 from test_api_envelope import data_of, refusal_of
-from test_commit_paths import CLAIM, a_debate, assert_sound, claimed
+from test_commit_paths import CLAIM, assert_sound
 from watchers import EXTERNAL, a_dialogue
+from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
 
-from app.api.application import make_application
 from app.bootstrap import build_relay, build_services, close_services
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
-from app.core.debate import Debate, Limits
+from app.core.debate import Debate
+from app.http.requests import CreateDebateBody
 from app.store.engine import DatabaseAway
-from app.store.trouble import BUSY, DISK_IS_FULL, ONLY_READS
-from app.usecases import advance, control
+from app.store.errors import BUSY, DISK_IS_FULL, ONLY_READS, words_for
+from app.usecases import control
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
-from worker.claims import ClaimKeeper
-from worker.fairness import Fairness
-from worker.runner import Runner
+from app.usecases.system import readiness
+from app.web.application import make_application
+from worker import runner
+from worker.players.scripted.player import ScriptedPlayer
 
 LOSE_CONNECTIONS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE starts_with(application_name, 'debate-api:')"
@@ -43,8 +46,16 @@ def stop(services: Services, debate: Debate) -> Callable[[], Any]:
 
 
 def store_a_turn(services: Services, debate: Debate) -> Callable[[], Any]:
-    held = claimed(services, debate)
-    return lambda: advance.commit(services, held, CLAIM, go_on=True)
+    claim = claimed(services, debate)
+
+    def store() -> None:
+        # As a worker does it: what Postgres undid is tried again.
+        for _ in range(2):
+            with suppress(*DatabaseAway):
+                take_turn(services, claim, CLAIM)
+                return
+
+    return store
 
 
 def waiting_for_a_lock(place: Place) -> bool:
@@ -75,7 +86,7 @@ def test_a_write_that_postgres_undid_in_a_deadlock_is_done_again(
         other.execute("SET deadlock_timeout = '1min'")
         other.execute(what_it_needs)
         done = pool.submit(work)
-        wait_until(lambda: waiting_for_a_lock(place), 10, "ours has the debate and waits for the other")
+        wait_until(lambda: waiting_for_a_lock(place), 60, "ours has the debate and waits for the other")
         other.execute("UPDATE debates SET title = 'The other was here'")
         other.commit()
         done.result(20)
@@ -84,20 +95,25 @@ def test_a_write_that_postgres_undid_in_a_deadlock_is_done_again(
     assert (str(after.status), len(turns)) == (("stopped", 1) if write is stop else ("running", 2))
     services.engine.dispose()
     counted = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
-    wait_until(lambda: place.sql(counted) == [(1,)], 20, "Postgres has counted one")
+    wait_until(lambda: place.sql(counted) == [(1,)], 60, "Postgres has counted one")
 
 
-def test_a_write_that_could_not_be_serialized_is_done_again(services: Services, place: Place) -> None:
-    debate = a_debate(services)
+@pytest.fixture
+def repeatable_reads(place: Place) -> None:
+    """For every connection from now on."""
     database = conninfo_to_dict(str(place.settings.database_url))["dbname"]
     place.sql(f"ALTER DATABASE {database} SET default_transaction_isolation = 'repeatable read'")
-    services.engine.dispose()
+
+
+@pytest.mark.usefixtures("repeatable_reads")
+def test_a_write_that_could_not_be_serialized_is_done_again(place: Place, services: Services) -> None:
+    debate = a_debate(services)
     with services.engine.connect() as connection:
         assert connection.get_isolation_level() == "REPEATABLE READ"
     with psycopg.connect(str(place.settings.database_url)) as other, ThreadPoolExecutor(1) as pool:
         other.execute("UPDATE debates SET title = 'The other was here'")
         done = pool.submit(stop(services, debate))
-        wait_until(lambda: waiting_for_a_lock(place), 10, "ours waits for the debate")
+        wait_until(lambda: waiting_for_a_lock(place), 60, "ours waits for the debate")
         other.commit()
         assert done.result(20).title == "The other was here"
     assert str(assert_sound(services, debate)[0].status) == "stopped"
@@ -126,28 +142,30 @@ def test_a_creation_whose_answer_was_lost_is_found_when_it_is_repeated(between: 
 
 
 def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_on(
-    between: tuple[Services, ByteProxy], place: Place
+    between: tuple[Services, ByteProxy], place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     services, proxy = between
-    debate = a_debate(services, limits=Limits(max_rounds=100))
-    thoughts = []
+    debate = a_debate(services)
+    thoughts: list[int] = []
 
-    class OnceOnly:
-        def think(self, brief: Brief, _: threading.Event) -> Thought:
+    class LosesAnswers:
+        async def think(self, brief: Brief) -> Thought:
             thoughts.append(brief.debate.turn_count)
-            proxy.lose_answer_to = b"INSERT INTO turns"
-            return CLAIM
+            if len(thoughts) in (1, 4):
+                proxy.lose_answer_to = b"INSERT INTO turns"
+            return await ScriptedPlayer().think(brief)
 
-    keeper = ClaimKeeper(lambda held: advance.renew_claims(services, held))
-    runner = Runner(services, "worker", keeper, Fairness(lambda: 0), lambda _: OnceOnly(), threading.Event())
-    runner.advance_debate(debate.id)
+    async def work() -> None:
+        # Nobody looks for claims that nobody knows of: the claim that was taken with the turn goes on at once.
+        monkeypatch.setattr(runner, "COMPARE_EVERY_SECONDS", 3600)
+        async with live_runner(with_settings(services), lambda _: LosesAnswers()) as worker:
+            worker.hint(debate.id)
+            await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate has come to its end")
+
+    asyncio.run(work())
     assert proxy.lose_answer_to is None
-    # The second try found its token gone: nothing is thought or stored twice, and the claim that it took lapses.
-    assert thoughts == [1]
-    assert len(assert_sound(services, debate)[1]) == 2
-    place.sql("UPDATE debates SET claim_expires_at = now()")
-    assert advance.commit(services, claimed(services, debate), CLAIM, go_on=False) is None
-    assert len(assert_sound(services, debate)[1]) == 3
+    assert thoughts == list(range(1, 10)), "nothing is thought twice"
+    assert len(assert_sound(services, debate)[1]) == 10
 
 
 def test_a_request_that_gets_no_connection_in_time_is_told_to_come_back(place: Place) -> None:
@@ -219,6 +237,19 @@ def test_a_full_disk_is_said_and_nothing_is_lost(api: Api, module_place: Place) 
     answers = [api.http.post(f"/debates/{debate_id}/arguments", json=body) for _ in range(2)]
     assert data_of(answers[-1], answers[-1].status_code)["argument"]["content"] == body["content"]
     assert api.debate(debate_id)["argument_count"] == 2
+
+
+def test_a_full_disk_is_noticed_where_a_debate_is_created(services: Services, place: Place) -> None:
+    place.sql(
+        "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END$$"
+    )
+    place.sql("CREATE TRIGGER no_room BEFORE INSERT ON turns FOR EACH ROW EXECUTE FUNCTION no_room()")
+    with pytest.raises(DatabaseAway) as refused:
+        create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate())
+    assert words_for(refused.value) == DISK_IS_FULL
+    assert services.full_disk.is_recent
+    assert readiness(services).problems == (DISK_IS_FULL,)
 
 
 def test_a_process_that_froze_in_a_transaction_finds_the_database_away_and_goes_on(services: Services) -> None:

@@ -57,6 +57,34 @@ def test_a_ruling_in_a_workers_place_is_not_looked_at_and_one_from_an_external_s
     refusal_of(guarded.http.post(f"/debates/{debate_id}/intervention", json={"content": BAD}), "INVALID_INPUT")
 
 
+def test_a_title_is_looked_at_with_its_motion(guarded, module_place):
+    with nothing_written(module_place):
+        answer = guarded.http.post("/debates", json=new_debate(format="dialogue", title=BAD))
+    assert refusal_of(answer, "INVALID_INPUT", "guardrail")["field"] == "title"
+    data_of(guarded.http.post("/debates", json=new_debate(format="rounds", title=BAD)), 201)
+
+
+def test_the_reasoning_of_a_verdict_is_looked_at_with_its_ruling(guarded, module_place):
+    debate_id, _ = a_debate(guarded)
+    data_of(guarded.http.post(f"/debates/{debate_id}/intervention", json={"content": "Wait."}), 201)
+    verdict = {"winner": "opponent", "scores": {"proposer": 4, "opponent": 8}, "reasoning": BAD}
+    ruling = {"content": "The opponent has it.", "verdict": verdict}
+    with nothing_written(module_place):
+        answer = guarded.http.post(f"/debates/{debate_id}/ruling", json=ruling)
+    assert refusal_of(answer, "INVALID_INPUT", "guardrail")["field"] == "verdict.reasoning"
+    ruling["verdict"]["reasoning"] = "The buses decided it."
+    data_of(guarded.http.post(f"/debates/{debate_id}/ruling", json=ruling), 201)
+
+
+@pytest.mark.parametrize("format_", ["dialogue", "rounds"])
+def test_the_reason_of_a_stop_is_looked_at_whoever_has_the_seats(guarded, module_place, format_):
+    debate_id = guarded.create(format=format_)["id"]
+    with nothing_written(module_place):
+        answer = guarded.http.post(f"/debates/{debate_id}/stop", json={"reason": BAD})
+    assert refusal_of(answer, "INVALID_INPUT", "guardrail")["field"] == "reason"
+    data_of(guarded.http.post(f"/debates/{debate_id}/stop", json={"reason": "It was settled elsewhere."}))
+
+
 def test_a_turn_out_of_order_hears_about_the_order(guarded):
     debate_id, motion = a_debate(guarded)
     body = {"role": "proposer", "target_id": motion, "content": BAD, "client_request_id": "x"}

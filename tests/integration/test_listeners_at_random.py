@@ -21,8 +21,10 @@ from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.debate import TurnType
 from app.core.seats import Seat
-from app.teller import Teller
+from app.messaging.teller import Teller
 from app.usecases.submit import Submission, submit
+
+pytestmark = pytest.mark.long
 
 TURNS = 61
 PATIENCE_SECONDS = 60.0
@@ -41,7 +43,7 @@ def by_websocket(api: Api, debate_id: str, ids: list[str], seqs: list[int], chan
 def by_stream(api: Api, debate_id: str, ids: list[str], seqs: list[int], chance: random.Random) -> None:
     headers = {"Last-Event-ID": ids[-1]} if ids else {}
     url = f"{api.http.base_url}/debates/{debate_id}/stream"
-    with httpx.stream("GET", url, headers=headers, timeout=20) as answer:
+    with httpx.stream("GET", url, headers=headers, timeout=60) as answer:
         for line in answer.iter_lines():
             if line.startswith("data: "):
                 argument = json.loads(line[6:])["argument"]
@@ -53,7 +55,7 @@ def by_stream(api: Api, debate_id: str, ids: list[str], seqs: list[int], chance:
 
 def by_long_poll(api: Api, debate_id: str, ids: list[str], seqs: list[int], chance: random.Random) -> None:
     """A poll tells of the latest argument only; whoever wants them all reads what came between."""
-    with httpx.Client(base_url=api.http.base_url, timeout=20) as http:
+    with httpx.Client(base_url=api.http.base_url, timeout=60) as http:
         while len(seqs) < TURNS and chance.random() > 0.15:
             query: dict[str, Any] = {"role": "proposer", "argument_id": ids[-1] if ids else "", "timeout_ms": 5000}
             news = http.get(f"/debates/{debate_id}/wait", params=query).json()["data"]

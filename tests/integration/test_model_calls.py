@@ -3,17 +3,19 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
+from uuid import uuid4
 
 import pytest
-from harness import Place, numbers
+from claimed_debates import a_debate, claimed, end_backoff, try_claim
+from harness import Place
 
-from app.core.access import OPERATOR
 from app.core.debate import Limits, Status, Usage
-from app.core.formats import Format
 from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
+from app.store.commit import Result
 from app.store.model_calls import Refused
 from app.usecases import advance, model_calls
-from app.usecases.create import NewDebate, create_debate
+from app.usecases.advance import Claim
 from app.usecases.model_calls import Reservation
 from app.usecases.services import Services
 
@@ -88,31 +90,24 @@ def test_reservations_that_race_never_pass_the_days_limit(services: Services, pl
     assert isinstance(model_calls.reserve(ours, 0.15), Reservation), "a new day"
 
 
-def held_turn(services: Services, **limits: object) -> advance.HeldTurn:
-    request_id = f"request-{next(numbers)}"
-    new = NewDebate("Cars", "general_debate", "Ban cars", request_id, format=Format.ROUNDS, limits=Limits(**limits))
-    created = create_debate(services, OPERATOR, new)
-    held = advance.claim(services, created.debate.id, "worker")
-    assert held is not None
-    return held
+def claimed_turn(services: Services, **limits: Any) -> Claim:
+    return claimed(services, a_debate(services, limits=Limits(**limits)))
 
 
-def fail(services: Services, held: advance.HeldTurn, **more: object) -> None:
-    advance.record_failure(services, held, "Too busy.", permanent=False, retry_after_seconds=None, jitter=0, **more)
+def fail(services: Services, claim: Claim, **more: Any) -> None:
+    step = advance.failure_step(claim, "Too busy.", permanent=False, retry_after_seconds=None, jitter=0, **more)
+    assert [outcome.result for outcome in advance.commit(services, [step])] == [Result.STORED]
 
 
 def attempts_before_giving_up(services: Services, place: Place, patient: bool) -> int:
-    held = held_turn(services)
-    debate_id = held.debate.id
+    claim = claimed_turn(services)
     for attempt in range(1, 100):
-        fail(services, held, patient=patient)
-        [(status,)] = place.sql("SELECT status FROM debates WHERE id = %s", debate_id)
+        fail(services, claim, patient=patient)
+        [(status,)] = place.sql("SELECT status FROM debates WHERE id = %s", claim.debate.id)
         if status == Status.FAILED:
             return attempt
-        place.sql("UPDATE debates SET next_attempt_at = NULL WHERE id = %s", debate_id)
-        again = advance.claim(services, debate_id, "worker")
-        assert again is not None
-        held = again
+        end_backoff(place, claim.debate)
+        claim = claimed(services, claim.debate)
     raise AssertionError("never")
 
 
@@ -122,32 +117,36 @@ def test_a_provider_that_asks_us_to_come_later_is_given_more_time(services: Serv
 
 
 def test_what_a_failed_attempt_cost_counts_and_may_use_up_a_limit(services: Services, place: Place) -> None:
-    held = held_turn(services, max_total_tokens=100)
-    fail(services, held, usage=Usage(60, 39, 0.5), detail="It said: hello")
+    claim = claimed_turn(services, max_total_tokens=100)
+    fail(services, claim, usage=Usage(60, 39, 0.5), detail="It said: hello")
     [row] = place.sql("SELECT status, input_tokens, output_tokens, cost_usd, last_error FROM debates")
     assert row == ("running", 60, 39, 0.5, "Too busy. It said: hello")
-    place.sql("UPDATE debates SET next_attempt_at = NULL")
-    again = advance.claim(services, held.debate.id, "worker")
-    assert again is not None
-    fail(services, again, usage=Usage(1, 0))
+    end_backoff(place, claim.debate)
+    fail(services, claimed(services, claim.debate), usage=Usage(1, 0))
     assert place.sql("SELECT status, stop_reason, attempts FROM debates") == [("stopped", "token_limit", 2)]
 
 
 def test_a_turn_that_has_to_wait_counts_no_attempt(services: Services, place: Place) -> None:
-    held = held_turn(services)
-    advance.postpone(services, held, "The limit for a day is reached.", 300, Usage(70, 7))
+    claim = claimed_turn(services)
+    waits = advance.postponement_step(claim, "The limit for a day is reached.", 300, Usage(70, 7))
+    assert [outcome.result for outcome in advance.commit(services, [waits])] == [Result.STORED]
     [row] = place.sql("SELECT status, attempts, last_error, claim_token, next_attempt_at > now() FROM debates")
     assert row == ("running", 0, "The limit for a day is reached.", None, True)
     assert place.sql("SELECT input_tokens, output_tokens FROM debates") == [(70, 7)]
-    assert advance.claim(services, held.debate.id, "worker") is None
-    advance.postpone(services, held, "Somebody else's words.", 1)  # the claim is gone: nothing happens
+    assert try_claim(services, claim.debate.id) is None
+    late = advance.postponement_step(replace(claim, held=replace(claim.held, token=uuid4())), "Not ours.", 1)
+    assert [outcome.result for outcome in advance.commit(services, [late])] == [Result.CLAIM_LOST]
+    # By the same claim: a try whose answer was lost has stored it.
+    again = advance.postponement_step(claim, "Other words.", 1, Usage(70, 7))
+    assert [outcome.result for outcome in advance.commit(services, [again])] == [Result.ALREADY_STORED]
+    assert place.sql("SELECT input_tokens, output_tokens FROM debates") == [(70, 7)]
     assert place.sql("SELECT last_error FROM debates") == [("The limit for a day is reached.",)]
 
 
-def test_a_look_at_claims_tells_which_still_hold_and_renews_none(services: Services, place: Place) -> None:
-    first, second = held_turn(services), held_turn(services)
+def test_a_look_at_claims_tells_which_still_hold_and_writes_nothing(services: Services, place: Place) -> None:
+    first, second = claimed_turn(services), claimed_turn(services)
     place.sql("UPDATE debates SET claim_token = NULL, status = 'paused' WHERE id = %s", first.debate.id)
-    before = place.sql("SELECT claim_expires_at FROM debates ORDER BY id")
-    asked = [(held.debate.id, held.token) for held in (first, second)]
-    assert advance.claims_that_hold(services, asked) == {second.token}
-    assert place.sql("SELECT claim_expires_at FROM debates ORDER BY id") == before
+    before = place.sql("SELECT xmin, ctid FROM debates ORDER BY id")
+    asked = [(claim.debate.id, claim.held.token) for claim in (first, second)]
+    assert advance.claims_that_hold(services, asked) == {second.held.token}
+    assert place.sql("SELECT xmin, ctid FROM debates ORDER BY id") == before

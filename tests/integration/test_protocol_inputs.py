@@ -212,10 +212,8 @@ def poll(api, debate_id, query):
     return api.http.get(f"/debates/{debate_id}/poll?{query}")
 
 
-@pytest.mark.parametrize(
-    "query", ["", "role=", "role=arbitrator", "role=judge", "role=debater_a", "role=Proposer", "role=proposer%20"]
-)
-def test_a_poll_comes_from_the_proposer_or_the_opponent(api, standing, query):
+@pytest.mark.parametrize("query", ["", "role=", "role=judge", "role=debater_a", "role=Proposer", "role=proposer%20"])
+def test_a_poll_comes_from_one_of_the_three_seats(api, standing, query):
     refusal_of(poll(api, standing, query), "INVALID_INPUT", "role: ")
 
 

@@ -100,6 +100,28 @@ def test_the_latest_argument_is_given_to_whoever_has_not_seen_it_and_to_nobody_e
     assert poll(api, debate_id, role, last["id"].upper())["has_new_argument"] is False
 
 
+@pytest.mark.parametrize("role", ["proposer", "opponent", "arbitrator"])
+@pytest.mark.parametrize(("form", "way"), [way[:2] for way in WAYS if way[2] == "CLOSED"])
+def test_a_closed_debate_is_said_to_be_closed_also_to_whoever_has_seen_everything(api, form, way, role):
+    """Agents leave their loop on that word only."""
+    debate_id = debate_after(api, form, way)
+    last = said_in(api, debate_id)[-1]
+    for _ in range(2):
+        news = told(api, debate_id, role, last["id"])
+        assert (news["action"], news["debate_state"], news["argument"]) == (CLOSED, "CLOSED", last)
+
+
+def test_the_arbitrator_is_told_to_rule_and_to_wait(api):
+    debate_id = after(api, "rounds", ["argue as proposer"])
+    assert told(api, debate_id, "arbitrator")["action"] == FOR_OPPONENT
+    send(api, debate_id, "argue as opponent")
+    assert told(api, debate_id, "arbitrator")["action"] == "rule"
+    send(api, debate_id, "rule")
+    assert told(api, debate_id, "arbitrator")["action"] == FOR_PROPOSER
+    send(api, debate_id, "intervene")
+    assert told(api, debate_id, "arbitrator")["action"] == "rule"
+
+
 def test_asking_again_shows_what_came_meanwhile(api):
     debate_id = after(api, "dialogue", [])
     seen = told(api, debate_id, "proposer")["argument"]["id"]

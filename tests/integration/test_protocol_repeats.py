@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from harness import numbers, wait_until
-from test_api_envelope import NO_SUCH_DEBATE, data_of, nothing_written
+from test_api_envelope import data_of, nothing_written
 from test_protocol_table import FORMATS, SUBMISSIONS, after, not_allowed, said_in, send, standing_in
 
 AT_ONCE = 50
@@ -28,7 +28,7 @@ def all_at_once(calls):
     barrier = threading.Barrier(len(calls))
 
     def started(call):
-        barrier.wait(30)
+        barrier.wait(60)
         return call()
 
     with ThreadPoolExecutor(len(calls)) as pool:
@@ -139,27 +139,6 @@ def test_a_repeated_submission_answers_what_was_stored_whatever_happened_since(a
     assert again() == "CLOSED"
 
 
-def test_a_repeated_submission_answers_with_what_was_stored_not_with_what_it_says_now(api, module_place):
-    debate_id = standing_in(api, "AWAITING_OPPONENT", "dialogue")
-    first = data_of(send(api, debate_id, "argue as opponent", client_request_id="one"), 201)["argument"]
-
-    with nothing_written(module_place):
-        changed = send(api, debate_id, "argue as opponent", client_request_id="one", content="Something else")
-        another_move = send(api, debate_id, "appeal", client_request_id="one")
-        another_role = send(api, debate_id, "argue as proposer", client_request_id="one")
-        another_target = send(api, debate_id, "appeal", client_request_id="one", target_id=NO_SUCH_DEBATE)
-
-    for answer in (changed, another_move, another_role, another_target):
-        assert replayed(answer)["argument"] == first
-
-
-def test_the_motions_own_request_id_answers_with_the_motion(api):
-    debate_id = standing_in(api, "AWAITING_OPPONENT", "dialogue")
-    [motion] = said_in(api, debate_id)
-    again = send(api, debate_id, "argue as opponent", client_request_id=motion["client_request_id"])
-    assert replayed(again)["argument"] == motion
-
-
 @pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_the_same_request_id_in_another_debate_is_another_submission(api, submission):
     ours, theirs = (standing_in(api, STATE_FOR[submission], "dialogue") for _ in range(2))
@@ -208,7 +187,7 @@ def announced(listener, after_seq, count):
         events.extend([event] if event else [])
         return len(events) >= count
 
-    wait_until(all_heard, 5, f"{count} events are announced")
+    wait_until(all_heard, 60, f"{count} events are announced")
     return events
 
 

@@ -15,7 +15,7 @@ WHILE_NOTHING_HAPPENS = 1.2
 @pytest.fixture(scope="module", autouse=True)
 def _a_worker(api, module_place):
     module_place.start_worker()
-    wait_until(lambda: data_of(api.http.get("/ready"))["workers"] == 1, 30, "the worker is there")
+    wait_until(lambda: data_of(api.http.get("/ready"))["workers"] == 1, 60, "the worker is there")
 
 
 def seats(proposer=SCRIPTED, opponent=SCRIPTED, arbitrator=SCRIPTED):
@@ -29,7 +29,7 @@ def wait_for(api, debate_id, state, count):
         debate = api.debate(debate_id)
         return (debate["state"], debate["argument_count"]) == (state, count)
 
-    wait_until(reached, 15, f"{state} after {count} arguments, not {api.debate(debate_id)}")
+    wait_until(reached, 60, f"{state} after {count} arguments, not {api.debate(debate_id)}")
 
 
 def stays(api, module_place, debate_id):
@@ -111,13 +111,13 @@ def test_a_scripted_arbitrator_rules_when_the_proposer_of_a_dialogue_appeals(api
     data_of(send(api, debate_id, "argue as opponent"), 201)
     appeal = data_of(send(api, debate_id, "appeal"), 201)["argument"]
 
-    wait_until(lambda: api.debate(debate_id)["argument_count"] == 4, 15, "the judge has ruled")
+    wait_until(lambda: api.debate(debate_id)["argument_count"] == 4, 60, "the judge has ruled")
 
     debate, ruling = api.debate(debate_id), said_in(api, debate_id)[-1]
     assert (ruling["type"], ruling["role"], ruling["player"]) == ("RULING", "arbitrator", "scripted")
     assert (ruling["parent_id"], ruling["round"]) == (appeal["id"], appeal["round"])
-    assert set(ruling["verdict"]) == {"winner", "scores", "reasoning", "stop"}
-    assert debate["verdict"] == ruling["verdict"]
+    assert set(ruling["verdict"]) == {"winner", "scores", "reasoning", "stop", "scope", "confidence"}
+    assert debate["verdict"] == (ruling["verdict"] if ruling["verdict"]["scope"] == "debate" else None)
     news = polled(api, debate_id, "proposer", appeal["id"])
     assert news["argument"] == ruling
     if ruling["verdict"]["stop"]:
@@ -136,7 +136,9 @@ def test_no_worker_rules_on_an_intervention_and_after_a_persons_ruling_the_worke
 
     data_of(send(api, debate_id, "rule", content="Go on."), 201)
 
-    wait_for(api, debate_id, "AWAITING_OPPONENT", 5)
+    wait_for(api, debate_id, "AWAITING_OPPONENT", 4)
+    data_of(send(api, debate_id, "argue as opponent"), 201)
+    wait_for(api, debate_id, "AWAITING_OPPONENT", 7)
     data_of(send(api, debate_id, "argue as opponent"), 201)
     assert api.wait_closed(debate_id)["debate"]["stop_reason"] == "max_rounds"
     assert players(api, debate_id) == [
@@ -144,6 +146,8 @@ def test_no_worker_rules_on_an_intervention_and_after_a_persons_ruling_the_worke
         ("proposer", "CLAIM", "scripted"),
         ("arbitrator", "INTERVENTION", "external"),
         ("arbitrator", "RULING", "external"),
+        ("opponent", "CLAIM", "external"),
+        ("arbitrator", "RULING", "scripted"),
         ("proposer", "CLAIM", "scripted"),
         ("opponent", "CLAIM", "external"),
         ("arbitrator", "RULING", "scripted"),
@@ -153,7 +157,7 @@ def test_no_worker_rules_on_an_intervention_and_after_a_persons_ruling_the_worke
 def test_a_player_that_is_interrupted_while_it_thinks_says_nothing(api, module_place):
     slow = {"player": "scripted", "think_seconds": 1}
     debate_id = api.create(seats=seats(proposer=slow))["id"]
-    wait_until(lambda: module_place.is_claimed(debate_id, "debater_a"), 15, "the proposer thinks")
+    wait_until(lambda: module_place.is_claimed(debate_id, "debater_a"), 60, "the proposer thinks")
 
     data_of(send(api, debate_id, "intervene"), 201)
 
@@ -165,7 +169,7 @@ def test_a_player_that_is_interrupted_while_it_thinks_says_nothing(api, module_p
 def test_a_submission_into_a_seat_where_a_worker_thinks_is_refused_and_disturbs_nothing(api, module_place):
     slow = {"player": "scripted", "think_seconds": 1}
     debate_id = api.create(format="dialogue", seats=seats(PERSON, slow, PERSON))["id"]
-    wait_until(lambda: module_place.is_claimed(debate_id, "debater_b"), 15, "the opponent thinks")
+    wait_until(lambda: module_place.is_claimed(debate_id, "debater_b"), 60, "the opponent thinks")
 
     not_allowed(send(api, debate_id, "argue as opponent"), "AWAITING_OPPONENT", ["arbitrator"])
     not_allowed(send(api, debate_id, "argue as proposer"), "AWAITING_OPPONENT", ["arbitrator"])

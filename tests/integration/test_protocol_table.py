@@ -11,6 +11,8 @@ import pytest
 from harness import new_debate, numbers, wait_until
 from test_api_envelope import data_of, nothing_written, refusal_of
 
+from app.core.seats import Seat
+
 FORMATS = ["rounds", "dialogue"]
 STATES = ["AWAITING_PROPOSER", "AWAITING_OPPONENT", "AWAITING_ARBITRATOR", "INTERVENTION_PENDING", "CLOSED"]
 ROLES = ["proposer", "opponent", "arbitrator"]
@@ -79,7 +81,8 @@ ALLOWED = {
         "dialogue": (THE_END, "ruling"),
     },
     ("INTERVENTION_PENDING", "rule"): {
-        "rounds": ("AWAITING_PROPOSER", NEXT_ROUND, "debater_a"),
+        # The opponent was interrupted on the way there: see WAY_TO.
+        "rounds": ("AWAITING_OPPONENT", SAME_ROUND, "debater_b"),
         "dialogue": ("AWAITING_PROPOSER", NEXT_ROUND, "debater_a"),
     },
     ("INTERVENTION_PENDING", "rule and close"): {
@@ -180,7 +183,9 @@ def standing_in(api, state, form, scripted=()):
 
 def not_allowed(answer, state, roles):
     error = refusal_of(answer, "ACTION_NOT_ALLOWED")
-    assert set(error) == {"code", "message", "suggestion", "current_state", "allowed_roles"}
+    # People are told in other words what the state machine says in its own.
+    explained = {"explanation"} if error["message"].startswith("Role '") else set()
+    assert set(error) == {"code", "message", "suggestion", "current_state", "allowed_roles"} | explained
     assert (error["current_state"], sorted(error["allowed_roles"])) == (state, sorted(roles))
     assert error["suggestion"].strip()
     return error
@@ -190,7 +195,10 @@ def assert_moved(before, stored, submission, leads_to):
     debate, argument = stored["debate"], stored["argument"]
     assert (argument["type"], argument["role"], argument["actor"]) == TYPE_AND_ROLE[submission]
     assert (argument["seq"], argument["player"]) == (before["argument_count"] + 1, "external")
-    assert argument["round"] == (None if submission == "intervene" else before["next_round"])
+    # An intervention stands outside the order of speaking, and so does the ruling on it, but in a dialogue.
+    on_intervention = before["state"] == "INTERVENTION_PENDING" and before["format"] != "dialogue"
+    stands_outside = submission == "intervene" or on_intervention
+    assert argument["round"] == (None if stands_outside else before["next_round"])
     if leads_to[0] == THE_END:
         assert (debate["state"], debate["status"], debate["stop_reason"]) == (THE_END, "completed", leads_to[1])
         return
@@ -239,15 +247,26 @@ def test_everything_else_is_refused_in_words_and_writes_nothing(api, module_plac
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("floor", ["AWAITING_PROPOSER", "AWAITING_OPPONENT"])
-def test_after_an_intervention_the_ruling_opens_the_next_round_whoever_was_interrupted(api, form, floor):
+def test_after_an_intervention_the_interrupted_turn_goes_on_and_in_a_dialogue_the_next_round_begins(api, form, floor):
     debate_id = standing_in(api, floor, form)
     interrupted = api.debate(debate_id)
+    for _ in range(2):
+        data_of(send(api, debate_id, "intervene"), 201)
+        debate = data_of(send(api, debate_id, "rule"), 201)["debate"]
+        if form == "dialogue":
+            assert (debate["state"], debate["next_round"]) == ("AWAITING_PROPOSER", interrupted["next_round"] + 1)
+            break
+        assert (debate["state"], debate["next_round"]) == (floor, interrupted["next_round"])
+    data_of(send(api, debate_id, f"argue as {Seat.of_actor(debate['next_actor']).role}"), 201)
+
+
+def test_an_interrupted_last_round_still_has_its_arguments(api):
+    debate_id = after(api, "rounds", ["argue as proposer"], limits={"max_rounds": 1})
     data_of(send(api, debate_id, "intervene"), 201)
-
+    assert data_of(send(api, debate_id, "rule"), 201)["debate"]["state"] == "AWAITING_OPPONENT"
+    data_of(send(api, debate_id, "argue as opponent"), 201)
     debate = data_of(send(api, debate_id, "rule"), 201)["debate"]
-
-    assert (debate["state"], debate["next_round"]) == ("AWAITING_PROPOSER", interrupted["next_round"] + 1)
-    data_of(send(api, debate_id, "argue as proposer"), 201)
+    assert (debate["status"], debate["stop_reason"]) == ("completed", "max_rounds")
 
 
 def test_the_states_follow_each_other_through_a_whole_debate_in_rounds(api):
@@ -368,7 +387,7 @@ def test_a_submission_that_gives_a_worker_the_floor_queues_the_debate(api, modul
 
     data_of(send(api, debate_id, "argue as proposer"), 201)
 
-    wait_until(lambda: any(debate_id in message for message in queued(module_place)), 5, "the debate is queued")
+    wait_until(lambda: any(debate_id in message for message in queued(module_place)), 60, "the debate is queued")
 
 
 @pytest.mark.parametrize("submission", ["argue as proposer", "resolve", "intervene"])
@@ -379,7 +398,7 @@ def test_a_submission_that_gives_a_person_the_floor_or_ends_it_queues_nothing(ap
 
     # Tasks go out in the order of the commits, so this debate's would have come before a later one's.
     marker = standing_in(api, "AWAITING_OPPONENT", "rounds", scripted=["opponent"])
-    wait_until(lambda: any(marker in message for message in queued(module_place)), 5, "a later debate is queued")
+    wait_until(lambda: any(marker in message for message in queued(module_place)), 60, "a later debate is queued")
     assert not [message for message in queued(module_place) if debate_id in message]
 
 

@@ -1,12 +1,17 @@
 """Limits of rate: for each key or address, by kind of request, in the envelope of the API that was called, also when
 Redis is away."""
 
+import json
+import threading
+
+import httpx
 import pytest
+import redis
 from agents import TOKEN, Caller, operator
-from harness import OwnValkey, new_debate, numbers
+from harness import OwnValkey, new_debate, numbers, wait_until
 from test_agents_api import refused
 from test_api_envelope import refusal_of
-from watchers import watching
+from watchers import EXTERNAL, heard, watching
 from websockets.exceptions import InvalidStatus
 
 from app.bootstrap import build_services, close_services
@@ -30,7 +35,7 @@ def make_agent(module_place):
 
     def make(api):
         key = create_agent(services, OPERATOR, f"agent-{next(numbers)}", None, frozenset(Scope))[1]
-        return Caller(api.http, key.secret)
+        return Caller(api, key.secret)
 
     yield make
     close_services(services)
@@ -55,10 +60,10 @@ def test_each_kind_is_counted_for_each_caller_by_itself(limited, agent, other):
     assert agent.post("/debates", new_debate()).status_code == 201, "writes are counted apart"
     # Addresses that lead nowhere, and refusals, count for the address they come from.
     # What they say about being a proxy's is not believed.
-    nobody = Caller(limited.http, "dbr_wrong")
+    nobody = Caller(limited, "dbr_wrong")
     said = iter({"X-Forwarded-For": f"203.0.113.{number}"} for number in range(8))
     assert statuses(lambda: nobody.get("/nothing", headers=next(said)), 8) == [401] * 6 + [429] * 2
-    assert statuses(lambda: Caller(limited.http, None).post("/debates", {}), 9) == [401] * 8 + [429]
+    assert statuses(lambda: Caller(limited, None).post("/debates", {}), 9) == [401] * 8 + [429]
     assert statuses(lambda: limited.http.get("/health"), 10) == [200] * 10, "what a load balancer reads is not counted"
     assert statuses(lambda: limited.http.get("/ready"), 10) == [200] * 10
 
@@ -97,7 +102,7 @@ def test_opened_streams_and_websockets_are_counted_together_and_apart_from_reads
 def test_two_processes_count_together(limited, module_place, make_agent):
     second = module_place.start_api(auth_token=TOKEN, rate_limit=FEW)
     agent = make_agent(limited)
-    callers = (agent, Caller(second.http, agent.token))
+    callers = (agent, Caller(second, agent.token))
     assert [caller.get("/debates").status_code for _ in range(4) for caller in callers] == [200] * 6 + [429] * 2
 
 
@@ -117,6 +122,83 @@ def test_without_redis_limits_are_counted_in_memory_and_nothing_is_refused_for_i
             assert agent.post("/debates", new_debate()).status_code == 201
     finally:
         valkey.stop()
+
+
+@pytest.mark.long
+def test_no_request_fails_while_redis_hangs_goes_and_comes_back(module_place, tmp_path_factory, make_agent):
+    """Many at once: all that ask Redis at the moment when it goes are counted in memory, not only the first."""
+    valkey = OwnValkey(tmp_path_factory.mktemp("valkey"))
+    valkey.start()
+    api = module_place.start_api(auth_token=TOKEN, rate_limit="reads=1000000", redis_url=valkey.url)
+    agent = make_agent(api)
+    answers: list[int] = []
+    over = threading.Event()
+
+    def ask():
+        # A connection each, so that none waits for another's answer.
+        with httpx.Client(base_url=api.http.base_url, timeout=60, trust_env=False) as client:
+            while not over.is_set():
+                headers = {"Authorization": f"Bearer {agent.token}"}
+                answers.append(client.get("/debates?limit=1", headers=headers).status_code)
+
+    askers = [threading.Thread(target=ask) for _ in range(16)]
+    for asker in askers:
+        asker.start()
+    try:
+        for trouble in (valkey.freeze, valkey.thaw, valkey.stop, valkey.start) * 2:
+            trouble()
+            enough = len(answers) + 100
+            wait_until(lambda enough=enough: len(answers) >= enough, 60, f"requests are answered after {trouble}")
+        over.set()
+        for asker in askers:
+            asker.join(60)
+        assert set(answers) == {200}
+        counted = redis.Redis.from_url(valkey.url)
+        before = len(counted.keys("debate:rates:*"))
+        wait_until(
+            lambda: make_agent(api).get("/debates").status_code == 200 and len(counted.keys("debate:rates:*")) > before,
+            60,
+            "Redis counts again",
+        )
+    finally:
+        over.set()
+        valkey.stop()
+
+
+def test_what_is_submitted_over_a_websocket_counts_as_a_write(limited, agent, other):
+    def say(socket, debate_id):
+        socket.send(json.dumps({"event": "submit_intervention", "data": {"debate_id": debate_id}}))
+        return heard(socket)
+
+    debate_id = agent.post("/debates", new_debate(seats=EXTERNAL)).json()["data"]["debate"]["id"]
+    with (
+        watching(limited, debate_id, token=agent.token) as socket,
+        watching(limited, debate_id, token=other.token) as neighbour,
+    ):
+        assert {heard(socket)[0], heard(neighbour)[0]} == {"initial_state"}
+        # One of the eight was the debate itself.
+        said = [say(socket, debate_id) for _ in range(7)]
+        assert said[0][0] == "new_argument"
+        assert {data["code"] for _, data in said[1:]} == {"ACTION_NOT_ALLOWED"}
+        event, error = say(socket, debate_id)
+        assert (event, error["code"]) == ("error", "RATE_LIMIT_EXCEEDED")
+        assert "Try again in" in error["suggestion"]
+        refusal_of(agent.post("/debates", new_debate()), "RATE_LIMIT_EXCEEDED")
+        # The socket stays open, and nobody else hears of it.
+        assert say(socket, debate_id)[1]["code"] == "RATE_LIMIT_EXCEEDED"
+        assert heard(neighbour)[0] == "new_argument"
+        assert say(neighbour, debate_id)[1]["code"] == "ACTION_NOT_ALLOWED"
+
+
+def test_words_that_are_no_message_count_too(limited, agent):
+    debate_id = agent.post("/debates", new_debate(seats=EXTERNAL)).json()["data"]["debate"]["id"]
+    with watching(limited, debate_id, token=agent.token) as socket:
+        heard(socket)
+        codes = []
+        for _ in range(8):
+            socket.send("nonsense")
+            codes.append(heard(socket)[1]["code"])
+    assert codes == ["INVALID_INPUT"] * 7 + ["RATE_LIMIT_EXCEEDED"]
 
 
 def test_an_open_server_has_limits_where_some_are_set_and_believes_the_proxy_that_is_configured(module_place):

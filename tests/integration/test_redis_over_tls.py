@@ -18,7 +18,7 @@ from harness import Place, wait_until
 from app.bootstrap import build_services, close_services
 from app.cli.stack import free_port
 from app.embedded.binaries import valkey_program
-from app.queue import QueueUnavailable
+from app.messaging.queue import QueueUnavailable
 from app.settings import Settings
 
 PASSWORD = "p@ss/word"  # noqa: S105 (with what an address must quote)
@@ -60,13 +60,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             return bool(inside.ping())
         return False
 
-    wait_until(answers, 20, "Valkey is up")
+    wait_until(answers, 60, "Valkey is up")
     port, ready = free_port("127.0.0.1"), threading.Event()
     threading.Thread(target=lambda: asyncio.run(speak_tls(context, port, behind, ready)), daemon=True).start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     yield f"rediss://:{quote(PASSWORD, safe='')}@127.0.0.1:{port}/0?ssl_ca_certs={directory / 'authority.pem'}"
     valkey.terminate()
-    valkey.wait(10)
+    valkey.wait(60)
 
 
 def test_the_settings_take_the_address(monkeypatch: pytest.MonkeyPatch, address: str) -> None:

@@ -1,10 +1,12 @@
 """A listener sees every turn exactly once and in order, whatever happens between the commit and it."""
 
+import json
 import random
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,22 +14,24 @@ from harness import OwnValkey, Place, new_debate, wait_until
 from redis import Redis
 from watchers import UnreliableBus
 
-from app.api.schemas import CreateDebateBody
 from app.bootstrap import build_services, close_services
-from app.bus import Event, EventBus, Subscription
 from app.core.access import OPERATOR
-from app.core.debate import TurnType
+from app.core.debate import Debate, TurnType
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.core.seats import Seat
+from app.http.requests import CreateDebateBody
+from app.messaging.bus import CHANNEL_PREFIX, EVENTS, Event, EventBus, Subscription
+from app.messaging.teller import Teller
+from app.observe import metrics
 from app.realtime.feed import LOG_LENGTH, Feed, Item, Listener
 from app.realtime.operators import Change
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
-from app.teller import Teller
-from app.usecases import control
+from app.usecases import announce, control
 from app.usecases.create import create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
+from app.wire.debates import debate_json
 
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 
@@ -56,6 +60,30 @@ def argue(services: Services, debate_id: UUID, count: int, pause: float = 0) -> 
             time.sleep(pause)
 
 
+def taken(relay: Relay, listener: Listener) -> list[int]:
+    """The turns among what has come. Passing events are taken with them, or nobody could wait for the next turn."""
+    return [message.seq for message in relay.take_all(listener) if isinstance(message, Item)]
+
+
+def woken_with(relay: Relay, listener: Listener, seconds: float) -> list[int]:
+    """The first turns that the listener is woken for; `seat.waiting` wakes it too."""
+    deadline = time.monotonic() + seconds
+    seqs: list[int] = []
+    while not seqs and listener.wait(max(0.0, deadline - time.monotonic())):
+        seqs = taken(relay, listener)
+    return seqs
+
+
+def waiting(debate: Debate) -> Event:
+    """`seat.waiting`, as it is published where the seat has a deadline."""
+    told = {"debate": debate_json(debate), "role": debate.cursor.seat.role, "waiting_until": None}
+    return Event(debate.id, "seat.waiting", told)
+
+
+def states_told(listener: Listener) -> list[str]:
+    return [told.data for told in list(listener.passing) if told.event == "state_changed"]
+
+
 def follow(relay: Relay, debate_id: UUID, last: int, chance: random.Random | None = None) -> list[int]:
     """What a listener gets until it has seen `last`; with `chance`, one that drops out and resumes now and then."""
     seen: list[int] = []
@@ -63,7 +91,7 @@ def follow(relay: Relay, debate_id: UUID, last: int, chance: random.Random | Non
     while (not seen or seen[-1] < last) and time.monotonic() < deadline:
         with relay.listen(debate_id, seen[-1] if seen else 0) as listener:
             while time.monotonic() < deadline:
-                seen += [item.seq for item in relay.take(listener)]
+                seen += taken(relay, listener)
                 if seen and seen[-1] >= last:
                     break
                 if chance and chance.random() < 0.3:
@@ -98,12 +126,11 @@ def test_listeners_get_every_turn_once_over_a_bus_that_loses_doubles_and_reorder
 def test_a_turn_comes_at_once_and_not_with_the_next_comparison(place: Place, services: Services, relay: Relay) -> None:
     debate_id = a_dialogue(services)
     with relay.listen(debate_id, 1) as listener:
-        wait_until(lambda: relay.hears, 5, "the subscription is up")
+        wait_until(lambda: relay.hears, 60, "the subscription is up")
         for _ in range(3):
             began = time.monotonic()
             submit(services, OPERATOR, debate_id, Submission(Seat.OPPONENT, TurnType.CLAIM, "words"))
-            assert listener.wait(1)
-            assert len(relay.take(listener)) == 1
+            assert len(woken_with(relay, listener, 1)) == 1
             # A comparison comes every three seconds; three turns at its pace would take longer than this.
             assert time.monotonic() - began < 1
             submit(services, OPERATOR, debate_id, Submission(Seat.PROPOSER, TurnType.CLAIM, "words"))
@@ -122,17 +149,17 @@ def test_without_redis_turns_come_from_postgres_and_nobody_reconnects(place: Pla
     try:
         debate_id = a_dialogue(own)
         with relay.listen(debate_id) as listener:
-            wait_until(lambda: relay.hears, 5, "the subscription is up")
+            wait_until(lambda: relay.hears, 60, "the subscription is up")
             assert [item.seq for item in relay.take(listener)] == [1]
             valkey.stop()
-            wait_until(lambda: not relay.hears, 5, "Redis is away")
+            wait_until(lambda: not relay.hears, 60, "Redis is away")
             argue(own, debate_id, 1)
-            assert listener.wait(4)
-            wait_until(lambda: bool(relay.take(listener)) or listener.seq == 3, 4, "the turns came from Postgres")
+            assert listener.wait(60)
+            wait_until(lambda: bool(relay.take(listener)) or listener.seq == 3, 60, "the turns came from Postgres")
             valkey.start()
-            wait_until(lambda: relay.hears, 10, "Redis is back")
+            wait_until(lambda: relay.hears, 60, "Redis is back")
             argue(own, debate_id, 1)
-            wait_until(lambda: bool(relay.take(listener)) and listener.seq == 5, 4, "the turns after it came too")
+            wait_until(lambda: bool(relay.take(listener)) and listener.seq == 5, 60, "the turns after it came too")
     finally:
         relay.end()
         close_services(own)
@@ -144,7 +171,7 @@ def test_a_listener_far_behind_reads_postgres(services: Services, relay: Relay) 
     with relay.listen(debate_id) as listener:
         argue(services, debate_id, LOG_LENGTH)
         seen: list[int] = []
-        wait_until(lambda: listener.feed.known == 1 + 2 * LOG_LENGTH, 5, "the feed is up to date")
+        wait_until(lambda: listener.feed.known == 1 + 2 * LOG_LENGTH, 60, "the feed is up to date")
         while items := relay.take(listener):
             seen += [item.seq for item in items]
         assert seen == list(range(1, 2 + 2 * LOG_LENGTH))
@@ -152,18 +179,45 @@ def test_a_listener_far_behind_reads_postgres(services: Services, relay: Relay) 
 
 def test_a_change_of_state_is_told_also_when_its_event_was_lost(place: Place, services: Services, relay: Relay) -> None:
     debate_id = a_dialogue(services)
-
-    class Mute(EventBus):
-        def publish(self, events: list[Event]) -> None:
-            pass
-
-    mute = replace(services, teller=Teller(Mute(redis_of(place)), services.tasks))
+    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
     with relay.listen(debate_id, 1) as listener:
         control.pause_debate(services, OPERATOR, debate_id)
-        wait_until(lambda: len(listener.passing) == 1, 2, "the pause is told")
+        wait_until(lambda: len(states_told(listener)) == 1, 2, "the pause is told")
         control.stop_debate(mute, OPERATOR, debate_id, None)
-        wait_until(lambda: len(listener.passing) == 2, 5, "the stop is told, from Postgres")
-        assert '"status":"stopped"' in listener.passing[-1].data
+        wait_until(lambda: len(states_told(listener)) == 2, 60, "the stop is told, from Postgres")
+        assert '"status":"stopped"' in states_told(listener)[-1]
+        assert listener.feed.is_closed
+
+
+def test_whose_turn_it_is_hides_no_change_of_state_that_was_lost(
+    place: Place, services: Services, relay: Relay
+) -> None:
+    """A resume is told as state_changed and then seat.waiting; only the second arrives."""
+    debate_id = a_dialogue(services)
+    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
+    with relay.listen(debate_id, 1) as listener:
+        wait_until(lambda: relay.hears, 60, "the subscription is up")
+        control.pause_debate(services, OPERATOR, debate_id)
+        wait_until(lambda: len(states_told(listener)) == 1, 60, "the pause is told")
+        resumed = control.resume_debate(mute, OPERATOR, debate_id)
+        services.teller.publish(waiting(resumed))
+        wait_until(lambda: len(states_told(listener)) == 2, 60, "the resumption is told, from Postgres")
+        assert f'"status":"{resumed.status.value}"' in states_told(listener)[-1]
+
+
+def test_whose_turn_it_was_is_not_told_after_the_stop(services: Services, relay: Relay) -> None:
+    debate_id = a_dialogue(services)
+    with relay.listen(debate_id, 1) as listener:
+        wait_until(lambda: relay.hears, 60, "the subscription is up")
+        control.pause_debate(services, OPERATOR, debate_id)
+        resumed = control.resume_debate(services, OPERATOR, debate_id)
+        control.stop_debate(services, OPERATOR, debate_id, None)
+        wait_until(lambda: listener.feed.is_closed, 60, "the stop is told")
+        before = [told.event for told in list(listener.passing)]
+        services.teller.publish(waiting(resumed))
+        services.teller.publish(Event(debate_id, "argument_delta", {"text": "after it"}))
+        wait_until(lambda: listener.passing[-1].event == "argument_delta", 60, "what came after it is here")
+        assert [told.event for told in list(listener.passing)] == [*before, "argument_delta"]
         assert listener.feed.is_closed
 
 
@@ -183,7 +237,7 @@ def test_who_comes_while_the_server_goes_away_is_not_told_that_the_debate_is_gon
             return super().last_changes(debate_ids)
 
     relay = Relay(Subscription(redis_of(place)), Leaving(services))
-    with pytest.raises(TooManyListeners, match="going away"), relay.listen(debate_id):
+    with pytest.raises(TooManyListeners, match="shutting down"), relay.listen(debate_id):
         pass
 
 
@@ -191,7 +245,7 @@ def test_a_deleted_debate_ends_its_listeners(services: Services, relay: Relay) -
     debate_id = a_dialogue(services)
     with relay.listen(debate_id) as listener:
         control.delete_debate(services, OPERATOR, debate_id)
-        wait_until(lambda: listener.feed.is_gone, 5, "the feed has ended")
+        wait_until(lambda: listener.feed.is_gone, 60, "the feed has ended")
 
 
 def test_a_debate_created_again_is_heard_while_somebody_still_listens_to_the_old_one(
@@ -200,16 +254,165 @@ def test_a_debate_created_again_is_heard_while_somebody_still_listens_to_the_old
     debate_id = a_dialogue(services)
     with relay.listen(debate_id) as old:
         control.delete_debate(services, OPERATOR, debate_id)
-        wait_until(lambda: old.feed.is_gone, 5, "the feed has ended")
-        again = CreateDebateBody(**new_debate(format="dialogue", seats=EXTERNAL, debate_id=str(debate_id)))
-        create_debate(services, OPERATOR, again.new_debate())
+        wait_until(lambda: old.feed.is_gone, 60, "the feed has ended")
+        create_again(services, debate_id)
         with relay.listen(debate_id) as listener:
             assert [item.seq for item in relay.take(listener)] == [1]
 
 
+class MuteBus(EventBus):
+    """Every event is lost."""
+
+    def publish(self, events: list[Event]) -> None:
+        pass
+
+
+def create_again(services: Services, debate_id: UUID) -> None:
+    again = CreateDebateBody(**new_debate(format="dialogue", seats=EXTERNAL, debate_id=str(debate_id)))
+    create_debate(services, OPERATOR, again.new_debate())
+
+
+@pytest.mark.parametrize("lost", ["the deletion", "all but the last turn", "everything"])
+def test_a_watcher_of_a_deleted_debate_gets_no_turn_of_the_one_created_under_its_id(
+    place: Place, services: Services, relay: Relay, lost: str
+) -> None:
+    """Invariant 6: turn 6 of the new debate would come without 1 to 5."""
+    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
+    debate_id = a_dialogue(services)
+    argue(services, debate_id, 2)
+    with relay.listen(debate_id) as old, relay.listen(debate_id) as behind:
+        wait_until(lambda: relay.hears, 60, "the subscription is up")
+        assert [item.seq for item in relay.take(old)] == [1, 2, 3, 4, 5]
+        control.delete_debate(mute, OPERATOR, debate_id)
+        create_again(services if lost == "the deletion" else mute, debate_id)
+        argue(services if lost == "the deletion" else mute, debate_id, 2)
+        last = services if lost == "all but the last turn" else mute
+        submit(last, OPERATOR, debate_id, Submission(Seat.OPPONENT, TurnType.CLAIM, "words"))
+        wait_until(lambda: old.is_over, 60, "the old debate is known to be gone")
+        assert relay.take(old) == []
+        assert relay.take(behind) == [], "nor from Postgres"
+        with relay.listen(debate_id) as new:
+            assert [item.seq for item in relay.take(new)] == [1, 2, 3, 4, 5, 6]
+            assert not new.is_over
+
+
+def test_a_listener_that_reads_postgres_notices_by_itself_that_its_debate_is_gone(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", 600)
+    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
+    relay = Relay(Subscription(redis_of(place)), PostgresSource(services))
+    wait_until(lambda: relay.hears, 60, "the subscription is up")
+    debate_id = a_dialogue(services)
+    try:
+        with relay.listen(debate_id) as listener:
+            argue(mute, debate_id, 1)
+            control.delete_debate(mute, OPERATOR, debate_id)
+            create_again(mute, debate_id)
+            assert (relay.take(listener), listener.is_over) == ([], True)
+    finally:
+        relay.end()
+
+
+def test_a_deletion_that_is_heard_late_does_not_end_the_debate_created_after_it(
+    services: Services, relay: Relay
+) -> None:
+    debate_id = a_dialogue(services)
+    control.delete_debate(services, OPERATOR, debate_id)
+    create_again(services, debate_id)
+    with relay.listen(debate_id) as listener:
+        wait_until(lambda: relay.hears, 60, "the subscription is up")
+        services.teller.publish(announce.deleted(debate_id))
+        services.teller.publish(Event(debate_id, "argument_delta", {"text": "after it"}))
+        wait_until(lambda: bool(listener.passing), 60, "both were heard")
+        argue(services, debate_id, 1)
+        wait_until(lambda: listener.feed.known == 3, 60, "its turns come")
+        assert not listener.is_over
+
+
+A_TURN = {
+    "debate": {
+        "status": "running",
+        "state": "AWAITING_PROPOSER",
+        "attempts": 0,
+        "argument_count": 2,
+        "created_at": "2026-11-16T07:24:24.377Z",
+        "updated_at": "2026-11-16T07:24:24.377Z",
+    },
+    "argument": {"id": str(UUID(int=7)), "seq": 2, "type": "CLAIM"},
+}
+"""What the relay reads of a turn's event, but for the debate's id."""
+NONSENSE = [
+    *({"debate": {field: None}} for field in A_TURN["debate"]),
+    *({"argument": {field: None}} for field in A_TURN["argument"]),
+    {"debate": None},
+    {"argument": None},
+    {"argument": []},
+    {"debate": "words"},
+    {"debate": {"argument_count": "2"}},
+    {"debate": {"argument_count": True}},
+    {"debate": {"updated_at": 5}},
+    {"debate": {"updated_at": "yesterday"}},
+    {"debate": {"updated_at": "2026-11-16T07:24:24.377"}},
+    {"debate": {"state": "NOWHERE"}},
+    {"debate": {"id": str(UUID(int=8))}},
+    {"argument": {"seq": -1}},
+    {"argument": {"seq": 2.5}},
+    {"argument": {"id": "seven"}},
+]
+
+
+def published_by_hand(debate_id: UUID) -> Iterator[bytes | str]:
+    """Without a field, with one of another type, with one that is null; and what is no event at all."""
+    for event in ("new_argument", "state_changed"):
+        for field in A_TURN["debate"]:
+            debate = {name: value for name, value in A_TURN["debate"].items() if name != field}
+            yield event_text(event, {**A_TURN, "debate": {"id": str(debate_id), **debate}})
+        for changes in NONSENSE:
+            if event == "state_changed" and "argument" in changes:
+                continue
+            turn: dict[str, Any] = {**A_TURN, "debate": {"id": str(debate_id), **A_TURN["debate"]}}
+            for part, change in changes.items():
+                turn[part] = {**turn[part], **change} if isinstance(change, dict) else change
+            yield event_text(event, turn)
+    yield from ("", "words", "{}", "[]", "null", '{"event":"new_argument"}', b"\xff\xfe", event_text("unheard_of", {}))
+    for event in EVENTS:
+        yield from (event_text(event, data) for data in ([], "words", None, 5))
+        yield f'{{"event":"{event}","data":{{}},"data":{{}}}}'
+        yield f'{{"event":"{event}","data":{"[" * 100_000}}}'
+    yield event_text("new_argument", {})
+    yield event_text("state_changed", {})
+
+
+def event_text(event: str, data: object) -> str:
+    return f'{{"event":"{event}","data":{json.dumps(data)}}}'
+
+
+def test_nothing_that_somebody_publishes_by_hand_ends_the_reader(
+    place: Place, services: Services, relay: Relay
+) -> None:
+    debate_id = a_dialogue(services)
+    redis = redis_of(place)
+    before = metrics.REGISTRY.get_sample_value("debate_thread_restarts_total", {"thread": "relay-reader"})
+    with relay.listen(debate_id, 1) as listener, relay.listen_to_all() as operators:
+        wait_until(lambda: relay.hears, 60, "the subscription is up")
+        for text in published_by_hand(debate_id):
+            redis.publish(f"{CHANNEL_PREFIX}{debate_id}", text)
+        redis.publish(f"{CHANNEL_PREFIX}nobody", "words")
+        # A model's words come over Redis or not at all: no comparison with Postgres finds them.
+        services.teller.publish(Event(debate_id, "argument_delta", {"text": "still here"}))
+        wait_until(lambda: any("still here" in told.data for told in listener.passing), 60, "the reader reads on")
+        assert [told.data for told in listener.passing] == ['{"text":"still here"}']
+        assert relay.take(listener) == []
+        # The debate as it was created may be told; what was published has no title.
+        assert all("Cars in cities" in told.data for told in operators.take())
+    after = metrics.REGISTRY.get_sample_value("debate_thread_restarts_total", {"thread": "relay-reader"})
+    assert after == before, "it was refused at the edge, not survived"
+
+
 def test_a_feed_never_goes_past_a_hole() -> None:
     feed = Feed(UUID(int=1))
-    feed.start(3, "running/0")
+    feed.start(3, "running/0", "2026-11-16T07:24:24.377Z")
     listener = Listener(feed, 3)
     assert feed.offer([Item(5, "e", "")], "completed/0") is False
     assert (feed.known, feed.after(3), feed.is_closed) == (3, [], False)

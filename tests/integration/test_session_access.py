@@ -1,17 +1,15 @@
 """An operator who signed in to the dashboard, on every way in: what the cookie opens, what it does not, and how its
 requests are counted."""
 
-import time
-
 import pytest
 from agents import TOKEN, new_agent, operator
-from harness import new_debate, wait_until
+from harness import new_debate
 from test_api_envelope import data_of, refusal_of
-from watchers import heard, watching
+from watchers import closing, heard, watching
 from websockets.exceptions import ConnectionClosed
 
-from app.api.websocket import WRONG_ORIGIN
-from app.realtime.watching import WRONG_TOKEN
+from app.http.websocket import WRONG_ORIGIN
+from app.realtime.websocket import WRONG_TOKEN
 
 READS, WRITES, SOCKETS = 30, 20, 6
 OURS = {"Sec-Fetch-Site": "same-origin"}
@@ -39,9 +37,9 @@ def session(guarded):
 
 def closing_of(api, **options):
     with watching(api, options=options) as socket:
-        with pytest.raises(ConnectionClosed) as closing:
-            socket.recv(timeout=15)
-        return closing.value.rcvd.code
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=60)
+        return closed.value.rcvd.code
 
 
 def test_the_session_reads_and_writes_as_the_operator_in_both_apis(guarded, session):
@@ -99,15 +97,8 @@ def test_a_key_beside_the_cookie_acts_with_its_own_rights_only(guarded, session)
 # How it is counted
 
 
-def another_session(api):
-    """Cookies of the same second are the same."""
-    second = int(time.time())
-    wait_until(lambda: int(time.time()) > second, 10, "the next second")
-    return signed_in(api)
-
-
 def test_a_session_is_counted_by_itself_over_pages_and_api_and_its_files_are_not(guarded):
-    mine = another_session(guarded)
+    mine = signed_in(guarded)
     asked = [("/", {}), ("/debates", {"Accept": "application/json"})] * (READS // 2)
     answers = [guarded.http.get(path, headers={**mine, **headers}).status_code for path, headers in asked]
     assert answers == [200] * READS
@@ -115,10 +106,65 @@ def test_a_session_is_counted_by_itself_over_pages_and_api_and_its_files_are_not
     assert page.status_code == 429
     assert "text/html" in page.headers["Content-Type"]
     assert "Too many requests" in page.text
+    assert 1 <= int(page.headers["Retry-After"]) <= 60
     refusal_of(guarded.http.get("/debates", headers=mine), "RATE_LIMIT_EXCEEDED")
     for path in ("/assets/look.css", "/assets/shell.js", "/ready"):
         assert guarded.http.get(path, headers=mine).status_code in (200, 503), "what every page loads is not counted"
     # Neither whoever has the token, nor another browser, nor somebody at the same address waits for it.
     assert operator(guarded).get("/debates").status_code == 200
-    assert guarded.http.get("/", headers=another_session(guarded)).status_code == 200
+    assert guarded.http.get("/", headers=signed_in(guarded)).status_code == 200
     assert guarded.http.get("/sign-in").status_code == 200
+
+
+# Signing out
+
+
+def sign_out(api, session):
+    answer = api.http.post("/sign-out", headers={**session, **OURS})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/sign-in")
+
+
+@pytest.fixture(scope="module")
+def unlimited(module_place):
+    """Two processes of one server, as far as a cookie can tell."""
+    return [module_place.start_api(auth_token=TOKEN, rate_limit="off") for _ in range(2)]
+
+
+def test_a_cookie_opens_nothing_after_it_was_signed_out_at_any_api(unlimited, module_place):
+    here, there = unlimited
+    mine, other = signed_in(here), signed_in(here)
+    assert mine != other, "each signing in is a session of its own"
+    sign_out(here, mine)
+    for api in unlimited:
+        assert api.http.get("/", headers=mine).status_code == 302
+        refusal_of(api.http.get("/debates", headers=mine), "AUTH_FAILED")
+        refusal_of(api.http.post("/debates", json=new_debate(), headers={**mine, **OURS}), "AUTH_FAILED")
+        assert api.http.get("/", headers=other).status_code == 200, "the other browser stays signed in"
+    assert closing_of(there, additional_headers=mine) == WRONG_TOKEN
+    sign_out(there, mine)
+    assert all(str(row[0]) not in mine["Cookie"] for row in module_place.sql("SELECT hash FROM sessions"))
+
+
+def test_what_a_session_has_open_is_ended_when_it_is_signed_out(unlimited):
+    here, there = unlimited
+    mine = signed_in(here)
+    own = str(there.http.base_url).rstrip("/")
+    with watching(there, options={"additional_headers": mine, "origin": own}) as socket:
+        sign_out(here, mine)
+        assert closing(socket, 30) == WRONG_TOKEN
+
+
+def test_a_session_lasts_no_longer_than_the_database_says_and_is_then_forgotten(unlimited, module_place):
+    here, _ = unlimited
+    mine = signed_in(here)
+    module_place.sql("UPDATE sessions SET expires_at = now() - interval '1 second'")
+    refusal_of(here.http.get("/debates", headers=mine), "AUTH_FAILED")
+    signed_in(here)
+    assert module_place.sql("SELECT count(*) FROM sessions") == [(1,)]
+
+
+def test_a_page_of_another_site_signs_nobody_out(unlimited):
+    here, _ = unlimited
+    mine = signed_in(here)
+    assert here.http.post("/sign-out", headers={**mine, **ELSEWHERE}).status_code == 303
+    assert here.http.get("/", headers=mine).status_code == 200

@@ -15,12 +15,12 @@ import pytest
 from harness import Api, Place, wait_until
 from watchers import a_dialogue, argue
 
-from app.api.realtime import WRITE_SECONDS
+from app.http.streams import WRITE_SECONDS
 
 
 def events_of(api: Api, debate_id: str, **options: Any) -> Iterator[dict[str, str]]:
     """The events of a stream as they come, each as its fields; comments under ''."""
-    with httpx.stream("GET", f"{api.http.base_url}/debates/{debate_id}/stream", timeout=20, **options) as answer:
+    with httpx.stream("GET", f"{api.http.base_url}/debates/{debate_id}/stream", timeout=60, **options) as answer:
         assert answer.status_code == 200, answer.read()
         fields: dict[str, str] = {}
         for line in answer.iter_lines():
@@ -37,7 +37,7 @@ def test_a_stream_starts_with_the_motion_goes_on_live_and_ends_with_the_debate(a
     got: list[dict[str, str]] = []
     reader = threading.Thread(target=lambda: got.extend(events_of(api, debate_id)))
     reader.start()
-    wait_until(lambda: len(got) == 2, 5, "the motion came")
+    wait_until(lambda: len(got) == 2, 60, "the motion came")
     first = argue(api, debate_id, motion)
     wait_until(lambda: len(got) == 3, 2, "the argument came")
     argue(api, debate_id, first, path="resolution")
@@ -89,14 +89,14 @@ def test_a_stop_by_hand_ends_the_stream(api: Api) -> None:
     got: list[dict[str, str]] = []
     reader = threading.Thread(target=lambda: got.extend(events_of(api, debate_id)))
     reader.start()
-    wait_until(lambda: len(got) == 2, 5, "the motion came")
+    wait_until(lambda: len(got) == 2, 60, "the motion came")
     api.http.post(f"/debates/{debate_id}/stop")
     reader.join(5)
     assert got[-1]["event"] == "debate_closed"
 
 
 def wait(api: Api, debate_id: str, **query: Any) -> httpx.Response:
-    return httpx.get(f"{api.http.base_url}/debates/{debate_id}/wait", params=query, timeout=30)
+    return httpx.get(f"{api.http.base_url}/debates/{debate_id}/wait", params=query, timeout=60)
 
 
 def test_wait_answers_at_once_when_there_is_something_new(api: Api) -> None:
@@ -116,6 +116,37 @@ def test_wait_is_woken_by_the_commit(api: Api) -> None:
     assert (data["argument"]["id"], data["action"]) == (argument, "respond")
 
 
+@pytest.mark.parametrize("role", ["proposer", "opponent", "arbitrator"])
+def test_wait_is_woken_by_a_stop_and_answers_at_once_ever_after(api: Api, role: str) -> None:
+    debate_id, motion = a_dialogue(api)
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(wait, api, debate_id, role=role, argument_id=motion)
+        wait_until(lambda: listeners(api) == 1, 60, "it waits")
+        api.http.post(f"/debates/{debate_id}/stop")
+        # The server would hold it for a minute, and this client's patience is half of that.
+        answers = [held.result().json()["data"], wait(api, debate_id, role=role, argument_id=motion).json()["data"]]
+    for data in answers:
+        assert (data["has_new_argument"], data["action"], data["debate_state"]) == (True, "debate_closed", "CLOSED")
+        assert data["argument"]["id"] == motion
+
+
+def test_the_arbitrator_waits_for_its_turn(api: Api) -> None:
+    debate_id, motion = a_dialogue(api)
+    claim = argue(api, debate_id, motion)
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(wait, api, debate_id, role="arbitrator", argument_id=claim)
+        wait_until(lambda: listeners(api) == 1, 60, "it waits")
+        appeal = argue(api, debate_id, claim, path="appeal")
+        data = held.result().json()["data"]
+    assert (data["argument"]["id"], data["action"]) == (appeal, "rule")
+
+
+def listeners(api: Api) -> float:
+    """How many wait at this server."""
+    found = re.search(r'^debate_listeners\{kind="wait"\} (\S+)', api.http.get("/metrics").text, re.MULTILINE)
+    return float(found[1]) if found else 0
+
+
 def test_wait_answers_nothing_new_at_its_timeout(api: Api) -> None:
     debate_id, motion = a_dialogue(api)
     began = time.monotonic()
@@ -124,6 +155,7 @@ def test_wait_answers_nothing_new_at_its_timeout(api: Api) -> None:
     assert time.monotonic() - began >= 0.7
 
 
+@pytest.mark.long
 def test_five_hundred_wait_at_once_on_one_process(api: Api) -> None:
     debate_id, motion = a_dialogue(api)
     query = {"role": "proposer", "argument_id": motion}
@@ -150,12 +182,13 @@ def test_a_server_that_ends_lets_its_listeners_go(place: Place) -> None:
         time.sleep(1)
         began = time.monotonic()
         place.programs[-1].terminate()
-        assert place.programs[-1].wait(20) == 0
+        assert place.programs[-1].wait(60) == 0
         assert time.monotonic() - began < 8
         assert held.result(5).json()["data"]["has_new_argument"] is False
         assert [event.get("event") for event in stream.result(5)] == [None, "new_argument"]
 
 
+@pytest.mark.long
 def test_a_reader_that_takes_nothing_is_cut_off_and_misses_nothing_when_it_comes_back(
     api: Api, module_place: Place
 ) -> None:
@@ -169,7 +202,7 @@ def test_a_reader_that_takes_nothing_is_cut_off_and_misses_nothing_when_it_comes
     )
     module_place.sql("UPDATE debates SET turn_count = 600 WHERE id = %s", debate_id)
     host, port = api.http.base_url.host, api.http.base_url.port
-    with socket.create_connection((host, port), timeout=5) as reader:
+    with socket.create_connection((host, port), timeout=60) as reader:
         reader.sendall(f"GET /debates/{debate_id}/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         time.sleep(WRITE_SECONDS + 4)
         received = b""

@@ -1,143 +1,366 @@
-"""The sweeper finds what nobody looks at, and does not multiply a backlog."""
+"""Leases: what keeps claims alive, and what becomes of them when a worker is gone."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
 from uuid import UUID
 
+import psycopg
 import pytest
-from harness import Place, new_debate, wait_until
+from claimed_debates import (
+    WORKER,
+    a_debate,
+    claimed,
+    commit_turn,
+    end_backoff,
+    ensure_lease,
+    fail,
+    lapse_lease,
+    take_turn,
+    try_claim,
+    turn,
+)
+from harness import Place, wait_until
 
-from app.api.schemas import CreateDebateBody
 from app.core.access import OPERATOR
-from app.core.debate import Debate
-from app.store.sweeping import become_the_sweeper
-from app.usecases import advance, control
-from app.usecases.create import create_debate
+from app.core.brief import Thought
+from app.core.debate import Debate, TurnType
+from app.store import leases
+from app.store.claims import Room
+from app.store.clock import now
+from app.store.commit import OLD_CLAIM_SECONDS, Result
+from app.store.ids import first_id_at
+from app.usecases import advance, control, read
 from app.usecases.services import Services
-from app.usecases.sweep import lost_after_seconds, sweep, worker_seen
+from app.usecases.sweep import begin_lease, end_lease, renew_lease, sweep
+from app.usecases.system import readiness
+
+CLAIM = Thought(TurnType.CLAIM, "words")
+UNCLAIMED_AND_DUE = [(None, None, None, True)]
 
 
-def queued(services: Services, place: Place, count: int) -> None:
-    wait_until(lambda: services.tasks.length() == count, 5, f"{count} tasks are queued")
+def claim_of(place: Place, debate: Debate) -> list[tuple[object, ...]]:
+    return place.sql(
+        "SELECT claim_token, claimed_by, claim_expires_at, due_at <= clock_timestamp() FROM debates WHERE id = %s",
+        debate.id,
+    )
+
+
+def turn_count(services: Services, debate: Debate) -> int:
+    return read.get_transcript(services, debate.id, 0).debate.turn_count
 
 
 @pytest.fixture
-def debate(services: Services, place: Place) -> Debate:
-    made = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
-    queued(services, place, 1)
-    return made
+def debate(services: Services) -> Debate:
+    return a_debate(services)
 
 
-def test_a_task_that_redis_lost_is_queued_again(services: Services, place: Place, debate: Debate) -> None:
+# A worker's lease.
+
+
+def test_the_claims_of_a_lapsed_lease_are_released_and_those_of_a_live_one_are_not(
+    services: Services, place: Place
+) -> None:
+    lost, kept = [a_debate(services) for _ in range(3)], [a_debate(services) for _ in range(3)]
+    for debate in lost:
+        claimed(services, debate, "a worker that died")
+    claims = [claimed(services, debate) for debate in kept]
+    assert sweep(services) == 0
+    lapse_lease(place, "a worker that died")
+    assert sweep(services) == 3
+    for debate in lost:
+        assert claim_of(place, debate) == UNCLAIMED_AND_DUE
+        assert try_claim(services, debate.id, "another worker") is not None
+    assert [commit_turn(services, claim, CLAIM) for claim in claims] == [Result.STORED] * 3
+    assert place.sql("SELECT count(*) FROM worker_leases WHERE worker_id = 'a worker that died'") == [(0,)]
+
+
+def test_workers_are_told_of_what_the_sweeper_has_released(services: Services, place: Place, debate: Debate) -> None:
+    claimed(services, debate)
+    wait_until(lambda: services.tasks.length() == 1, 60, "the new debate is queued")
     place.redis().flushdb()
-    assert sweep(services) == 0, "it was queued just now: its worker may be about to claim it"
-    place.sql("UPDATE debates SET queued_at = now() - interval '4 seconds'")
+    lapse_lease(place)
     assert sweep(services) == 1
-    queued(services, place, 1)
+    wait_until(lambda: services.tasks.length() == 1, 60, "it is queued")
 
 
-def test_a_backlog_is_not_multiplied(services: Services, place: Place, debate: Debate) -> None:
-    place.sql("UPDATE debates SET queued_at = now() - interval '1 hour', due_at = now() - interval '1 hour'")
-    assert sweep(services) == 0, "there is a task for it, however long it waits"
-
-
-def test_a_part_of_a_backlog_that_was_lost_is_found(services: Services, place: Place, debate: Debate) -> None:
-    create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate())
-    queued(services, place, 2)
-    place.redis().rpop("debates")
+def test_a_renewed_lease_keeps_every_claim_alive_without_touching_one(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(3)]
+    claims = [claimed(services, debate) for debate in made]
+    rows = place.sql("SELECT xmin::text, * FROM debates ORDER BY id")
+    lapse_lease(place)
+    assert renew_lease(services, WORKER), "nobody has released anything yet"
     assert sweep(services) == 0
-    place.sql("UPDATE debates SET queued_at = now() - interval '61 seconds'")
-    assert sweep(services) == 2
+    assert place.sql("SELECT xmin::text, * FROM debates ORDER BY id") == rows
+    assert [commit_turn(services, claim, CLAIM) for claim in claims] == [Result.STORED] * 3
 
 
-def test_a_lapsed_claim_is_queued_and_a_live_one_is_not(services: Services, place: Place, debate: Debate) -> None:
-    held = advance.claim(services, debate.id, "a worker that dies")
-    place.redis().flushdb()
-    assert held is not None
-    assert sweep(services) == 0
-    place.sql("UPDATE debates SET claim_expires_at = now(), due_at = now()")
+def test_a_lease_holds_for_as_long_as_the_settings_say(services: Services, place: Place) -> None:
+    begin_lease(services, "one")
+    ensure_lease(services, "two")
+    assert renew_lease(services, "two")
+    seconds = place.sql("SELECT extract(epoch FROM expires_at - renewed_at)::float FROM worker_leases")
+    assert [round(one, 3) for (one,) in seconds] == [services.settings.claim_seconds] * 2
+
+
+def test_a_worker_whose_lease_lapsed_commits_nothing_before_it_is_swept_nor_after(
+    services: Services, place: Place, debate: Debate
+) -> None:
+    late = claimed(services, debate)
+    lapse_lease(place)
+    assert commit_turn(services, late, CLAIM) is Result.LEASE_LAPSED
+    assert fail(services, late) is Result.LEASE_LAPSED
     assert sweep(services) == 1
-    assert advance.claim(services, debate.id, "another") is not None
+    assert commit_turn(services, late, CLAIM) is Result.CLAIM_LOST
+    assert fail(services, late) is Result.CLAIM_LOST
+    assert (renew_lease(services, WORKER), turn_count(services, debate)) == (False, 1)
 
 
-def test_keeping_a_claim_alive_keeps_the_sweeper_away(services: Services, place: Place, debate: Debate) -> None:
-    held = advance.claim(services, debate.id, "worker")
-    assert held is not None
-    place.sql("UPDATE debates SET claim_expires_at = now(), due_at = now()")
-    assert advance.renew_claims(services, [(debate.id, held.token)]) == {held.token}
-    assert advance.renew_claims(services, [(debate.id, UUID(int=7))]) == set()
-    assert sweep(services) == 0
-    [(seconds,)] = place.sql("SELECT extract(epoch FROM claim_expires_at - now()) FROM debates")
-    assert 2 < seconds <= services.settings.claim_seconds
-
-
-def test_a_backoff_that_is_over_is_queued(services: Services, place: Place, debate: Debate) -> None:
-    held = advance.claim(services, debate.id, "worker")
-    assert held is not None
-    advance.record_failure(services, held, "busy", permanent=False, retry_after_seconds=None, jitter=0)
-    place.redis().flushdb()
-    assert sweep(services) == 0
-    place.sql("UPDATE debates SET due_at = now(), next_attempt_at = now()")
+def test_a_worker_that_begins_a_new_lease_has_nothing_of_what_it_claimed_before(
+    services: Services, place: Place, debate: Debate
+) -> None:
+    late = claimed(services, debate)
+    lapse_lease(place)
     assert sweep(services) == 1
+    ensure_lease(services)
+    assert commit_turn(services, late, CLAIM) is Result.CLAIM_LOST
+    again = claimed(services, debate)
+    assert commit_turn(services, late, CLAIM) is Result.CLAIM_LOST
+    assert take_turn(services, again, CLAIM) is not None
+
+
+def test_a_lease_that_came_back_in_time_commits_what_was_refused_while_it_had_lapsed(
+    services: Services, place: Place, debate: Debate
+) -> None:
+    step = turn(claimed(services, debate), CLAIM)
+    lapse_lease(place)
+    [refused] = advance.commit(services, [step])
+    assert (refused.result, refused.has_next_claim) == (Result.LEASE_LAPSED, False)
+    assert renew_lease(services, WORKER)
+    [stored] = advance.commit(services, [step])
+    assert stored.result is Result.STORED
+
+
+def test_a_worker_that_ends_releases_what_it_has_at_once(services: Services, place: Place, debate: Debate) -> None:
+    others = a_debate(services)
+    claimed(services, debate)
+    claimed(services, others, "another worker")
+    end_lease(services, WORKER)
+    assert claim_of(place, debate) == UNCLAIMED_AND_DUE
+    assert claim_of(place, others)[0][1] == "another worker"
+    assert place.sql("SELECT worker_id FROM worker_leases") == [("another worker",)]
+    end_lease(services, WORKER)
+
+
+@contextmanager
+def claims_wait(place: Place) -> Iterator[None]:
+    """Whoever claims a debate waits in the middle of its statement until the block is over."""
+    place.sql(
+        "CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " WHILE NOT pg_try_advisory_xact_lock_shared(1) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END $$"
+    )
+    place.sql(
+        "CREATE TRIGGER wait_here BEFORE UPDATE ON debates FOR EACH ROW"
+        " WHEN (OLD.claim_token IS NULL AND NEW.claim_token IS NOT NULL) EXECUTE FUNCTION wait_here()"
+    )
+    with psycopg.connect(str(place.settings.database_url), autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(1)")
+        yield
+
+
+def waits(place: Place, event: str, count: int) -> bool:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {} = %s"
+    column = "wait_event" if event == "PgSleep" else "wait_event_type"
+    return place.sql(query.format(column), event) == [(count,)]
+
+
+def test_a_claim_under_way_while_its_lease_ends_leaves_nothing_claimed(
+    services: Services, place: Place, debate: Debate
+) -> None:
+    """As when a worker ends in the middle of a claim: without its lease nobody would look at the debate again for as
+    long as workers from before leases leave a claim alone."""
+    ensure_lease(services)
+    with ThreadPoolExecutor(2) as pool:
+        with claims_wait(place):
+            claiming = pool.submit(advance.claim, services, WORKER, [debate.id], Room({}, 1), 1)
+            wait_until(lambda: waits(place, "PgSleep", 1), 60, "the claim is in the middle of its statement")
+            ending = pool.submit(end_lease, services, WORKER)
+            wait_until(lambda: ending.done() or waits(place, "Lock", 1), 60, "the lease ends, or waits for the claim")
+        claiming.result(30)
+        ending.result(30)
+    assert claim_of(place, debate) == UNCLAIMED_AND_DUE
+
+
+def test_a_claim_under_way_while_its_lease_lapses_is_left_to_the_next_sweep(
+    services: Services, place: Place, debate: Debate
+) -> None:
+    ensure_lease(services)
+    with ThreadPoolExecutor(1) as pool:
+        with claims_wait(place):
+            claiming = pool.submit(advance.claim, services, WORKER, [debate.id], Room({}, 1), 1)
+            wait_until(lambda: waits(place, "PgSleep", 1), 60, "the claim is in the middle of its statement")
+            lapse_lease(place)
+            sweep(services)
+        claiming.result(30)
+    sweep(services)
+    assert claim_of(place, debate) == UNCLAIMED_AND_DUE
+
+
+# Workers from before leases.
+
+
+def claimed_by_an_old_worker(services: Services, place: Place, lapses: str) -> Debate:
+    debate = a_debate(services)
+    place.sql(
+        "UPDATE debates SET status = 'running', claim_token = gen_random_uuid(), claimed_by = 'an old worker',"
+        " claim_expires_at = now() + %s::interval, due_at = now() + %s::interval WHERE id = %s",
+        lapses,
+        lapses,
+        debate.id,
+    )
+    return debate
+
+
+def test_a_claim_of_a_worker_from_before_leases_is_released_when_it_has_lapsed_and_respected_until_then(
+    services: Services, place: Place
+) -> None:
+    lapsed = claimed_by_an_old_worker(services, place, "-1 second")
+    live = claimed_by_an_old_worker(services, place, "1 minute")
+    before = claim_of(place, live)
+    assert sweep(services) == 1
+    assert claim_of(place, lapsed) == UNCLAIMED_AND_DUE
+    assert claim_of(place, live) == before
+    assert try_claim(services, live.id) is None
+    assert try_claim(services, lapsed.id) is not None
+
+
+def test_a_claim_of_a_worker_from_before_leases_is_never_taken_before_it_is_released(
+    services: Services, place: Place
+) -> None:
+    """Its worker may be about to commit: it checks the token alone."""
+    lapsed = claimed_by_an_old_worker(services, place, "-1 second")
+    assert try_claim(services, lapsed.id) is None
+
+
+def test_a_long_claim_of_a_live_worker_is_kept_when_its_time_for_old_workers_is_over(
+    services: Services, place: Place, debate: Debate
+) -> None:
+    claim = claimed(services, debate)
+    place.sql("UPDATE debates SET claim_expires_at = now() - interval '1 second', due_at = now() - interval '1 second'")
+    assert sweep(services) == 0
+    [(token, by, seconds, is_same)] = place.sql(
+        "SELECT claim_token, claimed_by, extract(epoch FROM claim_expires_at - now())::float, due_at = claim_expires_at"
+        " FROM debates"
+    )
+    assert (token, by, is_same) == (claim.held.token, WORKER, True)
+    assert OLD_CLAIM_SECONDS - 60 < seconds <= OLD_CLAIM_SECONDS
+    assert take_turn(services, claim, CLAIM) is not None
+
+
+# Sweeping.
 
 
 def test_what_nobody_can_move_is_left_alone(services: Services, place: Place, debate: Debate) -> None:
-    place.redis().flushdb()
     control.pause_debate(services, OPERATOR, debate.id)
     assert place.sql("SELECT due_at FROM debates") == [(None,)]
     assert sweep(services) == 0
+    assert place.sql("SELECT due_at FROM debates") == [(None,)]
+
+
+def test_a_backoff_needs_no_sweep_to_be_claimed_when_it_is_over(
+    services: Services, place: Place, debate: Debate
+) -> None:
+    fail(services, claimed(services, debate))
+    assert advance.claim(services, WORKER, [], Room({}, 5), 5) == []
+    end_backoff(place, debate)
+    assert len(advance.claim(services, WORKER, [], Room({}, 5), 5)) == 1
 
 
 def test_one_worker_sweeps_at_a_time(services: Services, place: Place, debate: Debate) -> None:
-    place.redis().flushdb()
-    place.sql("UPDATE debates SET queued_at = NULL")
-    import psycopg
-
-    from app.store.sweeping import SWEEP_LOCK
-
+    claimed(services, debate)
+    lapse_lease(place)
     with psycopg.connect(str(place.settings.database_url)) as other:
-        other.execute("SELECT pg_advisory_xact_lock(%s)", (SWEEP_LOCK,))
+        other.execute("SELECT pg_advisory_xact_lock(%s)", (leases.SWEEP_LOCK,))
         assert sweep(services) == 0
+        assert claim_of(place, debate)[0][1] == WORKER
     assert sweep(services) == 1
 
 
 def test_a_worker_that_freezes_while_it_sweeps_keeps_others_from_it_for_seconds_only(
     services: Services, place: Place, debate: Debate
 ) -> None:
-    place.redis().flushdb()
-    place.sql("UPDATE debates SET queued_at = NULL")
+    claimed(services, debate)
+    lapse_lease(place)
     frozen = services.engine.connect()
-    assert become_the_sweeper(frozen)
-    wait_until(lambda: sweep(services) == 1, 15, "another sweeps")
+    assert leases.become_the_sweeper(frozen)
+    wait_until(lambda: sweep(services) == 1, 60, "another sweeps")
     frozen.invalidate()
     frozen.close()
 
 
-def test_a_row_that_somebody_works_on_is_skipped(services: Services, place: Place, debate: Debate) -> None:
-    import psycopg
-
-    place.redis().flushdb()
-    place.sql("UPDATE debates SET queued_at = NULL")
+def test_an_old_claim_whose_row_somebody_holds_is_skipped(services: Services, place: Place) -> None:
+    lapsed = claimed_by_an_old_worker(services, place, "-1 second")
     with psycopg.connect(str(place.settings.database_url)) as other:
-        other.execute("SELECT 1 FROM debates FOR UPDATE")
+        other.execute("SELECT 1 FROM debates WHERE id = %s FOR UPDATE", [lapsed.id])
         assert sweep(services) == 0
     assert sweep(services) == 1
 
 
-def test_workers_that_are_seen_are_counted(services: Services, place: Place) -> None:
-    from app.usecases.health import readiness
-
-    worker_seen(services, "one")
-    worker_seen(services, "two")
-    worker_seen(services, "two")
+def test_readiness_counts_live_leases_and_workers_from_before_them(services: Services, place: Place) -> None:
+    ensure_lease(services, "one")
+    ensure_lease(services, "two")
     assert readiness(services).workers == 2
-    place.sql("UPDATE workers SET seen_at = now() - interval '20 seconds' WHERE id = 'one'")
-    assert readiness(services).workers == 1
-    place.sql("UPDATE workers SET seen_at = now() - interval '20 minutes' WHERE id = 'one'")
+    place.sql("INSERT INTO workers (id, seen_at) VALUES ('an old one', now()), ('gone', now() - interval '20 seconds')")
+    assert readiness(services).workers == 3
+    lapse_lease(place, "one")
+    assert readiness(services).workers == 2
+    place.sql("UPDATE workers SET seen_at = now() - interval '20 minutes' WHERE id = 'gone'")
     sweep(services)
-    assert place.sql("SELECT id FROM workers") == [("two",)]
+    assert place.sql("SELECT id FROM workers") == [("an old one",)]
+    assert place.sql("SELECT worker_id FROM worker_leases") == [("two",)]
 
 
-@pytest.mark.parametrize(
-    ("queue_length", "due", "after"), [(0, 0, 3), (0, 9, 3), (5, 5, None), (9, 5, None), (4, 5, 60)]
-)
-def test_when_a_queued_debate_counts_as_lost(queue_length: int, due: int, after: float | None) -> None:
-    assert lost_after_seconds(queue_length, due) == after
+# Claims that a worker has and does not know of.
+
+
+@pytest.fixture
+def age(place: Place) -> Callable[[Debate], UUID]:
+    """Makes a claim older than any that may still be on its way; returns its token."""
+
+    def make_older(debate: Debate) -> UUID:
+        [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
+        older = UUID(int=first_id_at(now() - timedelta(seconds=10)).int | token.int & 0xFFFF_FFFF)
+        place.sql("UPDATE debates SET claim_token = %s WHERE id = %s", older, debate.id)
+        return older
+
+    return make_older
+
+
+def test_only_what_is_unknown_and_not_young_is_released(
+    services: Services, place: Place, age: Callable[[Debate], UUID]
+) -> None:
+    known, unknown, young, others = (a_debate(services) for _ in range(4))
+    for debate in (known, unknown, young):
+        claimed(services, debate)
+    claimed(services, others, "another worker")
+    token = age(known)
+    age(unknown)
+    age(others)
+    assert advance.release_unknown_claims(services, WORKER, [token]) == 1
+    assert claim_of(place, unknown) == UNCLAIMED_AND_DUE
+    for debate in (known, young, others):
+        assert claim_of(place, debate)[0][0] is not None
+    assert advance.release_unknown_claims(services, WORKER, []) == 1, "with no token in hand as well"
+    assert claim_of(place, known) == UNCLAIMED_AND_DUE
+
+
+def test_what_was_released_can_be_claimed_and_the_old_token_stores_nothing(
+    services: Services, place: Place, age: Callable[[Debate], UUID], debate: Debate
+) -> None:
+    lost = claimed(services, debate)
+    age(debate)
+    assert advance.release_unknown_claims(services, WORKER, []) == 1
+    again = claimed(services, debate)
+    assert commit_turn(services, lost, CLAIM) is Result.CLAIM_LOST
+    assert take_turn(services, again, CLAIM) is not None

@@ -15,23 +15,24 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 import redis
-from harness import OwnValkey, Place, numbers, wait_until
+from claimed_debates import a_debate, claimed, fail, release, take_turn, try_claim
+from harness import OwnValkey, Place, wait_until
 from sqlalchemy.exc import DBAPIError
 
-from app import teller
 from app.bootstrap import build_services
-from app.bus import BusUnavailable, Event
 from app.core.access import OPERATOR
 from app.core.brief import Thought
-from app.core.debate import Debate, Limits, TurnType
+from app.core.debate import Limits, TurnType
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.queue import DEBATES_QUEUE, QueueUnavailable
+from app.messaging import teller
+from app.messaging.bus import CLAIMS_CHANNEL, BusUnavailable, Event
+from app.messaging.queue import DEBATES_QUEUE, QueueUnavailable
+from app.messaging.teller import Teller
 from app.settings import Settings
-from app.teller import Teller
-from app.usecases import advance, control
-from app.usecases.create import NewDebate, create_debate
+from app.usecases import control
+from app.usecases.advance import Claim
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 
@@ -81,6 +82,9 @@ class Redis:
     def publish(self, events: list[Event]) -> None:
         self._call("events", [told.data.get("number") for told in events])
 
+    def end_claims(self, tokens: list[UUID]) -> None:
+        self._call("ended", tokens)
+
     def send(self, debate_id: UUID) -> None:
         self._call("task", debate_id)
 
@@ -119,7 +123,7 @@ def hung(noted: Redis, telling: Teller) -> None:
     """The teller's thread is inside a call to Redis that does not come back: all that follows waits together."""
     noted.open.clear()
     telling.publish(event(0))
-    assert noted.called.wait(5)
+    assert noted.called.wait(60)
 
 
 def seconds_of(call: Callable[[], Any]) -> float:
@@ -139,15 +143,63 @@ def test_what_waits_goes_in_batches_events_before_tasks_and_each_debate_once(not
         telling.publish(event(number))
         telling.enqueue(other, one)
     noted.open.set()
-    wait_until(lambda: len(noted.calls) >= 4, 5, "all is delivered")
+    wait_until(lambda: len(noted.calls) >= 4, 60, "all is delivered")
     telling.close()
     assert noted.calls == [("events", [0]), ("events", [1, 2, 3, 4, 5]), ("task", one), ("task", other)]
+
+
+def test_workers_hear_of_ended_claims_together_and_after_the_events(noted: Redis, telling: Teller) -> None:
+    hung(noted, telling)
+    tokens = [uuid4(), uuid4()]
+    telling.end_claim(tokens[0])
+    telling.end_claim(None)
+    telling.publish(event(1))
+    telling.end_claim(tokens[1])
+    noted.open.set()
+    wait_until(lambda: len(noted.calls) >= 3, 60, "all is delivered")
+    assert noted.calls == [("events", [0]), ("events", [1]), ("ended", tokens)]
+
+
+ENDINGS: dict[str, Callable[[Services, UUID], Any]] = {
+    "stop": lambda services, debate_id: control.stop_debate(services, OPERATOR, debate_id, None),
+    "pause that does not wait": lambda services, debate_id: control.pause_debate(
+        services, OPERATOR, debate_id, now=True
+    ),
+    "delete": lambda services, debate_id: control.delete_debate(services, OPERATOR, debate_id),
+    "intervention": lambda services, debate_id: submit(
+        services, OPERATOR, debate_id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")
+    ),
+}
+
+
+@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS.keys())
+def test_whatever_ends_a_claim_tells_its_worker(
+    services: Services, place: Place, end: Callable[[Services, UUID], Any]
+) -> None:
+    workers = place.redis().pubsub()
+    workers.subscribe(CLAIMS_CHANNEL)
+    assert workers.get_message(timeout=60)["type"] == "subscribe"
+    claim = claimed(services, a_debate(services))
+    end(services, claim.debate.id)
+    assert workers.get_message(timeout=60)["data"] == str(claim.held.token).encode()
+
+
+def test_a_pause_that_waits_for_the_turn_ends_no_claim(services: Services, place: Place) -> None:
+    workers = place.redis().pubsub()
+    workers.subscribe(CLAIMS_CHANNEL)
+    assert workers.get_message(timeout=60)["type"] == "subscribe"
+    claim = claimed(services, a_debate(services))
+    control.pause_debate(services, OPERATOR, claim.debate.id)
+    control.stop_debate(services, OPERATOR, claim.debate.id, None)
+    # The stop's is the first and the only one.
+    assert workers.get_message(timeout=60)["data"] == str(claim.held.token).encode()
+    assert workers.get_message(timeout=0.5) is None
 
 
 def test_a_debate_is_queued_again_by_a_later_batch(noted: Redis, telling: Teller) -> None:
     for count in (1, 2, 3):
         telling.enqueue(DEBATE_ID)
-        wait_until(lambda count=count: len(noted.tasks) == count, 5, "it is queued")
+        wait_until(lambda count=count: len(noted.tasks) == count, 60, "it is queued")
     assert noted.tasks == [DEBATE_ID] * 3
 
 
@@ -161,10 +213,11 @@ def test_thousands_of_messages_take_a_few_trips_and_no_batch_is_too_large(noted:
     assert sizes == [1, *[500] * 10]
 
 
+@pytest.mark.long
 def test_watchers_and_workers_get_thousands_of_messages_in_order(services: Services, place: Place) -> None:
     watchers = place.redis().pubsub()
     watchers.psubscribe(EVENTS)
-    assert watchers.get_message(timeout=5)["type"] == "psubscribe"
+    assert watchers.get_message(timeout=60)["type"] == "psubscribe"
     debate_ids = [uuid4() for _ in range(8)]
 
     def tell(debate_id: UUID) -> None:
@@ -178,13 +231,13 @@ def test_watchers_and_workers_get_thousands_of_messages_in_order(services: Servi
 
     heard: dict[str, list[int]] = {}
     for _ in range(8 * 400):
-        message = watchers.get_message(timeout=10)
+        message = watchers.get_message(timeout=60)
         assert message is not None
         told = json.loads(message["data"])
         assert told["event"] == "new_argument"
         heard.setdefault(message["channel"].decode(), []).append(told["data"]["number"])
     assert heard == {f"debate:events:{debate_id}": list(range(400)) for debate_id in debate_ids}
-    wait_until(lambda: services.tasks.length() == 500, 20, "all are queued")
+    wait_until(lambda: services.tasks.length() == 500, 60, "all are queued")
     assert queued(place.redis()) == waiting
 
 
@@ -220,7 +273,7 @@ def with_valkey(place: Place, valkey: OwnValkey, log: Log) -> Iterator[Services]
 def watched(valkey: OwnValkey) -> "redis.client.PubSub":
     watchers = redis.Redis.from_url(valkey.url).pubsub()
     watchers.psubscribe(EVENTS)
-    assert watchers.get_message(timeout=5)["type"] == "psubscribe"
+    assert watchers.get_message(timeout=60)["type"] == "psubscribe"
     return watchers
 
 
@@ -231,15 +284,15 @@ def test_without_redis_nobody_waits_one_warning_is_logged_and_later_events_arriv
         taken = seconds_of(lambda: with_valkey.teller.publish(*(event(number) for number in range(1000))))
         assert taken < AT_ONCE_SECONDS
         time.sleep(0.05)
-    wait_until(lambda: log.lines != [], 5, "somebody is warned")
-    wait_until(with_valkey.teller._waiting.empty, 10, "all was tried")
+    wait_until(lambda: log.lines != [], 60, "somebody is warned")
+    wait_until(with_valkey.teller._waiting.empty, 60, "all was tried")
     assert log.lines == [("warning", "redis.away")]
     valkey.start()
     watchers = watched(valkey)
     with_valkey.teller.publish(event(5000), event(5001))
-    told = [json.loads(watchers.get_message(timeout=10)["data"])["data"]["number"] for _ in range(2)]
+    told = [json.loads(watchers.get_message(timeout=60)["data"])["data"]["number"] for _ in range(2)]
     assert told == [5000, 5001]
-    wait_until(lambda: len(log.lines) > 1, 5, "the end of the trouble is logged")
+    wait_until(lambda: len(log.lines) > 1, 60, "the end of the trouble is logged")
     assert log.lines == [("warning", "redis.away"), ("info", "redis.back")]
 
 
@@ -248,13 +301,13 @@ def test_tasks_are_queued_again_when_a_redis_that_was_stopped_is_back(with_valke
     before, meanwhile, after = uuid4(), uuid4(), uuid4()
     with_valkey.teller.enqueue(before)
     server = redis.Redis.from_url(valkey.url)
-    wait_until(lambda: queued(server) == [before], 10, "it is queued")
+    wait_until(lambda: queued(server) == [before], 60, "it is queued")
     valkey.stop()
     assert seconds_of(lambda: with_valkey.teller.enqueue(meanwhile)) < AT_ONCE_SECONDS
     time.sleep(0.2)
     valkey.start()
     assert seconds_of(lambda: with_valkey.teller.enqueue(after)) < AT_ONCE_SECONDS
-    wait_until(lambda: after in queued(server), 30, "it is queued again")
+    wait_until(lambda: after in queued(server), 60, "it is queued again")
 
 
 def test_more_than_can_wait_is_dropped_with_one_warning_and_the_rest_arrives(
@@ -267,7 +320,7 @@ def test_more_than_can_wait_is_dropped_with_one_warning_and_the_rest_arrives(
     assert seconds_of(lambda: telling.enqueue(*(uuid4() for _ in range(1000)))) < AT_ONCE_SECONDS
     assert log.lines == [("warning", "redis.away")]
     noted.open.set()
-    wait_until(lambda: len(noted.numbers) == 11, 5, "those that waited are delivered")
+    wait_until(lambda: len(noted.numbers) == 11, 60, "those that waited are delivered")
     telling.publish(event(2000))
     telling.close()
     assert noted.numbers == [*range(11), 2000]
@@ -283,23 +336,23 @@ def test_each_trouble_is_logged_once(noted: Redis, telling: Teller, log: Log, tr
             noted.called.clear()
             telling.publish(event(1))
             telling.enqueue(DEBATE_ID)
-            assert noted.called.wait(5)
-        wait_until(telling._waiting.empty, 5, "all was tried")
+            assert noted.called.wait(60)
+        wait_until(telling._waiting.empty, 60, "all was tried")
         time.sleep(0.05)
         noted.trouble = None
         telling.publish(event(100 + number))
-        wait_until(lambda number=number: 100 + number in noted.numbers, 5, "it is delivered")
-        wait_until(lambda number=number: len(log.lines) == 2 * (number + 1), 5, "it is back")
+        wait_until(lambda number=number: 100 + number in noted.numbers, 60, "it is delivered")
+        wait_until(lambda number=number: len(log.lines) == 2 * (number + 1), 60, "it is back")
     assert log.lines == [("warning", "redis.away"), ("info", "redis.back")] * 2
 
 
 def test_a_bug_in_one_batch_does_not_end_the_telling(noted: Redis, telling: Teller, log: Log) -> None:
     noted.trouble = RuntimeError("a bug")
     telling.publish(event(1))
-    wait_until(lambda: log.lines == [("error", "teller.failed")], 5, "it is logged")
+    wait_until(lambda: log.lines == [("error", "teller.failed")], 60, "it is logged")
     noted.trouble = None
     telling.publish(event(2))
-    wait_until(lambda: noted.numbers == [2], 5, "the next is delivered")
+    wait_until(lambda: noted.numbers == [2], 60, "the next is delivered")
 
 
 # The end.
@@ -308,13 +361,13 @@ def test_a_bug_in_one_batch_does_not_end_the_telling(noted: Redis, telling: Tell
 def test_closing_delivers_what_waits(services: Services, place: Place) -> None:
     watchers = place.redis().pubsub()
     watchers.psubscribe(EVENTS)
-    assert watchers.get_message(timeout=5)["type"] == "psubscribe"
+    assert watchers.get_message(timeout=60)["type"] == "psubscribe"
     waiting = [uuid4() for _ in range(100)]
     services.teller.publish(*(event(number) for number in range(600)))
     services.teller.enqueue(*waiting)
     services.teller.close(20)
     assert queued(place.redis()) == waiting
-    told = [json.loads(watchers.get_message(timeout=5)["data"])["data"]["number"] for _ in range(600)]
+    told = [json.loads(watchers.get_message(timeout=60)["data"])["data"]["number"] for _ in range(600)]
     assert told == list(range(600))
 
 
@@ -330,7 +383,7 @@ def test_closing_does_not_wait_for_a_redis_that_hangs(with_valkey: Services, val
     server = redis.Redis.from_url(valkey.url)
     with_valkey.teller.publish(event(1))
     with_valkey.teller.enqueue(DEBATE_ID)
-    wait_until(lambda: queued(server) == [DEBATE_ID], 10, "both connections are open")
+    wait_until(lambda: queued(server) == [DEBATE_ID], 60, "both connections are open")
     valkey.freeze()
     assert seconds_of(lambda: with_valkey.teller.publish(event(2))) < AT_ONCE_SECONDS
     assert seconds_of(lambda: with_valkey.teller.enqueue(DEBATE_ID)) < AT_ONCE_SECONDS
@@ -353,11 +406,6 @@ def test_closing_keeps_its_time_even_where_more_waits_than_can(noted: Redis, mon
 # Never before the commit.
 
 
-def a_debate(services: Services, **changes: Any) -> Debate:
-    new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", format=Format.ROUNDS)
-    return create_debate(services, OPERATOR, replace(new, **changes)).debate
-
-
 def refuse_commits(place: Place) -> None:
     """Everything in the transaction succeeds; only the COMMIT at its end fails."""
     place.sql(
@@ -374,40 +422,35 @@ def refuse_commits(place: Place) -> None:
 CLAIM = Thought(TurnType.CLAIM, "words")
 
 
-def fail(services: Services, held: advance.HeldTurn) -> None:
-    advance.record_failure(services, held, "no", permanent=True, retry_after_seconds=None, jitter=0)
-
-
-WRITES: dict[str, Callable[[Services, advance.HeldTurn], Any]] = {
+WRITES: dict[str, Callable[[Services, Claim], Any]] = {
     "create": lambda services, _: a_debate(services),
-    "commit, going on": lambda services, held: advance.commit(services, held, CLAIM, go_on=True),
-    "commit, handing over": lambda services, held: advance.commit(services, held, CLAIM, go_on=False),
-    "failure": fail,
-    "release": advance.release,
-    "stop": lambda services, held: control.stop_debate(services, OPERATOR, held.debate.id, None),
-    "pause": lambda services, held: control.pause_debate(services, OPERATOR, held.debate.id),
-    "delete": lambda services, held: control.delete_debate(services, OPERATOR, held.debate.id),
-    "intervention": lambda services, held: submit(
-        services, OPERATOR, held.debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")
+    "commit, going on": lambda services, claim: take_turn(services, claim, CLAIM, go_on=True),
+    "commit, yielding": lambda services, claim: take_turn(services, claim, CLAIM, go_on=False),
+    "failure": lambda services, claim: fail(services, claim, permanent=True),
+    "release": release,
+    "stop": lambda services, claim: control.stop_debate(services, OPERATOR, claim.debate.id, None),
+    "pause": lambda services, claim: control.pause_debate(services, OPERATOR, claim.debate.id),
+    "delete": lambda services, claim: control.delete_debate(services, OPERATOR, claim.debate.id),
+    "intervention": lambda services, claim: submit(
+        services, OPERATOR, claim.debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")
     ),
 }
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 def test_a_write_that_fails_at_its_commit_tells_nobody(
-    services: Services, place: Place, write: Callable[[Services, advance.HeldTurn], Any]
+    services: Services, place: Place, write: Callable[[Services, Claim], Any]
 ) -> None:
-    held = advance.claim(services, a_debate(services).id, "worker")
-    assert held is not None
+    claim = claimed(services, a_debate(services))
     services.teller.close()
     noted = Redis()
     watched = replace(services, teller=Teller(noted, noted))  # type: ignore[arg-type]
     refuse_commits(place)
     with pytest.raises((DBAPIError, psycopg.Error), match="refused at the commit"):
-        write(watched, held)
+        write(watched, claim)
     watched.teller.close()
     assert not noted.called.is_set()
-    assert place.sql("SELECT turn_count, claim_token FROM debates") == [(1, held.token)]
+    assert place.sql("SELECT turn_count, claim_token FROM debates") == [(1, claim.held.token)]
 
 
 def test_a_debate_that_the_database_refuses_is_told_to_nobody(services: Services, place: Place) -> None:
@@ -443,9 +486,9 @@ def test_who_hears_of_a_turn_finds_it_in_the_database(services: Services, place:
     seats = {seat: SeatSetup("scripted") for seat in Seat}
     for go_on in (True, False):
         debate = a_debate(curious, format=Format.DIALOGUE, seats=seats, limits=Limits(max_rounds=20))
-        turn = advance.claim(curious, debate.id, "worker")
-        while turn is not None:
-            turn = advance.commit(curious, turn, CLAIM, go_on) or advance.claim(curious, debate.id, "worker")
+        claim = try_claim(curious, debate.id)
+        while claim is not None:
+            claim = take_turn(curious, claim, CLAIM, go_on) or try_claim(curious, debate.id)
     curious.teller.close(30)
     assert all(found)
     assert len(found) >= 2 * 40

@@ -11,8 +11,10 @@ from app.bootstrap import build_services, close_services
 from app.core.debate import State, Status
 from app.store import listing
 from app.store.listing import Filters
-from app.usecases import system, watch
+from app.usecases import dashboard, system
 from app.usecases.read import get_debates
+
+pytestmark = pytest.mark.long
 
 MANY = 100_000
 # Their ids say when they were made: an hour ago, one in a thousand just now.
@@ -60,11 +62,11 @@ def statements(services) -> Iterator[list[tuple[str, object]]]:
     def hear(_connection, _cursor, statement, parameters, *_rest):
         heard.append((statement, parameters))
 
-    event.listen(services.engine, "before_cursor_execute", hear)
+    event.listen(services.engine.sqlalchemy, "before_cursor_execute", hear)
     try:
         yield heard
     finally:
-        event.remove(services.engine, "before_cursor_execute", hear)
+        event.remove(services.engine.sqlalchemy, "before_cursor_execute", hear)
 
 
 def scans(plan):
@@ -98,18 +100,18 @@ def largest_read(services, ask):
     "filters",
     [
         Filters(),
-        Filters(status=Status.RUNNING),
-        Filters(status=Status.STOPPED),
-        Filters(state=State.CLOSED),
+        Filters(status=(Status.RUNNING,)),
+        Filters(status=(Status.STOPPED,)),
+        Filters(state=(State.CLOSED,)),
         Filters(q="Debate"),
     ],
     ids=["all", "running", "none", "closed", "searched"],
 )
 def test_a_page_of_the_list_reads_no_more_than_a_few_pages(many, filters, oldest_first):
-    page, read = largest_read(many, lambda: watch.watch_list(many, filters, 50, None, oldest_first))
-    assert len(page.debates) == (0 if filters.status is Status.STOPPED else 50)
+    page, read = largest_read(many, lambda: dashboard.list_page(many, filters, 50, None, oldest_first))
+    assert len(page.debates) == (0 if Status.STOPPED in filters.status else 50)
     # A search passes over a few of another status on its way.
-    assert read <= 2 * watch.EXACT_COUNT
+    assert read <= 2 * dashboard.EXACT_COUNT
 
 
 @pytest.mark.parametrize("oldest_first", [False, True], ids=["latest", "oldest"])
@@ -118,15 +120,15 @@ def test_a_page_far_down_the_list_is_entered_at_its_place(many, module_place, ol
     order = ids[::-1] if oldest_first else ids
     before = get_debates(many, [order[60_000]])[0]
     page, read = largest_read(
-        many, lambda: watch.watch_list(many, Filters(), 50, listing.cursor_of(before), oldest_first)
+        many, lambda: dashboard.list_page(many, Filters(), 50, listing.cursor_of(before), oldest_first)
     )
     assert [watched.debate.id for watched in page.debates] == order[60_001:60_051]
-    assert read <= watch.EXACT_COUNT + 1
+    assert read <= dashboard.EXACT_COUNT + 1
 
 
 def test_chips_count_exactly_up_to_their_limit(many):
-    counts = watch.watch_list(many, Filters(), 1, None).counts
-    assert counts["running"] == counts["completed"] == watch.EXACT_COUNT + 1
+    counts = dashboard.list_page(many, Filters(), 1, None).counts
+    assert counts["running"] == counts["completed"] == dashboard.EXACT_COUNT + 1
     assert counts["failed"] == sum(number % 97 == 1 and number % 10 != 0 for number in range(1, MANY + 1))
     assert counts["paused"] == 0
 

@@ -11,7 +11,7 @@ CONTENT = "The buses stop at nine, and nurses leave the hospital at ten."
 
 @pytest.fixture(scope="module")
 def agent(api):
-    return new_agent(Caller(api.http, None), username="skeptic")
+    return new_agent(Caller(api, None), username="skeptic")
 
 
 @pytest.fixture(scope="module")
@@ -78,12 +78,12 @@ def test_a_thread_shows_every_contribution_once_and_leads_to_what_is_replied_to(
 
 def test_the_operator_sees_every_status_and_why(api, long_thread):
     page = api.http.get(f"/solutions/{long_thread}").text
-    for words in ("Not looked at yet", "Approved", "Rejected", "Flagged"):
+    for words in ("Not checked yet", "Approved", "Rejected", "Flagged"):
         assert page.count(f">{words}</span>") == 25, words
     assert page.count("Shouts") == 25
     assert "by <bdi>skeptic</bdi>" in page
     # Nobody decides before the evaluator has spoken.
-    assert page.count("Decide about it") == 75
+    assert page.count("Approve or reject") == 75
 
 
 def test_the_queue_holds_everything_flagged_once_also_when_the_times_are_equal(api, long_thread, module_place):

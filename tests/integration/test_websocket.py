@@ -5,8 +5,9 @@ import time
 from uuid import uuid4
 
 import pytest
-from harness import Api, Place, wait_until
-from watchers import Heard, a_dialogue, argue, closing, heard, watching
+from harness import Api, Place, new_debate, wait_until
+from watchers import EXTERNAL, Heard, a_dialogue, argue, closing, heard, watching
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
 
@@ -184,7 +185,7 @@ def test_a_message_in_pieces_with_a_ping_between_is_one_message(api: Api) -> Non
         text = said("submit_intervention", debate_id=debate_id, content="Halt: ½ € 😀")
         socket.send([text[:20], text[20:]])
         assert heard(socket)[1]["argument"]["content"] == "Halt: ½ € 😀"
-        assert socket.ping().wait(5)
+        assert socket.ping().wait(60)
 
 
 def test_what_is_no_handshake_is_refused_in_words(api: Api) -> None:
@@ -264,7 +265,7 @@ def test_the_next_listener_is_refused_before_requests_starve(place: Place) -> No
     with watching(api, debate_id) as first, watching(api) as second:
         with watching(api, debate_id) as third:
             assert {heard(first)[0], heard(third)[0]} == {"initial_state"}
-            assert second.ping().wait(5)
+            assert second.ping().wait(60)
             with watching(api, debate_id) as socket:
                 assert closing(socket) == 1013
             for path in ("stream", "wait?role=opponent"):
@@ -273,7 +274,7 @@ def test_the_next_listener_is_refused_before_requests_starve(place: Place) -> No
                 assert int(answer.headers["Retry-After"]) > 0
             assert api.http.get(f"/debates/{debate_id}").status_code == 200
         wait = f"/debates/{debate_id}/wait?role=opponent"
-        wait_until(lambda: api.http.get(wait).status_code == 200, 10, "there is room again")
+        wait_until(lambda: api.http.get(wait).status_code == 200, 60, "there is room again")
 
 
 def test_a_server_that_ends_says_1001_and_nobody_misses_a_turn(place: Place) -> None:
@@ -284,8 +285,30 @@ def test_a_server_that_ends_says_1001_and_nobody_misses_a_turn(place: Place) -> 
         with watching(api) as operator:
             place.programs[-1].terminate()
             assert (closing(socket), closing(operator)) == (1001, 1001)
-    assert place.programs[-1].wait(20) == 0
+    assert place.programs[-1].wait(60) == 0
     again = place.start_api()
     argue(again, debate_id, motion)
     with watching(again, debate_id, after_seq=1) as socket:
         assert [argument["seq"] for argument in heard(socket)[1]["arguments"]] == [2]
+
+
+def test_a_debate_deleted_unheard_and_created_again_is_another_one_to_its_watchers(
+    api: Api, module_place: Place
+) -> None:
+    debate_id, motion = a_dialogue(api)
+    options = {"format": "dialogue", "seats": EXTERNAL, "debate_id": debate_id}
+    with watching(api, debate_id) as old:
+        assert heard(old)[0] == "initial_state"
+        # As a deletion whose event was lost.
+        module_place.sql("DELETE FROM debates WHERE id = %s", debate_id)
+        again = api.http.post("/debates", json=new_debate(**options)).json()["data"]
+        argue(api, debate_id, again["argument"]["id"])
+        with watching(api, debate_id) as new:
+            event, data = heard(new)
+            assert (event, [turn["seq"] for turn in data["arguments"]]) == ("initial_state", [1, 2])
+            assert data["arguments"][0]["id"] != motion
+            with pytest.raises(ConnectionClosed):
+                old.recv(timeout=60)
+            assert old.close_code == 4404
+            argue(api, debate_id, again["argument"]["id"], "proposer")
+            assert heard(new)[1]["argument"]["seq"] == 3

@@ -13,7 +13,7 @@ from wsproto.events import AcceptConnection, CloseConnection, Ping, Pong, Reques
 
 from app.realtime import connection as module
 from app.realtime.connection import Connection, TooSlow
-from app.realtime.messages import PIECE_CHARACTERS, Message
+from app.realtime.feed import PIECE_CHARACTERS, Message
 
 
 class Peer:
@@ -80,7 +80,7 @@ def test_a_peer_that_answers_pings_stays_and_one_that_does_not_is_cut_off(pair, 
     while peer.close_code is None:
         assert peer.read(answers_pings=False)
     assert peer.close_code == 4408
-    assert ended.wait(10)
+    assert ended.wait(60)
 
 
 def test_messages_of_two_threads_and_pongs_between_them_are_never_torn(pair) -> None:
@@ -123,7 +123,7 @@ def test_every_piece_of_every_language_arrives_as_it_was(pair) -> None:
     text = "a½€😀" * PIECE_CHARACTERS
     sender = threading.Thread(target=lambda: connection.send(Message("long", f'"{text}"').frames()))
     sender.start()
-    wait_until(lambda: peer.read() and bool(peer.texts), 10, "it came")
+    wait_until(lambda: peer.read() and bool(peer.texts), 60, "it came")
     sender.join()
     assert peer.texts == [f'{{"event":"long","data":"{text}"}}']
 
@@ -140,4 +140,4 @@ def test_a_message_of_any_number_of_empty_pieces_takes_no_memory(pair) -> None:
     # Its pong says that all of them were taken.
     assert connection._message == []
     peer.sock.sendall(peer.protocol.send(TextMessage("whole")))
-    wait_until(lambda: texts == ["whole"], 10, "the message is whole")
+    wait_until(lambda: texts == ["whole"], 60, "the message is whole")

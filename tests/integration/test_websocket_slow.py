@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -15,6 +15,8 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import CloseConnection, Request, TextMessage
 
 from app.realtime.connection import WRITE_SECONDS
+
+pytestmark = pytest.mark.long
 
 CONTENT = "words " * 1700  # about 10 KB, the most that one argument may have
 
@@ -91,8 +93,8 @@ def test_a_transcript_of_five_megabytes_reaches_a_slow_reader_whole(api: Api, mo
 
 
 @pytest.fixture
-def argued(api: Api) -> Iterator[tuple[str, threading.Event]]:
-    """A dialogue that goes on, with long arguments, until the event is set."""
+def argued(api: Api) -> Iterator[tuple[str, Callable[[], None]]]:
+    """A dialogue that goes on, with long arguments, and what ends it after the argument under way."""
     debate_id, last = a_dialogue(api)
     enough = threading.Event()
 
@@ -108,9 +110,13 @@ def argued(api: Api) -> Iterator[tuple[str, threading.Event]]:
 
     thread = threading.Thread(target=go_on)
     thread.start()
-    yield debate_id, enough
-    enough.set()
-    thread.join()
+
+    def end() -> None:
+        enough.set()
+        thread.join()
+
+    yield debate_id, end
+    end()
 
 
 def resident_megabytes(place: Place) -> float:
@@ -120,9 +126,9 @@ def resident_megabytes(place: Place) -> float:
 
 
 def test_readers_that_stop_are_cut_off_with_4408_and_miss_nothing_when_they_come_back(
-    api: Api, module_place: Place, argued: tuple[str, threading.Event]
+    api: Api, module_place: Place, argued: tuple[str, Callable[[], None]]
 ) -> None:
-    debate_id, enough = argued
+    debate_id, end = argued
     before = resident_megabytes(module_place)
     stalled = [RawWatcher(api, debate_id) for _ in range(20)]
     with watching(api, debate_id) as neighbour:
@@ -138,7 +144,7 @@ def test_readers_that_stop_are_cut_off_with_4408_and_miss_nothing_when_they_come
             assert event == "new_argument"
             assert seen in (0, data["argument"]["seq"] - 1)
             seen = data["argument"]["seq"]
-    enough.set()
+    end()
     assert seen > 50
     # Each holds a page of turns and what the kernel keeps, not everything that it has not read.
     assert resident_megabytes(module_place) - before < 100
@@ -193,6 +199,6 @@ def test_nothing_that_a_client_does_is_an_exception_in_the_log(place: Place, tmp
     argue(api, debate_id, motion)
     assert api.http.get(f"/debates/{debate_id}").status_code == 200
     place.end_programs()
-    wait_until(lambda: place.programs[0].poll() is not None, 15, "the API has ended")
+    wait_until(lambda: place.programs[0].poll() is not None, 60, "the API has ended")
     log = [json.loads(line) for line in place.log.read_text().splitlines()]
     assert [entry["event"] for entry in log if entry["level"] != "info"] == ["server.open"]

@@ -49,6 +49,7 @@ def a_debate(
         seats=seats(workers),
         limits=Limits(),
         intervention_open=state is State.INTERVENTION_PENDING,
+        interrupted=Seat.PROPOSER if state is State.INTERVENTION_PENDING else None,
         stop_reason=StopReason.RULING if closed else None,
         turn_count=7,
     )

@@ -8,9 +8,22 @@ from pathlib import Path
 
 import pytest
 import yaml
-from containers import COMPOSE, DOCKERFILE, OURS, REPOSITORY, SERVICES, copied, instructions, last, seconds
+from containers import (
+    COMPOSE,
+    DOCKERFILE,
+    OURS,
+    REPOSITORY,
+    SERVICES,
+    copied,
+    health_check,
+    instructions,
+    last,
+    seconds,
+)
 
-from app.api import gunicorn
+from app.http.application import body_limit
+from app.http.hooks import LARGE_BODIES
+from app.http.server import configuration
 from app.settings import Settings
 from worker.process import FINISH_SECONDS
 
@@ -40,9 +53,22 @@ def test_the_linter_has_nothing_to_say_about_the_dockerfile() -> None:
 
 
 def test_the_services_are_the_documented_ones() -> None:
-    assert set(SERVICES) == {"postgres", "redis", "migrate", "api", "worker", "prometheus", "grafana"}
+    with_profile = [name for name, service in SERVICES.items() if "profiles" in service]
+    assert with_profile == ["prometheus", "alertmanager", "grafana"]
+    assert set(SERVICES) - set(with_profile) == {"postgres", "redis", "migrate", "proxy", "api", "worker"}
     assert OURS == ["migrate", "api", "worker"]
-    assert [name for name, service in SERVICES.items() if "profiles" in service] == ["prometheus", "grafana"]
+
+
+def test_the_image_is_built_once_and_used_by_three_services() -> None:
+    assert [name for name, service in SERVICES.items() if "build" in service] == ["migrate"]
+    assert {SERVICES[name]["image"] for name in OURS} == {"debate-runner:${DEBATE_IMAGE_TAG:-latest}"}
+    assert {SERVICES[name]["pull_policy"] for name in OURS} == {"never"}, "nobody publishes it"
+
+
+def test_how_many_there_are_is_kept_by_every_later_command() -> None:
+    replicas = {name: service["deploy"].get("replicas") for name, service in SERVICES.items()}
+    given = {name: number for name, number in replicas.items() if number is not None}
+    assert given == {"api": "${DEBATE_APIS:-1}", "worker": "${DEBATE_WORKERS:-1}"}
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -57,7 +83,7 @@ def test_a_service_is_limited_restarted_and_checked(name: str) -> None:
 
 def test_nothing_is_published_beyond_this_machine() -> None:
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
-    assert len(published) == 3
+    assert len(published) == 4
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
@@ -123,6 +149,13 @@ def test_the_image_is_pinned_by_the_lock_files_and_brings_no_build_along() -> No
     assert all("--require-hashes" in command or "--no-deps --no-index" in command for command in fetching)
 
 
+def test_the_image_has_the_bytecode_of_the_standard_library() -> None:
+    """Its root file system is read-only: without, each start and each health check would compile it anew."""
+    final = [text for name, text in instructions()[2:] if name in ("RUN", "COPY")][-2:]
+    assert final[0].startswith("python -m compileall")
+    assert final[1] == "--from=build /opt/debate /opt/debate"
+
+
 def test_what_the_image_copies_is_there_and_not_ignored() -> None:
     allowed = re.findall(r"^!(.+)$", (REPOSITORY / ".dockerignore").read_text(), re.MULTILINE)
     assert (REPOSITORY / ".dockerignore").read_text().splitlines()[1] == "*"
@@ -142,12 +175,57 @@ def test_what_can_be_scaled_has_no_name_and_no_port_of_its_own(name: str) -> Non
     assert "container_name" not in SERVICES[name]
     assert "hostname" not in SERVICES[name]
     ports = SERVICES[name].get("ports", [])
-    assert ports == ([] if name == "worker" else ["127.0.0.1:${DEBATE_API_PORTS:-3456}:3456"])
+    assert ports == [], "the proxy has the one door"
 
 
 def test_a_container_is_given_longer_to_end_than_its_program_takes() -> None:
-    assert seconds(SERVICES["api"]["stop_grace_period"]) >= gunicorn.graceful_timeout + 5
+    assert seconds(SERVICES["api"]["stop_grace_period"]) >= configuration.graceful_timeout + 5
     assert seconds(SERVICES["worker"]["stop_grace_period"]) >= FINISH_SECONDS + 15
+
+
+NGINX = (REPOSITORY / "deploy" / "nginx" / "nginx.conf").read_text()
+
+
+def test_the_proxy_finds_its_files_its_apis_and_its_port() -> None:
+    proxy = SERVICES["proxy"]
+    assert proxy["volumes"] == ["./deploy/nginx:/etc/debate:ro"]
+    assert proxy["command"][-1] == "/etc/debate/nginx.conf"
+    assert proxy["ports"] == ["127.0.0.1:${DEBATE_PROXY_PORT:-3456}:8080"]
+    files = REPOSITORY / "deploy" / "nginx"
+    assert "listen 8080;" in (files / "listen.conf").read_text()
+    assert f"server api:{last('EXPOSE')} resolve" in (files / "upstream.conf").read_text()
+    assert all((files / name).exists() for name in re.findall(r"include (.+);", NGINX))
+    [health] = re.findall(r"listen 127.0.0.1:(\d+);", NGINX)
+    assert health_check("proxy")[-1] == f"http://127.0.0.1:{health}/"
+    assert SERVICES["api"]["environment"]["DEBATE_TRUSTED_PROXIES"] == "${DEBATE_TRUSTED_PROXIES:-1}"
+
+
+def test_the_proxy_can_write_and_gain_nothing() -> None:
+    proxy = SERVICES["proxy"]
+    assert (proxy["read_only"], proxy["cap_drop"], proxy["user"]) == (True, ["ALL"], "101:101")
+    written = re.findall(r"(?:_temp_path|pid) (/.+);", NGINX)
+    assert len(written) == 6
+    assert all(path.startswith("/tmp/") for path in written)  # noqa: S108 (a place in the container)
+
+
+def in_seconds(directive: str, text: str = NGINX) -> int:
+    [found] = set(re.findall(rf"^ *{directive} (\d+)s;", text, re.MULTILINE))
+    return int(found)
+
+
+def test_the_proxys_limits_fit_those_of_the_api() -> None:
+    defaults = Settings.model_fields
+    assert in_seconds("proxy_read_timeout") > defaults["poll_timeout_ms"].default / 1000 + 10
+    upstream = (REPOSITORY / "deploy" / "nginx" / "upstream.conf").read_text()
+    assert in_seconds("keepalive_timeout", upstream) < defaults["http_timeout_ms"].default / 1000
+    megabytes, of_an_import = re.findall(r"^ *client_max_body_size (\d+)m;", NGINX, re.MULTILINE)
+    [most, largest_import] = sorted(set(LARGE_BODIES.values()))
+    assert most < int(megabytes) << 20
+    assert largest_import < int(of_an_import) << 20
+    assert "location = /experiments/import {" in NGINX
+    largest = body_limit(defaults["max_content_length"].default) + 6 * defaults["max_document_length"].default
+    assert largest < int(megabytes) << 20, "or a body that the API takes is refused by the proxy"
+    assert f"{largest >> 10} KB unless" in NGINX
 
 
 def test_prometheus_and_grafana_find_their_files() -> None:
@@ -159,6 +237,18 @@ def test_prometheus_and_grafana_find_their_files() -> None:
     monitoring = REPOSITORY / "monitoring"
     scraping = yaml.safe_load((monitoring / "prometheus.yml").read_text())
     assert scraping["rule_files"] == ["/etc/prometheus/alerts.yml"]
+    [asked] = scraping["alerting"]["alertmanagers"]
+    assert asked["static_configs"] == [{"targets": ["alertmanager:9093"]}]
+    alertmanager = SERVICES["alertmanager"]
+    assert alertmanager["volumes"][0] == "./monitoring/alertmanager.yml:/etc/alertmanager/alertmanager.yml:ro"
+    sending = yaml.safe_load((monitoring / "alertmanager.yml").read_text())
+    [receiver] = sending["receivers"]
+    assert sending["route"]["receiver"] == receiver["name"]
+    assert receiver["webhook_configs"][0]["url_file"] == f"/run/secrets/{alertmanager['secrets'][0]}"
+    alerts = {rule["alert"] for rule in yaml.safe_load((monitoring / "alerts.yml").read_text())["groups"][0]["rules"]}
+    for rule in sending["inhibit_rules"]:
+        for matcher in (*rule["source_matchers"], *rule["target_matchers"]):
+            assert matcher.removeprefix("alertname = ") in alerts
     found = {job["job_name"]: job.get("dns_sd_configs", [{}])[0] for job in scraping["scrape_configs"]}
     assert (found["api"]["names"], found["api"]["port"]) == (["api"], int(last("EXPOSE")))
     worker_port = int(SERVICES["worker"]["environment"]["DEBATE_METRICS_PORT"])

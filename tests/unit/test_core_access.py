@@ -16,7 +16,7 @@ from app.core.access import (
     require_creation,
     require_seat,
 )
-from app.core.errors import Forbidden
+from app.core.errors import Forbidden, InvalidInput
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 
@@ -28,10 +28,13 @@ SCOPE_FOR = {
     Action.SPEAK: "debate",
     Action.RULE: "arbitrate",
     Action.CONTROL: "arbitrate",
+    Action.JUDGE: "debate",
     Action.CONTRIBUTE: "debate",
     Action.REVIEW: "arbitrate",
     Action.MANAGE: None,
     Action.OBSERVE: None,
+    Action.INSPECT: None,
+    Action.PROMPTS: None,
 }
 
 
@@ -108,6 +111,8 @@ def test_who_speaks_from_a_seat(bound, seat, allowed):
         ({"opponent": ME}, False),
         ({"proposer": ME}, False),
         ({"proposer": OTHER, "opponent": OTHER}, True),
+        ({"proposer": ME, "arbitrator": ME}, False),
+        ({"opponent": ME, "arbitrator": ME}, False),
     ],
     ids=str,
 )
@@ -140,6 +145,14 @@ def test_who_stops_pauses_resumes_and_deletes(bound, allowed):
 def test_who_creates(bound, allowed):
     assert may(require_creation, agent("debate"), seats(**bound)) == allowed
     assert not may(require_creation, agent("read", "arbitrate"), seats(**bound))
+
+
+@pytest.mark.parametrize("role", ["proposer", "opponent"])
+@pytest.mark.parametrize("caller", [agent(*EVERYTHING), OPERATOR], ids=["agent", "operator"])
+def test_nobody_binds_one_agent_to_a_debaters_seat_and_to_the_judges(caller, role):
+    with pytest.raises(InvalidInput, match="arbitrator"):
+        require_creation(caller, seats(**{role: ME, "arbitrator": ME}))
+    require_creation(caller, seats(**{role: ME, "arbitrator": OTHER}))
 
 
 def test_a_key_is_not_shown_where_an_agent_is_printed():

@@ -11,10 +11,19 @@ from app.core.limits import close, default_max_rounds, limit_reached, status_aft
 from app.core.machine import decide
 from app.core.seats import Seat
 
-OPENING = {Format.ROUNDS: State.AWAITING_ARBITRATOR, Format.DIALOGUE: State.AWAITING_OPPONENT}
+WITH_ROUNDS = [form for form in Format if form is not Format.DIRECT]
+JUDGED_AT_THE_END = [form for form in WITH_ROUNDS if form is not Format.DIALOGUE]
+# The last move of a round before the last: (state, seat, move)
+RULES = (State.AWAITING_ARBITRATOR, Seat.ARBITRATOR, TurnType.RULING)
+ASKS = (State.AWAITING_ARBITRATOR, Seat.ARBITRATOR, TurnType.QUESTION)
+ANSWERS = (State.AWAITING_OPPONENT, Seat.OPPONENT, TurnType.CLAIM)
 LAST_OF_ROUND = {
-    Format.ROUNDS: (Seat.ARBITRATOR, TurnType.RULING),
-    Format.DIALOGUE: (Seat.OPPONENT, TurnType.CLAIM),
+    Format.ROUNDS: RULES,
+    Format.DIALOGUE: ANSWERS,
+    Format.FINAL_RULING: ANSWERS,
+    Format.SIMULTANEOUS: ANSWERS,
+    Format.INTERACTIVE: ASKS,
+    Format.CONSULTANCY: ASKS,
 }
 
 
@@ -25,7 +34,7 @@ def ending(debate):
 # Resolution
 
 
-@pytest.mark.parametrize(("form", "workers"), list(product(Format, (NO_SEAT, EVERY_SEAT))))
+@pytest.mark.parametrize(("form", "workers"), list(product(WITH_ROUNDS, (NO_SEAT, EVERY_SEAT))))
 def test_a_resolution_makes_two_turns_and_closes_the_debate(form, workers):
     debate = a_debate(State.AWAITING_PROPOSER, form, workers=workers, round_=3)
 
@@ -55,28 +64,43 @@ def test_a_resolution_is_the_reason_even_when_a_limit_is_reached_with_it():
 # The last round
 
 
-@pytest.mark.parametrize(("form", "by_worker"), list(product(Format, (False, True))))
+@pytest.mark.parametrize(("form", "by_worker"), list(product(WITH_ROUNDS, (False, True))))
 def test_the_last_move_of_the_last_round_completes_the_debate(form, by_worker):
     workers = EVERY_SEAT if by_worker else NO_SEAT
-    debate = a_debate(OPENING[form], form, workers=workers, round_=3, limits=Limits(max_rounds=3))
+    state, *move = RULES if form in JUDGED_AT_THE_END else LAST_OF_ROUND[form]
+    debate = a_debate(state, form, workers=workers, round_=3, limits=Limits(max_rounds=3))
 
-    after = decide(debate, a_move(*LAST_OF_ROUND[form], by_worker=by_worker)).debate
+    after = decide(debate, a_move(*move, by_worker=by_worker)).debate
 
     assert ending(after) == (Status.COMPLETED, StopReason.MAX_ROUNDS)
     assert after.cursor == Cursor(4, Seat.PROPOSER)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", WITH_ROUNDS)
 def test_the_last_move_of_the_round_before_the_last_goes_on(form):
-    debate = a_debate(OPENING[form], form, round_=2, limits=Limits(max_rounds=3))
-    after = decide(debate, a_move(*LAST_OF_ROUND[form])).debate
+    state, *move = LAST_OF_ROUND[form]
+    debate = a_debate(state, form, round_=2, limits=Limits(max_rounds=3))
+    after = decide(debate, a_move(*move)).debate
     assert ending(after) == (Status.RUNNING, None)
+    assert after.cursor == Cursor(3, Seat.PROPOSER)
 
 
-def test_the_opponent_of_the_last_round_still_leaves_the_word_to_the_judge_in_rounds():
-    debate = a_debate(State.AWAITING_OPPONENT, Format.ROUNDS, round_=3, limits=Limits(max_rounds=3))
-    after = decide(debate, a_move(Seat.OPPONENT, TurnType.CLAIM)).debate
+@pytest.mark.parametrize("form", JUDGED_AT_THE_END)
+def test_the_last_debater_of_the_last_round_still_leaves_the_word_to_the_judge(form):
+    last = form.facts.debaters[-1]
+    state = State.AWAITING_OPPONENT if last is Seat.OPPONENT else State.AWAITING_PROPOSER
+    debate = a_debate(state, form, round_=3, limits=Limits(max_rounds=3))
+    after = decide(debate, a_move(last, TurnType.CLAIM)).debate
     assert (after.state, after.stop_reason) == (State.AWAITING_ARBITRATOR, None)
+
+
+@pytest.mark.parametrize("by_worker", [False, True])
+def test_where_nobody_debates_the_first_ruling_is_the_end(by_worker):
+    workers = EVERY_SEAT if by_worker else NO_SEAT
+    debate = a_debate(State.AWAITING_ARBITRATOR, Format.DIRECT, workers=workers, round_=1)
+    after = decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, by_worker=by_worker)).debate
+    assert ending(after) == (Status.COMPLETED, StopReason.RULING)
+    assert after.rounds_completed == 0
 
 
 def test_an_appeal_in_the_last_round_of_a_dialogue_is_ruled_on_before_the_end():
@@ -101,12 +125,15 @@ def test_an_appeal_in_the_last_round_of_a_dialogue_is_ruled_on_before_the_end():
         (Limits(), False, Usage(10**9, 10**9, 10**6), None),
     ],
 )
-@pytest.mark.parametrize("form", Format)
-def test_a_budget_that_is_used_up_with_a_turn_stops_the_debate_after_it(form, limits, past_deadline, spends, reason):
+@pytest.mark.parametrize("form", WITH_ROUNDS)
+@pytest.mark.parametrize("judge_is", ["external", "a worker"])
+def test_a_budget_that_is_used_up_with_a_turn_ends_the_speeches_after_it(
+    form, judge_is, limits, past_deadline, spends, reason
+):
     debate = a_debate(
         State.AWAITING_PROPOSER,
         form,
-        workers=EVERY_SEAT,
+        workers=EVERY_SEAT if judge_is == "a worker" else EVERY_SEAT - {Seat.ARBITRATOR},
         limits=limits,
         usage=Usage(20, 20, 0.5),
         past_deadline=past_deadline,
@@ -114,20 +141,29 @@ def test_a_budget_that_is_used_up_with_a_turn_stops_the_debate_after_it(form, li
 
     decision = decide(debate, a_move(Seat.PROPOSER, TurnType.CLAIM, by_worker=True, usage=spends))
 
+    after, follows = decision.debate, Seat.ARBITRATOR if form is Format.CONSULTANCY else Seat.OPPONENT
     assert len(decision.turns) == 1
-    assert decision.debate.cursor == Cursor(2, Seat.OPPONENT)
-    assert ending(decision.debate) == ((Status.STOPPED, reason) if reason else (Status.RUNNING, None))
+    if reason and judge_is == "a worker":
+        assert (after.cursor, after.closing, ending(after)) == (
+            Cursor(2, Seat.ARBITRATOR),
+            reason,
+            (Status.RUNNING, None),
+        )
+    else:
+        assert (after.cursor, after.closing) == (Cursor(2, follows), None)
+        assert ending(after) == ((Status.STOPPED, reason) if reason else (Status.RUNNING, None))
 
 
 def test_the_last_round_comes_before_the_budgets_and_time_before_tokens_before_cost():
     everything = Limits(max_rounds=2, max_seconds=1, max_total_tokens=1, max_cost_usd=1)
-    spent = Usage(1, 0, 1.0)
-    here, beyond = Cursor(2, Seat.ARBITRATOR), Cursor(3, Seat.PROPOSER)
-    assert limit_reached(beyond, everything, spent, past_deadline=True) is StopReason.MAX_ROUNDS
-    assert limit_reached(here, everything, spent, past_deadline=True) is StopReason.TIME_LIMIT
-    assert limit_reached(here, everything, spent, past_deadline=False) is StopReason.TOKEN_LIMIT
-    assert limit_reached(here, everything, Usage(cost_usd=1.0), past_deadline=False) is StopReason.COST_LIMIT
-    assert limit_reached(here, everything, Usage(), past_deadline=False) is None
+    here = a_debate(State.AWAITING_ARBITRATOR, limits=everything, usage=Usage(1, 0, 1.0))
+    beyond = here.evolve(cursor=Cursor(3, Seat.PROPOSER))
+    assert limit_reached(beyond.evolve(past_deadline=True)) is StopReason.MAX_ROUNDS
+    assert limit_reached(here.evolve(past_deadline=True)) is StopReason.TIME_LIMIT
+    assert limit_reached(here) is StopReason.TOKEN_LIMIT
+    assert limit_reached(here.evolve(usage=Usage(cost_usd=1.0))) is StopReason.COST_LIMIT
+    assert limit_reached(here.evolve(usage=Usage())) is None
+    assert limit_reached(here.evolve(usage=Usage()), Usage(1)) is StopReason.TOKEN_LIMIT
 
 
 def test_an_intervention_does_not_outlive_a_limit():
@@ -164,7 +200,7 @@ def test_a_workers_judge_that_was_called_in_a_dialogue_closes_it_with_its_ruling
 def test_a_person_who_closes_closes_with_a_ruling_whatever_limit_is_reached(form, changes):
     after = ruled(form, by_worker=False, **changes)
     assert ending(after) == (Status.COMPLETED, StopReason.RULING)
-    assert after.cursor == Cursor(3, Seat.PROPOSER)
+    assert after.cursor == Cursor(3, Seat.ARBITRATOR if form is Format.DIRECT else Seat.PROPOSER)
 
 
 @pytest.mark.parametrize("form", Format)
@@ -203,6 +239,7 @@ def test_only_a_ruling_can_close(state, seat, kind, by_worker):
         ("judge_early_stop", "completed"),
         ("ruling", "completed"),
         ("resolution", "completed"),
+        ("forfeit", "completed"),
         ("manual_stop", "stopped"),
         ("time_limit", "stopped"),
         ("token_limit", "stopped"),
@@ -216,7 +253,7 @@ def test_an_end_by_the_rules_is_completed_and_one_cut_short_is_stopped(reason, s
 
 
 def test_there_are_no_other_reasons_to_end():
-    assert len(StopReason) == 8
+    assert len(StopReason) == 9
 
 
 # Defaults
@@ -233,7 +270,12 @@ def test_there_are_no_other_reasons_to_end():
         (Format.DIALOGUE, {Seat.PROPOSER}, None),
         (Format.DIALOGUE, {Seat.OPPONENT}, None),
         (Format.DIALOGUE, set(), None),
+        (Format.FINAL_RULING, {Seat.PROPOSER, Seat.OPPONENT}, 3),
+        (Format.SIMULTANEOUS, {Seat.PROPOSER, Seat.OPPONENT}, 3),
+        (Format.INTERACTIVE, set(), 3),
+        (Format.CONSULTANCY, {Seat.PROPOSER}, 3),
+        (Format.DIRECT, set(), None),
     ],
 )
-def test_rounds_last_three_rounds_and_a_dialogue_of_workers_twenty(form, debaters, expected, arbitrator):
+def test_a_debate_lasts_three_rounds_and_a_dialogue_of_workers_twenty(form, debaters, expected, arbitrator):
     assert default_max_rounds(form, seats(frozenset(debaters) | arbitrator)) == expected

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core import retry
-from app.core.retry import GiveUp, TryAgain, after_failure
+from app.core.retry import GiveUp, TryAgain, after_failure, stored_delay, why_not_waited_for
 
 ALMOST_ONE = 1 - 2**-53
 
@@ -42,3 +42,29 @@ def test_no_delay_is_longer_than_a_minute_however_many_attempts_are_allowed(
 ):
     monkeypatch.setattr(retry, "MAX_ATTEMPTS", 10**12)
     assert after_failure(failed_attempts, permanent=False, jitter=0) == TryAgain(longest_seconds / 2)
+
+
+@pytest.mark.parametrize("asked_seconds", [None, 0, 1, 3599.5, 3600])
+def test_an_hour_is_waited_for(asked_seconds):
+    assert why_not_waited_for(asked_seconds) is None
+
+
+@pytest.mark.parametrize(
+    ("asked_seconds", "words"),
+    [
+        (3601, "60 minutes"),
+        (7200, "120 minutes"),
+        (86_400 * 3, "3 days"),
+        (1e12, "more than a year"),
+        (float("inf"), "more than a year"),
+    ],
+)
+def test_longer_is_a_failure_with_words(asked_seconds, words):
+    assert why_not_waited_for(asked_seconds) == f"it asks to wait for {words}, more than the limit of an hour"
+
+
+@given(st.floats())
+def test_no_delay_is_stored_that_could_not_be_read_back(seconds):
+    assert 0 <= stored_delay(seconds) <= 86_400
+    if 0 <= seconds <= 3600:
+        assert stored_delay(seconds) == seconds

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.slots import RECOVERY_SECONDS, allowed, fair_shares, lowered, recovered
+from app.core.model_calls import RECOVERY_SECONDS, allowed, fair_shares, lowered, recovered
 
 wants = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 120), min_size=1)
 

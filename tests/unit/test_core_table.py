@@ -5,10 +5,11 @@ from itertools import product
 import pytest
 from core_builders import a_debate, a_move, refusal
 
-from app.core.debate import Cursor, State, Status, StopReason, TurnType, Usage, Verdict
+from app.core.debate import Cursor, Limits, State, Status, StopReason, TurnType, Usage
 from app.core.formats import Format
-from app.core.machine import allowed_moves, decide
+from app.core.machine import allowed_moves, decide, first_cursor
 from app.core.seats import Seat
+from app.core.verdicts import Standing, Verdict
 
 EXTERNAL, WORKERS = "external seat", "worker's seat"
 OUTSIDE, WORKER = "from outside", "by a worker"
@@ -17,30 +18,51 @@ WHO_HOLDS_THE_SEAT = {(EXTERNAL, OUTSIDE), (WORKERS, WORKER)}
 A_PERSON = {(EXTERNAL, OUTSIDE), (WORKERS, OUTSIDE)}
 
 THE_END = "the end"
-# All debates of this table stand in round 2 and have no limits.
-# (state, role, move): (who may, where it leads in rounds, where it leads in dialogue)
+# All debates of this table stand in round 2; where a format knows its last round, that is round 9.
+# (state, role, move): (who may, where it leads by format; `None` is every format that is not named)
+NEXT, JUDGE, OTHER = (3, "debater_a"), (2, "judge"), (2, "debater_b")
 EXPECTED = {
-    ("AWAITING_PROPOSER", "proposer", "CLAIM"): (WHO_HOLDS_THE_SEAT, (2, "debater_b"), (2, "debater_b")),
-    ("AWAITING_PROPOSER", "proposer", "APPEAL"): (WHO_HOLDS_THE_SEAT, (2, "judge"), (2, "judge")),
-    ("AWAITING_PROPOSER", "proposer", "RESOLUTION"): (WHO_HOLDS_THE_SEAT, THE_END, THE_END),
-    ("AWAITING_PROPOSER", "arbitrator", "INTERVENTION"): (A_PERSON, (2, "judge"), (2, "judge")),
-    ("AWAITING_OPPONENT", "opponent", "CLAIM"): (WHO_HOLDS_THE_SEAT, (2, "judge"), (3, "debater_a")),
-    ("AWAITING_OPPONENT", "arbitrator", "INTERVENTION"): (A_PERSON, (2, "judge"), (2, "judge")),
-    ("AWAITING_ARBITRATOR", "arbitrator", "RULING"): (
-        WHO_HOLDS_THE_SEAT | A_PERSON,
-        (3, "debater_a"),
-        (3, "debater_a"),
+    ("AWAITING_PROPOSER", "proposer", "CLAIM"): (WHO_HOLDS_THE_SEAT, {None: OTHER, "consultancy": JUDGE}),
+    ("AWAITING_PROPOSER", "proposer", "APPEAL"): (WHO_HOLDS_THE_SEAT, {None: JUDGE}),
+    ("AWAITING_PROPOSER", "proposer", "RESOLUTION"): (WHO_HOLDS_THE_SEAT, {None: THE_END}),
+    ("AWAITING_PROPOSER", "arbitrator", "INTERVENTION"): (A_PERSON, {None: JUDGE}),
+    ("AWAITING_OPPONENT", "opponent", "CLAIM"): (
+        WHO_HOLDS_THE_SEAT,
+        {"rounds": JUDGE, "interactive": JUDGE, "dialogue": NEXT, "final_ruling": NEXT, "simultaneous": NEXT},
     ),
-    ("INTERVENTION_PENDING", "arbitrator", "RULING"): (A_PERSON, (3, "debater_a"), (3, "debater_a")),
+    ("AWAITING_OPPONENT", "arbitrator", "INTERVENTION"): (A_PERSON, {None: JUDGE}),
+    ("AWAITING_ARBITRATOR", "arbitrator", "RULING"): (WHO_HOLDS_THE_SEAT | A_PERSON, {None: NEXT, "direct": THE_END}),
+    ("AWAITING_ARBITRATOR", "arbitrator", "QUESTION"): (
+        WHO_HOLDS_THE_SEAT | A_PERSON,
+        {"interactive": NEXT, "consultancy": NEXT},
+    ),
+    # The table's interventions have interrupted the proposer.
+    ("INTERVENTION_PENDING", "arbitrator", "RULING"): (A_PERSON, {None: (2, "debater_a"), "dialogue": NEXT}),
 }
 STATE_AT = {"debater_a": "AWAITING_PROPOSER", "debater_b": "AWAITING_OPPONENT", "judge": "AWAITING_ARBITRATOR"}
+# Nobody has the floor who does not debate, and nobody can be interrupted where nobody debates.
+IMPOSSIBLE = {
+    (Format.CONSULTANCY, State.AWAITING_OPPONENT),
+    (Format.DIRECT, State.AWAITING_PROPOSER),
+    (Format.DIRECT, State.AWAITING_OPPONENT),
+    (Format.DIRECT, State.INTERVENTION_PENDING),
+}
 
-EVERY_CELL = list(product(Format, State, Seat, TurnType, (EXTERNAL, WORKERS), (OUTSIDE, WORKER)))
-ALLOWED = [
+EVERY_CELL = [
     cell
-    for cell in EVERY_CELL
-    if (row := EXPECTED.get((cell[1].value, cell[2].value, cell[3].value))) and cell[4:] in row[0]
+    for cell in product(Format, State, Seat, TurnType, (EXTERNAL, WORKERS), (OUTSIDE, WORKER))
+    if cell[:2] not in IMPOSSIBLE
 ]
+
+
+def expected(form, state, seat, kind):
+    """(who may, where it leads); None where nobody may."""
+    who, leads = EXPECTED.get((state.value, seat.value, kind.value), (None, {}))
+    leads_to = leads.get(form.value, leads.get(None))
+    return (who, leads_to) if leads_to else None
+
+
+ALLOWED = [cell for cell in EVERY_CELL if (row := expected(*cell[:4])) and cell[4:] in row[0]]
 REFUSED = [cell for cell in EVERY_CELL if cell not in ALLOWED]
 
 
@@ -55,26 +77,32 @@ def debates_of(form, state, seat, filled):
         workers = {other for other, is_workers in zip(others, flags, strict=True) if is_workers}
         if filled == WORKERS:
             workers.add(seat)
-        yield a_debate(state, form, workers=frozenset(workers))
+        yield a_debate(state, form, workers=frozenset(workers), limits=limits_of(form))
+
+
+def limits_of(form):
+    knows_its_end = form not in (Format.DIALOGUE, Format.DIRECT)
+    return Limits(max_rounds=9) if knows_its_end else Limits()
 
 
 def test_the_table_by_hand_is_whole():
-    assert len(EVERY_CELL) == 2 * 5 * 3 * 6 * 2 * 2
-    # Each row allows two kinds of hand, and the plain ruling three; both formats.
-    assert len(ALLOWED) == 2 * (7 * 2 + 3)
+    assert len(EVERY_CELL) == (7 * 5 - len(IMPOSSIBLE)) * 3 * 7 * 2 * 2
+    # Each row allows two kinds of hand, and the judge's own moves three.
+    everywhere = 7 * 2 + 3
+    assert len(ALLOWED) == 4 * everywhere + (everywhere + 3) + (everywhere - 2 * 2 + 3) + 3
 
 
 @pytest.mark.parametrize(("form", "state", "seat", "kind", "filled", "hand"), ALLOWED, ids=as_words)
 def test_an_allowed_move_leads_where_the_design_says(form, state, seat, kind, filled, hand):
-    _, in_rounds, in_dialogue = EXPECTED[(state.value, seat.value, kind.value)]
-    leads_to = in_rounds if form is Format.ROUNDS else in_dialogue
+    _, leads_to = expected(form, state, seat, kind)
     for debate in debates_of(form, state, seat, filled):
         decision = decide(debate, a_move(seat, kind, by_worker=hand == WORKER))
         after, turn = decision.debate, decision.turns[0]
 
         intervenes = kind is TurnType.INTERVENTION
         assert (turn.seq, turn.seat, turn.type, turn.content) == (8, seat, kind, "Because.")
-        assert turn.round == (None if intervenes else 2)
+        stands_outside = intervenes or (state is State.INTERVENTION_PENDING and form is not Format.DIALOGUE)
+        assert turn.round == (None if stands_outside else 2)
         assert turn.player == ("scripted" if hand == WORKER else "external")
         assert after.intervention_open is intervenes
         if leads_to == THE_END:
@@ -95,25 +123,65 @@ def test_every_other_move_is_refused_in_words_and_changes_nothing(form, state, s
 
 @pytest.mark.parametrize(("form", "state", "seat", "filled"), list(product(Format, State, Seat, (EXTERNAL, WORKERS))))
 def test_the_moves_offered_to_somebody_outside_are_those_of_the_table(form, state, seat, filled):
-    expected = {
-        kind
-        for (in_state, role, kind), (who, _, _) in EXPECTED.items()
-        if (in_state, role) == (state.value, seat.value) and (filled, OUTSIDE) in who
-    }
+    if (form, state) in IMPOSSIBLE:
+        return
+    offered = {kind for kind in TurnType if (row := expected(form, state, seat, kind)) and (filled, OUTSIDE) in row[0]}
     for debate in debates_of(form, state, seat, filled):
-        assert {kind.value for kind in allowed_moves(debate, seat)} == expected
+        assert set(allowed_moves(debate, seat)) == offered
+
+
+@pytest.mark.parametrize(
+    ("form", "seat", "leads_to"),
+    [
+        (Format.ROUNDS, Seat.OPPONENT, JUDGE),
+        (Format.DIALOGUE, Seat.OPPONENT, THE_END),
+        (Format.FINAL_RULING, Seat.OPPONENT, JUDGE),
+        (Format.SIMULTANEOUS, Seat.OPPONENT, JUDGE),
+        (Format.INTERACTIVE, Seat.OPPONENT, JUDGE),
+        (Format.CONSULTANCY, Seat.PROPOSER, JUDGE),
+    ],
+)
+def test_the_last_claim_of_the_last_round_leads_to_the_judge_where_one_rules(form, seat, leads_to):
+    state = State.AWAITING_OPPONENT if seat is Seat.OPPONENT else State.AWAITING_PROPOSER
+    debate = a_debate(state, form, limits=Limits(max_rounds=2))
+    after = decide(debate, a_move(seat, TurnType.CLAIM)).debate
+    if leads_to == THE_END:
+        assert (after.state, after.stop_reason) == (State.CLOSED, StopReason.MAX_ROUNDS)
+    else:
+        assert (after.cursor.round, after.cursor.seat.actor) == leads_to
+
+
+@pytest.mark.parametrize("form", [Format.INTERACTIVE, Format.CONSULTANCY])
+def test_in_the_last_round_the_judge_asks_no_more_and_its_ruling_closes(form):
+    debate = a_debate(State.AWAITING_ARBITRATOR, form, limits=Limits(max_rounds=2))
+    refusal(debate, a_move(Seat.ARBITRATOR, TurnType.QUESTION))
+    after = decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING)).debate
+    assert (after.state, after.stop_reason) == (State.CLOSED, StopReason.MAX_ROUNDS)
+
+
+@pytest.mark.parametrize("form", [form for form in Format if form not in (Format.DIALOGUE, Format.DIRECT)])
+@pytest.mark.parametrize("seat", [Seat.PROPOSER, Seat.OPPONENT])
+def test_an_interrupted_turn_goes_on_and_no_round_is_lost(form, seat):
+    if seat not in form.facts.debaters:
+        return
+    state = State.AWAITING_PROPOSER if seat is Seat.PROPOSER else State.AWAITING_OPPONENT
+    debate = a_debate(state, form, limits=Limits(max_rounds=2))
+    interrupted = decide(debate, a_move(Seat.ARBITRATOR, TurnType.INTERVENTION)).debate
+    assert (interrupted.state, interrupted.interrupted) == (State.INTERVENTION_PENDING, seat)
+    after = decide(interrupted, a_move(Seat.ARBITRATOR, TurnType.RULING)).debate
+    assert (after.cursor, after.interrupted, after.state) == (debate.cursor, None, state)
 
 
 @pytest.mark.parametrize("form", Format)
 @pytest.mark.parametrize("status", [Status.CREATED, Status.RUNNING])
 def test_a_debate_runs_from_its_first_move_on(form, status):
-    state = State.AWAITING_OPPONENT if form is Format.DIALOGUE else State.AWAITING_PROPOSER
-    seat = Seat.OPPONENT if form is Format.DIALOGUE else Seat.PROPOSER
-    debate = a_debate(state, form, round_=1, turn_count=1, status=status)
+    seat = first_cursor(form).seat
+    kind = TurnType.RULING if seat is Seat.ARBITRATOR else TurnType.CLAIM
+    debate = a_debate(form=form, cursor=first_cursor(form), turn_count=1, status=status, limits=limits_of(form))
 
-    decision = decide(debate, a_move(seat, TurnType.CLAIM))
+    decision = decide(debate, a_move(seat, kind))
 
-    assert decision.debate.status is Status.RUNNING
+    assert decision.debate.status is (Status.COMPLETED if form is Format.DIRECT else Status.RUNNING)
     assert decision.turns[0].seq == 2
 
 
@@ -134,7 +202,7 @@ def test_a_person_may_rule_in_the_place_of_a_workers_arbitrator(form):
     decision = decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING))
 
     assert decision.turns[0].player == "external"
-    assert decision.debate.cursor == Cursor(3, Seat.PROPOSER)
+    assert decision.debate.cursor.round == 3
 
 
 @pytest.mark.parametrize(
@@ -188,9 +256,10 @@ def test_a_turn_of_a_worker_keeps_its_usage_and_verdict_and_the_debate_adds_them
     assert decision.turns[0].usage == Usage(1, 2, 0.25, 40)
     assert decision.turns[0].verdict == verdict
     assert decision.debate.usage == Usage(11, 22, 0.75)
-    assert decision.debate.verdict == verdict
+    assert decision.debate.verdict is None
+    assert decision.debate.standing == Standing({"proposer": 5, "opponent": 5}, 1)
     later = decide(decision.debate, a_move(Seat.PROPOSER, TurnType.CLAIM, by_worker=True)).debate
-    assert later.verdict == verdict
+    assert later.standing == decision.debate.standing
     assert later.usage == Usage(11, 22, 0.75)
 
 

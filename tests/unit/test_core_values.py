@@ -29,12 +29,10 @@ def test_there_are_three_seats_and_no_actor_besides_them():
         Seat.of_actor("proposer")
 
 
-def test_a_format_is_two_facts():
-    assert Format.ROUNDS.facts.judge_sits_every_round
-    assert not Format.ROUNDS.facts.motion_is_first_turn
-    assert not Format.DIALOGUE.facts.judge_sits_every_round
-    assert Format.DIALOGUE.facts.motion_is_first_turn
-    assert len(Format) == 2
+def test_only_a_dialogue_begins_with_its_motion_and_waits_for_people():
+    unlike_the_others = {form for form in Format if form.facts.motion_is_first_turn or form.facts.external_by_default}
+    assert unlike_the_others == {Format.DIALOGUE}
+    assert len(Format) == 7
 
 
 # Players
@@ -144,6 +142,7 @@ def test_a_thought_closes_nothing_unless_it_says_so():
         (errors.AuthFailed("no token"), "AUTH_FAILED", {}),
         (errors.Forbidden("not your seat"), "FORBIDDEN", {}),
         (errors.DebateExists("taken"), "DEBATE_EXISTS", {}),
+        (errors.RequestIdReused("mine", "before"), "REQUEST_ID_REUSED", {"client_request_id": "mine"}),
         (errors.DebateNotFound(7), "DEBATE_NOT_FOUND", {}),
         (errors.ArgumentNotFound(7), "ARGUMENT_NOT_FOUND", {}),
     ],

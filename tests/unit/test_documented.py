@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from app import failpoints
+from app.observe import failpoints
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -15,7 +15,7 @@ def test_every_script_is_in_the_scripts_page() -> None:
 
 
 def test_the_lock_files_hold_hashes_and_no_address() -> None:
-    locks = [*REPOSITORY.glob("requirements*.lock"), *REPOSITORY.glob("app/local_model/requirements*.lock")]
+    locks = [*REPOSITORY.glob("requirements*.lock"), *REPOSITORY.glob("app/models/local/requirements*.lock")]
     for name in locks:
         lines = name.read_text().splitlines()
         assert all(re.match(r"[a-z0-9._-]+==\S+|    --hash=sha256:[0-9a-f]{64}", line) for line in lines), name
@@ -26,3 +26,10 @@ def test_every_failpoint_is_in_the_table_of_reliability() -> None:
     assert [f"| `{name}` | {words} |" for name, words in failpoints.POINTS.items()] == re.findall(
         r"^\| `[a-z]+\.[a-z_]+` \| .* \|$", page, re.MULTILINE
     )
+
+
+def test_nobody_is_told_to_install_a_project_that_is_not_published() -> None:
+    """debate-runner is installed from a checkout or from its wheel: a name alone would lead to a package index."""
+    told = re.compile(r"pip install [^`\n#]*(?<![\w./-])debate-runner")
+    pages = [*(REPOSITORY / "docs").rglob("*.md"), REPOSITORY / "README.md", *(REPOSITORY / "app").rglob("*.py")]
+    assert [page.name for page in pages if told.search(page.read_text())] == []

@@ -189,7 +189,7 @@ def test_the_gravest_finding_decides_and_all_are_given_as_reasons(content, verdi
 
 
 def test_the_evaluator_says_which_version_it_is():
-    assert RuleEvaluator().name == VERSION == "rules/1"
+    assert RuleEvaluator().name == VERSION == "rules/2"
 
 
 def test_a_turn_may_be_short_but_not_hostile():

@@ -7,23 +7,28 @@ from core_builders import a_debate
 
 from app.core.debate import State, Status, TurnType
 from app.core.formats import Format
-from app.core.guidance import Action, action_for
+from app.core.guidance import NextAction, action_for
 from app.core.seats import Seat
 
-# state and role: the action after MOTION, CLAIM, APPEAL, RESOLUTION, INTERVENTION, RULING
+# state and role: the action after MOTION, CLAIM, APPEAL, RESOLUTION, INTERVENTION, RULING, QUESTION
 TABLE = """
-AWAITING_PROPOSER     proposer  respond           respond           respond           respond           respond           align_to_ruling
-AWAITING_PROPOSER     opponent  wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer
-AWAITING_OPPONENT     proposer  wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent
-AWAITING_OPPONENT     opponent  respond           respond           respond           respond           respond           respond
-AWAITING_ARBITRATOR   proposer  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling
-AWAITING_ARBITRATOR   opponent  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling
-INTERVENTION_PENDING  proposer  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling
-INTERVENTION_PENDING  opponent  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling
-CLOSED                proposer  debate_closed     debate_closed     debate_closed     debate_closed     debate_closed     debate_closed
-CLOSED                opponent  debate_closed     debate_closed     debate_closed     debate_closed     debate_closed     debate_closed
+AWAITING_PROPOSER     proposer  respond           respond           respond           respond           respond           align_to_ruling respond
+AWAITING_PROPOSER     opponent  wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer
+AWAITING_OPPONENT     proposer  wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent
+AWAITING_OPPONENT     opponent  respond           respond           respond           respond           respond           respond respond
+AWAITING_ARBITRATOR   proposer  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling wait_for_ruling
+AWAITING_ARBITRATOR   opponent  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling wait_for_ruling
+INTERVENTION_PENDING  proposer  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling wait_for_ruling
+INTERVENTION_PENDING  opponent  wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling   wait_for_ruling wait_for_ruling
+AWAITING_PROPOSER     arbitrator wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer wait_for_proposer
+AWAITING_OPPONENT     arbitrator wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent wait_for_opponent
+AWAITING_ARBITRATOR   arbitrator rule              rule              rule              rule              rule              rule rule
+INTERVENTION_PENDING  arbitrator rule              rule              rule              rule              rule              rule rule
+CLOSED                arbitrator debate_closed     debate_closed     debate_closed     debate_closed     debate_closed     debate_closed debate_closed
+CLOSED                proposer  debate_closed     debate_closed     debate_closed     debate_closed     debate_closed     debate_closed debate_closed
+CLOSED                opponent  debate_closed     debate_closed     debate_closed     debate_closed     debate_closed     debate_closed debate_closed
 """  # noqa: E501 (a table is read across)
-TYPES = ["MOTION", "CLAIM", "APPEAL", "RESOLUTION", "INTERVENTION", "RULING"]
+TYPES = ["MOTION", "CLAIM", "APPEAL", "RESOLUTION", "INTERVENTION", "RULING", "QUESTION"]
 CELLS = [
     (state, role, latest, action)
     for state, role, *actions in (line.split() for line in TABLE.strip().splitlines())
@@ -32,8 +37,15 @@ CELLS = [
 
 
 def test_the_table_by_hand_is_whole():
-    assert {cell[:3] for cell in CELLS} == set(product(State, ("proposer", "opponent"), TurnType))
-    assert {cell[3] for cell in CELLS} == set(Action)
+    assert {cell[:3] for cell in CELLS} == set(product(State, (seat.role for seat in Seat), TurnType))
+    assert {cell[3] for cell in CELLS} == set(NextAction) - {NextAction.ASK}
+
+
+def test_the_judge_asks_before_the_last_round_of_a_format_in_which_it_does():
+    asked = {(state, seat): action_for(state, seat, TurnType.CLAIM, asks=True) for state, seat in product(State, Seat)}
+    assert [key for key, action in asked.items() if action is NextAction.ASK] == [
+        (State.AWAITING_ARBITRATOR, Seat.ARBITRATOR)
+    ]
 
 
 @pytest.mark.parametrize(("state", "role", "latest", "action"), CELLS)
@@ -55,6 +67,4 @@ def test_an_open_debate_says_whose_turn_it_is_whatever_holds_it_up(status, role,
 @pytest.mark.parametrize("state", [state for state in State if state is not State.CLOSED])
 def test_a_debate_that_is_over_is_closed_wherever_it_stood(status, state):
     debate = a_debate(state, status=status)
-    assert {action_for(debate.state, Seat(role), TurnType.RULING) for role in ("proposer", "opponent")} == {
-        "debate_closed"
-    }
+    assert {action_for(debate.state, seat, TurnType.RULING) for seat in Seat} == {"debate_closed"}

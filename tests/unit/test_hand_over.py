@@ -10,8 +10,7 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.frame_protocol import FrameProtocol, Opcode
 
 from app.realtime.connection import Connection
-from app.realtime.feed import LOG_LENGTH, Bell, Feed, Item, Listener
-from app.realtime.messages import PIECE_CHARACTERS, Message
+from app.realtime.feed import LOG_LENGTH, PIECE_CHARACTERS, Bell, Feed, Item, Listener, Message
 
 Wire = tuple[Connection, socket.socket]
 
@@ -27,7 +26,7 @@ def wire() -> Iterator[Wire]:
 @pytest.fixture
 def listener() -> Listener:
     feed = Feed(UUID(int=1))
-    feed.start(0, "running/0")
+    feed.start(0, "running/0", "2026-11-16T07:24:24.377Z")
     made = Listener(feed, 0)
     made.bell = CountingBell()
     feed.add(made)
@@ -130,7 +129,7 @@ def test_a_message_that_is_being_sent_is_not_interrupted(wire: Wire, listener: L
 def test_a_listener_is_woken_when_the_turns_are_no_longer_at_hand(wire: Wire, listener: Listener) -> None:
     connection, _ = wire
     listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
-    listener.feed.start(5, "running/0")
+    listener.feed.start(5, "running/0", listener.feed.created_at)
     assert (listener.seq, rings(listener)) == (0, True)
 
 

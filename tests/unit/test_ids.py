@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from app.clock import seconds_since_1970, set_clock
-from app.ids import debate_id_for, first_id_at, new_claim_token, new_turn_id, time_of
+from app.store.clock import seconds_since_1970, set_clock
+from app.store.ids import debate_id_for, first_id_at, new_claim_token, new_turn_id, time_of
 
 LONG_AGO = datetime(2001, 2, 3, tzinfo=UTC)
 

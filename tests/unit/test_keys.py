@@ -5,14 +5,14 @@ import threading
 from uuid import UUID
 
 from app.core.access import OPERATOR, Agent, Scope
-from app.keys import PREFIX, hash_of, new_key, same
-from app.realtime.keywatch import KeyWatch
+from app.realtime.credentials import KeyWatch
+from app.store.agents import KEY_PREFIX, hash_of, new_key, same
 
 
 def test_a_key_has_its_prefix_and_256_bits():
     key = new_key()
-    assert key.secret.startswith(PREFIX)
-    assert len(key.secret) == len(PREFIX) + 43
+    assert key.secret.startswith(KEY_PREFIX)
+    assert len(key.secret) == len(KEY_PREFIX) + 43
     assert new_key().secret != key.secret
 
 

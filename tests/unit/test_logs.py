@@ -16,7 +16,7 @@ PAGE = (REPOSITORY / "docs" / "logs.md").read_text()
 EVERY_LINE = {"timestamp", "level", "logger", "event"}
 PROGRAM = """
 import logging, structlog
-from app.logs import configure_logs, log_crashes
+from app.observe.logs import configure_logs, log_crashes
 log = structlog.get_logger("ours")
 configure_logs({level!r})
 log_crashes()
@@ -43,7 +43,7 @@ def test_lines_of_ours_of_libraries_and_of_a_crash_have_one_shape() -> None:
         ("ours", "info", "turn.stored"),
         ("alembic.runtime.migration", "info", "Running upgrade 0001"),
         ("ours", "error", "went.wrong"),
-        ("app.logs", "critical", "process.crashed"),
+        ("app.observe.logs", "critical", "process.crashed"),
     ]
     assert [line.get("debate_id") for line in lines] == ["d-1", "d-1", None, None]
     assert "nobody caught this" in lines[-1]["exception"]
@@ -58,7 +58,7 @@ def test_a_level_hides_what_is_below_it_and_debug_is_ours_alone() -> None:
 
 CROWD = """
 import signal, sys, threading, structlog
-from app.logs import configure_logs
+from app.observe.logs import configure_logs
 log = structlog.get_logger("ours")
 configure_logs("info")
 signal.signal(signal.SIGALRM, lambda *_: log.info("signal"))
@@ -118,8 +118,34 @@ def test_the_page_lists_every_field_of_the_lines_that_it_speaks_of_and_no_other(
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \|", PAGE, re.MULTILINE))
     events = ("turn.stored", "turn.failed", "request.done")
     used = set().union(*(fields_of(event) for event in events))
-    bound = {"request_id", "task_id", "debate_id", "turn_id", "round", "seat", "player"}
+    bound = {"request_id", "debate_id", "turn_id", "round", "seat", "player"}
     assert set(rows) == EVERY_LINE | used | bound | {"exception"}
     for name, where in rows.items():
         for event in re.findall(r"`(\w+\.\w+)`", where):
             assert name in fields_of(event), f"{event} has no {name}"
+
+
+@cache
+def levels() -> dict[str, set[str]]:
+    """The levels at which workers and use cases log each event."""
+    found: dict[str, set[str]] = {}
+    for path in [*(REPOSITORY / "app").rglob("*.py"), *(REPOSITORY / "worker").rglob("*.py")]:
+        for level, event in re.findall(r'\blog\.(\w+)\(\s*"(\w+\.\w+)"', path.read_text()):
+            found.setdefault(event, set()).add("error" if level == "exception" else level)
+    return found
+
+
+def test_the_page_lists_what_a_worker_says_about_turns_and_claims_with_its_level() -> None:
+    listed: dict[str, str] = {}
+    for events, given in re.findall(r"^\| (`\w+\.\w+`[^|]*) \| ([^|]*) \|", PAGE, re.MULTILINE):
+        named, said = re.findall(r"`(\w+\.\w+)`", events), given.split(", ")
+        listed |= dict(zip(named, said * len(named) if len(said) == 1 else said, strict=True))
+    assert {event: levels().get(event) for event in listed} == {event: {level} for event, level in listed.items()}
+    of_workers = {
+        event
+        for event in levels()
+        if event.partition(".")[0]
+        in ("turn", "claim", "claims", "claim_notices", "lease", "sweep", "guardrail", "webhook", "webhooks")
+    }
+    described_above = {"turn.stored", "turn.text", "turn.failed", "turn.postponed"}
+    assert of_workers - described_above <= listed.keys()

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from app.core.debate import TurnType, Usage
-from worker.players.models.answers import ProposersMove, Ruling, UnusableAnswer, read, read_text
-from worker.players.models.judging import thought_of
+from worker.players.models.answers import ProposersMove, Ruling, UnusableAnswer, read, read_text, thought_of
 
 GOOD = {"reasoning": "Because.", "scores": {"proposer": 7, "opponent": 6.5}, "winner": "proposer", "stop": False}
 
@@ -35,8 +34,14 @@ def test_json_counts_wherever_it_stands(around):
         (json.dumps({**GOOD, "reasoning": "  "}), "reasoning: is only blanks"),
         (json.dumps({**GOOD, "winner": "opponent"}), "the winner has the lower score"),
         (json.dumps([GOOD, GOOD])[:-2], "Invalid JSON"),
+        (json.dumps({**GOOD, "scores": {"proposer": "9", "opponent": 1}}), "scores.proposer: Input should be a valid"),
+        (json.dumps({**GOOD, "scores": {"proposer": 9, "opponent": True}}), "scores.opponent: Input should be a valid"),
+        (json.dumps({**GOOD, "scores": {"proposer": 9, "opponent": float("nan")}}), "scores.opponent: Input should be"),
+        (json.dumps({**GOOD, "stop": "yes"}), "stop: Input should be a valid boolean"),
+        (json.dumps({**GOOD, "stop": 1}), "stop: Input should be a valid boolean"),
+        (json.dumps({**GOOD, "reasoning": 9}), "reasoning: Input should be a valid string"),
     ],
-    ids=range(12),
+    ids=range(18),
 )
 def test_what_cannot_be_used_is_said_without_repeating_it(answer, words):
     with pytest.raises(UnusableAnswer) as problem:
@@ -59,6 +64,11 @@ def test_a_text_is_stripped_and_never_empty():
     assert read_text("\n So. \n") == "So."
     with pytest.raises(UnusableAnswer, match="empty"):
         read_text(" \n\t")
+
+
+def test_words_that_no_database_stores_are_replaced():
+    assert read(json.dumps({**GOOD, "reasoning": "Be\x00cause"}), Ruling).reasoning == "Be\ufffdcause"
+    assert read(json.dumps({"move": "claim", "text": "\x00So."}), ProposersMove).text == "\ufffdSo."
 
 
 def test_one_ruling_is_the_verdict():

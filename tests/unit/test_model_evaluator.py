@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_model_prompts import any_text
 
-from app.core.guardrail.opinion import Severity, Text, Verdict
+from app.core.guardrail.opinion import GuardrailVerdict, Severity, Text
 from worker.evaluators.model import LONGEST_REASON, MOST_REASONS, Assessment, document
 from worker.players.models.answers import UnusableAnswer, read
 
@@ -28,7 +28,7 @@ def opinion(**answer):
 
 def test_a_verdict_comes_with_its_reasons():
     approved = opinion(reasons=["Nothing to object to."], verdict="approved")
-    assert (approved.verdict, approved.reasons) == (Verdict.APPROVED, ())
+    assert (approved.verdict, approved.reasons) == (GuardrailVerdict.APPROVED, ())
     for verdict, severity in (("rejected", Severity.REJECT), ("flagged", Severity.FLAG)):
         found = opinion(reasons=["It insults the mayor.", "And her driver."], verdict=verdict)
         assert found.verdict == verdict

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from prometheus_client import Counter
 
-from app import metrics
+from app.observe import metrics
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "metrics.md").read_text()

@@ -4,10 +4,10 @@ Each check is written for one table, found by its page and the title of its firs
 nobody checks fails, so a new one comes with its check.
 """
 
+import importlib.util
 import inspect
 import re
 import signal
-import tomllib
 from collections.abc import Callable
 from typing import Any, get_args
 from uuid import UUID
@@ -18,28 +18,32 @@ from documents import DOCS, REPOSITORY, Row, codes, rows, tables
 from pydantic import BaseModel
 from typer.main import get_command
 
-from app import failpoints, metrics
-from app.api import inbox, schemas, shapes, websocket
-from app.api.errors import HTTP_STATUS_OF
-from app.api.v1.envelope import ERRORS as SOLUTIONS_ERRORS
-from app.api.v1.schemas import ContributionBody
-from app.cli import follow
 from app.cli.errors import Exit
 from app.cli.main import app as command_line
+from app.cli.options import Form
 from app.core import guidance
 from app.core.access import Action, Agent, Scope, require
 from app.core.activity import STALLED_AFTER_SECONDS, Activity
 from app.core.debate import Limits, Status, StopReason, Turn, TurnType
 from app.core.errors import Forbidden
+from app.core.events import EventKind
+from app.core.formats import Format
 from app.core.guardrail import instructions, length, links, personal, secrets, spam
-from app.core.guardrail.opinion import Verdict as OpinionVerdict
+from app.core.guardrail.opinion import GuardrailVerdict as OpinionVerdict
 from app.core.machine import TRANSITIONS
-from app.core.players import LOCAL, PROVIDERS, JudgeOrder
+from app.core.players import LOCAL, JudgeOrder, OnTimeout
+from app.core.prompt_sets import FILES
+from app.core.providers import PROVIDERS
 from app.core.seats import Seat
+from app.http import answers, requests, websocket
+from app.http.errors import HTTP_STATUS_OF
+from app.http.solutions.answers import CODES as SOLUTIONS_CODES
+from app.http.solutions.requests import ContributionBody
+from app.observe import failpoints, metrics
 from app.realtime import connection
-from app.settings import ProviderSettings, Settings
-from app.usecases import events
-from app.usecases.watch import Watched
+from app.settings import Settings
+from app.usecases import announce
+from app.usecases.dashboard import DashboardRow
 from app.web import words
 from worker.players.models import adapter
 from worker.players.models.deltas import Deltas
@@ -48,12 +52,15 @@ Check = Callable[[list[Row]], None]
 CHECKS: dict[tuple[str, str], Check] = {}
 ELSEWHERE = {
     ("states.md", "move"): "test_core_docs.py",
+    ("models.md", "in a quote"): "test_quotes.py",
+    ("states.md", "format"): "test_core_docs.py",
     ("api.md", "request"): "test_api_documented.py",
     ("access.md", "request"): "test_api_documented.py",
     ("solutions.md", "request"): "test_api_documented.py",
     ("reliability.md", "point"): "test_documented.py",
     ("metrics.md", "name"): "test_monitoring.py",
     ("logs.md", "field"): "test_logs.py",
+    ("logs.md", "event"): "test_logs.py",
 }
 
 
@@ -90,28 +97,38 @@ def documented_fields(found: list[Row]) -> dict[str, bool]:
 
 @checks("api.md", "field")
 def _(found: list[Row]) -> None:
-    assert documented_fields(found) == fields(schemas.CreateDebateBody)
+    assert documented_fields(found) == fields(requests.CreateDebateBody)
     said = {codes(row[0])[0]: set(codes(row[1])) for row in found}
-    assert said["debate_type"] == set(get_args(schemas.DebateType))
-    assert said["limits?"] == set(schemas.LimitsBody.model_fields)
-    assert said["seats?"] >= set(schemas.SeatsBody.model_fields)
+    assert said["debate_type"] == set(get_args(requests.DebateType))
+    assert said["limits?"] == set(requests.LimitsBody.model_fields)
+    assert said["seats?"] >= set(requests.SeatsBody.model_fields)
 
 
 @checks("api.md", "field of a debate")
 def _(found: list[Row]) -> None:
-    assert sorted(name for row in found for name in codes(row[0])) == sorted(shapes.DebateShape.model_fields)
+    assert sorted(name for row in found for name in codes(row[0])) == sorted(answers.DebateShape.model_fields)
 
 
 @checks("api.md", "field of an argument")
 def _(found: list[Row]) -> None:
-    assert sorted(name for row in found for name in codes(row[0])) == sorted(shapes.ArgumentShape.model_fields)
+    assert sorted(name for row in found for name in codes(row[0])) == sorted(answers.ArgumentShape.model_fields)
     [types] = [row[1] for row in found if row[0] == "`type`"]
     assert set(codes(types)) == set(TurnType)
+
+
+@checks("api.md", "`on_timeout`")
+def _(found: list[Row]) -> None:
+    assert [codes(row[0])[0] for row in found] == [reaction.value for reaction in OnTimeout]
 
 
 @checks("api.md", "`status`")
 def _(found: list[Row]) -> None:
     assert [codes(row[0])[0] for row in found] == [status.value for status in Status]
+
+
+@checks("api.md", "`kind`")
+def _(found: list[Row]) -> None:
+    assert [code for row in found for code in codes(row[0])] == [kind.value for kind in EventKind]
 
 
 @checks("api.md", "`stop_reason`")
@@ -120,7 +137,7 @@ def _(found: list[Row]) -> None:
 
 
 def test_the_api_page_names_every_option_of_a_seat() -> None:
-    assert schemas.SeatBody.model_fields.keys() - set(codes((DOCS / "api.md").read_text())) - {"player"} == set()
+    assert requests.SeatBody.model_fields.keys() - set(codes((DOCS / "api.md").read_text())) - {"player"} == set()
 
 
 @checks("api.md", "code")
@@ -131,7 +148,7 @@ def _(found: list[Row]) -> None:
 @checks("solutions.md", "code")
 def _(found: list[Row]) -> None:
     documented = {(code, int(status)) for row in found for code in codes(row[0]) for status in row[1].split(", ")}
-    assert documented == set(SOLUTIONS_ERRORS.values())
+    assert documented == set(SOLUTIONS_CODES.values())
 
 
 @checks("solutions.md", "field")
@@ -167,7 +184,7 @@ def may(action: Action, scope: Scope) -> bool:
 
 @checks("agents.md", "`action`")
 def _(found: list[Row]) -> None:
-    assert {code for row in found for code in codes(row[0])} == {action.value for action in guidance.Action}
+    assert {code for row in found for code in codes(row[0])} == {action.value for action in guidance.NextAction}
 
 
 PATHS = {
@@ -175,6 +192,7 @@ PATHS = {
     "appeal": TurnType.APPEAL,
     "resolution": TurnType.RESOLUTION,
     "ruling": TurnType.RULING,
+    "question": TurnType.QUESTION,
     "intervention": TurnType.INTERVENTION,
 }
 
@@ -248,7 +266,7 @@ def _(found: list[Row]) -> None:
     assert {codes(row[0])[0] for row in found} == used
     said = {codes(row[0])[0]: set(codes(row[1])) for row in found}
     assert said["type"] == set(TurnType)
-    assert said["provider"] == {"scripted", LOCAL, *PROVIDERS}
+    assert said["provider"] == {"scripted", LOCAL}
     assert said["verdict"] == set(OpinionVerdict)
 
 
@@ -263,7 +281,7 @@ def _(found: list[Row]) -> None:
 def _(found: list[Row]) -> None:
     told = [Activity.GENERATING, Activity.QUEUED, Activity.STALLED, Activity.RETRYING, Activity.WAITING]
     for activity, (phrase, meaning) in zip(told, found, strict=True):
-        assert phrase in words.doing(Watched(a_debate(), activity, None, None, None)).lower()
+        assert phrase in words.doing(DashboardRow(a_debate(), activity, None, None, None)).lower()
         assert activity is not Activity.STALLED or f"{STALLED_AFTER_SECONDS:.0f} seconds" in meaning
 
 
@@ -282,17 +300,28 @@ def _(found: list[Row]) -> None:
 
 @checks("models.md", "player")
 def _(found: list[Row]) -> None:
-    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert [codes(row[0])[0] for row in found] == [*(f"{name}:<model>" for name in PROVIDERS), LOCAL]
-    variables = {*map(str.upper, ProviderSettings.model_fields), "GEMINI_API_KEY"}
-    assert {name for row in found for cell in row[1:3] for name in codes(cell)} == variables
-    assert {name for row in found for name in codes(row[3])} <= extras.keys()
+    *providers, endpoint, local = found
+    assert [codes(row[0])[0] for row in providers] == [f"{name}:<model>" for name in PROVIDERS]
+    assert (codes(endpoint[0]), codes(local[0])) == (["<endpoint>:<model>"], [LOCAL])
+    for row, provider in zip(providers, PROVIDERS.values(), strict=True):
+        assert codes(row[1]) == [*provider.keys, *provider.also]
+        assert codes(row[2]) == ([provider.address] if provider.address else [])
+        assert row[2].endswith("needed") is provider.address_is_needed
+        is_installed = importlib.util.find_spec(provider.package) if "." not in provider.package else None
+        assert codes(row[3]) == ([] if is_installed else [provider.extra])
+
+
+@checks("models.md", "file")
+def _(found: list[Row]) -> None:
+    documented = {name: {code.removeprefix("$") for code in codes(row[1])} for row in found for name in codes(row[0])}
+    rules = documented.pop("rules-<format>")
+    assert documented | {f"rules-{form.value}": rules for form in Format} == FILES
 
 
 @checks("models.md", "option")
 def _(found: list[Row]) -> None:
-    others = {"player", "think_seconds", "early_stop", "agent_id"}
-    assert {codes(row[0])[0] for row in found} == schemas.SeatBody.model_fields.keys() - others
+    others = {"player", "think_seconds", "early_stop", "agent_id", "deadline_seconds", "on_timeout"}
+    assert {codes(row[0])[0] for row in found} == requests.SeatBody.model_fields.keys() - others
     [orders] = [row[1] for row in found if "judge_order" in row[0]]
     assert set(codes(orders)) == {order.value for order in JudgeOrder}
 
@@ -325,13 +354,13 @@ def _(found: list[Row]) -> None:
     """Every event that the code makes, for one debate or (in words below the table) for operators."""
     folders = [REPOSITORY / "app", REPOSITORY / "worker"]
     sources = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
-    made = set(re.findall(r'(?:\bEvent\([\w.]+, |\bMessage\(|super\(\).__init__\(|"event":)"(\w+)"', sources))
-    operators = re.findall(r"`(debate_\w+) \{", (DOCS / "realtime.md").read_text())
+    made = set(re.findall(r'(?:\bEvent\([\w.]+, |\bMessage\(|super\(\).__init__\(|"event":)"([\w.]+)"', sources))
+    operators = re.findall(r"`((?:debate|experiment)_\w+) \{", (DOCS / "realtime.md").read_text())
     assert {codes(row[0])[0] for row in found} | set(operators) == made
     said = {codes(row[0])[0]: data_fields(row[1]).keys() for row in found}
     debate = a_debate()
     turn = Turn(debate.id, debate.id, 1, 0, Seat.PROPOSER, TurnType.MOTION, "", "external")
-    for event in (*events.new_arguments(debate, [turn]), events.state_changed(debate)):
+    for event in (*announce.new_arguments(debate, [turn]), announce.state_changed(debate)):
         assert said[event.name] == event.data.keys(), event.name
     deltas = inspect.getsource(Deltas)
     assert {name for name in said["argument_delta"] if f'"{name}": ' in deltas} == said["argument_delta"]
@@ -340,10 +369,10 @@ def _(found: list[Row]) -> None:
 @checks("realtime.md", "to the server")
 def _(found: list[Row]) -> None:
     models: dict[str, type[BaseModel]] = {
-        "submit_intervention": inbox.SubmitIntervention,
-        "submit_ruling": inbox.SubmitRuling,
+        "submit_intervention": websocket.SubmitIntervention,
+        "submit_ruling": websocket.SubmitRuling,
     }
-    assert set(get_args(inbox.Said.model_fields["event"].annotation)) == models.keys()
+    assert set(get_args(websocket.Said.model_fields["event"].annotation)) == models.keys()
     assert {codes(row[0])[0]: data_fields(row[1]) for row in found} == {
         name: fields(model) for name, model in models.items()
     }
@@ -356,7 +385,7 @@ def _(found: list[Row]) -> None:
     of_the_protocol = {1002, 1007}
     documented = {int(code): row[2] for row in found for code in row[0].split(", ")}
     assert documented.keys() == ours | of_the_protocol
-    assert {code for code, back in documented.items() if back == "no"} == follow._TERMINAL.keys()
+    assert {code for code, back in documented.items() if back == "no"} == {4400, 4401, 4403, 4404}
 
 
 @checks("realtime.md", "way")
@@ -364,7 +393,7 @@ def _(found: list[Row]) -> None:
     [watch, socket, stream, poll] = [codes(row[0])[0] for row in found]
     assert watch.split()[1] in commands()
     assert socket.split("?")[0] == websocket.PATH
-    source = (REPOSITORY / "app" / "api" / "realtime.py").read_text()
+    source = (REPOSITORY / "app" / "http" / "streams.py").read_text()
     assert all(f'"{path.replace(":id", "<debate_id>")}"' in source for path in (stream, poll))
 
 
@@ -380,3 +409,12 @@ def test_a_table_says_what_the_code_says(page: str, first: str) -> None:
     found = rows(page, first)
     assert found, "the table is gone: its check should go too"
     CHECKS[page, first](found)
+
+
+@checks("formats.md", "format")
+def _(found: list[Row]) -> None:
+    assert [codes(row[0])[0] for row in found] == list(Format)
+
+
+def test_the_command_line_knows_every_format() -> None:
+    assert set(get_args(Form)) == set(Format)

@@ -3,15 +3,37 @@
 import os
 from pathlib import Path
 
+import httpx
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from kombu.utils.url import url_to_parts
+from redis.connection import parse_url
+from sqlalchemy import make_url
 
 from app.settings import Settings, SettingsError, child_environment, load_settings, settings_or_exit
 
 BAD = {
     "server_port": ["abc", "0", "65536", "-1", "3456.5"],
-    "server_url": ["localhost:3456", "ftp://localhost"],
-    "database_url": ["mysql://localhost/debate", "localhost:5432", "/var/run/postgresql"],
-    "redis_url": ["http://localhost", "localhost:6379"],
+    "server_url": ["localhost:3456", "ftp://localhost", "http://localhost:port", "http://[::1"],
+    "database_url": [
+        "mysql://localhost/debate",
+        "localhost:5432",
+        "/var/run/postgresql",
+        "postgresql://u:p@db.example:abc/debate",
+        "postgresql://u:p@db.example:99999/debate",
+        "postgresql://u@one.example:1,two.example:2/debate",
+        "postgresql://u:p@[::1/debate",
+    ],
+    "redis_url": [
+        "http://localhost",
+        "localhost:6379",
+        "redis://queue.example:abc",
+        "redis://queue.example/first",
+        "redis://queue.example?db=first",
+        "redis://[::1",
+        "unix://run/redis.sock",
+    ],
     "poll_timeout_ms": ["-1", "600001", "soon"],
     "http_timeout_ms": ["999", "700001", "1 minute"],
     "max_content_length": ["0", "1000001", "10k"],
@@ -20,9 +42,15 @@ BAD = {
     "default_player": ["nobody", "Scripted"],
     "failpoints": ["crash", "turn.before_commit", "turn.before_commit=dance", "nowhere=crash", "ack.after=crash@x"],
     "claim_seconds": ["0.4", "3601", "nan", "inf", "a while"],
-    "worker_concurrency": ["0", "1001", "many"],
+    "worker_concurrency": ["0", "20001", "many"],
+    "worker_hang_seconds": ["0.9", "3601", "nan", "inf", "a while"],
     "model_concurrency": ["0", "10001", "many"],
     "model_timeout_seconds": ["0", "3601", "nan", "a while"],
+    "endpoints": ["lab", "lab=host/v1", "openai=https://host/v1", "a=http://x,a=http://y"],
+    "context_tokens": ["0", "499", "some"],
+    "max_document_length": ["0", "99999999999", "long"],
+    "webhooks_private": ["maybe"],
+    "webhook_retry_seconds": ["0", "3601", "soon"],
     "max_cost_usd_per_day": ["0", "-1", "inf", "nan", "a lot"],
     "auth_token": ["short", "fifteen-letters", "sixteen letters with blanks", "sixteen-letters-é"],
     "trusted_proxies": ["-1", "11", "all"],
@@ -60,8 +88,14 @@ OTHER_THAN_DEFAULT = {
     "claim_seconds": "0.5",
     "failpoints": "ack.after=crash@2; publish.before=sleep(0.5)%10",
     "worker_concurrency": "7",
+    "worker_hang_seconds": "2.5",
     "model_concurrency": "9",
     "model_timeout_seconds": "45",
+    "endpoints": "lab=https://lab.example/v1,ollama2=http://localhost:11434/v1",
+    "context_tokens": "8000",
+    "max_document_length": "2048",
+    "webhooks_private": "true",
+    "webhook_retry_seconds": "2.5",
     "max_cost_usd_per_day": "12.5",
     "trusted_proxies": "1",
     "guardrail": "openai:gpt-5-mini",
@@ -99,7 +133,7 @@ def test_without_any_variable_there_are_the_documented_defaults():
     assert (settings.server_host, settings.server_port, settings.url) == ("127.0.0.1", 3456, "http://127.0.0.1:3456")
     assert (settings.auth_token, settings.database_url, settings.redis_url) == (None, None, None)
     assert (settings.poll_timeout_ms, settings.http_timeout_ms, settings.max_content_length) == (60_000, 65_000, 10_240)
-    assert (settings.default_player, settings.claim_seconds, settings.worker_concurrency) == ("scripted", 15, 100)
+    assert (settings.default_player, settings.claim_seconds, settings.worker_concurrency) == ("scripted", 15, 1000)
     assert settings.data_dir.is_absolute()
 
 
@@ -114,6 +148,74 @@ def test_a_bad_value_stops_with_a_sentence_that_names_its_variable(monkeypatch, 
     assert said.startswith(variable(field))
     assert "\n" not in said
     assert len(said) < 300
+
+
+@pytest.mark.parametrize("given", ["::1", "[::1]"])
+def test_an_ipv6_address_is_bound_and_reached_in_brackets(monkeypatch, given):
+    monkeypatch.setenv("DEBATE_SERVER_HOST", given)
+    settings = load_settings()
+    assert (settings.server_host, settings.bound_address) == ("::1", "[::1]:3456")
+    assert settings.url == "http://[::1]:3456"
+    assert settings.why_unsafe is None
+
+
+def test_every_ipv6_address_but_loopback_needs_a_token(monkeypatch):
+    for host in ("::", "[::]", "2001:db8::1", "fe80::1%eth0"):
+        monkeypatch.setenv("DEBATE_SERVER_HOST", host)
+        assert load_settings().why_unsafe
+
+
+PLACES = {
+    "database_url": "postgresql://somebody:{}@db.example:5432/debate",
+    "redis_url": "redis://:{}@db.example:6379/3",
+    "server_url": "https://somebody:{}@db.example:8443",
+}
+
+
+@given(letters=st.text("/?#@:[]%+&= 0123456789aé", max_size=12))
+@example(letters="/")
+@example(letters="12/34")
+@example(letters="12?34")
+@example(letters="a@b")
+def test_an_address_that_is_taken_is_read_alike_by_every_library_and_no_other_is_repeated(letters):
+    """A password in it that is not written as it should be is told without a letter of it."""
+    secret = f"S3CRET{letters}hunter2"
+    for field, place in PLACES.items():
+        url = place.format(secret)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setenv(variable(field), url)
+            try:
+                settings = load_settings()
+            except SettingsError as problem:
+                said = str(problem)
+                assert said.startswith(variable(field))
+                assert "S3CRET" not in said
+                assert "hunter2" not in said
+                continue
+        if field == "redis_url":
+            assert parse_url(url)["host"] == url_to_parts(url).hostname == "db.example"
+        elif field == "database_url":
+            assert make_url(url).host == "db.example"
+        else:
+            assert httpx.URL(url).host == "db.example"
+            assert settings.shown_url == "https://db.example:8443"
+
+
+@pytest.mark.parametrize(
+    ("field", "url"),
+    [
+        ("redis_url", "unix:///run/a@b/redis.sock?db=2"),
+        ("redis_url", "unix://:word@/run/redis.sock"),
+        ("redis_url", "redis://[::1]:6379/0"),
+        ("redis_url", "redis://:p%2Fw@queue.example"),
+        ("redis_url", "rediss://queue.example?ssl_cert_reqs=required&db=3"),
+        ("database_url", "postgresql:///debate?host=/run/postgresql"),
+        ("database_url", "postgresql://somebody:p%2Fw@[::1]:5432/debate?sslmode=require"),
+    ],
+)
+def test_addresses_of_every_form_are_taken(monkeypatch, field, url):
+    monkeypatch.setenv(variable(field), url)
+    assert getattr(load_settings(), field) == url
 
 
 def test_several_bad_values_are_all_named(monkeypatch):
@@ -186,7 +288,7 @@ def test_the_address_for_clients_is_the_one_that_was_set_or_the_one_that_is_boun
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "debates.example"])  # noqa: S104 (nothing binds it)
 def test_without_a_token_every_address_but_loopback_is_unsafe(host):
     assert Settings(server_host=host).why_unsafe == (
-        f"DEBATE_SERVER_HOST={host} would let the whole network in, for no token is set"
+        f"DEBATE_SERVER_HOST={host} would open the server to the network without a token"
     )
     assert Settings(server_host=host, auth_token="a-long-enough-token").why_unsafe is None  # noqa: S106
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.errors import ContentTooLarge, InvalidInput
-from app.usecases.texts import checked_text
+from app.core.texts import checked_text
 
 LIMIT = 12
 

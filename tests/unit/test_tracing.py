@@ -8,8 +8,8 @@ from uuid import UUID, uuid4, uuid5
 import pytest
 from otlp_receiver import OtlpReceiver
 
-from app import tracing
-from app.ids import new_id
+from app.observe import tracing
+from app.store.ids import new_id
 
 DEBATE = UUID("0198c1de-7a41-7c03-9d43-0f5d3a2b1c00")
 
@@ -23,10 +23,11 @@ def run(program: str) -> str:
 def test_without_a_collector_nothing_of_opentelemetry_is_imported() -> None:
     program = """
 import sys
-import app.api.application, worker.runner, worker.tasks
-from app import tracing
+import app.web.application, worker.runner, worker.tasks
+from app.observe import tracing
 from app.settings import TracingSettings
-tracing.start("debate-api", TracingSettings(otel_exporter_otlp_endpoint=None, otel_exporter_otlp_traces_endpoint=None))
+settings = TracingSettings(otel_exporter_otlp_endpoint=None, otel_exporter_otlp_traces_endpoint=None)
+tracing.start(settings.service_name("debate-api"))
 with tracing.span("turn"): tracing.note({"seat": "proposer"})
 ours = ("opentelemetry.sdk.trace", "opentelemetry.exporter")
 print([name for name in sys.modules if name.startswith(ours)], tracing.is_on())
@@ -38,14 +39,15 @@ def test_without_the_extra_a_wanted_trace_is_a_warning_and_no_more() -> None:
     program = """
 import sys
 sys.modules["opentelemetry.sdk"] = None
-from app import tracing
+from app.observe import tracing
 from app.settings import TracingSettings
-tracing.start("debate-worker", TracingSettings(otel_exporter_otlp_endpoint="http://127.0.0.1:9"))
+settings = TracingSettings(otel_exporter_otlp_endpoint="http://127.0.0.1:9")
+tracing.start(settings.service_name("debate-worker"))
 with tracing.span("turn"): print("it works on", tracing.is_on())
 """
     said = run(program)
     assert "tracing.not_installed" in said
-    assert "debate-runner[otel]" in said
+    assert "extra `otel`: docs/tracing.md" in said
     assert "it works on False" in said
 
 
@@ -62,7 +64,7 @@ def test_a_sampler_keeps_whole_debates(sampler: str, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
         monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.25")
-        from app.tracing_spans import OpenTelemetrySpans
+        from app.observe.spans import OpenTelemetrySpans
 
         spans = OpenTelemetrySpans("test")
         for number in range(400):

@@ -1,18 +1,25 @@
 """Debates in plain words."""
 
+from dataclasses import replace
+from uuid import UUID
+
 import pytest
 from core_builders import EVERY_SEAT, a_debate
 
 from app.core.activity import Activity
-from app.core.debate import Limits, State, Status, StopReason, TurnType, Verdict
+from app.core.debate import STOP_WORDS, Limits, State, Status, StopReason, Turn, TurnType
 from app.core.formats import Format
+from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
-from app.usecases.watch import Watched
+from app.core.verdicts import Scope, Standing, Verdict
+from app.usecases.dashboard import DashboardRow
 from app.web import words
-from app.web.controls import controls
+from app.web.forms import controls
 from app.web.scores import chart_of
+from app.wire.texts import legible
 
 AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared")
+EVEN = Verdict("tie", {"proposer": 7, "opponent": 7}, "Even")
 
 
 @pytest.mark.parametrize("status", list(Status))
@@ -22,8 +29,9 @@ def test_every_status_has_a_word(status):
 
 def test_every_state_reason_stance_and_kind_of_turn_has_words():
     assert set(words.STATE_WORDS) == set(State)
-    assert set(words.STOP_WORDS) == set(StopReason)
+    assert set(STOP_WORDS) == set(StopReason)
     assert set(words.TURN_WORDS) == set(TurnType)
+    assert set(words.FORMAT_WORDS) == set(Format)
     assert set(words.STANCE_WORDS) == set(Stance)
     assert set(words.GUARDRAIL_WORDS) == set(GuardrailStatus)
     assert set(words.SOLUTION_WORDS) == set(SolutionStatus)
@@ -32,24 +40,49 @@ def test_every_state_reason_stance_and_kind_of_turn_has_words():
 @pytest.mark.parametrize("activity", list(Activity))
 def test_every_activity_is_a_sentence_about_the_debate(activity):
     debate = a_debate(State.CLOSED if activity is Activity.CLOSED else State.AWAITING_OPPONENT)
-    sentence = words.doing(Watched(debate, activity, None, None, None))
+    sentence = words.doing(DashboardRow(debate, activity, None, None, None))
     assert sentence
     assert "opponent" in sentence.lower() or activity is Activity.CLOSED
 
 
 @pytest.mark.parametrize(
-    ("verdict", "is_final", "said"),
+    ("verdict", "of_round", "of_debate"),
     [
-        (AHEAD, False, "Opponent leads 8.2 to 6"),
-        (AHEAD, True, "Opponent wins 8.2 to 6"),
-        (Verdict("tie", {"proposer": 7, "opponent": 7}, "Even"), True, "A tie, 7 to 7"),
-        # A judge may give the win against its own scores; the winner's score still comes first.
-        (Verdict("proposer", {"proposer": 5, "opponent": 6}, "Odd"), False, "Proposer leads 5 to 6"),
+        (AHEAD, "Round 2: opponent better, 8.2 to 6", "The whole debate: opponent wins 8.2 to 6"),
+        (EVEN, "Round 2: a tie, 7 to 7", "The whole debate: a tie, 7 to 7"),
     ],
-    ids=["leads", "wins", "tie", "odd"],
+    ids=["ahead", "tie"],
 )
-def test_who_is_ahead(verdict, is_final, said):
-    assert words.winner(verdict, is_final) == said
+def test_a_ruling_says_what_it_judges(verdict, of_round, of_debate):
+    ruling = Turn(UUID(int=1), UUID(int=2), 4, 2, Seat.ARBITRATOR, TurnType.RULING, "Why.", "external")
+    assert words.judged(ruling, verdict) == of_round
+    assert words.judged(ruling, replace(verdict, scope=Scope.DEBATE)) == of_debate
+    on_interruption = replace(ruling, round=None)
+    assert words.judged(on_interruption, verdict).startswith("So far: ")
+
+
+def test_the_standing_is_not_called_a_win():
+    ahead, even = Standing({"proposer": 6.123, "opponent": 8.25}, 2), Standing({"proposer": 7, "opponent": 7}, 1)
+    assert words.standing(ahead) == "Opponent ahead, 8.2 to 6.1, after 2 judged rounds"
+    assert words.standing(even) == "Even, 7 to 7, after 1 judged round"
+    stopped = a_debate(State.CLOSED, standing=ahead, stop_reason=StopReason.MANUAL_STOP)
+    assert words.outcome(stopped) == "It was stopped by hand. Opponent ahead, 8.2 to 6.1, after 2 judged rounds"
+    judged = stopped.evolve(verdict=replace(AHEAD, scope=Scope.DEBATE), stop_reason=StopReason.MAX_ROUNDS)
+    assert words.outcome(judged) == "Opponent wins 8.2 to 6 (all rounds were held)"
+
+
+def test_the_players_are_those_who_have_a_turn():
+    judge_only = frozenset({Seat.ARBITRATOR})
+    assert words.players(a_debate(workers=EVERY_SEAT)) == "scripted"
+    assert words.players(a_debate(workers=judge_only)) == "external / external, judge scripted"
+    assert words.players(a_debate(form=Format.CONSULTANCY, workers=judge_only)) == "external, judge scripted"
+    assert words.players(a_debate(form=Format.DIRECT, workers=judge_only)) == "scripted"
+
+
+def test_whoever_rules_is_told_what_the_ruling_judges():
+    assert "of this round" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=3)))
+    assert "last ruling" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=2)))
+    assert "last ruling" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, Format.DIRECT))
 
 
 def test_progress_names_the_round_and_the_last_one_where_there_is_one():
@@ -81,19 +114,23 @@ def test_durations(seconds, said):
 
 
 def test_what_turns_text_around_is_named_and_the_rest_is_left_alone():
-    assert words.legible("a\u202eb\u202dc\u2067d\u05d0") == "a[U+202E]b[U+202D]c\u2067d\u05d0"
+    assert legible("a\u202eb\u202dc\u2067d\u05d0") == "a[U+202E]b[U+202D]c\u2067d\u05d0"
 
 
 def test_controls_are_what_the_state_machine_would_take():
     assert set(controls(a_debate(workers=EVERY_SEAT))) == {"intervene", "stop", "pause"}
     assert set(controls(a_debate())) == {"argue", "appeal", "resolve", "intervene", "stop", "pause"}
     assert set(controls(a_debate(State.AWAITING_ARBITRATOR, workers=EVERY_SEAT))) == {"rule", "stop", "pause"}
+    asking = a_debate(State.AWAITING_ARBITRATOR, Format.CONSULTANCY, limits=Limits(max_rounds=3))
+    assert set(controls(asking)) == {"ask", "rule", "stop", "pause"}
+    assert set(controls(asking.evolve(limits=Limits(max_rounds=2)))) == {"rule", "stop", "pause"}
     assert set(controls(a_debate(status=Status.PAUSED))) == {"stop", "resume"}
     assert controls(a_debate(State.CLOSED)) == []
 
 
-def test_a_chart_needs_two_verdicts_and_says_in_words_what_it_shows():
+def test_a_chart_needs_two_rounds_and_says_in_words_what_it_shows():
     assert chart_of([(1, AHEAD)]) is None
+    assert chart_of([(1, AHEAD), (2, replace(AHEAD, scope=Scope.DEBATE)), (None, AHEAD)]) is None
     chart = chart_of([(1, AHEAD), (2, Verdict("tie", {"proposer": 10, "opponent": 0}, "Even"))])
     assert chart.in_words == "round 1: proposer 6, opponent 8.25; round 2: proposer 10, opponent 0"
     [proposer, opponent] = chart.lines

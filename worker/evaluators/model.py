@@ -1,17 +1,17 @@
-"""A model looks at a contribution: from a text to a question, from an answer to an opinion."""
+"""Evaluates contributions by a model: makes a question of a text, and an opinion of the answer."""
 
-import threading
 from functools import cache, partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
-from pydantic import BaseModel, model_validator
+from pydantic import model_validator
 
 from app.core.guardrail.opinion import Finding, Opinion, Severity, Text
+from app.core.model_calls import usual_max_tokens
 from worker.players.models import answers
 from worker.players.models.adapter import Question
-from worker.players.models.calls import ModelCalls, nothing, read_answer, usual_max_tokens
-from worker.players.models.transcript import as_json_string
+from worker.players.models.calls import ModelCalls, nothing, read_answer
+from worker.players.models.prompt import as_json_string
 
 PROMPT = "guardrail-v1"
 """Recorded with each verdict. A change that could change verdicts makes a new file."""
@@ -21,8 +21,19 @@ LONGEST_REASON = 300
 _SEVERITY_OF = {"rejected": Severity.REJECT, "flagged": Severity.FLAG}
 
 
-class Assessment(BaseModel):
-    """The reasons come first: a model that has said why judges better than one that explains its verdict."""
+class Evaluator(Protocol):
+    """Evaluates a contribution after the rules."""
+
+    @property
+    def name(self) -> str:
+        """With its version, as recorded with each verdict."""
+
+    async def evaluate(self, text: Text) -> Opinion:
+        """Raises PlayerError when it failed, or NotNow when it has to wait."""
+
+
+class Assessment(answers.Answer):
+    """The reasons come first: a model that reasons before its verdict judges better."""
 
     reasons: list[str]
     verdict: Literal["approved", "rejected", "flagged"]
@@ -48,24 +59,24 @@ class ModelEvaluator:
         self._player = player
         self.name = f"{player}/{PROMPT}"
 
-    def evaluate(self, text: Text, cancelled: threading.Event) -> Opinion:
-        return self._calls.run(self._ask(text), cancelled)
-
-    async def _ask(self, text: Text) -> Opinion:
+    async def evaluate(self, text: Text) -> Opinion:
         most = usual_max_tokens(self._player)
-        question = Question(self._player, _instructions(), document(text), Assessment, most)
-        reply = await self._calls.ask(question, nothing)
-        return read_answer(question, reply, partial(answers.read, shape=Assessment)).opinion
+
+        async def question() -> Question:
+            return Question(self._player, _instructions(), document(text), Assessment, most)
+
+        asked, reply = await self._calls.ask(self._player, question, nothing)
+        return read_answer(asked, reply, partial(answers.read, shape=Assessment)).opinion
 
 
 def document(text: Text) -> str:
-    """Never shortened: what a model was not shown it could not have approved."""
+    """Never shortened: a model cannot approve what it was not shown."""
     links = ", ".join(as_json_string(link) for link in text.links)
     return f'{{\n "content": {as_json_string(text.content)},\n "evidence_links": [{links}]\n}}'
 
 
 def _legible(reason: str) -> str:
-    """A model may answer with characters that no database stores and no terminal should be shown."""
+    """Without characters that Postgres cannot store or that would disturb a terminal."""
     printable = "".join(letter if letter.isprintable() else " " for letter in reason)
     return " ".join(printable.split())[:LONGEST_REASON]
 

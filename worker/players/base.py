@@ -1,6 +1,5 @@
-"""What a worker asks of whoever fills a seat."""
+"""The interface between a worker and the player in a seat."""
 
-import threading
 from typing import Protocol
 
 from app.core.brief import Brief, Thought
@@ -8,17 +7,13 @@ from app.core.debate import Usage
 
 
 class Player(Protocol):
-    def think(self, brief: Brief, cancelled: threading.Event) -> Thought:
-        """Takes the turn under the brief's cursor. Raises Cancelled soon after `cancelled` is set, PlayerError when it
-        could not, or NotNow when it must not yet."""
-
-
-class Cancelled(Exception):
-    """The turn was taken away (stop, pause, shutdown) while the player was thinking."""
+    async def think(self, brief: Brief) -> Thought:
+        """Takes the turn under the brief's cursor. Raises PlayerError when it could not, or NotNow when it must not
+        yet. Is cancelled when the claim ends (stop, pause, shutdown)."""
 
 
 class PlayerError(Exception):
-    """A player could not take its turn; the message is for an operator, and holds nothing that a model said."""
+    """A player could not take its turn. The message is for an operator, and contains nothing that a model said."""
 
     def __init__(
         self,
@@ -36,15 +31,15 @@ class PlayerError(Exception):
         self.permanent = permanent
         """Trying again cannot help."""
         self.retry_after_seconds = retry_after_seconds
-        """How long the provider asked us to wait, if it said so."""
+        """The provider's Retry-After, if it sent one."""
         self.kind = kind
         """The class of the failure in one word, for the log."""
         self.patient = patient
-        """The provider only asks us to come later: worth many attempts."""
+        """The provider only asks to retry later: worth many attempts."""
         self.detail = detail
-        """What the provider said. For the debate, never for the log: it may hold anything."""
+        """The provider's message. For the debate, never for the log: it may contain anything."""
         self.usage = usage
-        """What the failed attempt has cost all the same."""
+        """What the failed attempt has cost."""
 
 
 class NotNow(Exception):

@@ -1,14 +1,14 @@
-"""Which player a name stands for."""
+"""Finds the player of a name."""
 
 from app.core.players import LOCAL, SCRIPTED, model_of
 from worker.players.base import Player, PlayerError
-from worker.players.scripted import ScriptedPlayer
+from worker.players.scripted.player import ScriptedPlayer
 
 _SCRIPTED = ScriptedPlayer()
 
 
 def player_for(name: str, models: Player | None = None) -> Player:
-    """`models` plays everything that is a model; None where none is to be called."""
+    """`models` plays all models; None in a worker that calls none."""
     if name == SCRIPTED:
         return _SCRIPTED
     if models is not None and (name == LOCAL or model_of(name)):

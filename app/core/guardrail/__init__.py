@@ -1,1 +1,1 @@
-"""Looking at a text before others see it. Each rule is a pure function from a text to what it found."""
+"""Rules that check a text before others see it. Each is a pure function from a text to its findings."""

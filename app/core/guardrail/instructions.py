@@ -1,7 +1,7 @@
-"""Words aimed at a model that will read the text, and not at the debate.
+"""Instructions to a model that may read the text (prompt injection).
 
-Text that gives a model orders is refused. Text that quotes such orders, as an argument about them must, is for a person
-to judge: to a model a quotation is still a text.
+Text that instructs a model is rejected. Text that quotes such instructions, as an argument about them must, is flagged
+for a person: a model may follow a quotation too.
 """
 
 import re
@@ -15,7 +15,7 @@ _ORDERS = [
     for order in (
         r"\b(?:ignore|disregard|forget|override)\b[^.!?\n]{0,30}\b(?:previous|prior|above|earlier|preceding|your|all|the"
         r" system)\b[^.!?\n]{0,20}\b(?:instructions?|prompts?|directives?|guidelines|rules you were given)\b",
-        r"\byou are now (?:in )?(?:a |an |the )?(?:[\w-]+ ){0,3}(?:mode|dan|jailbroken|unrestricted|unfiltered)\b",
+        r"\byou are now (?:in )?(?:a |an |the )?(?:[\w-]{1,40} ){0,3}(?:mode|dan|jailbroken|unrestricted|unfiltered)\b",
         r"\b(?:reveal|print|repeat|output|show)\b[^.!?\n]{0,20}\b(?:your|the) (?:system |hidden |initial )"
         r"(?:prompt|instructions?)\b",
         r"\b(?:judge|arbitrator|evaluator|moderator|assistant|model|ai)\b[,:][^.!?\n]{0,40}\byou (?:must|will|should)"
@@ -27,12 +27,14 @@ _ORDERS = [
 ]
 _MARKUP = re.compile(
     r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|>|\[/?INST\]|<</?SYS>>"
-    r"|^\s*#{2,3} ?(?:system|instruction)s?:\s*$|^(?:system|assistant):\s",
+    r"|^[^\S\n]{0,20}#{2,3} ?(?:system|instruction)s?:[^\S\n]{0,20}$|^(?:system|assistant):\s",
     re.IGNORECASE | re.MULTILINE,
 )
+# Opening marks are excluded inside a quotation: otherwise each of many opening marks would be scanned to the end of the
+# text, in quadratic time.
 _QUOTED = re.compile(
-    r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^'\n]*'(?!\w)"
-    r"|\u2018[^\u2019\n]*\u2019(?!\w)|^>[^\n]*$",
+    r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^“”]*”|«[^«»]*»|(?<!\w)'[^'\n]*'(?!\w)"
+    r"|\u2018[^\u2018\u2019\n]*\u2019(?!\w)|^>[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -40,9 +42,9 @@ _QUOTED = re.compile(
 def instructions_to_a_model(text: Text) -> Iterator[Finding]:
     spoken = _QUOTED.sub(" ", text.content)
     if _is_there(spoken):
-        yield Finding(RULE, Severity.REJECT, "It gives orders to a model that may read it")
+        yield Finding(RULE, Severity.REJECT, "It gives instructions to a model that may read it")
     elif _is_there(text.content):
-        yield Finding(RULE, Severity.FLAG, "It quotes orders to a model, which a model may obey all the same")
+        yield Finding(RULE, Severity.FLAG, "It quotes instructions to a model, which a model may follow anyway")
 
 
 def _is_there(content: str) -> bool:

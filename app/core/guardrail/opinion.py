@@ -1,4 +1,4 @@
-"""What an evaluator is given, and what it says."""
+"""The input of an evaluator (`Text`) and its output (`Opinion`)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    REJECT = "reject"  # sure enough to refuse without asking a person
-    FLAG = "flag"  # a person should look
+    REJECT = "reject"  # certain enough to reject without a person
+    FLAG = "flag"  # a person has to decide
 
 
-class Verdict(StrEnum):
+class GuardrailVerdict(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     FLAGGED = "flagged"
@@ -18,11 +18,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What somebody wants to say."""
-
     content: str
     links: tuple[str, ...] = ()
-    """Given as evidence, besides those in the content."""
+    """The evidence links, besides those in the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +28,12 @@ class Finding:
     rule: str
     severity: Severity
     message: str
-    """For its author. Never repeats a secret or somebody's data: reasons are stored and shown."""
+    """For the author. Never quotes a secret or personal data: reasons are stored and shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    verdict: Verdict
+    verdict: GuardrailVerdict
     reasons: tuple[Finding, ...]
 
     @classmethod
@@ -43,5 +41,5 @@ class Opinion:
         reasons = tuple(findings)
         severities = {reason.severity for reason in reasons}
         if Severity.REJECT in severities:
-            return cls(Verdict.REJECTED, reasons)
-        return cls(Verdict.FLAGGED if severities else Verdict.APPROVED, reasons)
+            return cls(GuardrailVerdict.REJECTED, reasons)
+        return cls(GuardrailVerdict.FLAGGED if severities else GuardrailVerdict.APPROVED, reasons)

@@ -1,4 +1,4 @@
-"""Other people's data. Card and account numbers are refused; addresses and telephones are for a person to judge."""
+"""Personal data. Card and account numbers are rejected; e-mail addresses and phone numbers are flagged."""
 
 import re
 from collections.abc import Iterator
@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from app.core.guardrail.opinion import Finding, Severity, Text
 
 RULE = "personal_data"
-_CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![\d.,-]*\d)")
+_CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![.,-]{0,10}\d)")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
 _SSN = re.compile(r"\b(?:SSN|social security(?: number)?)\b\D{0,20}\d{3}-\d{2}-\d{4}\b", re.IGNORECASE)
-_EMAIL = re.compile(r"\b[A-Za-z0-9._%+-]{1,64}@(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b")
+# Matches only where a name begins, and possessively: otherwise every letter of a name would be tried as a start.
+_EMAIL = re.compile(
+    r"(?<![A-Za-z0-9._%+-])(?P<name>[A-Za-z0-9._%+-]++)@(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b"
+)
 _PHONE = re.compile(r"(?<![\w+])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}(?!\w)")
 _ROLES = frozenset(
     {
@@ -23,15 +26,15 @@ _EXAMPLES = ("example.com", "example.org", "example.net", ".example", ".test", "
 def personal_data(text: Text) -> Iterator[Finding]:
     content = text.content
     if any(_is_card(match.group()) for match in _CARD.finditer(content)):
-        yield Finding(RULE, Severity.REJECT, "It seems to hold the number of a payment card")
+        yield Finding(RULE, Severity.REJECT, "It seems to contain the number of a payment card")
     if any(_is_iban(match.group()) for match in _IBAN.finditer(content)):
-        yield Finding(RULE, Severity.REJECT, "It seems to hold the number of a bank account")
+        yield Finding(RULE, Severity.REJECT, "It seems to contain the number of a bank account")
     if _SSN.search(content):
-        yield Finding(RULE, Severity.REJECT, "It seems to hold a social security number")
-    if any(_is_a_persons(match.group(), match["domain"]) for match in _EMAIL.finditer(content)):
-        yield Finding(RULE, Severity.FLAG, "It seems to hold somebody's e-mail address")
+        yield Finding(RULE, Severity.REJECT, "It seems to contain a social security number")
+    if any(_is_a_persons(match["name"], match["domain"]) for match in _EMAIL.finditer(content)):
+        yield Finding(RULE, Severity.FLAG, "It seems to contain somebody's e-mail address")
     if _PHONE.search(content):
-        yield Finding(RULE, Severity.FLAG, "It seems to hold a telephone number")
+        yield Finding(RULE, Severity.FLAG, "It seems to contain a telephone number")
 
 
 def _is_card(found: str) -> bool:
@@ -51,7 +54,6 @@ def _is_iban(found: str) -> bool:
     return int("".join(str(int(letter, 36)) for letter in moved)) % 97 == 1
 
 
-def _is_a_persons(address: str, domain: str) -> bool:
+def _is_a_persons(name: str, domain: str) -> bool:
     """Not info@…, not an example's, and not `pip install git+ssh://git@host`."""
-    name = address.partition("@")[0].lower()
-    return name not in _ROLES and not domain.lower().endswith(_EXAMPLES)
+    return name.lstrip("._%+-").lower() not in _ROLES and not domain.lower().endswith(_EXAMPLES)

@@ -1,4 +1,4 @@
-"""The default evaluator: all rules, in order."""
+"""The default evaluator: all rules in order."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,8 +10,8 @@ from app.core.guardrail.personal import personal_data
 from app.core.guardrail.secrets import leaked_secrets
 from app.core.guardrail.spam import spam
 
-VERSION = "rules/1"
-"""Recorded with each verdict. A rule that changes makes a new one."""
+VERSION = "rules/2"
+"""Recorded with each verdict. A changed rule needs a new version."""
 Rule = Callable[[Text], Iterator[Finding]]
 _FOR_EVERY_TEXT: tuple[Rule, ...] = (bad_links, leaked_secrets, personal_data, spam, instructions_to_a_model)
 
@@ -24,5 +24,5 @@ class RuleEvaluator:
 
 
 def opinion_of_turn(content: str) -> Opinion:
-    """A turn of a debate may be short: "I agree." says enough."""
+    """Without the rule of length: a turn may be as short as "I agree."."""
     return Opinion.of(finding for rule in _FOR_EVERY_TEXT for finding in rule(Text(content)))

@@ -1,4 +1,4 @@
-"""Keys and passwords that somebody pasted by mistake. A published secret cannot be taken back, so these are refused."""
+"""Keys and passwords pasted by mistake. A published secret cannot be withdrawn, so these are rejected."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from app.core.guardrail.opinion import Finding, Severity, Text
 
 RULE = "secrets"
 _KNOWN = {
-    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+    "a private key": r"-----BEGIN (?:[A-Z]{1,20} ){0,5}PRIVATE KEY-----",
     "an AWS key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
     "a GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{50,}",
     "a GitLab token": r"\bglpat-[A-Za-z0-9_-]{20,}",
@@ -16,7 +16,9 @@ _KNOWN = {
     "a Stripe key": r"\b[rs]k_live_[0-9A-Za-z]{20,}",
     "a model provider's key": r"\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
     "a key of this server": r"\bdbr_[A-Za-z0-9_-]{43}\b",
-    "a signed web token": r"\beyJ[A-Za-z0-9_-]{15,}\.eyJ[A-Za-z0-9_-]{15,}\.[A-Za-z0-9_-]{20,}",
+    # Atomic, and tried once per run of such letters: otherwise every `eyJ` in it would be tried as a start.
+    "a signed web token": r"(?<![A-Za-z0-9_-])(?>[A-Za-z0-9_-]*?\b(?P<key>eyJ)[A-Za-z0-9_-]{15,})"
+    r"\.eyJ[A-Za-z0-9_-]{15,}\.[A-Za-z0-9_-]{20,}",
     "a password in a connection string": r"\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)://[^\s:@/]+:"
     r"(?!(?:password|secret|pass|pwd|user|x+|\*+|\.+|<|\$|\{))[^\s:@/]{6,}@",
 }
@@ -35,19 +37,25 @@ def leaked_secrets(text: Text) -> Iterator[Finding]:
     whole = "\n".join((text.content, *text.links))
     for what, pattern in _PATTERNS.items():
         match = pattern.search(whole)
-        if match and not _is_example(match.group()):
-            yield Finding(RULE, Severity.REJECT, f"It seems to hold {what}; if it is real, revoke it")
+        if match and not _is_example(_key_in(match)):
+            yield Finding(RULE, Severity.REJECT, f"It seems to contain {what}; if it is real, revoke it")
     if any(_looks_random(match["value"]) for match in _ASSIGNED.finditer(whole)):
-        yield Finding(RULE, Severity.FLAG, "It seems to give away a password or a key")
+        yield Finding(RULE, Severity.FLAG, "It seems to contain a password or a key")
+
+
+def _key_in(match: re.Match[str]) -> str:
+    """Without the letters before it in the same run."""
+    start = match.start("key") if "key" in match.re.groupindex else match.start()
+    return match.string[start : match.end()]
 
 
 def _is_example(found: str) -> bool:
-    """As documentation writes them: AKIAIOSFODNN7EXAMPLE."""
+    """A placeholder as in documentation, such as AKIAIOSFODNN7EXAMPLE."""
     return bool(_PLACEHOLDER.search(found)) and "PRIVATE KEY" not in found
 
 
 def _looks_random(value: str) -> bool:
-    """Letters of both cases and digits together, as no word has them; `config.get_password_from_vault` is code."""
+    """Upper case, lower case and digits mixed, unlike any word; `config.get_password_from_vault` is code."""
     if _PLACEHOLDER.search(value):
         return False
     return bool(re.search(r"[a-z]", value) and re.search(r"[A-Z]", value) and len(re.findall(r"\d", value)) >= 2)

@@ -1,4 +1,4 @@
-"""Text that is not meant to be read: repeated, shouted, or selling something."""
+"""Spam: repetition, capitals throughout, advertisements."""
 
 import re
 from collections import Counter
@@ -30,11 +30,11 @@ _SHOUTED_LETTERS = 60
 def spam(text: Text) -> Iterator[Finding]:
     content = text.content
     if _RUN.search(content):
-        yield Finding(RULE, Severity.FLAG, "It repeats one letter again and again")
+        yield Finding(RULE, Severity.FLAG, "It repeats one letter many times")
     if _is_repeated(content):
-        yield Finding(RULE, Severity.REJECT, "It says the same again and again")
+        yield Finding(RULE, Severity.REJECT, "It repeats the same words many times")
     if _is_shouted(content):
-        yield Finding(RULE, Severity.FLAG, "Nearly all of it is in capitals")
+        yield Finding(RULE, Severity.FLAG, "It is nearly all in capitals")
     phrases = sum(bool(phrase.search(content)) for phrase in _SELLING)
     if phrases >= 3:
         yield Finding(RULE, Severity.REJECT, "It reads like an advertisement")
@@ -43,7 +43,7 @@ def spam(text: Text) -> Iterator[Finding]:
 
 
 def _is_repeated(content: str) -> bool:
-    """The same sentence or the same few words many times. A table or a poem repeats a little; spam little else."""
+    """The same four words make up most of the text. Tables and poems repeat less than that."""
     words = [word.casefold() for word in _WORD.findall(content)]
     if len(words) < 4 * _REPEATS:
         return False
@@ -53,6 +53,6 @@ def _is_repeated(content: str) -> bool:
 
 
 def _is_shouted(content: str) -> bool:
-    # Only scripts that have capitals.
+    # Scripts without capitals do not count.
     letters = [letter for letter in content if letter.isupper() or letter.islower()]
     return len(letters) >= _SHOUTED_LETTERS and sum(letter.isupper() for letter in letters) > 0.8 * len(letters)

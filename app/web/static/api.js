@@ -1,8 +1,15 @@
-// The public API, as any client calls it. The session's cookie goes along by itself.
+// Calls the public API. The browser adds the session cookie.
+
+const ownWords = {
+  REQUEST_ID_REUSED: "An earlier attempt was already stored, with a different text. Check it, and send again if you want to add this too.",
+};
+// After these errors it is unknown whether the request was stored: repeat it with the same id, never with a new one.
+export const unknown = new Set(["NO_SERVER", "SERVICE_UNAVAILABLE"]);
 
 export class Refused extends Error {
   constructor(error) {
-    super(error.suggestion ? `${error.message}. ${error.suggestion}.` : error.message);
+    const said = error.explanation ?? error.message;
+    super(ownWords[error.code] ?? (error.suggestion ? `${said}. ${error.suggestion}.` : said));
     this.code = error.code;
     this.field = error.field;
     this.plain = error.message;
@@ -18,16 +25,16 @@ export async function call(method, path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
-    throw new Refused({ code: "NO_SERVER", message: "The server does not answer; nothing was changed" });
+    throw new Refused({ code: "NO_SERVER", message: "The server does not answer. Try again" });
   }
   const said = await answer.json().catch(() => null);
   if (answer.status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
-  // The debate API says success, the solutions API ok.
+  // The debate API has `success`, the solutions API `ok`.
   if (!(said?.success ?? said?.ok)) throw new Refused(said?.error ?? { message: `The server answered ${answer.status}` });
   return said.data;
 }
 
-// The page at this address, as the server shows it now. Its parts are taken over by whoever asked.
+// Fetches and parses a page, to replace parts of the current one (see takeover.js).
 export async function page(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" } });
   if (answer.redirected && new URL(answer.url).pathname === "/sign-in") location.reload();
@@ -35,7 +42,7 @@ export async function page(address) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
-// Where crypto.randomUUID is missing (a page over plain HTTP on a network), random bytes do as well.
+// Not crypto.randomUUID, which is missing on pages over plain HTTP.
 export function requestId() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

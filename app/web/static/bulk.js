@@ -1,23 +1,50 @@
-// One thing done to several debates, after a question that says how many. Each is its own request of the public API.
+// Bulk actions on several debates, after one confirmation. Each debate is one request to the public API.
 import { call } from "./api.js";
 
 const AT_ONCE = 6;
+const PAGE = 200;
+const ACTIVE = ["created", "running", "paused", "failed"];
 const ACTIONS = {
-  stop: { verb: "Stop", did: "stopped", says: "They end now and cannot be resumed.", hasReason: true },
-  pause: { verb: "Pause", did: "paused", says: "Nobody speaks until they are resumed." },
-  resume: { verb: "Resume", did: "resumed", says: "They go on from where they are." },
-  delete: { verb: "Delete", did: "deleted", says: "They and all their turns are gone for good.", isGrave: true },
+  stop: { verb: "Stop", did: "stopped", says: "They end now and cannot be resumed.", hasReason: true, fits: ACTIVE },
+  pause: { verb: "Pause", did: "paused", says: "No turns are taken until they are resumed.", fits: ["created", "running"] },
+  resume: { verb: "Resume", did: "resumed", says: "They continue where they stopped.", fits: ["paused", "failed"] },
+  retry: { verb: "Retry", did: "resumed", says: "They failed for the same reason, and try again where they failed.", fits: ["failed"], path: "resume" },
+  delete: { verb: "Delete", did: "deleted", says: "They and all their turns are deleted. This cannot be undone.", isGrave: true },
 };
 
 const dialog = document.querySelector("#confirm");
 const reason = document.querySelector("#reason");
 const yes = document.querySelector("#confirm-yes");
-const debates = (count) => (count === 1 ? "1 debate" : `${count} debates`);
+const debates = (count) => (count === 1 ? "1 debate" : `${count.toLocaleString("en")} debates`);
 
-function confirmed(action, chosen) {
+export const fits = (action, { status }) => ACTIONS[action]?.fits?.includes(status) ?? true;
+
+// Everything that matches the list's filters, as the API lists it, page by page.
+export async function everythingThatMatches(search) {
+  const asked = new URLSearchParams(search);
+  const given = new URLSearchParams({ limit: PAGE });
+  for (const name of ["status", "state", "format", "player", "winner", "tag", "experiment", "error"]) if (asked.get(name)) given.set(name, asked.get(name));
+  if (asked.get("kind")) given.set("debate_type", asked.get("kind"));
+  const q = asked.get("q")?.trim();
+  const isId = /^[0-9a-f]{8}(-?[0-9a-f]){0,24}$/i.test(q);
+  if (q) given.set(isId ? "id" : "q", q);
+  if (q && !isId) given.set("texts", "true");
+  if (asked.get("since")) given.set("since", `${asked.get("since")}T00:00:00Z`);
+  if (asked.get("until")) given.set("until", new Date(Date.parse(`${asked.get("until")}T00:00:00Z`) + 86400000).toISOString());
+  const found = [];
+  for (;;) {
+    const { debates: some, next_cursor: next } = await call("GET", `/debates?${given}`);
+    found.push(...some.map(({ id, title, status, last_error: error }) => ({ id, title, status, error })));
+    if (!next) return found;
+    given.set("cursor", next);
+  }
+}
+
+function confirmed(action, chosen, left) {
   const { verb, says, hasReason, isGrave } = ACTIONS[action];
   document.querySelector("#confirm-title").textContent = `${verb} ${debates(chosen.length)}?`;
-  document.querySelector("#confirm-text").textContent = chosen.length === 1 ? chosen[0].title : says;
+  const others = left ? ` ${debates(left)} of the selected cannot be ${ACTIONS[action].did} and stay as they are.` : "";
+  document.querySelector("#confirm-text").textContent = (chosen.length === 1 ? chosen[0].title : says) + others;
   document.querySelector("#confirm-reason").hidden = !hasReason;
   reason.value = "";
   yes.textContent = `${verb} ${debates(chosen.length)}`;
@@ -31,18 +58,17 @@ function confirmed(action, chosen) {
 function request(action, id) {
   if (action === "delete") return call("DELETE", `/debates/${id}`);
   const why = reason.value.trim();
-  return call("POST", `/debates/${id}/${action}`, action === "stop" && why ? { reason: why } : {});
+  return call("POST", `/debates/${id}/${ACTIONS[action].path ?? action}`, action === "stop" && why ? { reason: why } : {});
 }
 
-export async function act(action, chosen) {
-  if (!(await confirmed(action, chosen))) return null;
+async function each(chosen, does) {
   const waiting = [...chosen];
   const ids = [];
   const refused = [];
   const work = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       try {
-        await request(action, next.id);
+        await does(next);
         ids.push(next.id);
       } catch (problem) {
         refused.push(`${next.title}: ${problem.message}`);
@@ -50,6 +76,32 @@ export async function act(action, chosen) {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return { ids, refused };
+}
+
+export async function act(action, selected) {
+  const chosen = selected.filter((one) => fits(action, one));
+  if (!chosen.length || !(await confirmed(action, chosen, selected.length - chosen.length))) return null;
+  const { ids, refused } = await each(chosen, ({ id }) => request(action, id));
   const words = `${debates(ids.length)} ${ACTIONS[action].did}`;
-  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} not: ${refused[0]}` : words };
+  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} failed: ${refused[0]}` : words };
+}
+
+// One file with a line of JSON for each debate, as its own export has it.
+export async function exportAll(chosen) {
+  const lines = [];
+  const { ids, refused } = await each(chosen, async ({ id }) => {
+    const answer = await fetch(`/debates/${id}/export?format=json`);
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    lines.push(JSON.stringify(await answer.json()));
+  });
+  if (ids.length) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob(lines.map((line) => `${line}\n`), { type: "application/jsonl" }));
+    link.download = "debates.jsonl";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
+  const words = `${debates(ids.length)} exported`;
+  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} failed: ${refused[0]}` : words };
 }

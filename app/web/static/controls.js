@@ -1,27 +1,26 @@
-// The controls of a debate. Which are offered, the server says with the state; each is one request of the public API.
-import { call, requestId } from "./api.js";
+// The controls of a debate. The server lists the available ones in #state; each is one request to the public API.
+import { call, requestId, unknown } from "./api.js";
+import { openJudging, showForms, tellForms } from "./forms.js";
 import { toast } from "./shell.js";
 
 const debate = document.querySelector("#debate");
-const composer = document.querySelector("#composer");
-const argument = document.querySelector("#argument");
 const address = `/debates/${debate.dataset.id}`;
 const state = () => document.querySelector("#state").dataset;
 let refreshSoon = () => {};
 
 export function offer(refresh) {
-  if (refresh) refreshSoon = refresh;
+  if (refresh) {
+    refreshSoon = refresh;
+    tellForms(refresh);
+  }
   const offered = new Set(state().controls.split(" "));
   for (const control of debate.querySelectorAll("[data-control]")) {
     if (control.dataset.control !== "delete") control.hidden = !offered.has(control.dataset.control);
   }
-  // What somebody is writing stays, even when the floor goes to another: they may want to keep it.
-  composer.hidden = !offered.has("argue") && !argument.value;
-  composer.querySelector("[value=argue]").disabled = !offered.has("argue");
-  if (offered.has("argue")) document.querySelector("#composer-label").textContent = `Argue as the ${state().seat}`;
+  showForms(offered);
 }
 
-// At once: pause and resume
+// Without a dialog: pause and resume
 
 async function now(name) {
   try {
@@ -33,20 +32,15 @@ async function now(name) {
   refreshSoon();
 }
 
-// After a question: the rest
+// With a dialog: the rest
 
 const requests = {
   stop: (given) => call("POST", `${address}/stop`, given.reason ? { reason: given.reason } : {}),
   delete: () => call("DELETE", address),
+  fork: (_, id) => call("POST", `${address}/fork`, { after_seq: Number(document.querySelector("#fork-dialog").dataset.seq), client_request_id: id }),
   intervene: (given, id) => call("POST", `${address}/intervention`, { ...(given.content && { content: given.content }), client_request_id: id }),
-  rule: (given, id) => call("POST", `${address}/ruling`, { content: given.content, close: "close" in given, ...verdictOf(given), client_request_id: id }),
+  ask: (given, id) => call("POST", `${address}/question`, { content: given.content, client_request_id: id }),
 };
-
-function verdictOf(given) {
-  if (!given.winner) return {};
-  const scores = { proposer: Number(given.proposer), opponent: Number(given.opponent) };
-  return { verdict: { winner: given.winner, scores, reasoning: given.reasoning || given.content } };
-}
 
 for (const form of document.querySelectorAll("dialog form[data-for]")) {
   const dialog = form.closest("dialog");
@@ -58,12 +52,14 @@ for (const form of document.querySelectorAll("dialog form[data-for]")) {
     const button = form.querySelector(".primary");
     button.disabled = true;
     try {
-      await requests[name](given, dialog.dataset.request);
+      const answer = await requests[name](given, dialog.dataset.request);
       if (name === "delete") return location.assign("/");
+      if (name === "fork") return location.assign(`/debates/${answer.debate.id}/view`);
       dialog.close();
       form.reset();
       refreshSoon();
     } catch (problem) {
+      if (!unknown.has(problem.code)) dialog.dataset.request = requestId();
       form.querySelector(".problem").textContent = problem.message;
     } finally {
       button.disabled = false;
@@ -74,33 +70,21 @@ for (const form of document.querySelectorAll("dialog form[data-for]")) {
 debate.querySelector(".controls").addEventListener("click", (event) => {
   const name = event.target.dataset.control;
   if (name === "pause" || name === "resume") return now(name);
+  if (name === "rule") return openJudging();
   const dialog = name && document.querySelector(`#${name}-dialog`);
-  if (!dialog) return;
-  // Made when the question is asked: a second press, or a repeated request, is the same one.
+  if (dialog) ask(dialog);
+});
+
+function ask(dialog) {
+  // Created when the dialog opens, so that a second click or a repeated request has the same id.
   dialog.dataset.request = requestId();
   dialog.querySelector(".problem").textContent = "";
   dialog.showModal();
-});
+}
 
-// Arguing from a seat that nobody else fills
-
-const paths = { argue: "arguments", appeal: "appeal", resolve: "resolution" };
-let request = requestId();
-
-composer.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const kind = event.submitter?.value ?? "argue";
-  const problem = document.querySelector("#argument-problem");
-  const body = { target_id: state().lastTurn, content: argument.value, client_request_id: request };
-  problem.textContent = "";
-  event.submitter.disabled = true;
-  try {
-    await call("POST", `${address}/${paths[kind]}`, kind === "argue" ? { role: state().seat, ...body } : body);
-    argument.value = "";
-    request = requestId();
-  } catch (refused) {
-    problem.textContent = refused.message;
-  }
-  event.submitter.disabled = false;
-  refreshSoon();
-});
+export function askToFork(seq) {
+  const dialog = document.querySelector("#fork-dialog");
+  dialog.dataset.seq = seq;
+  document.querySelector("#fork-turn").textContent = `#${seq}`;
+  ask(dialog);
+}

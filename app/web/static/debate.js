@@ -1,7 +1,8 @@
-// One debate: its turns as they come, and its controls.
+// The page of one debate: live turns and controls.
 import { page } from "./api.js";
 import { offer } from "./controls.js";
 import { live } from "./live.js";
+import { added, tellTitle } from "./reading.js";
 import { onKeys, tick } from "./shell.js";
 import { takeOver } from "./takeover.js";
 
@@ -9,7 +10,7 @@ const debate = document.querySelector("#debate");
 const turns = document.querySelector("#turns");
 const speaking = document.querySelector("#speaking");
 const speakingText = document.querySelector("#speaking-text");
-// Turns that come together are fetched together.
+// Turns that arrive within this time are fetched together.
 const GAP_MS = 100;
 const NAMES = { proposer: "Proposer", opponent: "Opponent", arbitrator: "Judge" };
 let isGone = false;
@@ -17,35 +18,33 @@ let lastSeq = Number(debate.dataset.lastSeq);
 
 // Live
 
-const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 120;
-
 async function refresh() {
   const fresh = await page(`${location.pathname}?from=${lastSeq + 1}`);
-  // Asked before the debate was deleted, answered after.
+  // The debate was deleted while this request was in flight.
   if (isGone) return;
-  const follow = isAtEnd();
-  // The server was asked for what comes after the last turn here; the check costs nothing.
+  // The server was asked for later turns only; filtering again is a cheap safeguard.
   const news = [...fresh.querySelectorAll("#turns > li[data-seq]")].filter((turn) => Number(turn.dataset.seq) > lastSeq);
   for (const turn of news) speaking.before(turn);
   if (news.length) {
     lastSeq = Number(news.at(-1).dataset.seq);
     hush();
-    if (follow && lastSeq > 1) news.at(-1).scrollIntoView({ block: "nearest" });
+    added(news.length);
   }
-  takeOver(fresh, "state");
-  takeOver(fresh, "facts");
+  for (const part of ["state", "rounds", "facts", "rule-scope", "composer-does", "intervene-warning"]) takeOver(fresh, part);
+  document.querySelector("#rounds").hidden = fresh.querySelector("#rounds").hidden;
   document.querySelector("#closed").hidden = fresh.querySelector("#closed").hidden;
   offer();
+  tellTitle();
   tick();
 }
 
 function gone() {
   isGone = true;
   document.querySelector("#state").textContent = "This debate was deleted.";
-  for (const control of debate.querySelectorAll("[data-control], #composer")) control.hidden = true;
+  for (const control of debate.querySelectorAll("[data-control], #composer, #judging")) control.hidden = true;
 }
 
-// Words as they are generated. They are never stored and may be lost: the turn itself follows.
+// Deltas of a model's answer. They are not stored and may be lost: the whole turn follows.
 function hush() {
   speaking.hidden = true;
   speakingText.textContent = "";
@@ -59,9 +58,7 @@ function speak({ role, text }) {
     document.querySelector("#speaking-by").textContent = NAMES[role] ?? role;
     speaking.hidden = false;
   }
-  const follow = isAtEnd();
   speakingText.append(text.replaceAll("\u202d", "[U+202D]").replaceAll("\u202e", "[U+202E]"));
-  if (follow) speaking.scrollIntoView({ block: "nearest" });
 }
 
 function hear({ event, data }) {
@@ -76,7 +73,7 @@ function hear({ event, data }) {
 const refreshSoon = live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, hear, gone, gap: GAP_MS });
 offer(refreshSoon);
 
-// A link to a turn that this page does not hold asks for it.
+// A link to a turn that is not on this page loads it.
 function goToTurn() {
   const seq = /^#turn-(\d+)$/.exec(location.hash)?.[1];
   if (!seq || Number(seq) > lastSeq) return;
@@ -107,6 +104,7 @@ onKeys({
   k: () => go(-1),
   s: press("stop"),
   i: press("intervene"),
+  q: press("ask"),
   r: press("rule"),
   p: () => press("pause")() || press("resume")(),
   a: () => document.querySelector("#argument").focus(),

@@ -1,13 +1,13 @@
-// The list: live, but never moving under the pointer, the keyboard or a selection.
+// The list of debates: live, but rows never move while the pointer, the keyboard focus or a selection is on them.
 import { page } from "./api.js";
-import { act } from "./bulk.js";
+import { act, everythingThatMatches, exportAll, fits } from "./bulk.js";
 import { live } from "./live.js";
 import { onKeys, tick, toast } from "./shell.js";
 import { sayingOf, takeOver } from "./takeover.js";
 
 const GAP_MS = 1000;
 const pill = document.querySelector("#changed");
-let here = null; // the id of the debate that the keyboard stands at
+let here = null; // the id of the debate with the keyboard focus
 let pointerIsOver = false;
 
 const rowsNow = () => [...document.querySelectorAll("#rows > tr")];
@@ -32,13 +32,15 @@ function isBusy() {
 
 async function refresh() {
   const fresh = await page(location.href);
+  // It says how many wait for a person or an agent.
+  document.title = fresh.title;
   takeOver(fresh, "chips");
   takeOver(fresh, "total");
   const next = new Map([...fresh.querySelectorAll("#rows > tr")].map((row) => [row.dataset.id, row]));
   const shownIds = rowsNow().map((row) => row.dataset.id);
   const rows = document.querySelector("#rows");
   const freshRows = fresh.querySelector("#rows");
-  // From the empty page to the first row, and back, the whole part is another.
+  // The empty list is another element than the table: reload when it changes.
   const sameKind = rows.tagName === freshRows.tagName;
   const sameOrder = sameKind && shownIds.join() === [...next.keys()].join();
   const mayMove = !isBusy() || !shownIds.length;
@@ -65,10 +67,18 @@ table?.addEventListener("pointerenter", () => { pointerIsOver = true; });
 table?.addEventListener("pointerleave", () => { pointerIsOver = false; });
 pill.firstElementChild.addEventListener("click", () => location.reload());
 
-// Filters: a choice is a wish
+// Filters: submitted on every change
 
 const filters = document.querySelector("#filters");
-filters.addEventListener("change", (event) => { if (event.target.matches("select")) filters.requestSubmit(); });
+filters.addEventListener("change", (event) => {
+  const box = event.target.closest("[data-column]");
+  if (box) {
+    const shown = [...filters.querySelectorAll("[data-column]:checked")].map((one) => one.dataset.column);
+    // An empty value counts as the usual columns.
+    document.querySelector("#columns").value = shown.join() || "none";
+  }
+  if (event.target.matches("select, [type=date], [name=error]") || box) filters.requestSubmit();
+});
 filters.addEventListener("formdata", ({ formData }) => {
   for (const [name, value] of [...formData]) if (!value) formData.delete(name);
 });
@@ -78,44 +88,77 @@ filters.addEventListener("formdata", ({ formData }) => {
 const bulk = document.querySelector("#bulk");
 const all = document.querySelector("#select-all");
 
+// All that match, when they were asked for: more than the rows on this page. Until they have come, no action is offered:
+// it would be done to those on this page only.
+let matching = null;
+let isGathering = false;
+const asChosen = (row) => ({ id: row.dataset.id, title: row.querySelector(".title a").textContent, status: row.dataset.status, error: row.dataset.error });
+const chosen = () => matching ?? selected().map(asChosen);
+
 function countSelected() {
-  const count = selected().length;
-  bulk.hidden = count === 0;
-  const words = `${count} selected`;
+  const now = chosen();
+  const isWhole = rowsNow().length > 0 && selected().length === rowsNow().length;
+  bulk.hidden = now.length === 0;
+  const words = matching ? `All ${now.length} that match are selected` : `${now.length} selected`;
   const shown = document.querySelector("#selected-count");
   if (shown.textContent !== words) shown.textContent = words;
+  document.querySelector("#select-matching").hidden = matching !== null || isGathering || !isWhole || Number(document.querySelector("#total").dataset.total) <= now.length;
+  // Only what applies to one of them at least is offered, and nothing before it is known which they are.
+  for (const button of bulk.querySelectorAll("[data-bulk]")) button.disabled = isGathering || !now.some((one) => fits(button.dataset.bulk, one));
+  const reasons = new Set(now.map((one) => one.error));
+  bulk.querySelector("[data-bulk=retry]").hidden = reasons.size !== 1 || !now[0].error || now.some((one) => one.status !== "failed");
   if (all) {
-    all.checked = count > 0 && count === rowsNow().length;
-    all.indeterminate = count > 0 && !all.checked;
+    all.checked = isWhole;
+    all.indeterminate = now.length > 0 && !isWhole;
   }
 }
 
 main.addEventListener("change", (event) => {
   if (event.target === all) for (const row of rowsNow()) boxOf(row).checked = all.checked;
-  if (event.target.matches("input[type=checkbox]")) countSelected();
+  if (!event.target.closest(".debates") || !event.target.matches("input[type=checkbox]")) return;
+  matching = null;
+  countSelected();
 });
-document.querySelector("#select-none").addEventListener("click", () => {
+function selectNone() {
+  matching = null;
   for (const row of selected()) boxOf(row).checked = false;
+  countSelected();
+}
+document.querySelector("#select-none").addEventListener("click", selectNone);
+document.querySelector("#select-matching").addEventListener("click", async () => {
+  isGathering = true;
+  countSelected();
+  try {
+    matching = await everythingThatMatches(location.search);
+  } catch (problem) {
+    toast(problem.message, true);
+  }
+  isGathering = false;
   countSelected();
 });
 
-async function ask(action, rows) {
-  const chosen = rows.map((row) => ({ id: row.dataset.id, title: row.querySelector(".title a").textContent }));
-  const done = await act(action, chosen);
+async function ask(action, those) {
+  const done = await (action === "export" ? exportAll(those) : act(action, those));
   if (!done) return;
-  // By their ids: meanwhile a refresh may have put other elements in their place.
-  for (const { id } of chosen) {
-    const row = document.getElementById(`d-${id}`);
-    if (row) boxOf(row).checked = false;
-  }
-  countSelected();
+  selectNone();
   toast(done.words, done.isBad);
   if (action === "delete") for (const id of done.ids) document.getElementById(`d-${id}`)?.remove();
   refreshSoon();
 }
+
+// Not only those on this page: all debates that have failed so.
+async function retry(error) {
+  try {
+    const failed = await everythingThatMatches("?status=failed&error=true");
+    await ask("retry", failed.filter((one) => one.error === error));
+  } catch (problem) {
+    toast(problem.message, true);
+  }
+}
 bulk.addEventListener("click", (event) => {
   const action = event.target.dataset.bulk;
-  if (action) ask(action, selected());
+  if (action === "retry") retry(chosen()[0].error);
+  else if (action) ask(action, chosen());
 });
 
 // The keyboard
@@ -154,11 +197,11 @@ onKeys({
     countSelected();
   },
   s: () => {
-    const rows = selected().length ? selected() : [rowHere()].filter(Boolean);
-    if (rows.length) ask("stop", rows);
+    const those = chosen().length ? chosen() : [rowHere()].filter(Boolean).map(asChosen);
+    if (those.length) ask("stop", those);
   },
   p: () => {
     const row = rowHere();
-    if (row) ask(["paused", "failed"].includes(row.dataset.status) ? "resume" : "pause", [row]);
+    if (row) ask(["paused", "failed"].includes(row.dataset.status) ? "resume" : "pause", [asChosen(row)]);
   },
 });

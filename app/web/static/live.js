@@ -1,5 +1,7 @@
-// One WebSocket that mends itself, and one refresh at a time. What comes over the socket is a hint that something is new:
-// `refresh` then asks the server, saying what the page has, so that nothing is missing or shown twice.
+// One WebSocket that reconnects, and one refresh at a time. A message is only a hint that something is new: `refresh`
+// then asks the server for what the page does not have yet, so that nothing is missing or shown twice.
+
+import { away } from "./shell.js";
 
 const NO_SUCH_DEBATE = 4404;
 const TERMINAL = new Set([4400, 4401, 4403]);
@@ -36,10 +38,12 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }
       wanted = false;
       try {
         await refresh();
+        away(false);
         if (isUp) tell("up", "Live");
       } catch (problem) {
         if (problem.status === 404) return end();
         tell("lost", "Reconnecting …");
+        away(true);
       }
       await new Promise((done) => setTimeout(done, gap));
     }
@@ -71,8 +75,7 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }
     };
   }
 
-  // Some things change without an event (a worker takes a turn, or none does), and the socket may be away while pages are
-  // served.
+  // Some changes have no event (a worker claims a turn, a turn stalls), and the socket may be down while pages are served.
   function patience() {
     if (!isUp) return LOST_REFRESH_MS;
     return document.querySelector(".doing.queued, .doing.retrying") ? SOON_REFRESH_MS : QUIET_REFRESH_MS;

@@ -1,5 +1,5 @@
-// The form for a new debate: errors stand beside their field, and the most it can cost is said before it starts.
-import { call, requestId } from "./api.js";
+// The form for a new debate: shows errors beside their field and the cost limit before the start.
+import { call, requestId, unknown } from "./api.js";
 
 const form = document.querySelector("#new");
 const motion = document.querySelector("#motion_content");
@@ -19,37 +19,70 @@ motion.addEventListener("input", () => {
 title.addEventListener("input", () => { title.dataset.own = title.value ? "yes" : ""; });
 if (title.value) title.dataset.own = "yes";
 
-// Personas belong to players that workers run, and a model is named
+// External players have no persona; another model needs a name
 
 const modelOf = (select) => form.querySelector(`[data-model="${select.dataset.player}"]`);
 const playerOf = (select) => select.value || modelOf(select).value.trim();
+
+// Whoever does not debate in a format has no seat to fill, and without debaters there are no rounds.
+function fitFormat() {
+  const debaters = document.querySelector("#format").selectedOptions[0].dataset.debaters.split(" ").filter(Boolean);
+  for (const seat of form.querySelectorAll("[data-seat]")) {
+    seat.hidden = seat.dataset.seat !== "arbitrator" && !debaters.includes(seat.dataset.seat);
+  }
+  document.getElementById("limits.max_rounds").closest(".field").hidden = !debaters.length;
+}
 
 function fitSeats() {
   for (const select of players) {
     modelOf(select).hidden = select.value !== "";
     const persona = document.getElementById(`seats.${select.dataset.player}.persona`);
     persona.closest(".field").hidden = select.value === "external";
+    const kind = ["external", "scripted"].includes(select.value) ? select.value : "model";
+    const seat = select.closest("[data-seat]");
+    for (const option of seat.querySelectorAll("[data-fits]")) option.hidden = !option.dataset.fits.split(" ").includes(kind);
+    const takeover = document.getElementById(`seats.${select.dataset.player}.on_timeout.takeover`);
+    if (takeover) takeover.closest(".field").hidden = document.getElementById(`seats.${select.dataset.player}.on_timeout`).value !== "takeover";
   }
 }
 
 // Cost
 
+// The price of all calls, where the server knows that of every model; null where it does not.
+function estimate() {
+  const format = document.querySelector("#format").selectedOptions[0];
+  const rounds = format.dataset.debaters ? Number(document.getElementById("limits.max_rounds").value) : 1;
+  if (!rounds) return null;
+  const judgeSpeaks = ["EVERY_ROUND", "ASKS"].includes(format.dataset.judge) ? rounds : 1;
+  let sum = 0;
+  for (const select of players.filter((one) => !one.closest("[hidden]"))) {
+    const player = playerOf(select);
+    if (!player.includes(":")) continue;
+    const known = [...document.querySelectorAll("#models option")].find((one) => one.value === player);
+    if (!known || !("cost" in known.dataset)) return null;
+    sum += Number(known.dataset.cost) * (select.dataset.player === "arbitrator" ? judgeSpeaks : rounds);
+  }
+  return sum;
+}
+
 function sayCost() {
   const shown = document.querySelector("#cost");
   const limit = Number(document.getElementById("limits.max_cost_usd").value);
-  // A model of a provider, as provider:model, is what costs; the local one runs on the workers.
-  const chosen = players.map(playerOf);
+  // Only models of providers (provider:model) cost money; the local one runs on the workers.
+  const chosen = players.filter((select) => !select.closest("[hidden]")).map(playerOf);
   const isFree = chosen.every((player) => player && !player.includes(":"));
-  let words = "What it will cost is not known: a limit of cost makes sure of the most.";
-  if (isFree) words = chosen.includes("local") ? "It costs nothing: the local model is free." : "It costs nothing: no model speaks in it.";
-  else if (limit > 0) words = `It costs at most $${limit.toFixed(2)}, and what the turn in hand takes beyond it.`;
+  let words = "The cost is not known in advance. Set a cost limit to cap it.";
+  if (isFree) words = chosen.includes("local") ? "It is free: the local model costs nothing." : "It is free: no paid model takes part.";
+  else if (estimate() !== null) words = `About $${estimate().toPrecision(2)}, if its turns are of usual length.${limit > 0 ? ` It ends when it has cost $${limit.toFixed(2)}.` : " Set a cost limit to cap it."}`;
+  else if (limit > 0) words = `It ends when it has cost $${limit.toFixed(2)}. The turn that reaches the limit may cost a little more.`;
   if (shown.textContent !== words) shown.textContent = words;
 }
-form.addEventListener("input", () => { fitSeats(); sayCost(); });
+form.addEventListener("input", () => { fitFormat(); fitSeats(); sayCost(); });
+fitFormat();
 fitSeats();
 sayCost();
 
-// What is sent
+// The request's body
 
 function put(body, path, value) {
   const names = path.split(".");
@@ -64,16 +97,19 @@ function bodyOf() {
   for (const field of form.elements) {
     const value = field.value?.trim();
     if (!field.name || !value || field.closest("[hidden]")) continue;
-    // An option of the player that was there before does not fit another.
+    // Options of the previous player do not fit another player.
     const role = field.name.split(".")[1];
     if ("json" in field.dataset && playerOf(document.getElementById(`seats.${role}.player`)) !== field.dataset.had) continue;
+    if (field.dataset.with && !document.getElementById(field.dataset.with).value.trim()) continue;
     const isData = "json" in field.dataset || field.type === "number";
-    put(body, field.name, isData ? JSON.parse(value) : value);
+    const isList = "list" in field.dataset;
+    if (field.value === "takeover") continue;
+    put(body, field.name, isData ? JSON.parse(value) : isList ? value.split(",").map((one) => one.trim()).filter(Boolean) : value);
   }
   return body;
 }
 
-// What is wrong with it
+// Problems
 
 function complain(name, words) {
   const field = document.getElementById(name);
@@ -83,6 +119,7 @@ function complain(name, words) {
   field.setAttribute("aria-invalid", "true");
   field.setAttribute("aria-describedby", shown.id);
   field.closest(".field").classList.add("wrong");
+  field.closest("details")?.setAttribute("open", "");
   return true;
 }
 
@@ -100,7 +137,7 @@ function checkFields() {
     if (!field.name || field.closest("[hidden]")) continue;
     const size = field.dataset.maxBytes ? new TextEncoder().encode(field.value).length : 0;
     if (field.required && !field.value.trim()) complain(field.name, "This is required");
-    else if (size > Number(field.dataset.maxBytes)) complain(field.name, `${size} bytes, and at most ${field.dataset.maxBytes} are taken`);
+    else if (size > Number(field.dataset.maxBytes)) complain(field.name, `This has ${size} bytes; the limit is ${field.dataset.maxBytes}`);
     else if (!field.validity.valid) complain(field.name, field.validationMessage);
   }
 }
@@ -115,8 +152,8 @@ form.addEventListener("submit", async (event) => {
       const { debate } = await call("POST", "/debates", bodyOf());
       return location.assign(`/debates/${debate.id}/view`);
     } catch (refused) {
-      // The server has not taken this one: what is sent next is another request.
-      if (refused.code !== "NO_SERVER") request = requestId();
+      // The server has refused this request: the next attempt is a new one.
+      if (!unknown.has(refused.code)) request = requestId();
       const words = refused.plain?.replace(`${refused.field}: `, "") ?? refused.message;
       if (!refused.field || !complain(refused.field, words)) {
         problem.textContent = refused.message;

@@ -1,12 +1,12 @@
-// Deciding about what the guardrail said: one request of the public API, made once and for all.
+// Decisions about evaluations of the guardrail: one request to the public API each; a decision is final.
 import { call, page } from "./api.js";
 import { tick, toast } from "./shell.js";
 import { takeOver } from "./takeover.js";
 
 const DID = { approve: "Approved", reject: "Rejected" };
 
-// The server shows what became of it: in a thread the contribution as it now is, in the queue the others. What somebody
-// has begun to write about those stays.
+// Shows the result: in a thread the changed contribution, in the queue the remaining ones. Reasons that were begun for
+// those are kept.
 async function show(card) {
   const fresh = await page(location.href);
   takeOver(fresh, "waiting");
@@ -36,10 +36,10 @@ async function decide(form, decision) {
       problem.textContent = refused.message;
       return;
     }
-    // Somebody else was first: theirs is shown.
+    // Another person decided first: show that decision.
     toast(refused.message, true);
   }
-  await show(card).catch(() => toast("This page is as it was: the server does not answer", true));
+  await show(card).catch(() => toast("The server does not answer: this page may be out of date", true));
 }
 
 document.addEventListener("submit", async (event) => {

@@ -1,6 +1,7 @@
-// What every page has: the theme, the clock, the shortcuts, banners and short messages.
+// Code of every page: theme, relative times, shortcuts, banners and toasts.
 
-document.documentElement.classList.add("scripted");
+// Shows the controls that need a script when every module of the page has run: a click before that would be lost.
+addEventListener("DOMContentLoaded", () => document.documentElement.classList.add("scripted"));
 
 const offset = Date.parse(document.body.dataset.now || new Date().toISOString()) - Date.now();
 
@@ -12,14 +13,26 @@ function duration(milliseconds) {
   return `${seconds} s`;
 }
 
+// While the server is away nothing on the page is known to be true: times stop, and nothing stays green.
+export function away(isAway) {
+  document.documentElement.classList.toggle("away", isAway);
+  banner("server", isAway ? "The server does not answer. This page shows what it said last." : "");
+}
+
 export function tick(root = document) {
+  if (document.documentElement.classList.contains("away")) return;
   const now = Date.now() + offset;
   for (const time of root.querySelectorAll("time[data-ago], time[data-since], time[data-until]")) {
     const moment = Date.parse(time.dateTime);
     const words = "ago" in time.dataset ? `${duration(now - moment)} ago` : duration("until" in time.dataset ? moment - now : now - moment);
     if (time.textContent !== words) time.textContent = words;
   }
+  for (const time of root.querySelectorAll("time[data-clock]:not([data-local])")) {
+    time.textContent = new Date(time.dateTime).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    time.dataset.local = "";
+  }
 }
+tick();
 setInterval(tick, 1000);
 
 export function toast(words, isBad = false) {
@@ -34,10 +47,20 @@ function switchTheme() {
   const root = document.documentElement;
   const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = isDark ? "light" : "dark";
-  // A cookie, so that the server's next page has it from its first byte.
+  // A cookie, so that the server renders the next page with this theme.
   document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; SameSite=Strict`;
 }
 document.querySelector("#switch-theme").addEventListener("click", switchTheme);
+
+// Layout, texts and density, remembered in a cookie, so that the server renders the next page so.
+for (const button of document.querySelectorAll("[data-choice]")) {
+  button.addEventListener("click", () => {
+    const { choice, value } = button.dataset;
+    const isOn = button.getAttribute("aria-pressed") === "true";
+    document.cookie = `${choice}=${isOn ? "" : value}; path=/; max-age=${isOn ? 0 : 31536000}; SameSite=Strict`;
+    location.reload();
+  });
+}
 
 const keysDialog = document.querySelector("#keys");
 document.querySelector("#show-keys").addEventListener("click", () => keysDialog.showModal());
@@ -51,6 +74,7 @@ onKeys({
   t: switchTheme,
   n: () => location.assign("/new"),
   "g d": () => location.assign("/"),
+  "g e": () => location.assign("/experiments"),
   "g o": () => location.assign("/solutions"),
   "g r": () => location.assign("/review"),
   "g s": () => location.assign("/system"),
@@ -65,7 +89,7 @@ document.addEventListener("keydown", (event) => {
   if (action && action(event) !== false) event.preventDefault();
 });
 
-// A menu closes when somebody goes elsewhere.
+// A click elsewhere closes an open menu.
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
 });
@@ -83,12 +107,12 @@ export function banner(id, words) {
 }
 
 async function checkReady() {
-  // The system's own page tells it by itself.
+  // The system page shows this by itself.
   if (document.hidden || document.querySelector("#system")) return;
   const answer = await fetch("/ready").catch(() => null);
   const found = (await answer?.json().catch(() => null))?.data;
   if (!found) return;
-  banner("queue", found.queue === "down" ? "The queue is down: debates are recorded and will start when it is back." : "");
+  banner("queue", found.queue === "down" ? "The queue is down. New debates are stored and start when it is back." : "");
   const lacksWorker = found.database === "up" && found.workers === 0;
   banner("workers", lacksWorker ? "No worker is running: start one with “debate worker”." : "");
 }

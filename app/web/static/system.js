@@ -1,6 +1,6 @@
-// The system's page, asked for again every few seconds.
+// Refreshes the system page every few seconds.
 import { page } from "./api.js";
-import { banner, tick } from "./shell.js";
+import { away, tick } from "./shell.js";
 import { takeOver } from "./takeover.js";
 
 const EVERY_MS = 3000;
@@ -11,9 +11,10 @@ async function refresh() {
       const fresh = await page(location.href);
       takeOver(fresh, "system");
       takeOver(fresh, "banners");
+      away(false);
       tick();
     } catch {
-      banner("server", "The server does not answer. This page is as it was.");
+      away(true);
     }
   }
   setTimeout(refresh, EVERY_MS);

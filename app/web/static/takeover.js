@@ -1,6 +1,6 @@
-// Taking over parts of the page as the server shows it now, without taking the keyboard's place away.
+// Replaces parts of the page by their current version from the server, and keeps the keyboard focus.
 
-// What a part says. How long ago it says something changes by itself and does not count.
+// A part's content for comparison, without relative times, which change by themselves.
 export const sayingOf = (part) => part.innerHTML.replace(/(<time[^>]*>)[^<]*/g, "$1");
 
 export function takeOver(fresh, id) {
@@ -10,6 +10,11 @@ export function takeOver(fresh, id) {
   for (const { name, value } of [...next.attributes]) if (name !== "hidden") old.setAttribute(name, value);
   if (sayingOf(old) === sayingOf(next)) return;
   const place = old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-  old.replaceChildren(...next.childNodes);
+  // What stays the same in front stays: the rounds of a long debate are hundreds of links, and one is new.
+  const [before, after] = [[...old.childNodes], [...next.childNodes]];
+  const first = before.findIndex((node, at) => !after[at]?.isEqualNode(node));
+  const kept = first < 0 ? before.length : first;
+  for (const node of before.slice(kept)) node.remove();
+  old.append(...after.slice(kept));
   if (place) old.querySelector(`[href="${CSS.escape(place)}"]`)?.focus({ preventScroll: true });
 }

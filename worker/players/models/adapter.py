@@ -1,39 +1,56 @@
-"""One call to a model, through pydantic-ai. The only file that knows it.
+"""One call to a model, through pydantic-ai. The only file that imports it.
 
 A call that fails raises PlayerError with the class of the failure, words for an operator, and what it has cost all the
-same. The SDKs' own retries are off: how often and how long to try again is decided in one place, for all to see.
+same. The SDKs' own retries are off: `app.core.retry` decides about retries.
 """
 
 import asyncio
+import inspect
+import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from pydantic import BaseModel
+import structlog
+from pydantic import BaseModel, SecretStr
 
 from app.core.debate import Usage
-from app.core.players import LOCAL, model_of
-from app.prices import cost_usd
-from app.settings import ProviderSettings
+from app.core.model_calls import BYTES_PER_TOKEN, most_input_tokens
+from app.core.players import LOCAL, Thinking, model_of
+from app.core.providers import PROVIDERS, endpoint_key, key_words, missing
+from app.core.retry import why_not_waited_for
+from app.core.texts import storable_text
+from app.models.prices import cost_usd
+from app.settings import ProviderSettings, variable
+from app.store.ids import new_id
 from worker.players.base import PlayerError
+from worker.players.models.bounded_http import ResponseTooLarge, bounded
 
 if TYPE_CHECKING:
+    import httpx2
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
+log = structlog.get_logger(__name__)
+
 LARGEST_ANSWER_BYTES = 65_536
-"""A debater that does not come to an end is cut off here, and the attempt counts as failed."""
-BYTES_PER_TOKEN = 3
-"""A careful guess over many languages, for calls that end before the provider has counted."""
+"""A longer answer is cut off, and the attempt counts as failed."""
+MOST_BELIEVABLE_TOKENS = 10_000_000
+"""Of one call. Greater or negative counts of a provider are ignored."""
 _MOST_DETAIL = 300
+_TOOL = "answer"
+"""Where a model answers by calling a tool, this is the tool."""
+_OF_THE_CLIENT = ("timeout", "max_retries")
+"""Settings that are not sent to the model."""
+_OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OLLAMA_API_KEY", "VLLM_API_KEY")
+"""Besides the keys in the table of providers."""
 _LOCAL_FREQUENCY_PENALTY = 0.5
-"""A very small model says one sentence again and again without it."""
-_KEYS = {
-    "openai": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GOOGLE_API_KEY",
-    "groq": "GROQ_API_KEY",
-}
+"""Without it a very small model repeats one sentence for ever."""
+_NATIVE = frozenset({LOCAL, "openai", "ollama", "vllm"})
+"""Asked for JSON by its schema (`response_format`), as endpoints are: llama.cpp, vLLM and Ollama know it, and not all
+of their models know tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +62,7 @@ class _Failure:
     words: str
     permanent: bool = False
     tells: bool = False
-    """What the provider said helps. (Not about a key: it often says a piece of it.)"""
+    """Whether the provider's message is shown. (Not about keys: it often quotes a part of one.)"""
 
 
 _FAILURES = (
@@ -83,27 +100,64 @@ class Question:
     """What the answer must look like; None for plain text."""
     max_tokens: int
     temperature: float | None = None
+    debate_id: UUID | None = None
+    """Whose cost it is when the call is cut off."""
+    is_shortened: bool = False
+    """Not all of the debate fitted into the document."""
+    thinking: str | None = None
+    prompts_hash: str | None = None
+    judgment_id: UUID | None = None
+    """The same, where a debate is judged apart."""
+    experiment_id: UUID | None = None
+    """Whose budget pays for it."""
+    document_hash: str | None = None
+    """Of the document of the debate's material, if it is in here."""
+    kept: str | None = None
+    """What is stored of `document`, where that is not all of it."""
+    claim: UUID | None = None
+    """Under which a worker asks. The call is recorded with it, under this id."""
+    call_id: UUID = field(default_factory=new_id, compare=False)
+
+    @property
+    def most_input_tokens(self) -> int:
+        """An upper bound."""
+        schema = json.dumps(_schema(self)) if self.shape else ""
+        return most_input_tokens(_size(self.instructions) + _size(self.document) + _size(schema))
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     text: str
-    """Plain text, or the JSON of the question's shape, not looked at yet."""
+    """Plain text, or the JSON of the question's shape, not yet validated."""
     usage: Usage
     cut_off: bool
     """The model stopped because it had used up max_tokens."""
+    model: str
+    """As the provider calls it."""
+    settings: Mapping[str, Any]
+    """What was asked for besides the words."""
+    request_id: str | None = None
+    """The provider's id of the call."""
 
 
 def guessed_tokens(text: str) -> int:
-    return len(text.encode()) // BYTES_PER_TOKEN + 1
+    return _size(text) // BYTES_PER_TOKEN + 1
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
 
 
 class Adapter:
     """Keeps one client for each model, for the life of the process. Its methods run on the one event loop."""
 
-    def __init__(self, providers: ProviderSettings, timeout_seconds: float) -> None:
+    def __init__(
+        self, providers: ProviderSettings, timeout_seconds: float, endpoints: Mapping[str, str] | None = None
+    ) -> None:
+        """`endpoints` are the addresses of OpenAI-compatible servers, by their names."""
         self._providers = providers
         self._timeout_seconds = timeout_seconds
+        self._endpoints = endpoints or {}
         self._models: dict[tuple[str, str | None], Model] = {}
 
     async def ask(self, question: Question, hear: Callable[[str], None], base_url: str | None = None) -> Reply:
@@ -117,14 +171,15 @@ class Adapter:
         def listen(piece: str) -> None:
             nonlocal size
             heard.append(piece)
-            size += len(piece.encode())
+            size += _size(piece)
             if size > LARGEST_ANSWER_BYTES:
                 raise PlayerError(
                     f"{question.player}: the answer went on past {LARGEST_ANSWER_BYTES} bytes and was cut off.",
                     kind="too_long",
                 )
-            hear(piece)
+            hear(storable_text(piece))
 
+        paid = True
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await self._stream(model, question, listen)
@@ -134,14 +189,18 @@ class Adapter:
             )
         except PlayerError as problem:
             failure = problem
-        except (AgentRunError, UserError) as problem:
-            failure = self._failure(question.player, problem)
         except Exception as problem:
-            # Anything may be in its message, so its message goes nowhere.
-            failure = PlayerError(
-                f"{question.player}: the call broke off ({type(problem).__name__}).", kind="connection"
-            )
-        if failure.usage is None and heard:
+            too_large = _cause(problem, ResponseTooLarge)
+            if too_large:
+                failure = PlayerError(f"{question.player}: {too_large}; it was cut off.", kind="too_long")
+            elif isinstance(problem, (AgentRunError, UserError)):
+                failure = self._failure(question.player, problem)
+                paid = _may_be_billed(problem)
+            else:
+                # Its message may contain anything, so it is dropped.
+                words = f"{question.player}: the call broke off ({type(problem).__name__})."
+                failure = PlayerError(words, kind="connection")
+        if failure.usage is None and (heard or paid):
             failure.usage = guessed_usage(question, "".join(heard))
         raise failure
 
@@ -156,15 +215,18 @@ class Adapter:
             settings["temperature"] = question.temperature
         if question.player == LOCAL:
             settings["frequency_penalty"] = _LOCAL_FREQUENCY_PENALTY
-        parameters = _parameters(question)
+        elif question.thinking:
+            settings["thinking"] = Thinking(question.thinking).value
+        parameters = self._parameters(question)
         async with model_request_stream(
             model,
             [request],
             model_settings=settings,
             model_request_parameters=parameters,
         ) as stream:
-            text = await _read(stream, listen)
-        return _reply(question, stream, text)
+            text = await _read(stream, listen, by_tool=parameters.output_mode == "tool")
+        sent = {name: value for name, value in settings.items() if name not in _OF_THE_CLIENT}
+        return _reply(question, stream, text, {**sent, "output": parameters.output_mode, "schema": _schema(question)})
 
     async def _model(self, player: str, base_url: str | None) -> "Model":
         key = (player, base_url)
@@ -175,9 +237,10 @@ class Adapter:
                 await asyncio.to_thread(_import_the_rest)
             except ImportError as problem:
                 provider = player.partition(":")[0]
+                extra = PROVIDERS[provider].extra if provider in PROVIDERS else "openai"
                 raise PlayerError(
                     f"{player}: this worker has no {provider} client. Install it and start the worker again:"
-                    f" {sys.executable} -m pip install 'pydantic-ai-slim[{provider}]'",
+                    f" {sys.executable} -m pip install 'pydantic-ai-slim[{extra}]'",
                     permanent=True,
                     kind="setup",
                 ) from problem
@@ -188,8 +251,11 @@ class Adapter:
         if player == LOCAL:
             return _openai("local", base_url, "none")
         provider, name = model_of(player) or ("", "")
+        if provider in self._endpoints:
+            key = variable(endpoint_key(provider))
+            return _openai(name, self._endpoints[provider], key.get_secret_value() if key else "none")
         if provider == "openai":
-            # A server of one's own often wants no key; the client wants one all the same.
+            # A self-hosted server often needs no key, but the client requires one.
             secret = keys.openai_api_key or ("none" if keys.openai_base_url else None)
             return _openai(name, keys.openai_base_url, _key(player, secret))
         if provider == "anthropic":
@@ -197,20 +263,31 @@ class Adapter:
             from pydantic_ai.providers.anthropic import AnthropicProvider
 
             anthropic = AnthropicProvider(
-                api_key=_key(player, keys.anthropic_api_key), base_url=keys.anthropic_base_url
+                api_key=_key(player, keys.anthropic_api_key),
+                base_url=keys.anthropic_base_url,
+                http_client=_http_client(),
             )
             return AnthropicModel(name, provider=anthropic)
         if provider == "google":
             from pydantic_ai.models.google import GoogleModel
             from pydantic_ai.providers.google import GoogleProvider
 
-            return GoogleModel(name, provider=GoogleProvider(api_key=_key(player, keys.google_api_key)))
+            google = GoogleProvider(api_key=_key(player, keys.google_api_key), http_client=_http_client())
+            return GoogleModel(name, provider=google)
+        if provider != "groq":
+            return _of_another_provider(player, provider)
+        import httpx
+        from pydantic_ai.models import create_async_http_client
         from pydantic_ai.models.groq import GroqModel
         from pydantic_ai.providers.groq import GroqProvider
 
-        return GroqModel(
-            name, provider=GroqProvider(api_key=_key(player, keys.groq_api_key), base_url=keys.groq_base_url)
+        groq = GroqProvider(
+            api_key=_key(player, keys.groq_api_key),
+            base_url=keys.groq_base_url,
+            # The only SDK that still requires httpx.
+            http_client=bounded(create_async_http_client(), httpx.AsyncByteStream),
         )
+        return GroqModel(name, provider=groq)
 
     def _failure(self, player: str, problem: Exception) -> PlayerError:
         from pydantic_ai import exceptions
@@ -219,27 +296,53 @@ class Adapter:
         row = next((row for row in _FAILURES if isinstance(problem, getattr(exceptions, row.error))), _NONSENSE)
         in_answer = row.kind == "connection" and (problem.in_stream or problem.phase == "read")  # type: ignore[attr-defined]
         row = _BROKEN_STREAM if in_answer else row
-        words = row.words.format(key=_KEYS.get(player.partition(":")[0], "the key"))
+        provider = player.partition(":")[0]
+        key = endpoint_key(provider) if provider in self._endpoints else key_words(provider)
+        words = row.words.format(key=key)
+        asked_seconds: float | None = getattr(problem, "retry_after", None)
+        too_long = why_not_waited_for(asked_seconds)
         return PlayerError(
-            f"{player}: {words}{f' (HTTP {status})' if status else ''}.",
-            row.permanent,
-            getattr(problem, "retry_after", None),
+            f"{player}: {words}{f' (HTTP {status})' if status else ''}{f'; {too_long}' if too_long else ''}.",
+            row.permanent or too_long is not None,
+            None if too_long else asked_seconds,
             kind=row.kind,
-            patient=row.kind == "rate_limit",
+            patient=row.kind == "rate_limit" and too_long is None,
             detail=self._what_it_said(problem) if row.tells else None,
         )
 
     def _what_it_said(self, problem: Exception) -> str | None:
-        """The provider's own message, for whoever looks at the debate. Never with a key in it."""
+        """The provider's message, for the debate. Never with a key in it."""
         body = getattr(problem, "body", None)
         error = body.get("error", body) if isinstance(body, dict) else None
         said = error.get("message") if isinstance(error, dict) else None
         if not isinstance(said, str) or not said.strip():
             return None
-        for secret in (getattr(self._providers, name) for name in type(self._providers).model_fields):
-            if hasattr(secret, "get_secret_value") and secret.get_secret_value():
-                said = said.replace(secret.get_secret_value(), "…")
-        return f"It said: {said[:_MOST_DETAIL]}"
+        for secret in self._secrets():
+            said = said.replace(secret, "…")
+        return f"It said: {storable_text(said[:_MOST_DETAIL])}"
+
+    def _secrets(self) -> Iterator[str]:
+        given = [getattr(self._providers, name) for name in type(self._providers).model_fields]
+        names = {name for provider in PROVIDERS.values() for name in (*provider.keys, *_OTHER_SECRETS)}
+        given += [variable(name) for name in (*names, *map(endpoint_key, self._endpoints))]
+        yield from (secret.get_secret_value() for secret in given if isinstance(secret, SecretStr) and secret)
+
+    def _parameters(self, question: Question) -> "ModelRequestParameters":
+        from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.output import OutputObjectDefinition
+        from pydantic_ai.tools import ToolDefinition
+
+        if question.shape is None:
+            return ModelRequestParameters()
+        schema = question.shape.model_json_schema()
+        provider = question.player.partition(":")[0]
+        if provider in _NATIVE or provider in self._endpoints:
+            shape = OutputObjectDefinition(json_schema=schema, name="answer", strict=True)
+            return ModelRequestParameters(output_mode="native", output_object=shape)
+        tool = ToolDefinition(name=_TOOL, parameters_json_schema=schema, description="Your turn.", kind="output")
+        # A model that thinks cannot be forced to call a tool: it may answer in JSON as text.
+        may_write = question.thinking is not None
+        return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=may_write)
 
 
 def refused(player: str, usage: Usage | None = None) -> PlayerError:
@@ -248,43 +351,64 @@ def refused(player: str, usage: Usage | None = None) -> PlayerError:
 
 
 def _import_the_rest() -> None:
-    """What a call would otherwise import in its middle."""
+    """Imports that would otherwise delay the first call."""
     import pydantic_ai.direct  # noqa: F401
 
+    # About counts that cannot be true. They quote what the provider sent, and Python remembers each of them for ever.
+    for words in ("Failed to extract usage", "Pydantic serializer warnings"):
+        warnings.filterwarnings("ignore", message=words)
     cost_usd("openai:gpt-5-mini", Usage())
 
 
 def _key(player: str, secret: Any) -> str:
     if secret is None:
-        variable = _KEYS[player.partition(":")[0]]
-        raise PlayerError(f"{player}: {variable} is not set for the workers.", permanent=True, kind="key")
+        name = key_words(player.partition(":")[0])
+        raise PlayerError(f"{player}: {name} is not set for the workers.", permanent=True, kind="key")
     return secret if isinstance(secret, str) else str(secret.get_secret_value())
+
+
+def _http_client() -> "httpx2.AsyncClient":
+    import httpx2
+    from pydantic_ai.models import create_async_httpx2_client
+
+    return bounded(create_async_httpx2_client(), httpx2.AsyncByteStream)
+
+
+def _of_another_provider(player: str, name: str) -> "Model":
+    """Of any provider that pydantic-ai knows. Its client reads the provider's own variables."""
+    from pydantic_ai.models import infer_model
+    from pydantic_ai.providers import infer_provider_class
+
+    if name not in PROVIDERS:
+        words = f"{player}: this worker knows no provider or endpoint of that name; DEBATE_ENDPOINTS names endpoints."
+        raise PlayerError(words, permanent=True, kind="setup")
+    # That a client is missing is found when it is imported.
+    lacks = missing(name, lambda key: variable(key) is not None, lambda _: True)
+    if lacks:
+        raise PlayerError(f"{player}: {lacks[0]} for the workers.", permanent=True, kind="key")
+
+    def provider(name: str) -> Any:
+        made_by: Any = infer_provider_class(name)
+        # Some have a client that is not ours to give: of those only the answer itself is bounded.
+        takes_client = "http_client" in inspect.signature(made_by).parameters
+        return made_by(http_client=_http_client()) if takes_client else made_by()
+
+    return infer_model(player, provider)
 
 
 def _openai(name: str, base_url: str | None, api_key: str) -> "Model":
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIChatModel(name, provider=OpenAIProvider(base_url=base_url, api_key=api_key))
+    provider = OpenAIProvider(base_url=base_url, api_key=api_key, http_client=_http_client())
+    return OpenAIChatModel(name, provider=provider)
 
 
-def _parameters(question: Question) -> "ModelRequestParameters":
-    from pydantic_ai.models import ModelRequestParameters
-    from pydantic_ai.output import OutputObjectDefinition
-    from pydantic_ai.tools import ToolDefinition
+async def _read(stream: "StreamedResponse", listen: Callable[[str], None], by_tool: bool) -> str:
+    """The answer: the text, or the call of our one tool where the answer was asked for in that way.
 
-    if question.shape is None:
-        return ModelRequestParameters()
-    schema = question.shape.model_json_schema()
-    if question.player == LOCAL or question.player.startswith("openai:"):
-        # What llama.cpp, vLLM and Ollama understand too; not all of their models know tools.
-        shape = OutputObjectDefinition(json_schema=schema, name="answer", strict=True)
-        return ModelRequestParameters(output_mode="native", output_object=shape)
-    tool = ToolDefinition(name="answer", parameters_json_schema=schema, description="Your turn.", kind="output")
-    return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
-
-
-async def _read(stream: "StreamedResponse", listen: Callable[[str], None]) -> str:
+    A call of a tool that nobody offered is not an answer, and nobody hears it.
+    """
     from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, ToolCallPart
     from pydantic_ai.messages import TextPartDelta as TextDelta
     from pydantic_ai.messages import ToolCallPartDelta as ToolDelta
@@ -293,38 +417,82 @@ async def _read(stream: "StreamedResponse", listen: Callable[[str], None]) -> st
         piece: object = None
         if isinstance(event, PartStartEvent):
             part = event.part
-            piece = part.content if isinstance(part, TextPart) else part.args if isinstance(part, ToolCallPart) else ""
+            if isinstance(part, TextPart):
+                piece = part.content
+            elif isinstance(part, ToolCallPart) and by_tool:
+                piece = part.args
         elif isinstance(event, PartDeltaEvent):
             delta = event.delta
             if isinstance(delta, TextDelta):
                 piece = delta.content_delta
-            elif isinstance(delta, ToolDelta):
+            elif isinstance(delta, ToolDelta) and by_tool:
                 piece = delta.args_delta
         if isinstance(piece, str) and piece:
             listen(piece)
     parts = stream.get().parts
-    called = next((part for part in parts if isinstance(part, ToolCallPart)), None)
-    if called is not None:
+    called = next((part for part in parts if isinstance(part, ToolCallPart) and part.tool_name == _TOOL), None)
+    if by_tool and called is not None:
         return called.args if isinstance(called.args, str) else called.args_as_json_str()
     return "".join(part.content for part in parts if isinstance(part, TextPart))
 
 
-def _reply(question: Question, stream: "StreamedResponse", text: str) -> Reply:
+def _schema(question: Question) -> dict[str, Any] | None:
+    return question.shape.model_json_schema() if question.shape else None
+
+
+def _reply(question: Question, stream: "StreamedResponse", text: str, settings: Mapping[str, Any]) -> Reply:
     response = stream.get()
-    tokens = response.usage
-    usage = Usage(tokens.input_tokens, tokens.output_tokens, cost_usd(question.player, tokens) or 0.0)
-    if not usage.total_tokens:
-        usage = guessed_usage(question, text)
+    usage = _counted_usage(question, response.usage) or guessed_usage(question, text)
     if response.finish_reason == "content_filter":
         raise refused(question.player, usage)
     if response.finish_reason is None or response.state != "complete":
         raise PlayerError(
             f"{question.player}: the connection broke in the middle of the answer.", kind="broken_stream", usage=usage
         )
-    return Reply(text, usage, cut_off=response.finish_reason == "length")
+    return Reply(
+        storable_text(text),
+        usage,
+        cut_off=response.finish_reason == "length",
+        model=storable_text(response.model_name or question.player)[:_MOST_DETAIL],
+        settings=settings,
+        request_id=storable_text(response.provider_response_id)[:_MOST_DETAIL]
+        if response.provider_response_id
+        else None,
+    )
+
+
+def _counted_usage(question: Question, tokens: Any) -> Usage | None:
+    """What the provider counted; None if it did not count, or cannot be believed."""
+    counts = (tokens.input_tokens, tokens.output_tokens)
+    try:
+        if all(isinstance(count, int) and 0 <= count <= MOST_BELIEVABLE_TOKENS for count in counts):
+            usage = Usage(*counts, cost_usd(question.player, tokens) or 0.0)
+            return usage if usage.total_tokens else None
+    except (ValueError, OverflowError):
+        # The table of prices refuses counts that contradict each other.
+        pass
+    log.warning("model_call.count_not_believed", player=question.player)
+    return None
+
+
+def _may_be_billed(problem: Exception) -> bool:
+    """Not a request that was never sent, nor one that the provider refused before it answered."""
+    if getattr(problem, "in_stream", False):
+        return True
+    was_refused = getattr(problem, "status_code", None) is not None
+    was_not_sent = type(problem).__name__ == "UserError" or getattr(problem, "phase", None) in ("pool", "connect")
+    return not (was_refused or was_not_sent)
+
+
+def _cause(problem: BaseException, kind: type[Exception]) -> BaseException | None:
+    """The problem of this kind that is behind what an SDK made of it."""
+    behind: BaseException | None = problem
+    while behind is not None and not isinstance(behind, kind):
+        behind = behind.__cause__ or behind.__context__
+    return behind
 
 
 def guessed_usage(question: Question, said: str) -> Usage:
-    """For a call that the provider did not count, or whose count never came: it is on the bill all the same."""
+    """For a call without a count of the provider: it is billed nevertheless."""
     tokens = Usage(guessed_tokens(question.instructions + question.document), guessed_tokens(said))
     return Usage(tokens.input_tokens, tokens.output_tokens, cost_usd(question.player, tokens) or 0.0)

@@ -1,46 +1,60 @@
-"""The moves that a model can make, as structures that are checked before anything is stored."""
+"""Models' answers: the shapes they must have, how they are parsed, and the verdict of a judge asked in both orders."""
 
-from typing import Literal, Self, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from app.core.debate import TurnType
+from app.core.brief import Thought
+from app.core.debate import TurnType, Usage
+from app.core.texts import storable_text
+from app.core.verdicts import Verdict, why_contradictory
+
+Words = Annotated[str, Field(min_length=1), AfterValidator(storable_text)]
+Score = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 
 
-class ProposersMove(BaseModel):
+class Answer(BaseModel):
+    """Strict: a score as text, or a yes that is not a boolean, is refused."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class ProposersMove(Answer):
     """The proposer of a dialogue chooses what to do."""
 
     move: Literal["claim", "appeal", "resolution"]
-    text: str = Field(min_length=1)
+    text: Words
 
     @property
     def type(self) -> TurnType:
         return TurnType[self.move.upper()]
 
 
-class Scores(BaseModel):
-    proposer: float = Field(ge=0, le=10)
-    opponent: float = Field(ge=0, le=10)
+class Scores(Answer):
+    proposer: Score
+    opponent: Score
 
 
-class Ruling(BaseModel):
-    """The reasoning comes first: a model that has explained itself scores better than one that explains its score."""
+class Ruling(Answer):
+    """The reasoning comes first: a model that reasons before it scores judges better."""
 
-    reasoning: str = Field(min_length=1)
+    reasoning: Words
     scores: Scores
     winner: Literal["proposer", "opponent", "tie"]
+    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
     stop: bool
 
     @model_validator(mode="after")
-    def _the_winner_is_not_behind(self) -> Self:
-        lead = self.scores.proposer - self.scores.opponent
-        if (self.winner == "proposer" and lead < 0) or (self.winner == "opponent" and lead > 0):
-            raise ValueError("the winner has the lower score")
+    def _winner_and_scores_agree(self) -> Self:
+        problem = why_contradictory(Verdict(self.winner, self.scores.model_dump(), self.reasoning))
+        if problem:
+            raise ValueError(problem)
         return self
 
 
 SPOKEN_FIELD: dict[type[BaseModel], str] = {ProposersMove: "text", Ruling: "reasoning"}
-"""Which field of a structure watchers see while it is being written."""
+"""The field of an answer that is streamed to listeners."""
 
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -51,7 +65,7 @@ class UnusableAnswer(Exception):
 
 
 def read(text: str, shape: type[Shape]) -> Shape:
-    """Some models put their JSON into a fence or a sentence: what is between the braces counts."""
+    """Some models wrap their JSON in a code fence or a sentence: only the text between the braces counts."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         raise UnusableAnswer("it is empty" if not text.strip() else "it is not a JSON object")
@@ -72,3 +86,37 @@ def read_text(text: str) -> str:
     if not text.strip():
         raise UnusableAnswer("it is empty")
     return text.strip()
+
+
+_ROLES = ("proposer", "opponent")
+
+
+def thought_of(rulings: Mapping[str, Ruling], used: Usage) -> Thought:
+    """One turn from the ruling of each order in which the judge was asked."""
+    verdict = _verdict(rulings)
+    return Thought(TurnType.RULING, verdict.reasoning, verdict, close=verdict.stop, usage=used)
+
+
+def _verdict(rulings: Mapping[str, Ruling]) -> Verdict:
+    """Where both orders name the same winner, that winner and the mean of the scores. Otherwise the order decided, not
+    the debate: a tie, which keeps the ruling of each order."""
+    first = next(iter(rulings.values()))
+    count = len(rulings)
+    # Not rounded: two scores that differ must not become equal.
+    scores = {role: sum(getattr(each.scores, role) for each in rulings.values()) / count for role in _ROLES}
+    said = [each.confidence for each in rulings.values() if each.confidence is not None]
+    confidence = sum(said) / len(said) if said else None
+    if len({each.winner for each in rulings.values()}) == 1:
+        stop = all(each.stop for each in rulings.values())
+        return Verdict(first.winner, scores, first.reasoning.strip(), stop, confidence=confidence)
+    orders = {
+        order: {"winner": each.winner, "scores": {role: getattr(each.scores, role) for role in _ROLES}}
+        for order, each in rulings.items()
+    }
+    return Verdict("tie", scores, _both_reasons(rulings), stop=False, orders=orders, confidence=confidence)
+
+
+def _both_reasons(rulings: Mapping[str, Ruling]) -> str:
+    named = ", ".join(f"{order}: {each.winner}" for order, each in rulings.items())
+    opening = f"Shown the two sides in both orders, the judge named different winners ({named}): a tie."
+    return "\n\n".join([opening, *(f"{order}: {each.reasoning.strip()}" for order, each in rulings.items())])

@@ -1,73 +1,77 @@
-"""Asking a model one question: on the one event loop of this process, with a slot of the model's provider, and within
-the day's limit. Whoever asks, a seat or the guardrail, asks here."""
+"""Calls to models, for players and the guardrail: with a slot of the provider, and within the daily cost limit. Runs on
+the event loop of the process."""
 
 import asyncio
 import random
-import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
+from uuid import UUID
 
 import structlog
 
-from app import metrics, tracing
 from app.core.debate import Usage
 from app.core.players import LOCAL, model_of
-from app.prices import cost_usd
+from app.core.texts import storable_usage
+from app.models.prices import cost_usd
+from app.observe import metrics, tracing
 from app.settings import ProviderSettings
+from app.store.calls_under_way import Call
 from app.store.engine import DatabaseAway
+from app.store.errors import log_words
+from app.store.experiments.costs import BudgetRefused
 from app.store.model_calls import Refused
-from app.store.trouble import log_words
-from app.usecases import model_calls
-from app.usecases.model_calls import Reservation
+from app.usecases import judgments, model_calls
+from app.usecases.model_calls import LeaseLapsed, Reservation
 from app.usecases.services import Services
-from worker.players.base import Cancelled, NotNow, PlayerError
-from worker.players.models.adapter import Adapter, Question, Reply, guessed_tokens, guessed_usage
+from worker.players.base import NotNow, PlayerError
+from worker.players.models.adapter import Adapter, Question, Reply, guessed_usage
 from worker.players.models.answers import UnusableAnswer
 from worker.players.models.local import LocalModel
-from worker.players.models.loop import ModelLoop
 from worker.players.models.slots import Slots
 
 log = structlog.get_logger(__name__)
 Result = TypeVar("Result")
 
-MAX_TOKENS = 4_096
-"""Of an answer, where nobody says otherwise: what a model thinks to itself counts too."""
-LOCAL_MAX_TOKENS = 300
+Prepare = Callable[[], Awaitable[Question]]
+"""Makes the question when its call may begin: a prompt may be large, and many calls may wait for a slot."""
 _ASK_AGAIN_SECONDS = 300.0
-"""How often whoever waits for the day's limit looks whether it was raised."""
+"""How often a turn that waits for the daily limit checks whether it was raised."""
 _SOON_SECONDS = 3.0
+_BEGIN_AGAIN_SECONDS = 1.0
+_NOT_BEGUN = (*DatabaseAway, LeaseLapsed)
 
 
 class ModelCalls:
-    def __init__(self, services: Services, worker_id: str, providers: ProviderSettings) -> None:
-        self._services = services
-        self._adapter = Adapter(providers, services.settings.model_timeout_seconds)
+    def __init__(
+        self,
+        services: Services,
+        worker_id: str,
+        providers: ProviderSettings,
+        lease_id: Callable[[], str] | None = None,
+    ) -> None:
+        """`lease_id` is the worker's id under its current lease: what an experiment reserves is lost with it."""
+        self.services = services
+        self._lease_id = lease_id or (lambda: worker_id)
+        self._adapter = Adapter(providers, services.settings.model_timeout_seconds, services.settings.endpoint_urls)
         self._slots = Slots(lambda *what: model_calls.share_slots(services, what[0], worker_id, *what[1:]))
         self._local = LocalModel()
-        self._loop = ModelLoop()
 
-    def run(self, work: Coroutine[Any, Any, Result], cancelled: threading.Event) -> Result:
-        """Waits for work that asks; raises Cancelled soon after the event is set."""
-        if cancelled.is_set():
-            work.close()
-            raise Cancelled
-        return self._loop.run(work, cancelled)
-
-    def close(self) -> None:
-        self._loop.run(self._slots.close(), threading.Event())
-        self._loop.close()
+    async def close(self) -> None:
+        await self._slots.close()
         self._local.close()
 
-    async def ask(self, question: Question, hear: Callable[[str], None]) -> Reply:
-        """`hear` is called with every piece of the answer as it comes."""
-        provider, _, name = question.player.partition(":")
+    async def ask(
+        self, player: str, prepare: Prepare, hear: Callable[[str], None], behind: bool = False
+    ) -> tuple[Question, Reply]:
+        """`hear` is called with every piece of the answer as it comes; `behind` lets others go first."""
+        provider, _, name = player.partition(":")
         asked = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": provider,
             "gen_ai.request.model": name or provider,
         }
         with tracing.span(f"chat {name or provider}", asked):
-            reply = await self._ask(question, hear)
+            question, reply = await self._ask(player, prepare, hear, behind)
             used = reply.usage
             tracing.note(
                 {
@@ -76,69 +80,156 @@ class ModelCalls:
                     "cost_usd": used.cost_usd,
                 }
             )
-            return reply
+            return question, reply
 
-    async def _ask(self, question: Question, hear: Callable[[str], None]) -> Reply:
-        if question.player == LOCAL:
+    async def _ask(
+        self, player: str, prepare: Prepare, hear: Callable[[str], None], behind: bool
+    ) -> tuple[Question, Reply]:
+        if player == LOCAL:
             async with self._local.ready() as base_url:
-                return await self._adapter.ask(question, hear, base_url)
-        provider, _ = model_of(question.player) or ("", "")
-        async with self._slots.one_of(provider):
-            reservation = await self._reserve(question)
-            heard: list[str] = []
-            spent = 0.0
+                question = await prepare()
+                await self._begin(question, is_limited=False)
+                return question, await self._call(question, hear, base_url=base_url)
+        provider, _ = model_of(player) or ("", "")
+        async with self._slots.one_of(provider, behind=behind):
+            question = await prepare()
+            reservation = await self._begin(question)
             try:
-                reply = await self._adapter.ask(question, _both(heard.append, hear))
-                spent = reply.usage.cost_usd
-                return reply
+                return question, await self._call(question, hear, reservation)
             except PlayerError as problem:
-                spent = problem.usage.cost_usd if problem.usage else 0.0
                 if problem.kind == "rate_limit":
                     await self._write_down(model_calls.slow_down, provider)
                 raise
+
+    async def _call(
+        self,
+        question: Question,
+        hear: Callable[[str], None],
+        reservation: Reservation | None = None,
+        base_url: str | None = None,
+    ) -> Reply:
+        heard: list[str] = []
+        used: Usage | None = None
+        try:
+            try:
+                reply = await self._adapter.ask(question, _both(heard.append, hear), base_url)
+                used = reply.usage
+            except PlayerError as problem:
+                used = problem.usage
+                raise
             except asyncio.CancelledError:
-                # The provider counts what it has said until it notices that nobody listens.
-                spent = guessed_usage(question, "".join(heard)).cost_usd
+                # The provider bills what it generates until it notices the disconnect.
+                used = guessed_usage(question, "".join(heard))
                 raise
             finally:
+                spent = used.cost_usd if used else 0.0
                 if spent:
                     metrics.model_cost.labels(metrics.player_label(question.player)).inc(spent)
-                if reservation:
+                if reservation and reservation.is_of_money:
                     await asyncio.shield(self._write_down(model_calls.settle, reservation, spent))
+        except asyncio.CancelledError:
+            # Cancelled during the call or while its cost was settled: the turn will not store its usage.
+            if used:
+                await self.charge(question, used)
+            raise
+        return reply
+
+    async def charge(self, question: Question, used: Usage) -> None:
+        """Adds the usage of a cancelled turn to the debate, that of a cancelled judgment to the judgment."""
+        if question.debate_id is not None:
+            await asyncio.shield(
+                self._write_down(model_calls.charge, question.debate_id, used, None, _call_id(question))
+            )
+        elif question.judgment_id is not None:
+            await asyncio.shield(
+                self._write_down(judgments.charge, question.judgment_id, used, None, _call_id(question))
+            )
 
     async def _write_down(self, action: Callable[..., Any], *what: Any) -> None:
-        """An answer that was paid for is not lost because this could not be written down: the reservation stays."""
+        """Only logs a failure: an answer that was paid for must not be lost for it. The reservation then stays."""
         try:
-            await _in_thread(action, self._services, *what)
+            await _in_thread(action, self.services, *what)
         except DatabaseAway as problem:
             log.warning("model_call.not_written_down", problem=log_words(problem))
 
-    async def _reserve(self, question: Question) -> Reservation | None:
-        limit = self._services.settings.max_cost_usd_per_day
-        if limit is None:
+    async def _begin(self, question: Question, is_limited: bool = True) -> Reservation | None:
+        """Reserves what the call may cost and records that it begins; None where there is nothing to write down."""
+        amount = self._to_reserve(question) if is_limited else None
+        call = _recorded(question)
+        lease_id = self._lease_id()
+        if amount is not None:
+            beginning = _in_thread(model_calls.reserve, self.services, amount, question.experiment_id, lease_id, call)
+        elif call is not None:
+            beginning = _in_thread(model_calls.record, self.services, lease_id, call)
+        else:
             return None
-        asked = guessed_tokens(question.instructions + question.document)
-        amount = cost_usd(question.player, Usage(asked, question.max_tokens))
+        task = asyncio.create_task(beginning)
+        try:
+            begun: Reservation | Refused | BudgetRefused = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await self._give_back(task)
+            raise
+        except _NOT_BEGUN as problem:
+            log.warning("model_call.not_begun", problem=log_words(problem))
+            raise NotNow("The call could not be written down before it began.", _BEGIN_AGAIN_SECONDS) from problem
+        if isinstance(begun, BudgetRefused):
+            raise _not_within(begun)
+        if isinstance(begun, Refused):
+            raise _not_now(begun, self.services.settings.max_cost_usd_per_day or 0.0)
+        return begun
+
+    def _to_reserve(self, question: Question) -> float | None:
+        """None where no limit and no budget asks for it."""
+        limit = self.services.settings.max_cost_usd_per_day
+        if limit is None and question.experiment_id is None:
+            return None
+        amount = cost_usd(question.player, Usage(question.most_input_tokens, question.max_tokens))
+        if limit is None:
+            # Only an experiment without a budget may have players without a price.
+            return amount
         if amount is None:
             words = f"{question.player}: no price is known for it, so the limit for a day could not be kept."
             raise PlayerError(words, permanent=True, kind="price")
-        reserved: Reservation | Refused = await _in_thread(model_calls.reserve, self._services, amount)
-        if isinstance(reserved, Refused):
-            raise _not_now(reserved, limit)
-        return reserved
+        if amount > limit:
+            words = f"{question.player}: one call may cost ${amount:.4f}, more than the limit of ${limit:g} for a day."
+            raise PlayerError(words, permanent=True, kind="price")
+        return amount
+
+    async def _give_back(self, beginning: "asyncio.Task[Reservation | Refused | BudgetRefused]") -> None:
+        """A reservation that is not settled would stay until the end of the day."""
+        try:
+            begun = await beginning
+        except _NOT_BEGUN as problem:
+            log.warning("model_call.not_written_down", problem=log_words(problem))
+            return
+        if isinstance(begun, Reservation):
+            await self._write_down(model_calls.give_back, begun)
 
 
-def usual_max_tokens(player: str) -> int:
-    return LOCAL_MAX_TOKENS if player == LOCAL else MAX_TOKENS
+def _call_id(question: Question) -> UUID | None:
+    return question.call_id if question.claim else None
+
+
+def _recorded(question: Question) -> Call | None:
+    """The call as it is recorded; None for the guardrail's, which nobody pays for."""
+    payer = question.debate_id or question.judgment_id
+    if question.claim is None or payer is None:
+        return None
+    sent = storable_usage(guessed_usage(question, ""))
+    return Call(question.call_id, question.claim, question.debate_id, question.judgment_id, sent)
 
 
 def read_answer(question: Question, reply: Reply, reader: Callable[[str], Result]) -> Result:
-    """What does not have the shape that was asked for is a failed attempt, and paid for."""
+    """An incomplete answer, or one of the wrong shape, is a failed attempt, with its cost.
+
+    Except for the local model, which seldom ends by itself: its turn is what it generated within max_tokens.
+    """
     try:
+        if reply.cut_off and question.player != LOCAL:
+            raise UnusableAnswer(f"it was cut off, because max_tokens ({question.max_tokens}) was used up")
         return reader(reply.text)
     except UnusableAnswer as problem:
-        why = f" (max_tokens, {question.max_tokens}, was used up)" if reply.cut_off else ""
-        words = f"{question.player}: the answer cannot be used: {problem}{why}."
+        words = f"{question.player}: the answer cannot be used: {problem}."
         raise PlayerError(words, kind="answer", usage=reply.usage) from None
 
 
@@ -153,8 +244,17 @@ def _not_now(refused: Refused, limit: float) -> NotNow:
     return NotNow(words, min(_ASK_AGAIN_SECONDS * spread, refused.seconds_left + _SOON_SECONDS * spread))
 
 
+def _not_within(refused: BudgetRefused) -> NotNow:
+    spread = random.SystemRandom().uniform(0.5, 1.0)
+    if not refused.is_spent:
+        words = f"Waiting for calls under way: with them the experiment's budget of ${refused.budget_usd:g} is reached."
+        return NotNow(words, _SOON_SECONDS * spread)
+    words = f"The experiment's budget of ${refused.budget_usd:g} is reached. A higher one goes on."
+    return NotNow(words, _ASK_AGAIN_SECONDS * spread)
+
+
 def nothing(_: str) -> None:
-    """Nobody is told."""
+    """Discards the pieces of an answer."""
 
 
 def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
@@ -166,5 +266,5 @@ def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callab
 
 
 async def _in_thread(action: Callable[..., Any], *what: Any) -> Any:
-    """For a short transaction: the loop must not wait for the database."""
+    """Runs a short transaction without blocking the event loop."""
     return await asyncio.to_thread(action, *what)

@@ -1,4 +1,4 @@
-"""A model's words to whoever watches, as they come: at most ten messages a second for each debate."""
+"""Streams a model's answer to listeners: at most ten messages a second for each debate."""
 
 import time
 from collections.abc import Callable
@@ -6,15 +6,15 @@ from uuid import UUID
 
 import pydantic_core
 
-from app.bus import Event
 from app.core.brief import Brief
+from app.messaging.bus import Event
 
 EVERY_SECONDS = 0.1
 _MOST_REMEMBERED = 1_000
 
 
 class Deltas:
-    """Of all debates of this process: each has its own pace."""
+    """For all debates of this process, each with its own rate limit."""
 
     def __init__(self, publish: Callable[[Event], None]) -> None:
         self._publish = publish
@@ -23,7 +23,7 @@ class Deltas:
     def of(self, brief: Brief, field: str | None) -> Callable[[str], None]:
         """Takes the pieces of one answer. `field` is the spoken one where the answer is a JSON object.
 
-        What is still untold when the answer ends stays so: the argument itself comes right behind.
+        The rest that is unsent when the answer ends is not sent: the argument itself follows at once.
         """
         debate = brief.debate
         heard: list[str] = []
@@ -51,7 +51,7 @@ class Deltas:
 
 
 def _spoken(unfinished: str, field: str) -> str:
-    """The field of an object that is still being written."""
+    """The field of an incomplete JSON object."""
     try:
         so_far = pydantic_core.from_json(unfinished[unfinished.find("{") :], allow_partial="trailing-strings")
     except ValueError:

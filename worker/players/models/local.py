@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 
-from app.local_model.install import is_installed
-from app.local_model.serve import CALLS_AT_ONCE
+from app.models.local import is_installed
+from app.models.local.serve import CALLS_AT_ONCE
 from worker.players.base import PlayerError
 
 
@@ -40,7 +40,7 @@ class LocalModel:
                 kind="setup",
             )
         self._server = subprocess.Popen(
-            [sys.executable, "-m", "app.local_model.serve"],
+            [sys.executable, "-m", "app.models.local.serve"],
             # It ends when this pipe does, even if this process is killed.
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,89 +1,166 @@
-"""Real models in the seats: from a brief to a question, from an answer to a move."""
+"""Models as players: makes a question of a brief, and a turn of the answer."""
 
-import threading
+import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from app.bus import Event
-from app.core.brief import Brief, Thought
+import structlog
+from pydantic import BaseModel
+
+from app.core.brief import Brief, Exchange, Thought
 from app.core.debate import TurnType, Usage
-from app.core.formats import Format
 from app.core.limits import limit_reached
-from app.core.players import LOCAL, JudgeOrder
+from app.core.model_calls import answer_tokens
+from app.core.players import JudgeOrder
 from app.core.seats import Seat
+from app.messaging.bus import Event
+from app.models.windows import shown_tokens
+from app.store.engine import DatabaseAway
+from app.store.errors import log_words
+from app.usecases.advance import with_all_turns
+from app.usecases.prompt_sets import prompt_set_of_hash
 from worker.players.base import NotNow, PlayerError
 from worker.players.models import answers
 from worker.players.models.adapter import Question, Reply
-from worker.players.models.answers import SPOKEN_FIELD, ProposersMove, Ruling
-from worker.players.models.calls import ModelCalls, nothing, read_answer, usual_max_tokens
+from worker.players.models.answers import SPOKEN_FIELD, ProposersMove, Ruling, thought_of
+from worker.players.models.calls import ModelCalls, nothing, read_answer
 from worker.players.models.deltas import Deltas
-from worker.players.models.judging import thought_of
-from worker.players.models.prompting import instructions
-from worker.players.models.transcript import document
+from worker.players.models.prompt import document, instructions
+from worker.players.models.prompt_files import Prompts, built_in, prompts_of
 
-CONTEXT_TOKENS = 16_000
-LOCAL_CONTEXT_TOKENS = 2_000
+log = structlog.get_logger(__name__)
+_READ_AGAIN_SECONDS = 1.0
+_MOST_PROMPTS = 100
+"""Sets that a process remembers."""
 
 
 class ModelPlayer:
     def __init__(self, calls: ModelCalls, publish: Callable[[Event], None]) -> None:
         self._calls = calls
         self._deltas = Deltas(publish)
+        self._prompts: dict[str, Prompts] = {}
+        """By hash: a set never changes."""
 
-    def think(self, brief: Brief, cancelled: threading.Event) -> Thought:
-        return self._calls.run(self._take_turn(brief), cancelled)
-
-    async def _take_turn(self, brief: Brief) -> Thought:
-        if brief.seat is Seat.ARBITRATOR:
+    async def think(self, brief: Brief) -> Thought:
+        if brief.seat is Seat.ARBITRATOR and not brief.asks:
             return await self._rule(brief)
-        chooses = brief.seat is Seat.PROPOSER and brief.debate.format is Format.DIALOGUE
-        question = _question(brief, ProposersMove if chooses else None)
-        reply = await self._ask(brief, question)
+        chooses = brief.may_choose_its_move
+        question, reply = await self._ask(brief, ProposersMove if chooses else None)
         if chooses:
             move = read_answer(question, reply, partial(answers.read, shape=ProposersMove))
-            return Thought(move.type, move.text.strip(), usage=reply.usage)
-        return Thought(TurnType.CLAIM, read_answer(question, reply, answers.read_text), usage=reply.usage)
+            return _made(
+                Thought(move.type, move.text.strip(), usage=reply.usage), question, exchange_of(question, reply)
+            )
+        kind = TurnType.QUESTION if brief.asks else TurnType.CLAIM
+        said = read_answer(question, reply, answers.read_text)
+        return _made(Thought(kind, said, usage=reply.usage), question, exchange_of(question, reply))
 
     async def _rule(self, brief: Brief) -> Thought:
         order = JudgeOrder(brief.setup.judge_order or JudgeOrder.AS_SPOKEN)
         orders = [JudgeOrder.AS_SPOKEN, JudgeOrder.SWAPPED] if order is JudgeOrder.BOTH else [order]
         rulings: dict[str, Ruling] = {}
+        exchanges: list[Exchange] = []
+        question: Question | None = None
         used = Usage()
         for each in orders:
-            _refuse_beyond_limits(brief, used)
-            question = _question(brief, Ruling, each)
             try:
-                reply = await self._ask(brief, question, silent=bool(rulings))
+                question, reply = await self._ask(brief, Ruling, each, used, silent=bool(rulings))
                 rulings[each] = read_answer(question, reply, partial(answers.read, shape=Ruling))
                 used = used.plus(reply.usage)
+                exchanges.append(exchange_of(question, reply, each if len(orders) > 1 else None))
             except (PlayerError, NotNow) as problem:
                 # The first answer was paid for even if the second never comes.
                 problem.usage = used.plus(problem.usage) if problem.usage else used
                 raise
-        return thought_of(rulings, used)
+            except asyncio.CancelledError:
+                if question:
+                    await self._calls.charge(question, used)
+                raise
+        return _made(thought_of(rulings, used), question, *exchanges)
 
-    async def _ask(self, brief: Brief, question: Question, silent: bool = False) -> Reply:
-        spoken = SPOKEN_FIELD[question.shape] if question.shape else None
-        return await self._calls.ask(question, nothing if silent else self._deltas.of(brief, spoken))
+    async def _ask(
+        self,
+        brief: Brief,
+        shape: type[BaseModel] | None,
+        order: JudgeOrder = JudgeOrder.AS_SPOKEN,
+        used: Usage | None = None,
+        silent: bool = False,
+    ) -> tuple[Question, Reply]:
+        _refuse_beyond_limits(brief, used or Usage())
+        spoken = SPOKEN_FIELD[shape] if shape else None
+        hear = nothing if silent or brief.judgment else self._deltas.of(brief, spoken)
+        prepare = partial(self._question, brief, shape, order)
+        return await self._calls.ask(brief.setup.player, prepare, hear, behind=brief.debate.experiment_id is not None)
+
+    async def _question(self, brief: Brief, shape: type[BaseModel] | None, order: JudgeOrder) -> Question:
+        setup = brief.setup
+        services = self._calls.services
+        max_tokens = answer_tokens(setup)
+        try:
+            brief = await asyncio.to_thread(with_all_turns, services, brief)
+            prompts = await self._prompts_of(brief)
+        except DatabaseAway as problem:
+            log.warning("prompt.database_away", problem=log_words(problem))
+            raise NotNow("The transcript could not be read: the database was away.", _READ_AGAIN_SECONDS) from problem
+        system = instructions(brief, max_tokens, prompts)
+        shown = document(brief, shown_tokens(setup, services.settings.context_tokens, len(system.encode())), order)
+        return Question(
+            setup.player,
+            system,
+            shown.text,
+            shape,
+            max_tokens,
+            setup.temperature,
+            None if brief.judgment else brief.debate.id,
+            shown.is_shortened,
+            setup.thinking,
+            prompts.hash,
+            brief.judgment_id,
+            brief.debate.experiment_id,
+            document_hash=brief.shown_document_hash,
+            kept=shown.kept,
+            claim=brief.claim,
+        )
+
+    async def _prompts_of(self, brief: Brief) -> Prompts:
+        wanted = brief.debate.prompts_hash
+        if wanted is None:
+            return built_in()
+        if wanted not in self._prompts:
+            stored = await asyncio.to_thread(prompt_set_of_hash, self._calls.services, wanted)
+            if stored is None:
+                words = f"The prompt set {brief.debate.prompts!r} of this debate is no longer stored."
+                raise PlayerError(words, permanent=True, kind="setup")
+            if len(self._prompts) >= _MOST_PROMPTS:
+                self._prompts.clear()
+            self._prompts[wanted] = prompts_of(stored)
+        return self._prompts[wanted]
 
 
-def _question(brief: Brief, shape: Any, order: JudgeOrder = JudgeOrder.AS_SPOKEN) -> Question:
-    setup = brief.setup
-    is_local = setup.player == LOCAL
-    max_tokens = setup.max_tokens or usual_max_tokens(setup.player)
-    return Question(
-        setup.player,
-        instructions(brief, max_tokens),
-        document(brief, LOCAL_CONTEXT_TOKENS if is_local else CONTEXT_TOKENS, order),
-        shape,
-        max_tokens,
-        setup.temperature,
+def _made(thought: Thought, question: Question | None, *exchanges: Exchange) -> Thought:
+    """The thought with what is stored of how it was made."""
+    if question is None:
+        return thought
+    usage = replace(thought.usage, context_shortened=question.is_shortened)
+    return replace(thought, usage=usage, exchanges=exchanges, prompts_hash=question.prompts_hash)
+
+
+def exchange_of(question: Question, reply: Reply, order: JudgeOrder | None = None) -> Exchange:
+    return Exchange(
+        system=question.instructions,
+        messages=({"role": "user", "content": question.kept or question.document},),
+        document_hash=question.document_hash,
+        settings=reply.settings,
+        model=reply.model,
+        answer=reply.text,
+        request_id=reply.request_id,
+        judge_order=order,
     )
 
 
 def _refuse_beyond_limits(brief: Brief, used: Usage) -> None:
-    """Before each call. The claim has looked already; a judge who is asked twice is looked at twice."""
-    debate = brief.debate
-    if limit_reached(debate.cursor, debate.limits, debate.usage.plus(used), debate.past_deadline):
-        raise PlayerError("A limit was reached between two calls for one ruling.", kind="limit", usage=used)
+    """Before each call. The claim has checked the limits, but a judge may be asked twice, and the cost of a cancelled
+    call may have been added since."""
+    if limit_reached(brief.debate, used):
+        raise PlayerError("A limit of the debate was reached before this call.", kind="limit")

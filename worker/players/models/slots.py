@@ -1,8 +1,7 @@
-"""How many calls to a provider this process has under way, within what all processes share.
+"""Limits the concurrent calls to each provider to this process's share of the slots of all processes.
 
-Lives on the event loop, so it needs no lock. Slots are handed from call to call within the process; the database is
-asked only for more, for fewer, and to say that we are alive, in a thread of its own. Whoever waits holds no connection,
-and the claim of its turn is kept alive by the process as ever.
+Runs on the event loop, so it needs no lock. Slots pass from call to call within the process; the database is asked, in
+a thread, only for more or fewer slots and to renew them. A waiting call holds no connection.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import structlog
 
 from app.store.engine import DatabaseAway
-from app.store.trouble import log_words
+from app.store.errors import log_words
 from app.usecases.model_calls import LEASE_SECONDS
 
 log = structlog.get_logger(__name__)
@@ -24,7 +23,7 @@ Share = Callable[[str, int, int], int]
 """Takes the provider, the slots held and the slots wanted; returns how many may be held. It asks the database."""
 RENEW_EVERY_SECONDS = LEASE_SECONDS / 4
 ASK_EVERY_SECONDS = 0.1
-"""While somebody waits and there is no slot."""
+"""While a call waits for a slot."""
 _AFTER_TROUBLE_SECONDS = 1.0
 
 
@@ -35,19 +34,20 @@ class Slots:
         self._providers: dict[str, _Provider] = {}
 
     @contextlib.asynccontextmanager
-    async def one_of(self, provider: str) -> AsyncIterator[None]:
-        """Waits for a slot and holds it."""
+    async def one_of(self, provider: str, behind: bool = False) -> AsyncIterator[None]:
+        """Waits for a slot and holds it. With `behind` it waits until nobody else does: calls of experiments never
+        delay a debate that somebody started by hand."""
         if provider not in self._providers:
             self._providers[provider] = _Provider(provider, self._share, self._executor)
         slots = self._providers[provider]
-        await slots.take()
+        await slots.take(behind)
         try:
             yield
         finally:
             slots.give_back()
 
     async def close(self) -> None:
-        """Gives back what is held; what cannot be given back lapses."""
+        """Returns the held slots; those that cannot be returned expire."""
         for slots in self._providers.values():
             await slots.close()
         self._executor.shutdown(wait=False)
@@ -61,13 +61,16 @@ class _Provider:
         self._held = 0
         self._in_use = 0
         self._waiting: collections.deque[asyncio.Future[None]] = collections.deque()
+        self._behind: collections.deque[asyncio.Future[None]] = collections.deque()
+        """Served when nobody else waits."""
         self._asked_at = float("-inf")
         self._something_changed = asyncio.Event()
         self._keeper = asyncio.create_task(self._keep())
 
-    async def take(self) -> None:
+    async def take(self, behind: bool = False) -> None:
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        queue = self._behind if behind else self._waiting
+        queue.append(turn)
         self._hand_out()
         if not turn.done():
             self._something_changed.set()
@@ -77,7 +80,7 @@ class _Provider:
             if turn.done() and not turn.cancelled():
                 self.give_back()
             else:
-                self._waiting.remove(turn)
+                queue.remove(turn)
             raise
 
     def give_back(self) -> None:
@@ -90,33 +93,38 @@ class _Provider:
         self._keeper.cancel()
         self._held = self._in_use = 0
         self._waiting.clear()
+        self._behind.clear()
         with contextlib.suppress(*DatabaseAway):
             await self._ask()
 
     def _hand_out(self) -> None:
-        while self._waiting and self._in_use < self._held:
-            turn = self._waiting.popleft()
+        while self._count_waiting and self._in_use < self._held:
+            turn = (self._waiting or self._behind).popleft()
             if not turn.done():
                 self._in_use += 1
                 turn.set_result(None)
 
+    @property
+    def _count_waiting(self) -> int:
+        return len(self._waiting) + len(self._behind)
+
     async def _keep(self) -> None:
-        """Asks when there is a reason to, and renews what is held."""
+        """Requests slots when calls wait, and renews those held."""
         while True:
             pause = RENEW_EVERY_SECONDS
             try:
                 await self._ask()
-                if self._waiting:
+                if self._count_waiting:
                     pause = ASK_EVERY_SECONDS
             except DatabaseAway as problem:
                 log.warning("slots.database_away", problem=log_words(problem))
                 pause = _AFTER_TROUBLE_SECONDS
             except Exception:
-                # Calls wait for this task: whatever goes wrong with one question must not end it.
+                # Calls wait for this task: no error may end it.
                 log.exception("slots.failed")
                 pause = _AFTER_TROUBLE_SECONDS
             if time.monotonic() - self._asked_at > LEASE_SECONDS:
-                # The others may count our slots as free by now: none of them is used again before we have asked.
+                # Our slots have expired and may be others' by now: none is used before they are renewed.
                 self._held = 0
             await self._rest(pause)
 
@@ -124,18 +132,18 @@ class _Provider:
         if seconds != RENEW_EVERY_SECONDS:
             await asyncio.sleep(seconds)
             return
-        is_idle = self._held == self._in_use == len(self._waiting) == 0
+        is_idle = self._held == self._in_use == self._count_waiting == 0
         self._something_changed.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if is_idle else seconds):
                 await self._something_changed.wait()
-        if not self._waiting:
-            # A slot is free: the next turn of the same debate may want it in a moment, else others get it.
+        if not self._count_waiting:
+            # A slot is free: keep it briefly for the next turn of the same debate, then release it.
             await asyncio.sleep(ASK_EVERY_SECONDS)
 
     async def _ask(self) -> None:
-        wanted = self._in_use + len(self._waiting)
-        # What is not needed is given up before it is written down as free.
+        wanted = self._in_use + self._count_waiting
+        # Give up unneeded slots before they are stored as free.
         self._held = min(self._held, wanted)
         held = max(self._held, self._in_use)
         asked_at = time.monotonic()

@@ -1,0 +1,112 @@
+"""The commands that open the database themselves: `debate db upgrade` and `debate repair`; `prune` uses `services`."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from app.cli import output
+from app.cli.errors import CommandFailed
+from app.cli.options import AsJson, read_settings
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+    from app.usecases.services import Services
+
+commands = typer.Typer()
+_db = typer.Typer(name="db", help="Manage the database schema.", no_args_is_help=True)
+
+
+@commands.command()
+def repair(as_json: AsJson = False) -> None:
+    """Recompute every cursor from the stored turns.
+
+    Prints each cursor that was wrong, before and after.
+
+    Example: debate repair
+    """
+    from app.usecases.maintenance import repair as repair_cursors
+
+    with services("debate-repair") as opened:
+        repaired = repair_cursors(opened)
+    if as_json:
+        found = [
+            {"debate_id": str(row.debate_id), "title": row.title, "was": row.was, "now": row.now} for row in repaired
+        ]
+        output.print_json({"repaired": found})
+        return
+    output.say(f"Database: {shown_database(read_settings())}")
+    for row in repaired:
+        output.say(f"{row.debate_id}  {row.was}  →  {row.now}  {row.title}")
+    output.say(f"{output.count(len(repaired), 'cursor')} repaired." if repaired else "Every cursor is correct.")
+
+
+@_db.command()
+def upgrade() -> None:
+    """Upgrade the database to the newest schema.
+
+    Example: debate db upgrade
+    """
+    from app.observe.logs import configure_logs
+    from app.store.migrate import is_newer
+    from app.store.migrate import upgrade as upgrade_schema
+
+    settings = read_settings()
+    # Alembic's steps belong in the log of a deployment; a person at a terminal gets the result only.
+    configure_logs("warning" if sys.stderr.isatty() else settings.log_level)
+    with _database(settings) as complete:
+        before, after = upgrade_schema(str(complete.database_url))
+    if is_newer(after):
+        output.say(f"The schema is at revision {after}, of a newer version: it stays as it is.")
+    elif before == after:
+        output.say(f"The schema is already at the newest revision, {after}.")
+    else:
+        output.say(f"Upgraded the schema from {before or 'nothing'} to {after}.")
+    output.say(f"Database: {shown_database(settings)}")
+
+
+commands.add_typer(_db)
+
+
+def shown_database(settings: "Settings") -> str:
+    from app.settings import without_secrets
+
+    return without_secrets(settings.database_url) if settings.database_url else f"embedded, in {settings.data_dir}"
+
+
+@contextlib.contextmanager
+def services(name: str) -> Iterator["Services"]:
+    """Services with one database connection, for a command that works in the database itself."""
+    from app.bootstrap import build_services, close_services
+    from app.embedded import has_database
+    from app.observe.logs import configure_logs
+
+    configure_logs("error")
+    settings = read_settings()
+    if settings.database_url is None and not has_database(settings.data_dir):
+        raise CommandFailed(
+            f"There is no database in {settings.data_dir}, and none was made",
+            suggestion="DEBATE_DATA_DIR names the directory of another one, DEBATE_DATABASE_URL a server",
+        )
+    with _database(settings) as complete:
+        opened = build_services(complete, name=name, database_connections=1)
+        try:
+            yield opened
+        finally:
+            close_services(opened)
+
+
+@contextlib.contextmanager
+def _database(settings: "Settings") -> Iterator["Settings"]:
+    """The configured servers or embedded ones. The command fails with a message when the database is unreachable."""
+    from app.cli.stack import Servers
+    from app.store.engine import DatabaseAway
+    from app.store.errors import log_words
+
+    try:
+        with Servers(settings) as complete:
+            yield complete
+    except DatabaseAway as problem:
+        raise CommandFailed(log_words(problem)) from problem

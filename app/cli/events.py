@@ -1,0 +1,38 @@
+"""`debate events`: what happened to a debate, in order."""
+
+from typing import Annotated
+
+import typer
+
+from app.cli import output
+from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
+
+commands = typer.Typer()
+
+
+@commands.command()
+def events(
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    limit: Annotated[int, typer.Option("--limit", "-l", help="How many to show.", min=1, max=200)] = 100,
+    cursor: Annotated[str | None, typer.Option(help="The next_cursor of the previous page.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what happened to a debate: claims, turns, failed attempts, pauses, and by whom.
+
+    Example: debate events 0b0e…
+    """
+    answer = connect().get(f"/debates/{id_of(debate_id, named)}/events", limit=limit, cursor=cursor)
+    if as_json:
+        output.print_json(answer)
+        return
+    for event in answer["events"]:
+        about = ", ".join(f"{name} {_shown(value)}" for name, value in event["about"].items() if value is not None)
+        by = f" by {event['by']}" if event["by"] else ""
+        output.say(output.one_line(f"{event['at']}  {event['kind']}{by}{f': {about}' if about else ''}"))
+    if answer["next_cursor"]:
+        output.note(f"Get the next page with --cursor {answer['next_cursor']}")
+
+
+def _shown(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,204 @@
+"""Lists and shows experiments, and steers them: pause, resume, stop, retry-failed, judge, invite, delete."""
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from app.cli import output
+from app.cli.errors import CommandFailed, Exit
+from app.cli.experiment.named import Named, each, experiment_in, path_of
+from app.cli.options import AsJson, connect
+
+commands = typer.Typer()
+
+
+@commands.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List experiments, the latest first.
+
+    Example: debate experiment list
+    """
+    from app.cli.experiment.run import ending
+    from app.cli.experiment.tables import money, table
+
+    found = each(connect())
+    if as_json:
+        output.print_json({"experiments": found})
+        return
+    if not found:
+        output.note("No experiments yet. Write an example: debate experiment init demo")
+        return
+    rows = [
+        (
+            one["name"],
+            ending(one),
+            f"{one['progress']['matches']['completed']} of {sum(one['progress']['matches'].values())}",
+            money(one["cost_usd"]),
+            one["id"],
+        )
+        for one in found
+    ]
+    for line in table(("name", "status", "debates", "USD", "id"), rows, left=2):
+        output.say(line)
+
+
+@commands.command()
+def show(which: Named, as_json: AsJson = False) -> None:
+    """Show an experiment: its progress by status, what it cost, and what is left.
+
+    Example: debate experiment show demo
+    """
+    from app.cli.experiment.run import duration, ending
+    from app.cli.experiment.tables import money, table
+
+    api = connect()
+    experiment = experiment_in(api.get(path_of(api, which)))
+    if as_json:
+        output.print_json(experiment)
+        return
+    output.say(f"{experiment['name']}  {ending(experiment)}  {experiment['id']}")
+    statuses = ("planned", "running", "completed", "failed")
+    rows = [
+        (what, *(str(counts.get(status, 0)) for status in statuses))
+        for what, counts in experiment["progress"].items()
+        if what != "debates"
+    ]
+    for line in table(("", *statuses), rows):
+        output.say(line)
+    budget = experiment.get("budget_usd")
+    output.say(f"Cost so far: {money(experiment['cost_usd'])} USD" + (f" of {money(budget)}" if budget else ""))
+    left = (experiment.get("estimate") or {}).get("seconds_left")
+    if left is not None:
+        output.say(f"Time left: about {duration(left)}")
+
+
+def _act(which: str, action: str, as_json: bool) -> None:
+    from app.cli.experiment.run import ending
+
+    api = connect()
+    experiment = experiment_in(api.post(f"{path_of(api, which)}/{action}", repeatable=True))
+    if as_json:
+        output.print_json(experiment)
+    else:
+        output.say(f"{experiment['name']} is {ending(experiment)}.")
+
+
+@commands.command()
+def pause(which: Named, as_json: AsJson = False) -> None:
+    """Begin no new debates. Those under way are finished and judged.
+
+    Example: debate experiment pause demo
+    """
+    _act(which, "pause", as_json)
+
+
+@commands.command()
+def resume(which: Named, as_json: AsJson = False) -> None:
+    """Go on with a paused experiment.
+
+    Example: debate experiment resume demo
+    """
+    _act(which, "resume", as_json)
+
+
+@commands.command()
+def stop(which: Named, as_json: AsJson = False) -> None:
+    """Stop an experiment. What was held stays; `debate experiment run` goes on with it.
+
+    Example: debate experiment stop demo
+    """
+    _act(which, "stop", as_json)
+
+
+@commands.command("retry-failed")
+def retry_failed(which: Named, as_json: AsJson = False) -> None:
+    """Try the failed matches and judgments again, and just those.
+
+    Example: debate experiment retry-failed demo
+    """
+    api = connect()
+    data = api.post(f"{path_of(api, which)}/retry-failed", repeatable=True)
+    if as_json:
+        output.print_json(data)
+    elif data["count"]:
+        output.say(f"{data['count']:,} failed matches and judgments are tried again.")
+    else:
+        output.say("Nothing has failed.")
+
+
+@commands.command()
+def judge(
+    which: Named,
+    player: Annotated[str, typer.Option(help="The player that judges, such as openai:gpt-5.")],
+    name: Annotated[str | None, typer.Option(help="The judge's name in the results. [default: the player]")] = None,
+    orders: Annotated[
+        Literal["as_spoken", "swapped", "both"], typer.Option(help="In which order it is shown the two sides.")
+    ] = "both",
+    repeats: Annotated[int, typer.Option(help="How often it is asked in each order.", min=1, max=100)] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Judge what was held again, with one more judge. Nothing is debated again.
+
+    Example: debate experiment judge demo --player openai:gpt-5 --name big
+    """
+    api = connect()
+    body = {"judges": [{"name": name or player, "player": player, "orders": orders, "repeats": repeats}]}
+    data = api.post(f"{path_of(api, which)}/judges", body, repeatable=True)
+    if as_json:
+        output.print_json(data)
+    else:
+        output.say(f"{name or player} judges. Follow it: debate experiment watch {which}")
+
+
+@commands.command()
+def invite(
+    which: Named,
+    name: Annotated[str, typer.Option(help="The person's name: judgments are those of person:<name>.")],
+    expires_in_hours: Annotated[
+        float | None, typer.Option(help="How long the link can be used. [default: a week]", min=0.01, max=8760)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a link with which one person judges the debates in a browser, blind, and opens nothing else.
+
+    Example: debate experiment invite demo --name ana
+    """
+    api = connect()
+    body: output.Json = {"name": name}
+    if expires_in_hours is not None:
+        body["expires_in_seconds"] = round(expires_in_hours * 3600)
+    made = api.post(f"{path_of(api, which)}/invitations", body)
+    if as_json:
+        output.print_json(made)
+        return
+    output.say(str(made["url"]))
+    output.note(f"For {made['judge']}. It is shown this once, and can be used until {made['expires_at']}")
+
+
+@commands.command()
+def delete(
+    which: Named,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an experiment with its debates and judgments.
+
+    Example: debate experiment delete demo --yes
+    """
+    api = connect()
+    path = path_of(api, which)
+    experiment = experiment_in(api.get(path))
+    if not yes:
+        if not sys.stdin.isatty():
+            raise CommandFailed("Nobody can be asked here", Exit.USAGE, "Delete without asking with --yes")
+        held = sum(experiment["progress"]["matches"].values())
+        sys.stderr.write(f"Delete {experiment['name']} and its {output.count(held, 'debate')}? [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise CommandFailed("Nothing was deleted")
+    data = api.delete(path)
+    if as_json:
+        output.print_json(data)
+    else:
+        output.say(f"{experiment['name']} is deleted.")

@@ -1,0 +1,132 @@
+"""What an experiment holds: its matches, exports, and judgments that were made elsewhere."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from app.cli import output
+from app.cli.errors import CommandFailed
+from app.cli.experiment.named import EXPERIMENTS, Named, experiment_in, path_of
+from app.cli.options import AsJson, connect
+
+commands = typer.Typer()
+MatchStatus = Literal["planned", "running", "completed", "failed"]
+
+
+@commands.command()
+def matches(
+    which: Named,
+    contestant: Annotated[str | None, typer.Option(help="Only matches of this contestant.")] = None,
+    against: Annotated[str | None, typer.Option(help="… against this one.")] = None,
+    motion: Annotated[str | None, typer.Option(help="Only on the motion with this id.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Only those that this judge judged.")] = None,
+    disagree: Annotated[bool, typer.Option("--disagree", help="Only those whose judgments disagree.")] = False,
+    status: Annotated[MatchStatus | None, typer.Option(help="Only those with this status.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-l", help="At most so many.", min=1, max=10_000)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List the matches of an experiment with their debates, and why some failed.
+
+    Example: debate experiment matches demo --contestant strong --against weak --disagree
+    """
+    from app.cli.experiment.tables import table
+
+    api = connect()
+    path = f"{path_of(api, which)}/matches"
+    query: dict[str, Any] = {
+        "contestant": contestant,
+        "against": against,
+        "motion": motion,
+        "judge": judge,
+        "status": status,
+    }
+    found: list[output.Json] = []
+    cursor = None
+    while len(found) < limit:
+        page = api.get(path, **query, disagree="true" if disagree else None, cursor=cursor, limit=min(limit, 200))
+        found += page["matches"]
+        cursor = page.get("next_cursor")
+        if not cursor:
+            break
+    found = found[:limit]
+    if as_json:
+        output.print_json({"matches": found, "next_cursor": cursor})
+        return
+    if not found:
+        output.note("No matches fit.")
+        return
+    header = ("motion", "proposer", "opponent", "status", "debate")
+    names = (("motion_id", "motion"), ("proposer",), ("opponent",), ("status",), ("debate_id",))
+    rows = [tuple(next((str(row[key]) for key in keys if row.get(key)), "-") for keys in names) for row in found]
+    for line in table(header, rows, left=5):
+        output.say(line)
+    for row in found:
+        if row.get("reason"):
+            output.say(f"{row.get('motion_id', '')}: {row['reason']}")
+
+
+@commands.command()
+def export(
+    which: Named,
+    what: Annotated[Literal["debates", "turns", "judgments"], typer.Option(help="What is exported.")] = "judgments",
+    form: Annotated[
+        Literal["csv", "jsonl", "parquet"], typer.Option("--format", help="The format of the file.")
+    ] = "csv",
+    target: Annotated[str, typer.Option("--output", help="The file to write; - is standard output.")] = "-",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Export debates, turns or judgments, one row each.
+
+    Example: debate experiment export demo --what judgments --format csv --output judgments.csv
+    """
+    if as_json and target == "-":
+        raise CommandFailed("--json needs --output: the export itself goes to standard output")
+    if target == "-" and form == "parquet" and sys.stdout.isatty():
+        raise CommandFailed("Parquet is not text", suggestion="Write it to a file with --output")
+    api = connect()
+    path = f"{path_of(api, which)}/export"
+    if target == "-":
+        api.download_to(sys.stdout.buffer, path, what=what, format=form)
+        sys.stdout.buffer.flush()
+        return
+    file = Path(target)
+    try:
+        with file.open("wb" if force else "xb") as stream:
+            api.download_to(stream, path, what=what, format=form)
+    except FileExistsError:
+        raise CommandFailed(f"{file} already exists", suggestion="Choose another name, or use --force") from None
+    except OSError as problem:
+        raise CommandFailed(f"{file} cannot be written: {problem.strerror}") from problem
+    if as_json:
+        output.print_json({"file": target, "bytes": file.stat().st_size})
+    else:
+        output.note(f"Written to {target}.")
+
+
+@commands.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="Judgments, with the columns of the export.", show_default=False)],
+    name: Annotated[str, typer.Option(help="The experiment's name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Take judgments that were made elsewhere as an experiment, so that its results can be seen here.
+
+    Example: debate experiment import judgments.csv --name published
+    """
+    from app.cli.experiment.source import judgments_of_file
+
+    if file.suffix.lower() != ".csv":
+        raise CommandFailed(f"{file} is no CSV file")
+    rows = judgments_of_file(file)  # every line is checked before anything is sent
+    if not rows:
+        raise CommandFailed(f"{file}, line 1: there are no judgments")
+    data = connect().post_content(f"{EXPERIMENTS}/import", file.read_bytes(), "text/csv", name=name)
+    experiment = experiment_in(data)
+    if as_json:
+        output.print_json(experiment)
+    else:
+        output.say(f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}")
+        output.say(f"See them: debate experiment results {experiment['id']}")

@@ -1,0 +1,110 @@
+"""What an experiment says: results, compare, report."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from app.cli import output
+from app.cli.errors import CommandFailed
+from app.cli.options import AsJson
+
+commands = typer.Typer()
+Source = Annotated[
+    str, typer.Argument(help="An experiment's id or name, or a file of judgments (.csv, .jsonl).", show_default=False)
+]
+
+
+@commands.command()
+def results(
+    which: Source,
+    plot: Annotated[bool, typer.Option("--plot", help="Also draw the ratings with their intervals.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show ratings, matrix, sides, judges, agreement and costs, each with its interval.
+
+    A file with the columns of `debate experiment export --what judgments` needs no server.
+
+    Example: debate experiment results demo --plot
+    """
+    from app.cli.experiment.source import results_of
+    from app.cli.experiment.tables import results_text
+
+    found, _ = results_of(which)
+    if as_json:
+        output.print_json(found)
+        return
+    for line in results_text(found, plot):
+        output.say(line)
+
+
+@commands.command()
+def compare(first: Source, second: Source, as_json: AsJson = False) -> None:
+    """Compare two experiments over the motions that both have.
+
+    By the judges' accuracy where the answers are known, else by the proposer's share of the points.
+
+    Example: debate experiment compare debate-3-rounds debate-5-rounds
+    """
+    from app.cli.experiment.source import is_file, judgments_of, judgments_of_file
+    from app.cli.experiment.tables import differences_text
+    from app.cli.options import connect
+    from app.statistics.results import results as computed
+
+    if first == second:
+        raise CommandFailed("These are the same experiment twice")
+    rows = []
+    for which in (first, second):
+        rows += judgments_of_file(Path(which), Path(which).name) if is_file(which) else judgments_of(connect(), which)
+    found = computed(rows)
+    kept = {name: found[name] for name in ("arms", "differences")}
+    kept["why"] = {name: why for name, why in found["why"].items() if name.startswith(("arms", "differences"))}
+    if as_json:
+        output.print_json(kept)
+        return
+    lines = differences_text(found)
+    next(lines, None)  # an empty one, which stands between two tables
+    for line in lines:
+        output.say(line)
+    for name, why in kept["why"].items():
+        if name != "arms.accuracy":
+            output.say(f"Note: {why}")
+
+
+@commands.command()
+def report(
+    which: Source,
+    target: Annotated[str, typer.Option("--output", help="The file to write; - is standard output.")] = "-",
+    form: Annotated[
+        Literal["html", "markdown"] | None,
+        typer.Option("--format", help="[default: by the file's name, else markdown]", show_default=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the results as one file: HTML with its figures inside, or Markdown.
+
+    Example: debate experiment report demo --output report.html
+    """
+    from app.cli.experiment.report import html_report, markdown_report
+    from app.cli.experiment.source import results_of
+
+    found, experiment = results_of(which)
+    title = experiment["name"] if experiment else Path(which).name
+    chosen = form or ("html" if target.lower().endswith((".html", ".htm")) else "markdown")
+    text = (html_report if chosen == "html" else markdown_report)(title, found, experiment)
+    if target == "-":
+        output.print_json({"format": chosen, "report": text}) if as_json else output.say(text.rstrip("\n"))
+        return
+    try:
+        # Exclusive: another program may have created the file in the meantime.
+        with Path(target).open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise CommandFailed(f"{target} already exists", suggestion="Choose another name, or use --force") from None
+    except OSError as problem:
+        raise CommandFailed(f"{target} cannot be written: {problem.strerror}") from problem
+    if as_json:
+        output.print_json({"format": chosen, "file": target})
+    else:
+        output.note(f"Written to {target}.")

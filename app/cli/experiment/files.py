@@ -1,0 +1,229 @@
+"""The files of an experiment: YAML with the line of each part, and motion sets as JSON lines, CSV or YAML.
+
+Nothing is sent before every file was read whole; what is wrong is one sentence with its file and line.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.cli.errors import CommandFailed
+from app.cli.output import count
+from app.core.experiments.motions import FIELDS, Motion, motion_of
+from app.core.experiments.problems import Place, SpecProblem
+from app.core.experiments.spec import Spec, spec_of
+from app.core.players import why_unknown
+
+MAX_BYTES = 100_000_000
+"""Of a motion set: documents may be large, but all motions are held in memory while they are checked."""
+MAX_SPEC_BYTES = 8_000_000
+MOST_NODES = 200_000
+
+
+@dataclass(frozen=True)
+class ExperimentFile:
+    spec: Spec
+    document: dict[str, Any]
+    """The spec as it is sent: without its motions."""
+    motions: list[Motion]
+    path: Path
+    line_of: Callable[[Place], int]
+
+    def line_of_field(self, field: str) -> int | None:
+        """Where a field stands that the server has named, such as `contestants.0.player`; None for one of no file."""
+        place = tuple(int(part) if part.isdigit() else part for part in field.split("."))
+        return self.line_of(place) if place[0] in self.document else None
+
+
+def read_experiment(path: Path) -> ExperimentFile:
+    document, line_of = _yaml(path, MAX_SPEC_BYTES)
+    with _placed(path, line_of):
+        spec = spec_of(document)
+    if spec.budget_usd is not None:
+        _require_prices(path, spec, line_of)
+    given = document.get("motions")
+    if isinstance(given, str):
+        motions = read_motions(path.parent / given)
+    else:
+        motions = _motions_in(path, given, lambda place: line_of(("motions", *place)), line_of(("motions",)))
+    sent = {key: value for key, value in document.items() if key != "motions"}
+    return ExperimentFile(spec, sent, motions, path, line_of)
+
+
+def read_motions(path: Path) -> list[Motion]:
+    """By the end of the file's name: .jsonl, .csv, .yaml."""
+    readers: dict[str, Callable[[Path], Iterator[tuple[int, Any]]]] = {
+        ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv, ".yaml": _yaml_motions, ".yml": _yaml_motions,
+    }  # fmt: skip
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise CommandFailed(f"{path} is no motion set: its name ends in .jsonl, .csv or .yaml")
+    return _checked(path, reader(path))
+
+
+def _checked(path: Path, records: Iterator[tuple[int, Any]]) -> list[Motion]:
+    seen: dict[str, int] = {}
+    found = []
+    for line, record in records:
+        try:
+            motion = motion_of(record)
+        except SpecProblem as problem:
+            raise CommandFailed(f"{path}, line {line}: {problem.message}") from None
+        if motion.id in seen:
+            raise CommandFailed(
+                f"{path}, line {line}: the motion id {motion.id!r} stands in line {seen[motion.id]} too"
+            )
+        seen[motion.id] = line
+        found.append(motion)
+    if not found:
+        raise CommandFailed(f"{path}, line 1: there are no motions")
+    return found
+
+
+def _motions_in(path: Path, given: Any, line_of: Callable[[Place], int], first_line: int) -> list[Motion]:
+    if given is None:
+        raise CommandFailed(f"{path}, line 1: motions are missing: name a file, or list them")
+    if not isinstance(given, list):
+        raise CommandFailed(f"{path}, line {first_line}: motions must be a file's name or a list")
+    if not given:
+        raise CommandFailed(f"{path}, line {first_line}: there are no motions")
+    return _checked(path, ((line_of((number,)), record) for number, record in enumerate(given)))
+
+
+def _require_prices(path: Path, spec: Spec, line_of: Callable[[Place], int]) -> None:
+    from app.models.prices import has_price
+
+    for place, player in spec.players.items():
+        # What may be an endpoint of the server's own is the server's to judge; `run` gives its words the line.
+        if why_unknown(player) is None and not has_price(player):
+            raise CommandFailed(
+                f"{path}, line {line_of(place)}: no price is known for {player}, so a budget cannot be kept",
+                suggestion="Leave budget_usd out, or choose a model whose price is known",
+            )
+
+
+def _text(path: Path, most: int) -> str:
+    try:
+        if path.stat().st_size > most:
+            size = path.stat().st_size
+            raise CommandFailed(f"{path} has {size:,} bytes, more than the {most:,} that are read; split it")
+        data = path.read_bytes()
+    except OSError as problem:
+        raise CommandFailed(f"{path} cannot be read: {problem.strerror}") from problem
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data[: problem.start].count(b"\n") + 1
+        raise CommandFailed(f"{path}, line {line}: not UTF-8 (the byte {data[problem.start]:#04x})") from None
+
+
+def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(_text(path, MAX_BYTES).split("\n"), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except ValueError as problem:
+                raise CommandFailed(f"{path}, line {number}: not JSON ({problem})") from None
+
+
+def _csv(path: Path) -> Iterator[tuple[int, Any]]:
+    csv.field_size_limit(MAX_BYTES)
+    reader = csv.reader(io.StringIO(_text(path, MAX_BYTES), newline=""), strict=True)
+    try:
+        columns = next(reader, [])
+        _require_columns(path, columns)
+        while True:
+            line = reader.line_num + 1
+            row = next(reader, None)
+            if row is None:
+                return
+            if not any(row):
+                continue
+            if len(row) != len(columns):
+                what = f"{count(len(row), 'column')} where the first line has {len(columns)}"
+                raise CommandFailed(f"{path}, line {line}: {what}")
+            yield line, dict(zip(columns, row, strict=True))
+    except csv.Error as problem:
+        raise CommandFailed(f"{path}, line {reader.line_num}: not CSV ({problem})") from None
+
+
+def _require_columns(path: Path, columns: list[str]) -> None:
+    for name in columns:
+        if name not in FIELDS:
+            raise CommandFailed(f"{path}, line 1: unknown column {name!r}: a motion has {', '.join(FIELDS)}")
+        if columns.count(name) > 1:
+            raise CommandFailed(f"{path}, line 1: the column {name!r} stands there twice")
+    for name in ("id", "motion"):
+        if name not in columns:
+            raise CommandFailed(f"{path}, line 1: the column {name!r} is missing")
+
+
+def _yaml_motions(path: Path) -> Iterator[tuple[int, Any]]:
+    document, line_of = _yaml(path, MAX_BYTES)
+    before: Place = ()
+    if isinstance(document, dict) and "motions" in document:
+        document, before = document["motions"], ("motions",)
+    if not isinstance(document, list):
+        raise CommandFailed(f"{path}, line 1: a motion set is a list of motions")
+    yield from ((line_of((*before, number)), record) for number, record in enumerate(document))
+
+
+def _yaml(path: Path, most: int) -> tuple[Any, Callable[[Place], int]]:
+    """The document, and the line of each of its places."""
+    import yaml
+
+    loader = yaml.SafeLoader(_text(path, most))
+    try:
+        node = loader.get_single_node()
+        lines: dict[Place, int] = {}
+        _mark(path, node, (), lines)
+        document = loader.construct_document(node) if node else None
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        raise CommandFailed(f"{path}, line {mark.line + 1 if mark else 1}: not YAML ({problem.problem})") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise CommandFailed(f"{path}, line 1: not YAML ({problem})") from None
+    finally:
+        loader.dispose()
+
+    def line_of(place: Place) -> int:
+        while place not in lines and place:
+            place = place[:-1]
+        return lines.get(place, 1)
+
+    return document, line_of
+
+
+def _mark(path: Path, node: Any, place: Place, lines: dict[Place, int]) -> None:
+    """Notes the line of each place. A key that stands twice is refused: YAML would keep the last one in silence."""
+    import yaml
+
+    if node is None:
+        return
+    if len(lines) > MOST_NODES:
+        raise CommandFailed(f"{path}, line {node.start_mark.line + 1}: more than {MOST_NODES:,} parts; use JSON lines")
+    lines[place] = node.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode):
+        for number, child in enumerate(node.value):
+            _mark(path, child, (*place, number), lines)
+    elif isinstance(node, yaml.MappingNode):
+        for key, child in node.value:
+            inner = (*place, str(key.value))
+            if inner in lines:
+                raise CommandFailed(f"{path}, line {key.start_mark.line + 1}: the key {key.value!r} stands there twice")
+            _mark(path, child, inner, lines)
+            lines[inner] = key.start_mark.line + 1
+
+
+@contextmanager
+def _placed(path: Path, line_of: Callable[[Place], int]) -> Iterator[None]:
+    """Turns a SpecProblem into the sentence with file and line."""
+    try:
+        yield
+    except SpecProblem as problem:
+        raise CommandFailed(f"{path}, line {line_of(problem.place)}: {problem.message}") from None

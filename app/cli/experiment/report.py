@@ -1,0 +1,93 @@
+"""A report of an experiment: one file of Markdown, or of HTML with its figures inside and no outside host."""
+
+from html import escape
+from typing import Any
+
+from app.cli.experiment.tables import results_text
+from app.cli.output import Json, clean, count
+from app.wire import figures
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --line: #bbb; --fill: 20, 90, 160 }
+@media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #161616; --line: #555; --fill: 110, 170, 240 } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
+th, td { border-bottom: 1px solid var(--line); padding: .25rem .5rem; text-align: right }
+th:first-child, td:first-child { text-align: left }
+figure { margin: 1.5rem 0; overflow-x: auto } svg { max-width: 100%; height: auto } svg text { fill: var(--ink); font: 13px system-ui, sans-serif }
+svg .line { stroke: var(--ink); stroke-width: 2 } svg .axis { stroke: var(--line) } svg .dot { fill: var(--ink) }
+svg .cell { stroke: var(--line); fill: rgb(var(--fill)) } figcaption, .note { font-size: .9rem } pre { white-space: pre-wrap; overflow-wrap: anywhere }
+@media print { body { margin: 0; max-width: none } figure, table { break-inside: avoid } }
+"""  # noqa: E501 (a style sheet)
+
+
+def markdown_report(title: str, found: Json, experiment: Json | None) -> str:
+    lines = [f"# {_md(title)}", "", *(f"{line}  " for line in _about(found, experiment)), ""]
+    if found["ratings"]:
+        lines += ["## Ratings", "", *_md_table(*figures.rating_rows(found)), "", figures.RATINGS_SAY, ""]
+    if found["matrix"]:
+        lines += ["## Matrix", "", *_md_table(*figures.matrix_rows(found)), "", figures.MATRIX_SAYS, ""]
+    if found["judges"]:
+        lines += ["## Judges", "", *_md_table(*figures.judge_rows(found)), "", figures.JUDGES_SAY, ""]
+    if len(found["arms"]) > 1:
+        lines += ["## Arms", "", *_md_table(*figures.difference_rows(found)), "", figures.ARMS_SAY, ""]
+    lines += ["## All figures", "", "```", *results_text(found), "```", ""]
+    if experiment:
+        lines += ["## Spec", "", "```json", figures.pretty(experiment["spec"]), "```", ""]
+    return "\n".join(lines)
+
+
+def _md(text: str) -> str:
+    return clean(text).replace("\n", " ").replace("|", "\\|").replace("<", "&lt;")
+
+
+def _md_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    lines = [header, ("---", *["---:"] * (len(header) - 1)), *rows]
+    return [f"| {' | '.join(_md(cell) for cell in row)} |" for row in lines]
+
+
+def html_report(title: str, found: Json, experiment: Json | None) -> str:
+    parts = [f"<h1>{_h(title)}</h1>", *(f"<p>{_h(line)}</p>" for line in _about(found, experiment))]
+    if found["ratings"]:
+        table = _html_table(*figures.rating_rows(found))
+        parts += ["<h2>Ratings</h2>", _figure(figures.ratings_svg(found["ratings"]), figures.RATINGS_SAY), table]
+    if found["matrix"]:
+        table = _html_table(*figures.matrix_rows(found))
+        parts += ["<h2>Matrix</h2>", _figure(figures.matrix_svg(found["matrix"]), figures.MATRIX_SAYS), table]
+    if found["judges"]:
+        parts += ["<h2>Judges</h2>", _html_table(*figures.judge_rows(found)), f"<p>{_h(figures.JUDGES_SAY)}</p>"]
+    if len(found["arms"]) > 1:
+        parts += ["<h2>Arms</h2>", _html_table(*figures.difference_rows(found)), f"<p>{_h(figures.ARMS_SAY)}</p>"]
+    parts += ["<h2>All figures</h2>", f"<pre>{_h(chr(10).join(results_text(found)))}</pre>"]
+    if experiment:
+        parts += ["<h2>Spec</h2>", f"<pre>{_h(figures.pretty(experiment['spec']))}</pre>"]
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{_h(title)}</title>'
+    body = "\n".join(parts)
+    return f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head><body>\n{body}\n</body></html>\n'
+
+
+def _h(text: str) -> str:
+    return escape(clean(text))
+
+
+def _figure(svg: str, says: str) -> str:
+    return f"<figure>{svg}<figcaption>{_h(says)}</figcaption></figure>"
+
+
+def _html_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    head = "".join(f'<th scope="col">{_h(cell)}</th>' for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{_h(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _about(found: Json, experiment: Json | None) -> list[str]:
+    basis: dict[str, Any] = found["rests_on"]
+    lines = [
+        f"{count(basis['judgments'], 'judgment')} of {count(basis['debates'], 'debate')} on "
+        f"{count(basis['motions'], 'motion')}. Method: {basis['method']}."
+    ]
+    if experiment:
+        lines.append(f"Experiment {experiment['id']}, {experiment['status']}, begun {experiment['created_at']}.")
+    if not found["ratings"]:
+        lines.append(f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet.')}")
+    return lines

@@ -1,0 +1,212 @@
+"""Results of an experiment as text of at most 80 columns, for a terminal or a file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from app.cli.output import Json, clean, count
+from app.wire.figures import arm_rows, interval, number, percent, points, shortened
+
+WIDTH = 80
+PLOT_WIDTH = 44
+
+
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int = 1) -> Iterator[str]:
+    """Columns as wide as they must be; the first `left` stand to the left, and the widest text is cut to fit."""
+    cells = [header, *[tuple(clean(cell) for cell in row) for row in rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    while sum(widths) + 2 * (len(widths) - 1) > WIDTH:
+        widest = widths.index(max(widths))
+        widths[widest] -= 1
+    for row in cells:
+        shown = [
+            shortened(cell, width).ljust(width) if column < left else shortened(cell, width).rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(shown).rstrip()
+
+
+def results_text(found: Json, plot: bool = False) -> Iterator[str]:
+    yield from ratings_text(found)
+    if plot and found["ratings"]:
+        yield ""
+        yield from plot_text(found["ratings"])
+    yield from _matrix_text(found)
+    yield from _sides_text(found)
+    yield from _judges_text(found)
+    yield from differences_text(found)
+    yield from _costs_text(found)
+    yield from _notes_text(found)
+
+
+def ratings_text(found: Json) -> Iterator[str]:
+    if not found["ratings"]:
+        yield f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet')}"
+        return
+    header = ("contestant", "rating", "95 %", "rank", "win rate", "won", "tied", "lost", "debates")
+    rows = [
+        (
+            row["contestant"] + ("*" if row["penalised"] else ""),
+            number(row["rating"], "+.0f"),
+            interval(row, "+.0f"),
+            _ranks(row),
+            percent(row["win_rate"]),
+            *(str(row[name]) for name in ("wins", "ties", "losses", "debates")),
+        )
+        for row in found["ratings"]
+    ]
+    yield from table(header, rows)
+    if any(row["penalised"] for row in found["ratings"]):
+        yield "* no finite rating from the data alone; see the notes"
+
+
+def _ranks(row: Json) -> str:
+    return str(row["rank_low"]) if row["rank_low"] == row["rank_high"] else f"{row['rank_low']}-{row['rank_high']}"
+
+
+def plot_text(ratings: list[Json]) -> Iterator[str]:
+    """Each rating as a dot on its interval. An open end is an arrow."""
+    ends = [row[end] for row in ratings for end in ("low", "rating", "high") if row[end] is not None]
+    least, most = min(ends), max(ends)
+    span = (most - least) or 1.0
+
+    def column(value: float) -> int:
+        return int(0.5 + ((value - least) / span * (PLOT_WIDTH - 1)))
+
+    for row in ratings:
+        line = [" "] * PLOT_WIDTH
+        known = row["low"] is not None or row["high"] is not None
+        low = 0 if row["low"] is None else column(row["low"])
+        high = PLOT_WIDTH - 1 if row["high"] is None else column(row["high"])
+        if known:
+            line[low : high + 1] = ["─"] * (high - low + 1)
+            line[low], line[high] = ("◂" if row["low"] is None else "├"), ("▸" if row["high"] is None else "┤")
+        line[column(row["rating"])] = "●"
+        yield f"{shortened(clean(row['contestant']), 24):<24}  {''.join(line)}  {row['rating']:+.0f}".rstrip()
+    yield f"{'':<24}  {least:<+{PLOT_WIDTH // 2}.0f}{most:>+{PLOT_WIDTH - PLOT_WIDTH // 2}.0f}"
+
+
+def _matrix_text(found: Json) -> Iterator[str]:
+    if not found["matrix"]:
+        return
+    yield ""
+    yield "The proposer's share of the points, by who proposed and who opposed"
+    header = ("proposer", "opponent", "share", "95 %", "won", "tied", "lost", "motions")
+    rows = [
+        (
+            cell["proposer"],
+            cell["opponent"],
+            percent(cell["mean"]),
+            interval(cell, ".0f", 100),
+            *(str(cell[name]) for name in ("wins", "ties", "losses", "motions")),
+        )
+        for cell in found["matrix"]
+    ]
+    yield from table(header, rows, left=2)
+
+
+def _sides_text(found: Json) -> Iterator[str]:
+    side = found["sides"]
+    if side["advantage"] is not None:
+        yield ""
+        yield f"Advantage of the proposer, in points of win rate: {points({**side, 'value': side['advantage']})}"
+
+
+def _judges_text(found: Json) -> Iterator[str]:
+    if not found["judges"]:
+        return
+    yield ""
+    header = ("judge", "judgments", "ties", "flips", "prefers first, points", "accuracy", "Brier")
+    rows = [
+        (
+            judge["judge"],
+            str(judge["judgments"]),
+            str(judge["ties"]),
+            f"{judge['flips']} of {judge['compared']}" if judge.get("compared") else "-",
+            points(judge["first_position"]),
+            percent((judge.get("accuracy") or {}).get("value")),
+            number((judge.get("brier") or {}).get("value"), ".2f"),
+        )
+        for judge in found["judges"]
+    ]
+    yield from table(header, rows)
+    agreed = found["agreement"]
+    if agreed["alpha"] is not None:
+        yield f"Agreement of all judges: alpha {agreed['alpha']:.2f} ({interval(agreed, '.2f')})"
+    for pair in agreed["pairs"] if len(agreed["pairs"]) > 1 else []:
+        if pair["kappa"] is not None:
+            yield f"  {clean(' and '.join(pair['judges']))}: kappa {pair['kappa']:.2f} ({interval(pair, '.2f')})"
+
+
+def differences_text(found: Json) -> Iterator[str]:
+    if len(found["arms"]) < 2:
+        return
+    known = found["arms"][0]["accuracy"] is not None
+    yield ""
+    yield "Arms, by the judges' accuracy" if known else "Arms, by the proposer's share of the points"
+    yield from table(*arm_rows(found))
+    yield ""
+    header = ("difference, in points", "value (95 %)", "p", "motions", "needed")
+    differences = [
+        (
+            " - ".join(pair["arms"]),
+            points(pair),
+            number(pair["p"], ".3f"),
+            str(pair["motions"]),
+            str(pair.get("motions_needed") or "-"),
+        )
+        for pair in found["differences"]
+    ]
+    yield from table(header, differences)
+    yield "needed: motions that would show half of this difference, four times of five"
+
+
+def _costs_text(found: Json) -> Iterator[str]:
+    rows = [
+        (
+            row.get("contestant") or row.get("judge") or "",
+            money(row.get("cost_usd")),
+            f"{(row.get('input_tokens') or 0) + (row.get('output_tokens') or 0):,}",
+            number(row.get("mean_seconds"), ".1f"),
+            str(sum((row.get("failures") or {}).values())),
+        )
+        for row in [*found["costs"].get("contestants", []), *found["costs"].get("judges", [])]
+    ]
+    if rows:
+        yield ""
+        yield from table(("cost of", "USD", "tokens", "seconds a call", "failures"), rows)
+
+
+def money(value: Any) -> str:
+    return "not known" if value is None else f"{value:.2f}" if value >= 1 or not value else f"{value:.4f}"
+
+
+def _notes_text(found: Json) -> Iterator[str]:
+    """What the figures rest on, what is missing, and why some are not there."""
+    basis = found["rests_on"]
+    yield ""
+    counted = [(len(basis["judges"]), "judge"), (basis["motions"], "motion")]
+    yield (
+        f"From {count(basis['judgments'], 'judgment')} of {count(basis['debates'], 'debate')} by "
+        f"{count(*counted[0])} on {count(*counted[1])}."
+    )
+    missing = {name: value for name, value in found["missing"].items() if _counts(value)}
+    if missing:
+        yield f"Missing: {', '.join(f'{name} {_plain(value)}' for name, value in missing.items())}."
+    shown = [name for name in found["why"] if not name.startswith("judges.") and name != "arms.accuracy"]
+    for line in [*basis.get("cautions", []), *dict.fromkeys(found["why"][name] for name in shown)]:
+        yield from _wrapped(f"Note: {clean(line)}")
+
+
+def _counts(value: Any) -> bool:
+    """Whether anything is missing: counts by status, or one count."""
+    return any(value.values()) if isinstance(value, Mapping) else bool(value)
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(f"{name}: {each}" for name, each in value.items()) if isinstance(value, dict) else str(value)
+
+
+def _wrapped(text: str) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(text, WIDTH, subsequent_indent="  ")

@@ -1,0 +1,58 @@
+"""Plain lines for people, JSON documents for programs. Imports nothing slow: every command module imports it."""
+
+import json
+import shutil
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+BIDI_CONTROLS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def program() -> str:
+    """This command as its user typed it, for hints that can be copied: `debate`, or its path where the shell would not
+    find it by name, as in a checkout (`./scripts/debate`)."""
+    typed = sys.argv[0]
+    name = Path(typed).name
+    if name in ("", "-c", "__main__.py") or shutil.which(name) == typed:
+        return "debate"
+    return typed
+
+
+def print_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def say(line: str) -> None:
+    """A line on stdout, never wrapped, so that it can be copied whole."""
+    sys.stdout.write(clean(line) + "\n")
+
+
+def note(line: str) -> None:
+    """A line on stderr: for people, and not part of the result."""
+    sys.stderr.write(clean(line) + "\n")
+
+
+def clean(text: str) -> str:
+    """Removes control characters: a text from a debate must not send escape sequences to the terminal or reverse the
+    direction of a line."""
+    return "".join(letter for letter in text if letter in "\n\t" or not _is_control(letter))
+
+
+def _is_control(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Cc", "Cs") or letter in BIDI_CONTROLS
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
+
+
+def given(values: Json) -> Json:
+    """Only what is not None: the rest is left to the server's defaults."""
+    return {name: value for name, value in values.items() if value is not None}

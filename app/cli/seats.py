@@ -1,0 +1,115 @@
+"""`debate take`, `release` and `invite`, and what `debate create` says of seats."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from app.cli import output, words
+from app.cli.errors import CommandFailed, Exit
+from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_of
+from app.core.formats import Format
+from app.core.players import EXTERNAL, OnTimeout
+from app.core.seats import Seat
+
+commands = typer.Typer()
+
+
+@commands.command()
+def take(
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    role: Annotated[Role, typer.Option(help="The seat.")] = "opponent",
+    as_json: AsJson = False,
+) -> None:
+    """Take an open external seat, and hold it until you give it back.
+
+    Only its holder speaks from a seat that was taken.
+
+    Example: debate take 0b0e… --role opponent
+    """
+    the_id = id_of(debate_id, named)
+    data = connect().post(f"/debates/{the_id}/seats/{role}/take")
+    if as_json:
+        output.print_json(data)
+        return
+    output.say(f"You hold the seat of the {words.seat_name(role)}. {words.whose_turn(data['debate'])}")
+    output.say(f"Next:\n  {words.wait_command(the_id, role, None, '--my-turn')}")
+
+
+@commands.command()
+def release(
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    role: Annotated[Role, typer.Option(help="The seat.")] = "opponent",
+    as_json: AsJson = False,
+) -> None:
+    """Give a seat back that was taken, for somebody else to take.
+
+    Example: debate release 0b0e… --role opponent
+    """
+    data = connect().post(f"/debates/{id_of(debate_id, named)}/seats/{role}/release", repeatable=True)
+    if as_json:
+        output.print_json(data)
+    else:
+        output.say(f"The seat of the {words.seat_name(role)} is open.")
+
+
+@commands.command()
+def invite(
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    role: Annotated[
+        Literal["proposer", "opponent", "arbitrator", "watcher"], typer.Option(help="The seat.")
+    ] = "opponent",
+    expires_in_hours: Annotated[
+        float | None, typer.Option(help="How long it can be used. [default: a week]", min=0.01, max=8760)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a link for a person and a key for an agent: each opens one seat of one debate, and nothing else.
+
+    Example: debate invite 0b0e… --role opponent
+    """
+    from debate_client import requests
+
+    the_id, api = id_of(debate_id, named), connect()
+    seconds = None if expires_in_hours is None else round(expires_in_hours * 3600)
+    made = api.send(requests.invite(the_id, role, seconds))
+    if as_json:
+        output.print_json(made.raw)
+        return
+    output.say(f"For a person, in a browser:\n  {made.url}")
+    output.say(f"For an agent, as its key:\n  {made.key}")
+    header = f'--header "Authorization: Bearer {made.key}"'
+    output.say(f"In Claude Code:\n  claude mcp add --transport http debate {api.shown_url}/mcp {header}")
+    output.note(f"Both are shown this once, and can be used until {made.expires_at}")
+
+
+def seats_of(
+    players: dict[str, str | None],
+    form: str,
+    deadline_seconds: float | None,
+    on_timeout: str | None,
+    thinking: str | None = None,
+) -> dict[str, output.Json]:
+    """The seats for the API. The deadline is for the debaters' external seats, thinking for the named players."""
+    seats: dict[str, output.Json] = {role: {"player": player} for role, player in players.items() if player is not None}
+    if thinking is not None:
+        named = [seat for seat in seats.values() if seat["player"] != EXTERNAL]
+        if not named:
+            raise CommandFailed("--thinking is for players that workers run, and none is named", Exit.USAGE)
+        for seat in named:
+            seat["thinking"] = thinking
+    if deadline_seconds is None:
+        if on_timeout is not None:
+            raise CommandFailed("--on-timeout needs --deadline-seconds", Exit.USAGE)
+        return seats
+    facts = Format(form).facts
+    does = on_timeout or OnTimeout.STOP.value
+    asked = does if does in (OnTimeout.STOP, OnTimeout.FORFEIT) else {"takeover": does}
+    late = {"deadline_seconds": deadline_seconds, "on_timeout": asked}
+    unsaid = EXTERNAL if facts.external_by_default else None
+    external = [seat for seat in (Seat.PROPOSER, Seat.OPPONENT) if (players[seat.role] or unsaid) == EXTERNAL]
+    if not external:
+        raise CommandFailed("--deadline-seconds is for external debaters, and there is none", Exit.USAGE)
+    return {**seats, **{seat.role: {"player": EXTERNAL, **late} for seat in external}}

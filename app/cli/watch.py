@@ -1,0 +1,93 @@
+"""`debate watch`, and the live transcript that `debate run` prints too."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli import output, words
+from app.cli.errors import CommandFailed, Interrupted
+from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
+from app.core.debate import State, Status
+from app.core.players import EXTERNAL
+from app.core.seats import Seat
+
+if TYPE_CHECKING:
+    from app.cli.follow import News
+
+commands = typer.Typer()
+SHOWN_CHARACTERS = 60
+"""How much of the text that a model is generating is shown beside the spinner."""
+
+
+@commands.command()
+def watch(
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    after_seq: Annotated[int, typer.Option(help="Skip arguments up to this seq.", min=0)] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a debate live until it ends.
+
+    Reconnects when the connection is lost; no argument is skipped or printed twice.
+
+    Example: debate watch 0b0e…
+    """
+    from app.cli.follow import follow
+
+    the_id = id_of(debate_id, named)
+    arguments: list[output.Json] = []
+    try:
+        debate = print_live(follow(connect(), the_id, after_seq), as_json, arguments)
+    except Interrupted:
+        seen = arguments[-1]["seq"] if arguments else after_seq
+        again = f"{output.program()} watch {the_id}"
+        output.note(f"\nThe debate goes on. Watch it again: {again}{f' --after-seq {seen}' if seen else ''}")
+        raise
+    if debate["status"] == Status.FAILED:
+        raise CommandFailed(words.ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
+
+
+def print_live(changes: Iterable["News"], as_json: bool, arguments: list[output.Json]) -> output.Json:
+    """Prints each argument as it comes, or one JSON document at the end. Returns the debate as it ended; `arguments`
+    is filled with those that came."""
+    from app.cli import show
+
+    shown_round = 0
+    generated = ""
+    debate: output.Json = {}
+    with show.spinner("Waiting for the first turn", as_json) as update:
+        for change in changes:
+            if change.words:
+                generated = (generated + change.words)[-SHOWN_CHARACTERS:]
+                update(f"{_activity(debate)}: {output.one_line(generated)}")
+                continue
+            generated = ""
+            debate = change.debate or debate
+            arguments += change.arguments
+            for argument in [] if as_json else change.arguments:
+                if argument["round"] and argument["round"] > shown_round:
+                    shown_round = argument["round"]
+                    show.out.print(show.round_title(shown_round, debate["limits"]["max_rounds"]))
+                show.print_argument(argument)
+            update(_activity(debate))
+    if as_json:
+        output.print_json({"debate": debate, "arguments": arguments})
+    else:
+        show.print_end(debate, arguments, with_id=True)
+    return debate
+
+
+def _activity(debate: output.Json) -> str:
+    if debate["attempts"]:
+        return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
+    if debate["last_error"] and debate["status"] == Status.RUNNING:
+        return str(debate["last_error"])
+    if debate["state"] == State.CLOSED:
+        return ""
+    role = Seat.of_actor(debate["next_actor"]).role
+    name = words.seat_name(role)
+    if debate["status"] == Status.PAUSED:
+        return f"The debate is paused before the {name}'s turn"
+    is_external = debate["seats"][role]["player"] == EXTERNAL
+    return f"Waiting for the {name}" if is_external else f"The {name} is thinking"

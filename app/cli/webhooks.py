@@ -1,0 +1,225 @@
+"""`debate webhooks …`: who is told of what, what became of it, and a receiver to try it out."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from app.cli import output
+from app.cli.errors import CommandFailed, Exit
+from app.cli.options import AsJson, connect
+from app.core.webhooks import WebhookEvent
+
+if TYPE_CHECKING:
+    from app.cli.client import Api
+    from app.cli.receiver import Receiver
+    from debate_client import Delivery
+
+commands = typer.Typer(name="webhooks", help="Manage webhooks and their deliveries.", no_args_is_help=True)
+
+WebhookId = Annotated[UUID, typer.Argument(help="The webhook's id: `debate webhooks list` shows it.")]
+Events = Annotated[
+    list[WebhookEvent] | None, typer.Option("--event", help="What to be told of; can be repeated. [default: all]")
+]
+
+
+@commands.command()
+def create(
+    url: Annotated[str, typer.Argument(help="Where messages are sent with POST.")],
+    events: Events = None,
+    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Register an endpoint and print the secret that verifies its messages. The secret is never shown again.
+
+    Example: debate webhooks create https://example.org/hooks --event debate.completed --event debate.failed
+    """
+    from debate_client import webhooks
+
+    made = connect().send(webhooks.create(url, _names(events), description))
+    if as_json:
+        output.print_json(made.raw)
+        return
+    output.say(f"Webhook {made.id} is told of {', '.join(made.events)}.")
+    output.say(f"Secret: {made.secret}")
+    output.note(f"The secret is shown this once. Try it: debate webhooks test {made.id}")
+
+
+@commands.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the endpoints.
+
+    Example: debate webhooks list
+    """
+    from debate_client import webhooks
+
+    found = connect().send(webhooks.listed())
+    if as_json:
+        output.print_json([each.raw for each in found])
+        return
+    if not found:
+        output.note("No webhooks yet. Register one: debate webhooks create <url>")
+    for each in found:
+        state = "on" if each.is_enabled else f"off: {each.disabled_reason}"
+        about = f"  ({output.one_line(each.description)})" if each.description else ""
+        output.say(f"{each.id}  {each.url}  {state}{about}")
+        output.say(f"  {' '.join(each.events)}")
+
+
+@commands.command()
+def deliveries(webhook_id: WebhookId, as_json: AsJson = False) -> None:
+    """Show the newest deliveries of an endpoint: what was sent, and what became of it.
+
+    Example: debate webhooks deliveries 0b0e…
+    """
+    from debate_client import webhooks
+
+    found = connect().send(webhooks.deliveries(str(webhook_id)))
+    if as_json:
+        output.print_json([each.raw for each in found])
+        return
+    if not found:
+        output.note("Nothing was sent yet.")
+    for each in found:
+        output.say(_line(each))
+
+
+@commands.command()
+def replay(
+    webhook_id: WebhookId,
+    delivery_id: Annotated[UUID, typer.Argument(help="The delivery's id: `debate webhooks deliveries` shows it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Deliver once more, also what was given up.
+
+    Example: debate webhooks replay 0b0e… 9c1d…
+    """
+    from debate_client import webhooks
+
+    _show(connect().send(webhooks.replay(str(webhook_id), str(delivery_id))), as_json)
+
+
+@commands.command("test")
+def send_test(webhook_id: WebhookId, as_json: AsJson = False) -> None:
+    """Send a message of the type webhook.test, to try the endpoint out.
+
+    Example: debate webhooks test 0b0e…
+    """
+    from debate_client import webhooks
+
+    _show(connect().send(webhooks.test(str(webhook_id))), as_json)
+    output.note(f"What becomes of it: debate webhooks deliveries {webhook_id}")
+
+
+@commands.command()
+def delete(webhook_id: WebhookId, as_json: AsJson = False) -> None:
+    """Remove an endpoint with its deliveries. Nothing more is sent to it.
+
+    Example: debate webhooks delete 0b0e…
+    """
+    from debate_client import webhooks
+
+    is_deleted = connect().send(webhooks.delete(str(webhook_id)))
+    if as_json:
+        output.print_json({"deleted": is_deleted})
+    else:
+        output.say("The webhook is removed.")
+
+
+@commands.command()
+def listen(
+    events: Events = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)] = 0,
+    url: Annotated[
+        str | None, typer.Option(help="Where the server reaches this machine, such as a tunnel's address.")
+    ] = None,
+    secret: Annotated[
+        str | None,
+        typer.Option(help="The secret of an endpoint that is registered already; registers none."),
+    ] = None,
+    count: Annotated[int | None, typer.Option(help="End after so many messages.", min=1)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Receive messages on this machine, verify their signatures and print them, until Ctrl-C.
+
+    Registers an endpoint for as long as it runs. A server sends to loopback only with DEBATE_WEBHOOKS_PRIVATE=true;
+    from elsewhere, give the address of a tunnel with --url.
+
+    Example: debate webhooks listen --event debate.completed
+    """
+    from app.cli.receiver import Receiver
+
+    if secret is not None and (events or url):
+        raise CommandFailed("--secret registers nothing: --event and --url mean nothing with it", Exit.USAGE)
+    receiver = Receiver(host, port)
+    with receiver.running():
+        if secret is not None:
+            receiver.secret = _checked_secret(secret)
+            output.note(f"Listening on {receiver.url}. Ctrl-C ends it")
+            _print_messages(receiver, count, as_json)
+        else:
+            _listen_registered(connect(), receiver, url or receiver.url, events, count, as_json)
+
+
+def _listen_registered(
+    api: "Api", receiver: "Receiver", url: str, events: list[WebhookEvent] | None, count: int | None, as_json: bool
+) -> None:
+    from debate_client import webhooks
+
+    made = api.send(webhooks.create(url, _names(events), "debate webhooks listen"))
+    try:
+        receiver.secret = made.secret
+        output.note(f"Webhook {made.id} is sent to {url}, received on {receiver.url}. Ctrl-C ends it")
+        _print_messages(receiver, count, as_json)
+    finally:
+        try:
+            api.send(webhooks.delete(made.id))
+        except CommandFailed as problem:
+            output.note(f"{problem.message}. Remove the webhook later: debate webhooks delete {made.id}")
+
+
+def _print_messages(receiver: "Receiver", count: int | None, as_json: bool) -> None:
+    got: list[output.Json] = []
+    try:
+        while count is None or len(got) < count:
+            message = receiver.next()
+            got.append(message)
+            if not as_json:
+                data = json.dumps(message["data"], ensure_ascii=False)
+                output.say(output.one_line(f"{message['timestamp']}  {message['type']}  {data}"))
+                # Seen at once also where stdout is a file or a pipe.
+                sys.stdout.flush()
+    finally:
+        if as_json:
+            output.print_json({"messages": got})
+
+
+def _checked_secret(secret: str) -> str:
+    from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
+
+    try:
+        Webhook(secret)
+    except (ValueError, EmptyWebhookSecretError):
+        raise CommandFailed("This is not a secret of a webhook", Exit.USAGE, "It begins with whsec_") from None
+    return secret
+
+
+def _names(events: list[WebhookEvent] | None) -> list[str]:
+    return [event.value for event in events or WebhookEvent]
+
+
+def _show(delivery: "Delivery", as_json: bool) -> None:
+    if as_json:
+        output.print_json(delivery.raw)
+    else:
+        output.say(_line(delivery))
+
+
+def _line(delivery: "Delivery") -> str:
+    problem = f": {delivery.last_error}" if delivery.last_error and delivery.status != "delivered" else ""
+    tried = output.count(delivery.attempts, "attempt")
+    what = f"{delivery.status.replace('_', ' ')} after {tried}" if delivery.attempts else delivery.status
+    return output.one_line(f"{delivery.created_at}  {delivery.event:<20} {delivery.id}  {what}{problem}")

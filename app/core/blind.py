@@ -1,0 +1,110 @@
+"""What a person sees who judges a debate without knowing who argued: sides without names, in a drawn order, and no
+opinion of others."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.core.debate import Debate, Turn, TurnType
+from app.core.players import EXTERNAL, JudgeOrder
+from app.core.quotes import Quote
+from app.core.seats import Seat
+from app.core.verdicts import TIE
+
+HIDDEN = "[name hidden]"
+_COMMON = frozenset(
+    {
+        *("base", "chat", "deep", "fast", "flash", "instruct", "large", "latest", "lite", "local", "long", "max"),
+        *("medium", "micro", "mini", "model", "nano", "next", "open", "plus", "preview", "pro", "quick", "reasoner"),
+        *("reasoning", "scripted", "small", "test", "thinking", "tiny", "turbo", "ultra", "vision"),
+    }
+)
+"""Words in names of models that are words of the language too."""
+_SIDES = {JudgeOrder.AS_SPOKEN: (Seat.PROPOSER, Seat.OPPONENT), JudgeOrder.SWAPPED: (Seat.OPPONENT, Seat.PROPOSER)}
+_SIGNATURE = re.compile(r"\s*\(scripted player, not a model\)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    side: int | None
+    """1 or 2, in the order in which they are shown; None for a question of the judge."""
+    round: int | None
+    content: str
+    quotes: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BlindDebate:
+    motion: str
+    speeches: tuple[Speech, ...]
+    answers: tuple[str, str] | None
+    """What the sides 1 and 2 defend."""
+    has_two_sides: bool
+    """False where one debater argues alone."""
+
+
+def shown_order(debate: Debate, drawn: JudgeOrder) -> JudgeOrder:
+    """Where one debater argues alone there is no order."""
+    return drawn if len(debate.format.facts.debaters) == 2 else JudgeOrder.AS_SPOKEN
+
+
+def blind(
+    debate: Debate, motion: Turn, turns: Sequence[Turn], order: JudgeOrder, names: Mapping[str, str]
+) -> BlindDebate:
+    """`names` are the experiment's contestants and their players."""
+    sides = _SIDES[order]
+    number = {seat: place for place, seat in enumerate(sides, 1)}
+    hide = _hiding(names)
+    said = [
+        Speech(
+            number.get(turn.seat),
+            turn.round,
+            hide(_SIGNATURE.sub("", turn.content)),
+            tuple(quote._replace(text=hide(quote.text)) for quote in turn.quotes),
+        )
+        for turn in turns
+        if turn.type in (TurnType.CLAIM, TurnType.QUESTION)
+    ]
+    # A question follows the speeches of its round; the sides of a round stand in the drawn order.
+    said.sort(key=lambda speech: (speech.round or 0, speech.side or 3))
+    answers = debate.material.answers if debate.material else None
+    return BlindDebate(
+        motion.content,
+        tuple(said),
+        (answers[sides[0].role], answers[sides[1].role]) if answers else None,
+        len(debate.format.facts.debaters) == 2,
+    )
+
+
+def winner_of(choice: str, order: JudgeOrder) -> str:
+    """The role that the side 1 or 2 of this order is; 0 is a tie."""
+    return TIE if choice == "0" else _SIDES[order][int(choice) - 1].role
+
+
+class _Hiding:
+    def __init__(self, words: Iterable[str]) -> None:
+        longest_first = sorted(set(words), key=len, reverse=True)
+        self._pattern = (
+            re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
+            if longest_first
+            else None
+        )
+
+    def __call__(self, text: str) -> str:
+        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+
+
+def _hiding(names: Mapping[str, str]) -> _Hiding:
+    """Hides names of contestants, models and providers in a text: a model may say what it is. Debaters do not know
+    the names of contestants, so one that is a plain word (`base`, `strong`) stands in a text by chance, and stays."""
+    words: set[str] = set()
+    for contestant, player in names.items():
+        if not (contestant.isalpha() and contestant.islower()):
+            words.add(contestant)
+        if player != EXTERNAL and ":" in player:
+            words |= {player, player.partition(":")[2], *_parts(player)}
+    return _Hiding(words)
+
+
+def _parts(player: str) -> set[str]:
+    return {part for part in re.findall(r"[a-z]{3,}", player.lower()) if part not in _COMMON}

@@ -1,0 +1,100 @@
+"""What a worker does with a debate that it has claimed, and which share of its capacity a turn uses."""
+
+from dataclasses import dataclass
+
+from app.core.deadlines import after_deadline
+from app.core.debate import Cursor, Debate, Status, Turn
+from app.core.limits import ended_by, limit_reached
+from app.core.machine import implied_cursor
+from app.core.players import SCRIPTED, SeatSetup, model_of
+from app.core.seats import Seat
+
+
+@dataclass(frozen=True, slots=True)
+class TakeTurn:
+    """A worker's player fills the seat under the cursor: it takes the turn."""
+
+    debate: Debate
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """A limit was reached, or an external seat let its deadline pass: the debate is over, or only the closing ruling is
+    left."""
+
+    debate: Debate
+    late_seat: Seat | None = None
+    """Whose deadline passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The turn is an external seat's, or the debate takes no turn: a worker has nothing to do."""
+
+    debate: Debate
+
+
+ClaimDecision = TakeTurn | Close | Leave
+
+
+def decide_claim(debate: Debate, last_turns: tuple[Turn, ...]) -> ClaimDecision:
+    """`last_turns`: the last two or more, oldest first."""
+    debate = reconciled(debate, last_turns)
+    reason = limit_reached(debate)
+    if reason:
+        return Close(ended_by(debate, reason))
+    if debate.is_overdue and not debate.is_taken_over:
+        return Close(after_deadline(debate), late_seat=debate.cursor.seat)
+    if not debate.awaits_worker:
+        return Leave(debate)
+    return TakeTurn(debate.evolve(status=Status.RUNNING))
+
+
+def reconciled(debate: Debate, last_turns: tuple[Turn, ...]) -> Debate:
+    """The debate with the cursor that its turns imply. The two differ only after damage from outside."""
+    implied = implied_cursor(debate.format, debate.limits.max_rounds, last_turns)
+    if implied is None:
+        return debate
+    cursor, interrupted = implied
+    if debate.closing:
+        cursor, interrupted = Cursor(cursor.round, Seat.ARBITRATOR), None
+    if debate.is_closed:
+        interrupted = None
+    changes = {
+        "cursor": cursor,
+        "intervention_open": interrupted is not None,
+        "interrupted": interrupted,
+        "turn_count": last_turns[-1].seq,
+    }
+    if all(getattr(debate, name) == value for name, value in changes.items()):
+        return debate
+    return debate.evolve(**changes)
+
+
+# A worker runs up to DEBATE_WORKER_CONCURRENCY turns of each share, so that slow turns of one share never delay those
+# of another. Each provider is a share; scripted players have four, by how long they pretend to think. Debates of
+# experiments have shares of their own: a debate that somebody started by hand never waits behind them.
+_SCRIPTED_SECONDS = (10.0, 100.0)
+EXPERIMENT_SHARE = "experiment/"
+"""Before the share of a debate that belongs to an experiment."""
+
+
+def share_of(setup: SeatSetup, of_experiment: bool = False) -> str:
+    return EXPERIMENT_SHARE + _share(setup) if of_experiment else _share(setup)
+
+
+def share_of_turn(debate: Debate) -> str:
+    """That the turn under the cursor uses."""
+    return share_of(debate.floor, debate.experiment_id is not None)
+
+
+def _share(setup: SeatSetup) -> str:
+    model = model_of(setup.player)
+    if model:
+        return model[0]
+    if setup.player == SCRIPTED and setup.think_seconds:
+        for seconds in _SCRIPTED_SECONDS:
+            if setup.think_seconds <= seconds:
+                return f"{SCRIPTED}<={seconds:g}s"
+        return f"{SCRIPTED}>{_SCRIPTED_SECONDS[-1]:g}s"
+    return setup.player

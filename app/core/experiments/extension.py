@@ -1,0 +1,64 @@
+"""What a spec means for debates and judges, and which spec may follow another in the same experiment."""
+
+from app.core.errors import Conflict
+from app.core.experiments.spec import ARM_KEYS, Arm, Participant, Spec
+from app.core.judgments import Judge
+from app.core.players import SeatSetup
+
+
+def setup_of(participant: Participant) -> SeatSetup:
+    known = {name: value for name, value in participant.options.items() if name in SeatSetup.__slots__}
+    return SeatSetup(participant.player, **known)
+
+
+def judges_of(spec: Spec) -> list[Judge]:
+    return [
+        Judge(judge.participant.name, setup_of(judge.participant), judge.orders, judge.repeats) for judge in spec.judges
+    ]
+
+
+def why_incompatible(before: Spec, after: Spec) -> Conflict | None:
+    """Why the new spec is not the old one with more in it. Contestants, judges and repeats may be added, and the
+    budget and concurrency changed; everything else would mix two experiments."""
+    changed = _changed_rules(before.arms, after.arms)
+    changed += [name for name in ("swap_sides", "seed") if getattr(before, name) != getattr(after, name)]
+    if changed:
+        return _mixed(changed[0], "it cannot change once an experiment is there: that would mix two experiments")
+    contestants = {one.name: one for one in after.contestants}
+    for one in before.contestants:
+        problem = _changed("contestants", one, contestants.get(one.name))
+        if problem:
+            return problem
+    judges = {judge.participant.name: judge for judge in after.judges}
+    for judge in before.judges:
+        later = judges.get(judge.participant.name)
+        problem = _changed("judges", judge.participant, later.participant if later else None)
+        if problem:
+            return problem
+    met = {frozenset(pair) for pair in after.pairs}
+    if any(frozenset(pair) not in met for pair in before.pairs):
+        return _mixed("pairing", "a pair of contestants is missing, and what was compared must stay")
+    if after.repeats < before.repeats:
+        return _mixed("repeats", f"there were {before.repeats}, and what was planned must stay")
+    return None
+
+
+def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]:
+    """Of an experiment without named arms, the rules themselves."""
+    if before == after:
+        return []
+    if len(before) == len(after) == 1 and before[0].name == after[0].name == "":
+        return [name for name in ARM_KEYS if getattr(before[0], name) != getattr(after[0], name)]
+    return ["arms"]
+
+
+def _changed(kind: str, before: Participant, after: Participant | None) -> Conflict | None:
+    if after is None:
+        return _mixed(kind, f"{before.name!r} is missing, and what was compared must stay")
+    if after != before:
+        return _mixed(kind, f"{before.name!r} has another player or other options: give it a new name")
+    return None
+
+
+def _mixed(name: str, problem: str) -> Conflict:
+    return Conflict(f"{name}: {problem}", suggestion="Give the experiment a new name", field=name)

@@ -1,0 +1,270 @@
+"""The spec of an experiment: one document in, checked values out. What is wrong is said with its place."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.experiments.problems import Place, SpecProblem
+from app.core.formats import Format
+from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, model_of, why_unknown
+
+KEYS = (
+    "name", "motions", "contestants", "pairing", "swap_sides", "repeats", "format", "rounds", "arms", "judges",
+    "budget_usd", "concurrency", "seed", "prompts", "language", "document_visible_to",
+)  # fmt: skip
+PLAYER_KEYS = ("name", "player", "persona", "temperature", "max_tokens", "thinking", "think_seconds")
+CONTESTANT_KEYS = (*PLAYER_KEYS, "skill")
+JUDGE_KEYS = (*PLAYER_KEYS, "orders", "repeats", "position_bias", "noise")
+ARM_KEYS = ("format", "rounds", "prompts", "language", "document_visible_to")
+ROUND_ROBIN = "round_robin"
+SEATS = ("proposer", "opponent", "arbitrator")
+LONGEST_NAME = 100
+MOST_CONTESTANTS = 200
+DEFAULT_CONCURRENCY = 50
+MOST_CONCURRENCY = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """A contestant or a judge: a named player with its options."""
+
+    name: str
+    player: str
+    options: Mapping[str, Any]
+    """persona, temperature, …, as a seat has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentJudge:
+    participant: Participant
+    orders: JudgeOrder
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """The same motions under these rules."""
+
+    name: str
+    format: Format
+    rounds: int | None
+    prompts: str | None = None
+    language: str | None = None
+    document_visible_to: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    name: str
+    contestants: tuple[Participant, ...]
+    pairs: tuple[tuple[str, str], ...]
+    """Contestants who meet, each two once; sides are swapped later."""
+    swap_sides: bool
+    repeats: int
+    arms: tuple[Arm, ...]
+    judges: tuple[ExperimentJudge, ...]
+    budget_usd: float | None
+    concurrency: int
+    seed: int
+
+    @property
+    def prompt_sets(self) -> list[str]:
+        """The names of those that its debates are held with, each once."""
+        return sorted({arm.prompts for arm in self.arms if arm.prompts is not None})
+
+    @property
+    def players(self) -> dict[Place, str]:
+        """Every player, with its place in the document."""
+        debaters: dict[Place, str] = {
+            ("contestants", n, "player"): each.player for n, each in enumerate(self.contestants)
+        }
+        return debaters | {("judges", n, "player"): each.participant.player for n, each in enumerate(self.judges)}
+
+
+def spec_of(given: Any) -> Spec:
+    """Raises SpecProblem with the place of the first mistake. Motions are not looked at, nor whether this server has
+    the provider of a player: it may have another set of them by the time that a stored spec is read."""
+    document = _mapping(given, (), "an experiment", KEYS)
+    arms = _arms(document)
+    contestants = tuple(
+        _participant(each, ("contestants", n), CONTESTANT_KEYS) for n, each in enumerate(_list(document, "contestants"))
+    )
+    _unique([each.name for each in contestants], "contestants", "contestant")
+    speaking = [arm for arm in arms if arm.format.facts.debaters]
+    if speaking and not contestants:
+        raise SpecProblem("an experiment needs contestants", ("contestants",))
+    if len(contestants) > MOST_CONTESTANTS:
+        raise SpecProblem(
+            f"an experiment has at most {MOST_CONTESTANTS} contestants", ("contestants", MOST_CONTESTANTS)
+        )
+    judges = tuple(_judge(each, ("judges", n)) for n, each in enumerate(_list(document, "judges")))
+    _unique([each.participant.name for each in judges], "judges", "judge")
+    two_sided = any(len(arm.format.facts.debaters) == 2 for arm in arms)
+    if two_sided and len(contestants) < 2:
+        raise SpecProblem("a debate needs two contestants; name a second one", ("contestants",))
+    return Spec(
+        name=_text(document, "name", (), LONGEST_NAME),
+        contestants=contestants,
+        pairs=_pairs(document.get("pairing", ROUND_ROBIN), [each.name for each in contestants]) if two_sided else (),
+        swap_sides=_flag(document, "swap_sides", True),
+        repeats=_whole(document, "repeats", (), 1, 1, 1000),
+        arms=arms,
+        judges=judges,
+        budget_usd=_number(document, "budget_usd", (), lambda value: value > 0, "more than 0"),
+        concurrency=_whole(document, "concurrency", (), DEFAULT_CONCURRENCY, 1, MOST_CONCURRENCY),
+        seed=_whole(document, "seed", (), 0, 0, 2**31 - 1),
+    )
+
+
+def _arms(document: Mapping[str, Any]) -> tuple[Arm, ...]:
+    if "arms" not in document:
+        return (_arm("", {key: document[key] for key in ARM_KEYS if key in document}, ()),)
+    for key in ("format", "rounds"):
+        if key in document:
+            raise SpecProblem(f"{key} stands beside arms: each arm has its own", (key,))
+    arms = document["arms"]
+    if not isinstance(arms, Mapping) or not arms:
+        raise SpecProblem("arms must map names to rules, as in {debate: {format: final_ruling}}", ("arms",))
+    return tuple(_arm(str(name), rules, ("arms", str(name))) for name, rules in arms.items())
+
+
+def _arm(name: str, given: Any, place: Place) -> Arm:
+    rules = _mapping(given, place, "an arm", ARM_KEYS)
+    chosen = rules.get("format", Format.FINAL_RULING.value)
+    if chosen not in list(Format):
+        raise SpecProblem(f"unknown format {chosen!r}: one of {', '.join(Format)}", (*place, "format"))
+    facts = Format(chosen).facts
+    if facts.external_by_default:
+        raise SpecProblem("a dialogue ends when its debaters agree and has no verdict of its own", (*place, "format"))
+    if not facts.has_rounds and "rounds" in rules:
+        raise SpecProblem(f"{chosen} has no rounds", (*place, "rounds"))
+    seats = rules.get("document_visible_to")
+    if seats is not None and (not isinstance(seats, list) or any(seat not in SEATS for seat in seats)):
+        raise SpecProblem(f"document_visible_to must list seats: {', '.join(SEATS)}", (*place, "document_visible_to"))
+    return Arm(
+        name,
+        Format(chosen),
+        _whole(rules, "rounds", place, facts.default_rounds or 3, 1, 100) if facts.has_rounds else None,
+        _optional_text(rules, "prompts", place),
+        _optional_text(rules, "language", place),
+        None if seats is None else tuple(seats),
+    )
+
+
+def _participant(given: Any, place: Place, keys: tuple[str, ...]) -> Participant:
+    what = "a contestant" if place[0] == "contestants" else "a judge"
+    options = _mapping(given, place, what, keys)
+    player = _text(options, "player", place, 200)
+    if player == EXTERNAL:
+        raise SpecProblem(f"{what} is a player that workers run, not 'external'", (*place, "player"))
+    if player not in (SCRIPTED, LOCAL) and model_of(player) is None:
+        raise SpecProblem(why_unknown(player) or "", (*place, "player"))
+    name = _text({"name": player, **options}, "name", place, LONGEST_NAME)
+    _optional_text(options, "persona", place)
+    for key in ("temperature", "think_seconds"):
+        _number(options, key, place, lambda value: value >= 0, "0 or more")
+    for key in ("skill", "position_bias"):
+        _number(options, key, place, lambda _: True, "")
+    _number(options, "noise", place, lambda value: 0 <= value <= 1, "between 0 and 1")
+    _whole(options, "max_tokens", place, 1, 1, 1_000_000)
+    if options.get("thinking") not in (None, "low", "medium", "high"):
+        raise SpecProblem("thinking must be low, medium or high", (*place, "thinking"))
+    kept = {key: value for key, value in options.items() if key not in ("name", "player", "orders", "repeats")}
+    return Participant(name, player, kept)
+
+
+def _judge(given: Any, place: Place) -> ExperimentJudge:
+    participant = _participant(given, place, JUDGE_KEYS)
+    orders = given.get("orders", JudgeOrder.AS_SPOKEN.value)
+    if orders not in list(JudgeOrder):
+        raise SpecProblem(f"orders must be one of {', '.join(JudgeOrder)}", (*place, "orders"))
+    return ExperimentJudge(participant, JudgeOrder(orders), _whole(given, "repeats", place, 1, 1, 100))
+
+
+def _pairs(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
+    if given == ROUND_ROBIN:
+        return tuple((first, second) for n, first in enumerate(names) for second in names[n + 1 :])
+    if isinstance(given, Mapping):
+        base = _mapping(given, ("pairing",), "pairing", ("against",)).get("against")
+        _known(base, names, ("pairing", "against"))
+        return tuple((name, str(base)) for name in names if name != base)
+    if not isinstance(given, list) or not given:
+        raise SpecProblem("pairing must be round_robin, {against: NAME} or a list of pairs", ("pairing",))
+    found: list[tuple[str, str]] = []
+    for n, pair in enumerate(given):
+        if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
+            raise SpecProblem("a pair is two different contestants", ("pairing", n))
+        for place, name in enumerate(pair):
+            _known(name, names, ("pairing", n, place))
+        if {*pair} in [{*other} for other in found]:
+            raise SpecProblem(f"the pair {pair[0]}, {pair[1]} stands there twice", ("pairing", n))
+        found.append((pair[0], pair[1]))
+    return tuple(found)
+
+
+def _known(name: Any, names: list[str], place: Place) -> None:
+    if name not in names:
+        raise SpecProblem(f"pairing names {name!r}, which is no contestant: there are {', '.join(names)}", place)
+
+
+def _mapping(given: Any, place: Place, what: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise SpecProblem(f"{what} must be a mapping of {', '.join(keys)}", place)
+    for key in given:
+        if key not in keys:
+            raise SpecProblem(f"unknown key {key!r}: {what} has {', '.join(keys)}", (*place, str(key)))
+    return given
+
+
+def _list(document: Mapping[str, Any], key: str) -> list[Any]:
+    value = document.get(key, [])
+    if not isinstance(value, list):
+        raise SpecProblem(f"{key} must be a list", (key,))
+    return value
+
+
+def _unique(names: list[str], key: str, what: str) -> None:
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            raise SpecProblem(f"two {what}s are named {name!r}", (key, n))
+
+
+def _text(document: Mapping[str, Any], key: str, place: Place, longest: int) -> str:
+    value = document.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise SpecProblem(f"{key} must be a text", (*place, key) if key in document else place)
+    if len(value) > longest:
+        raise SpecProblem(f"{key} has more than {longest} characters", (*place, key))
+    return value.strip()
+
+
+def _optional_text(document: Mapping[str, Any], key: str, place: Place) -> str | None:
+    value = document.get(key)
+    if value is not None and not isinstance(value, str):
+        raise SpecProblem(f"{key} must be a text", (*place, key))
+    return value
+
+
+def _flag(document: Mapping[str, Any], key: str, default: bool) -> bool:
+    value = document.get(key, default)
+    if not isinstance(value, bool):
+        raise SpecProblem(f"{key} must be true or false", (key,))
+    return value
+
+
+def _whole(document: Mapping[str, Any], key: str, place: Place, default: int, least: int, most: int) -> int:
+    value = document.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise SpecProblem(f"{key} must be a whole number from {least:,} to {most:,}", (*place, key))
+    return value
+
+
+def _number(
+    document: Mapping[str, Any], key: str, place: Place, fits: Callable[[float], bool], range_: str
+) -> float | None:
+    value = document.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not fits(value):
+        raise SpecProblem(f"{key} must be a number {range_}".rstrip(), (*place, key))
+    return float(value)

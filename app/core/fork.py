@@ -1,0 +1,69 @@
+"""A fork: a new debate that begins with the turns of another one, up to one of them, and goes on with other players."""
+
+from collections.abc import Mapping, Sequence
+
+from app.core.debate import Debate, Limits, Origin, Status, StopReason, Turn, TurnType, Usage
+from app.core.errors import InvalidInput
+from app.core.machine import implied_cursor
+from app.core.players import SeatSetup
+from app.core.seats import Seat
+from app.core.verdicts import Scope, Standing, standing_after
+
+
+def fork(source: Debate, copied: Sequence[Turn], seats: Mapping[Seat, SeatSetup], limits: Limits) -> Debate:
+    """The debate after the copied turns, which are all of the source's up to one of them. Nothing is spent in it yet:
+    what the copied turns have cost stays with the source."""
+    last = copied[-1]
+    implied = implied_cursor(source.format, limits.max_rounds, copied)
+    if implied is None or _closed_by(source, last):
+        raise InvalidInput("after_seq", f"turn {last.seq} closed the debate: fork it after an earlier turn")
+    cursor, interrupted = implied
+    if limits.max_rounds is not None and cursor.round > limits.max_rounds:
+        raise InvalidInput(
+            "limits.max_rounds", f"all {limits.max_rounds} rounds were held up to turn {last.seq}: allow more rounds"
+        )
+    return source.evolve(
+        status=Status.CREATED,
+        cursor=cursor,
+        intervention_open=interrupted is not None,
+        interrupted=interrupted,
+        seats=seats,
+        limits=limits,
+        closing=None,
+        stop_reason=None,
+        stop_note=None,
+        last_error=None,
+        turn_count=last.seq,
+        usage=Usage(),
+        verdict=None,
+        standing=_standing(copied),
+        attempts=0,
+        past_deadline=False,
+        next_attempt_at=None,
+        waiting_until=None,
+        past_waiting=False,
+        waits_for_start=False,
+        experiment_id=None,
+        forked_from=Origin(source.id, last.seq),
+        created_at=None,
+        updated_at=None,
+    )
+
+
+_BY_RULINGS = frozenset({StopReason.MAX_ROUNDS, StopReason.JUDGE_EARLY_STOP, StopReason.RULING, StopReason.RESOLUTION})
+
+
+def _closed_by(source: Debate, last: Turn) -> bool:
+    """Not where somebody stopped the debate, or a limit ended it, after a ruling on a round."""
+    if not source.is_closed or last.type is not TurnType.RULING or last.seq != source.turn_count:
+        return False
+    judges_the_debate = last.verdict is not None and last.verdict.scope is Scope.DEBATE
+    return judges_the_debate or source.stop_reason in _BY_RULINGS
+
+
+def _standing(copied: Sequence[Turn]) -> Standing | None:
+    standing: Standing | None = None
+    for turn in copied:
+        if turn.verdict is not None and turn.round is not None:
+            standing = standing_after(standing, turn.verdict.scores)
+    return standing

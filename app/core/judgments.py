@@ -1,0 +1,100 @@
+"""Judgments: opinions of finished debates, apart from the debates. A debate can be judged again, by others, later."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from app.core.access import Agent, Caller, Seats, held_by
+from app.core.brief import Brief, JudgmentKey
+from app.core.debate import Cursor, Debate, Limits, Status, Turn, TurnType, Usage
+from app.core.errors import ActionNotAllowed, Forbidden
+from app.core.players import JudgeOrder, SeatSetup
+from app.core.seats import Seat
+from app.core.verdicts import Verdict
+
+MOST_REPEATS = 100
+PERSON = "person:"
+"""Before the name of a judge who is a person."""
+AGENT = "agent:"
+"""Before the username of an agent that gave a judgment."""
+
+
+class JudgmentStatus(StrEnum):
+    PLANNED = "planned"  # a worker will make it, or is making it
+    COMPLETED = "completed"
+    FAILED = "failed"  # the judge gave up; `error` says why. It counts as missing, never as a tie
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A worker's judge, and how often it is asked about each debate."""
+
+    name: str
+    setup: SeatSetup
+    orders: JudgeOrder = JudgeOrder.AS_SPOKEN
+    repeats: int = 1
+
+    @property
+    def keys(self) -> list[JudgmentKey]:
+        orders = [JudgeOrder.AS_SPOKEN, JudgeOrder.SWAPPED] if self.orders is JudgeOrder.BOTH else [self.orders]
+        return [JudgmentKey(self.name, order, repeat) for repeat in range(1, self.repeats + 1) for order in orders]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    id: UUID
+    debate_id: UUID
+    key: JudgmentKey
+    setup: SeatSetup
+    status: JudgmentStatus
+    verdict: Verdict | None = None
+    usage: Usage = field(default_factory=Usage)
+    error: str | None = None
+    experiment_id: UUID | None = None
+    created_at: datetime | None = None
+    judged_at: datetime | None = None
+
+
+def brief_for(debate: Debate, motion: Turn, turns: tuple[Turn, ...], setup: SeatSetup, key: JudgmentKey) -> Brief:
+    """What a judge is shown: the whole debate without what other judges said of it, as if the closing ruling were its
+    to give. The debate's own limits are not the judge's."""
+    last_round = max((turn.round or 1 for turn in turns), default=1)
+    judged = debate.evolve(
+        status=Status.RUNNING,
+        cursor=Cursor(last_round, Seat.ARBITRATOR),
+        seats={**debate.seats, Seat.ARBITRATOR: _in_order(setup, key.order)},
+        limits=Limits(max_rounds=last_round),
+        intervention_open=False,
+        interrupted=None,
+        past_deadline=False,
+        verdict=None,
+        standing=None,
+    )
+    shown = tuple(turn for turn in turns if turn.type is not TurnType.RULING)
+    return Brief(judged, motion, shown, judgment=key)
+
+
+def _in_order(setup: SeatSetup, order: JudgeOrder) -> SeatSetup:
+    options: Mapping[str, Any] = {name: getattr(setup, name) for name in SeatSetup.__slots__}
+    return SeatSetup(**{**options, "judge_order": order.value, "early_stop": False})
+
+
+def require_finished(debate: Debate) -> None:
+    if not debate.is_closed:
+        raise ActionNotAllowed(
+            "Only a closed debate can be judged",
+            current_state=debate.state.value,
+            allowed_roles=[],
+            suggestion="Wait until the debate is closed, or rule in it as its arbitrator",
+        )
+
+
+def require_impartial(caller: Caller, seats: Seats) -> None:
+    """An agent does not judge a debate in which it speaks."""
+    if isinstance(caller, Agent):
+        own = [seat for seat in held_by(caller, seats) if seat is not Seat.ARBITRATOR]
+        if own:
+            raise Forbidden(f"This agent holds the seat of the {own[0].role} and cannot judge the debate")

@@ -1,0 +1,77 @@
+"""Prompt sets: the files that instruct models, and which variables (`$round`) each may use.
+
+The built-in set is in `worker/players/models/prompts/`; a set of one's own has some or all of the same files. What it
+lacks comes from the version of the built-in set that it was added under.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import Template
+
+from app.core.errors import InvalidInput
+from app.core.formats import Format
+from app.core.texts import checked_text
+
+BASE = "v2"
+"""The version of the built-in set."""
+MOST_BYTES = 8_000
+"""Of one file."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_SEAT = frozenset(
+    {"rules", "task", "document", "manners", "words", "language", "persona_language", "persona", "choice"}
+)
+_WORDING = frozenset({"words", "language", "persona_language"})
+FILES: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("proposer", "opponent", "arbitrator", "question"), _SEAT),
+    **{f"rules-{form.value}": frozenset({"seat", "round", "of_rounds"}) for form in Format},
+    **dict.fromkeys(("judge-answers", "judge-debate", "judge-round"), frozenset({"round"})),
+    "manners": _WORDING,
+    "persona": frozenset({"persona"}),
+    **dict.fromkeys(("document", "material", "material-hidden", "material-judge", "answers"), frozenset()),
+    "proposers-choice": frozenset(),
+}
+"""The name of each file without `.md`, and the variables that it may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSet:
+    name: str
+    hash: str
+    base: str
+    files: Mapping[str, str]
+
+
+def checked_set(name: str, files: Mapping[str, str]) -> PromptSet:
+    """Refuses a set that could not be used, and says what is wrong with it."""
+    if not _NAME.fullmatch(name) or name == BASE:
+        raise InvalidInput(
+            "name", "must be small letters, digits, dots, dashes and underscores, and not a built-in set"
+        )
+    if not files:
+        raise InvalidInput("files", "must have one file or more")
+    for file, text in files.items():
+        _check_file(file, text)
+    return PromptSet(name, hash_of(BASE, files), BASE, dict(files))
+
+
+def _check_file(file: str, text: str) -> None:
+    field = f"files.{file}"
+    if file not in FILES:
+        raise InvalidInput(field, f"is no file of a prompt set; those are {', '.join(FILES)}")
+    checked_text(field, text, MOST_BYTES)
+    template = Template(text)
+    if not template.is_valid():
+        raise InvalidInput(field, "has a $ that begins no variable; write $$ for a dollar sign")
+    unknown = sorted(set(template.get_identifiers()) - FILES[file])
+    if unknown:
+        known = ", ".join(f"${name}" for name in sorted(FILES[file])) or "none"
+        raise InvalidInput(field, f"uses the unknown variable ${unknown[0]}; known there: {known}")
+
+
+def hash_of(base: str, files: Mapping[str, str]) -> str:
+    """Of what the files say, and of what the others come from."""
+    stated = json.dumps([base, sorted(files.items())], ensure_ascii=False)
+    return hashlib.sha256(stated.encode()).hexdigest()

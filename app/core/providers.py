@@ -1,0 +1,126 @@
+"""The providers of models: their names in players (`mistral:…`), and what a worker needs to call them.
+
+The names are pydantic-ai's and the variables the providers' own; a test compares this table with the installed
+release. Servers of one's own are not here: `DEBATE_ENDPOINTS` names them.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    keys: tuple[str, ...]
+    """Variables of which one must be set; none where no key is needed."""
+    address: str | None = None
+    """The variable of its base URL."""
+    address_is_needed: bool = False
+    address_replaces_key: bool = False
+    also: tuple[str, ...] = ()
+    """Further variables that must be set."""
+    extra: str = "openai"
+    """Of pydantic-ai-slim, with its client."""
+    package: str = "openai"
+    """That its client is in."""
+
+
+PROVIDERS = {
+    "openai": Provider(("OPENAI_API_KEY",), "OPENAI_BASE_URL", address_replaces_key=True),
+    "anthropic": Provider(("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL", extra="anthropic", package="anthropic"),
+    "google": Provider(("GOOGLE_API_KEY", "GEMINI_API_KEY"), extra="google", package="google.genai"),
+    "groq": Provider(("GROQ_API_KEY",), "GROQ_BASE_URL", extra="groq", package="groq"),
+    "mistral": Provider(("MISTRAL_API_KEY",), extra="mistral", package="mistralai"),
+    "openrouter": Provider(("OPENROUTER_API_KEY",)),
+    "deepseek": Provider(("DEEPSEEK_API_KEY",)),
+    "xai": Provider(("XAI_API_KEY",), extra="xai", package="xai_sdk"),
+    "bedrock": Provider(
+        ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE"), extra="bedrock", package="boto3"
+    ),
+    "azure": Provider(("AZURE_OPENAI_API_KEY",), "AZURE_OPENAI_ENDPOINT", address_is_needed=True),
+    "ollama": Provider((), "OLLAMA_BASE_URL", address_is_needed=True),
+    "vllm": Provider((), "VLLM_BASE_URL", address_is_needed=True),
+    "alibaba": Provider(("ALIBABA_API_KEY", "DASHSCOPE_API_KEY")),
+    "cerebras": Provider(("CEREBRAS_API_KEY",)),
+    "cohere": Provider(("CO_API_KEY",), "CO_BASE_URL", extra="cohere", package="cohere"),
+    "crusoe": Provider(("CRUSOE_API_KEY",)),
+    "fireworks": Provider(("FIREWORKS_API_KEY",)),
+    "google-cloud": Provider(
+        ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT"),
+        extra="google",
+        package="google.genai",
+    ),
+    "heroku": Provider(("HEROKU_INFERENCE_KEY",), "HEROKU_INFERENCE_URL"),
+    "huggingface": Provider(("HF_TOKEN",), extra="huggingface", package="huggingface_hub"),
+    "meta": Provider(("META_API_KEY",)),
+    "moonshotai": Provider(("MOONSHOTAI_API_KEY",), "MOONSHOTAI_BASE_URL"),
+    "nebius": Provider(("NEBIUS_API_KEY",)),
+    "ovhcloud": Provider(("OVHCLOUD_API_KEY",)),
+    "sambanova": Provider(("SAMBANOVA_API_KEY",), "SAMBANOVA_BASE_URL"),
+    "snowflake": Provider(("SNOWFLAKE_TOKEN",), also=("SNOWFLAKE_ACCOUNT",)),
+    "together": Provider(("TOGETHER_API_KEY",)),
+    "vercel": Provider(("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN")),
+    "zai": Provider(("ZAI_API_KEY",)),
+}
+
+NO_PLAYERS = {
+    "openai-chat": "another name of openai",
+    "openai-responses": "another wire of openai",
+    "azure-responses": "another wire of azure",
+    "bedrock-mantle": "another wire of bedrock",
+    "openai-decisions": "does not hold a conversation",
+    "openai-codex": "is for a person who has signed in",
+    "openai-chatgpt": "is for a person who has signed in",
+    "github-copilot": "is for a person who has signed in",
+    "github": "was given up by its provider",
+    "litellm": "has no variables of its own: name its server in DEBATE_ENDPOINTS",
+    "elevenlabs": "speaks, but does not write",
+    "voyageai": "makes embeddings",
+    "sentence-transformers": "makes embeddings",
+    "system-one": "does not hold a conversation",
+    "typesafe": "does not hold a conversation",
+}
+"""Names of pydantic-ai that no seat can have, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerChoice:
+    """What can fill a seat, and what is missing for it."""
+
+    name: str
+    player: str
+    """As a seat names it; `<model>` stands for a model's name."""
+    is_ready: bool
+    missing: tuple[str, ...]
+    models: tuple[str, ...] = ()
+    """Players that are known by name; others may be there too."""
+
+
+def missing(name: str, is_set: Callable[[str], bool], is_installed: Callable[[str], bool]) -> list[str]:
+    """What a worker lacks to call this provider, in words; nothing if it is ready."""
+    provider = PROVIDERS[name]
+    lacks = []
+    if not is_installed(provider.package):
+        lacks.append(f"its client is not installed: pip install 'pydantic-ai-slim[{provider.extra}]'")
+    has_address = provider.address is not None and is_set(provider.address)
+    needs_key = bool(provider.keys) and not (provider.address_replaces_key and has_address)
+    if needs_key and not any(is_set(key) for key in provider.keys):
+        lacks.append(f"{_either(provider.keys)} is not set")
+    if provider.address_is_needed and not has_address:
+        lacks.append(f"{provider.address} is not set")
+    lacks += [f"{variable} is not set" for variable in provider.also if not is_set(variable)]
+    return lacks
+
+
+def key_words(name: str) -> str:
+    """The variables of a provider's key, for a message."""
+    provider = PROVIDERS.get(name)
+    return _either(provider.keys) if provider and provider.keys else "the key"
+
+
+def _either(names: Collection[str]) -> str:
+    return " or ".join(names)
+
+
+def endpoint_key(name: str) -> str:
+    """The variable with the key of an endpoint."""
+    return f"{name.upper().replace('-', '_')}_API_KEY"

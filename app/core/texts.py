@@ -1,0 +1,50 @@
+"""Rules for texts: what callers may send, and how models' answers are made storable."""
+
+import math
+
+from app.core.debate import Usage
+from app.core.errors import ContentTooLarge, InvalidInput
+
+
+def checked_text(field: str, text: str, max_bytes: int) -> str:
+    if not text.strip():
+        raise InvalidInput(field, "must not be empty or only blanks")
+    if "\x00" in text:
+        raise InvalidInput(field, "must not hold a NUL character")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        # JSON can spell half of a surrogate pair; UTF-8, and so Postgres, cannot.
+        raise InvalidInput(field, "must be valid Unicode (it holds a lone surrogate)") from None
+    if size > max_bytes:
+        raise ContentTooLarge(field, size, max_bytes)
+    return text
+
+
+# A model's answer may contain what Postgres cannot store: a NUL, half of a surrogate pair, a number beyond its column.
+# It was paid for, so it is made storable instead of being refused.
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+MOST_TOKENS = 10**12
+"""Of one turn. Millions of such turns would be needed to overflow the debate's total."""
+MOST_COST_USD = 1e9
+
+
+def storable_text(text: str) -> str:
+    """Replaces each NUL and each lone surrogate. The two halves of a surrogate pair become one character."""
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return joined.replace("\x00", REPLACEMENT)
+
+
+def storable_usage(usage: Usage) -> Usage:
+    latency_ms = None if usage.latency_ms is None else int(_within(usage.latency_ms, MOST_TOKENS))
+    return Usage(
+        int(_within(usage.input_tokens, MOST_TOKENS)),
+        int(_within(usage.output_tokens, MOST_TOKENS)),
+        _within(usage.cost_usd, MOST_COST_USD),
+        latency_ms,
+        usage.context_shortened,
+    )
+
+
+def _within(number: float, most: float) -> float:
+    return 0 if math.isnan(number) else min(max(number, 0), most)

@@ -1,0 +1,208 @@
+"""Authenticates each request and checks that the caller may read. Use cases check the permissions of writes."""
+
+import ipaddress
+from collections.abc import Collection
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from flask import Request, g
+from flask.globals import app_ctx
+
+from app.core.access import Action, Caller, Guest, GuestJudge, Operator, require, require_debate
+from app.core.errors import AuthFailed, Forbidden
+from app.http.cors import is_of_allowed_origin
+from app.http.sessions import (
+    DASHBOARD,
+    DASHBOARD_FILES,
+    READ_METHODS,
+    guest_secret,
+    judge_secret,
+    may_act,
+    refuse_other_sites,
+    secret_in_cookie,
+)
+from app.settings import Settings
+from app.store.agents import same
+from app.usecases.experiments.judging import judge_of_session
+from app.usecases.identity import identify, operator_of_session, refused
+from app.usecases.invitations import guest_of_session
+from app.usecases.services import Services
+from app.usecases.solutions.solutions import require_author
+
+OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
+"""Paths that need no token: load balancers and client generators read them."""
+PUBLIC_READS = frozenset({"solutions.list_all", "solutions.get", "solutions.thread", "solutions.get_contribution"})
+"""Views that answer without a key, with public content only."""
+AGENTS_ONLY = frozenset({"solutions.propose", "solutions.contribute", "solutions.upvote", "solutions.remove_upvote"})
+"""Views that require an agent's key, also on a server without a token. Checked before the body is parsed."""
+MCP_VIEW = "mcp.message"
+"""The debate is in its message, so it checks a guest's debate itself."""
+GUESTS_MAY = frozenset(
+    {
+        "debates.get",
+        "debates.poll",
+        "debates.export_",
+        "realtime.wait",
+        "realtime.events",
+        "submissions.argue",
+        "submissions.appeal",
+        "submissions.resolution",
+        "submissions.ruling",
+        "submissions.question",
+        "submissions.intervention",
+        "seats.take",
+        "seats.release",
+        MCP_VIEW,
+    }
+)
+"""Views that answer a guest, each for the guest's own debate. Every other view refuses guests."""
+WEBSOCKET_PATH = "/ws"
+METRICS_PATH = "/metrics"
+
+
+def presented_token(asked: Request, server_has_token: bool) -> str | None:
+    """The bearer token as sent. On a server without a token, other schemes are ignored: they belong to a proxy."""
+    if asked.path == WEBSOCKET_PATH and asked.args.get("token"):
+        # A browser cannot set a header for a WebSocket.
+        return asked.args["token"]
+    given = asked.headers.get("Authorization", "").strip()
+    if not given:
+        return None
+    scheme, _, token = given.partition(" ")
+    if scheme.lower() != "bearer":
+        return "" if server_has_token else None
+    return token.strip()
+
+
+def own_hosts(settings: Settings) -> frozenset[str]:
+    """Host names, besides loopback names, that a server without a token answers to. It always binds loopback."""
+    host = urlsplit(settings.server_url).hostname if settings.server_url else None
+    return frozenset({host.rstrip(".")} if host else ())
+
+
+def refuse_foreign_host(asked: Request, own: Collection[str]) -> None:
+    """For a server without a token. Protects against DNS rebinding: a name that resolves to 127.0.0.1 makes a foreign
+    page same-origin with this server for the browser, and only the `Host` header shows it."""
+    sent = asked.environ.get("werkzeug.proxy_fix.orig", {}).get("HTTP_HOST")
+    # Both the client's Host and the one that a proxy forwarded: a page can set X-Forwarded-Host, but never Host.
+    for host in (sent, asked.environ.get("HTTP_HOST")):
+        if host is not None and not _is_local(host, own):
+            raise Forbidden(
+                "This server has no token and answers only to its own host name, and Host names another",
+                suggestion="Use http://localhost with its port; or set DEBATE_AUTH_TOKEN, or set DEBATE_SERVER_URL to"
+                " this name, and restart the server",
+            )
+
+
+def _is_local(host: str, own: Collection[str]) -> bool:
+    """`host` is the header's value: a name or an address, with or without a port; IPv6 in brackets."""
+    name, colon, port = host.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit()):
+        name = host
+    name = name.lower().rstrip(".")
+    if name in own or name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name).is_loopback
+    except ValueError:
+        return False
+
+
+def find_caller(services: Services, asked: Request) -> None:
+    """Stores the caller in Flask's `g`. A failed login is stored too and raised later, after rate limiting."""
+    about, settings = app_ctx.g, services.settings
+    about.caller = about.session = about.guest = about.judge = about.refusal = None
+    if asked.path in OPEN_PATHS or _may_scrape(settings, asked):
+        return
+    if asked.blueprint == DASHBOARD:
+        if asked.endpoint != DASHBOARD_FILES:
+            about.session = _session_of(services, asked)
+            about.guest = _guest_of(services, asked)
+            about.judge = _judge_of(services, asked)
+        return
+    token = presented_token(asked, settings.auth_token is not None)
+    if token is None and not is_of_allowed_origin(asked, settings.allowed_origins) and may_act(asked):
+        about.session = _session_of(services, asked)
+        if about.session is not None:
+            about.caller = about.session
+            return
+        about.caller = about.guest = _guest_of(services, asked)
+        if about.caller is not None:
+            return
+    try:
+        about.caller = identify(services, token)
+    except AuthFailed as refusal:
+        if token is not None or asked.endpoint not in PUBLIC_READS:
+            about.refusal = refusal
+
+
+def _session_of(services: Services, asked: Request) -> Operator | None:
+    secret = secret_in_cookie(asked)
+    return operator_of_session(services, secret) if secret else None
+
+
+def _guest_of(services: Services, asked: Request) -> Guest | None:
+    found = guest_secret(asked)
+    guest = guest_of_session(services, found[1]) if found else None
+    # Whoever holds the cookie could give it another debate's name.
+    return guest if guest and found and guest.debate_id == found[0] else None
+
+
+def _judge_of(services: Services, asked: Request) -> GuestJudge | None:
+    found = judge_secret(asked)
+    judge = judge_of_session(services, found[1]) if found else None
+    # Whoever holds the cookie could give it another experiment's name.
+    return judge if judge and found and judge.experiment_id == found[0] else None
+
+
+def _check_guest(asked: Request, guest: Guest) -> None:
+    if asked.endpoint not in GUESTS_MAY:
+        raise Forbidden("An invitation opens one debate, and the seat that it is for; nothing else")
+    if asked.endpoint == MCP_VIEW:
+        return
+    require_debate(guest, UUID(str((asked.view_args or {}).get("debate_id"))))
+
+
+def check_access(settings: Settings, asked: Request) -> None:
+    if asked.path in OPEN_PATHS or asked.path == WEBSOCKET_PATH or asked.blueprint == DASHBOARD:
+        # The WebSocket view checks its caller itself, to refuse with a close code. Pages redirect to the sign-in form.
+        return
+    if _may_scrape(settings, asked):
+        return
+    if asked.endpoint in PUBLIC_READS and current_reader() is None:
+        return
+    caller = current_caller()
+    if isinstance(caller, Guest):
+        _check_guest(asked, caller)
+    if asked.path == METRICS_PATH:
+        require(caller, Action.OBSERVE)
+    if settings.auth_token is None and not is_of_allowed_origin(asked, settings.allowed_origins):
+        refuse_other_sites(asked)
+    if asked.endpoint in AGENTS_ONLY:
+        require_author(caller)
+    if asked.method in READ_METHODS:
+        require(caller, Action.READ)
+
+
+def _may_scrape(settings: Settings, asked: Request) -> bool:
+    """Whether this is a request for /metrics with the metrics token."""
+    token = settings.metrics_token
+    if asked.path != METRICS_PATH or token is None:
+        return False
+    return same(presented_token(asked, server_has_token=True) or "", token)
+
+
+def current_caller() -> Caller:
+    caller = current_reader()
+    if caller is None:
+        raise refused()
+    return caller
+
+
+def current_reader() -> Caller | None:
+    """None for a request without a key to a public view."""
+    caller: Caller | None = g.get("caller")
+    refusal: AuthFailed | None = g.get("refusal")
+    if caller is None and refusal is not None:
+        raise refusal
+    return caller

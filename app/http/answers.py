@@ -1,0 +1,443 @@
+"""Answers of the debate API: their shapes for the OpenAPI document, and the functions that build the envelope.
+
+`app.wire.debates` makes the content; a test compares it with these shapes.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal
+from uuid import UUID
+
+from flask import Response, jsonify
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.core.debate import State, Status, StopReason, TurnType
+from app.core.events import EventKind
+from app.core.formats import Format
+from app.core.guidance import NextAction
+from app.core.verdicts import Scope
+from app.usecases.create import Stored
+from app.wire.debates import told_json
+
+Responses = dict[str | int, Any]
+"""Status → shape, for flask-openapi3."""
+NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
+"""Applies where the server has a token. The name is that of the security scheme in app.http.application."""
+
+
+@cache
+def _built_once(build: Callable[..., dict[str, Any]], *arguments: Any, **options: Any) -> dict[str, Any]:
+    return build(*arguments, **options)
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Built once: flask-openapi3 asks for it at every route that answers with this shape, eight times for errors
+        alone, which was most of the time in which an API starts."""
+        return _built_once(super().model_json_schema, *arguments, **options)
+
+
+class OneOrderShape(Shape):
+    winner: Literal["proposer", "opponent", "tie"]
+    scores: dict[str, float]
+
+
+class OrdersShape(Shape):
+    as_spoken: OneOrderShape
+    swapped: OneOrderShape
+
+
+class VerdictShape(Shape):
+    winner: Literal["proposer", "opponent", "tie"]
+    scores: dict[str, float]
+    reasoning: str
+    confidence: float | None
+    scope: Scope = Field(description="What it judges: its round, or the whole debate")
+    stop: bool
+    orders: OrdersShape | None = Field(
+        None, description="Only if the judge named different winners for the two orders: its result for each order"
+    )
+
+
+class StandingShape(Shape):
+    scores: dict[str, float]
+    leader: Literal["proposer", "opponent", "tie"]
+    rounds: int
+
+
+class TotalsShape(Shape):
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+class TurnUsageShape(TotalsShape):
+    latency_ms: int | None
+    context_shortened: bool = Field(description="The debate was longer than the model's context")
+
+
+class LimitsShape(Shape):
+    max_rounds: int | None
+    max_seconds: float | None
+    max_total_tokens: int | None
+    max_cost_usd: float | None
+
+
+class MaterialShape(Shape):
+    document: str | None = Field(description="In the answer to GET /debates/:id, for readers who may see it")
+    document_hash: str | None = Field(description="SHA-256 of its UTF-8")
+    document_bytes: int
+    visible_to: list[Literal["proposer", "opponent", "arbitrator"]]
+    answers: dict[str, str] | None
+    correct: Literal["proposer", "opponent"] | None = Field(description="null until the debate is closed")
+
+
+class OriginShape(Shape):
+    debate_id: UUID
+    after_seq: int
+
+
+class DebateShape(Shape):
+    id: UUID
+    title: str
+    debate_type: str
+    format: Format
+    status: Status
+    state: State
+    next_round: int
+    next_actor: Literal["debater_a", "debater_b", "judge"]
+    rounds_completed: int
+    argument_count: int
+    stop_reason: StopReason | None
+    stop_note: str | None
+    last_error: str | None
+    attempts: int
+    seats: dict[str, dict[str, Any]]
+    limits: LimitsShape
+    usage: TotalsShape
+    language: str | None = Field(description="In which it is held; null for the motion's")
+    prompts: str | None = Field(description="The prompt set of its models; null for the built-in one")
+    verdict: VerdictShape | None = Field(description="Of the whole debate; null until there is one")
+    standing: StandingShape | None = Field(description="The mean of the rounds judged so far")
+    tags: list[str]
+    material: MaterialShape | None
+    forked_from: OriginShape | None = Field(description="The debate whose turns it began with, and up to which")
+    waiting_until: str | None = Field(description="When the external seat whose turn it is has to have made its move")
+    experiment_id: UUID | None = Field(description="The experiment that it belongs to")
+    created_at: str
+    updated_at: str
+
+
+class SpeakerShape(Shape):
+    id: UUID
+    username: str
+
+
+class QuoteShape(Shape):
+    text: str
+    verified: bool = Field(description="The document has these words")
+
+
+class ArgumentShape(Shape):
+    id: UUID
+    debate_id: UUID
+    seq: int
+    type: TurnType
+    role: Literal["proposer", "opponent", "arbitrator"]
+    actor: Literal["debater_a", "debater_b", "judge"]
+    round: int | None
+    parent_id: UUID | None
+    content: str
+    verdict: VerdictShape | None
+    quotes: list[QuoteShape] = Field(description="Of a debater, from the debate's document")
+    player: str
+    agent: SpeakerShape | None = Field(description="Whose key submitted it; null for the operator and for workers")
+    usage: TurnUsageShape | None
+    prompts: str | None = Field(description="The hash of the prompts that a model was instructed with")
+    client_request_id: str | None
+    created_at: str
+
+
+class StoredData(Shape):
+    debate: DebateShape
+    argument: ArgumentShape
+
+
+class DebateData(Shape):
+    debate: DebateShape
+
+
+class TranscriptData(Shape):
+    debate: DebateShape
+    motion: ArgumentShape
+    arguments: list[ArgumentShape]
+
+
+class ListData(Shape):
+    debates: list[DebateShape]
+    total: int
+    total_is_estimate: bool
+    next_cursor: str | None
+
+
+class EventShape(Shape):
+    at: str
+    kind: EventKind
+    by: str | None = Field(description="A worker's id, an agent's username or operator")
+    about: dict[str, Any]
+
+
+class EventsData(Shape):
+    events: list[EventShape]
+    next_cursor: str | None
+
+
+class CallShape(Shape):
+    system: str
+    document: str | None = Field(description="The hash of the debate's document, if the model was shown it")
+    messages: list[dict[str, str]]
+    settings: dict[str, Any]
+    model: str
+    answer: str = Field(description="As it came")
+    request_id: str | None = Field(description="The provider's id of the call")
+    judge_order: Literal["as_spoken", "swapped"] | None = Field(
+        description="Where a judge was asked in both orders: in which of them"
+    )
+
+
+class ExchangeShape(Shape):
+    argument_id: UUID
+    debate_id: UUID
+    player: str
+    prompts: str | None
+    calls: list[CallShape]
+
+
+class ExchangeData(Shape):
+    exchange: ExchangeShape
+
+
+class PlayerShape(Shape):
+    name: str
+    player: str = Field(description="As a seat names it; `<model>` stands for a model's name")
+    ready: bool = Field(description="A live worker could play it now")
+    missing: list[str] = Field(description="What no live worker has")
+    models: list[str] = Field(description="Players that are known by name; others may be there too")
+
+
+class ModelsData(Shape):
+    workers: int = Field(description="Live workers that have said what they could play")
+    players: list[PlayerShape]
+
+
+class PromptSetShape(Shape):
+    name: str
+    hash: str
+    base: str = Field(description="The version of the built-in set that has what this one lacks")
+    files: list[str]
+    added_at: str
+
+
+class PromptSetsData(Shape):
+    prompt_sets: list[PromptSetShape]
+
+
+class WholePromptSetShape(Shape):
+    name: str
+    hash: str
+    base: str
+    files: dict[str, str]
+
+
+class PromptSetData(Shape):
+    prompt_set: WholePromptSetShape
+
+
+class DeletedData(Shape):
+    deleted: Literal[True]
+
+
+class InvitationData(Shape):
+    url: str = Field(description="Opens this debate and this seat in a browser; shown this once")
+    key: str = Field(description="Opens the same to a program: Authorization: Bearer dbs_…; shown this once")
+    role: Literal["proposer", "opponent", "arbitrator", "watcher"]
+    expires_at: str
+
+
+class HealthData(Shape):
+    status: Literal["ok"]
+
+
+class ReadyData(Shape):
+    database: Literal["up", "down"]
+    queue: Literal["up", "down"]
+    workers: int
+    threads: Literal["up", "down"]
+
+
+class HeldShape(Shape):
+    debate_id: UUID
+    title: str
+    round: int
+    role: Literal["proposer", "opponent", "arbitrator"]
+    since: str
+
+
+class WorkerShape(Shape):
+    id: str
+    seen_at: str
+    lease_until: str = Field(description="Then its turns are taken over, unless it says that it is alive")
+    holds: list[HeldShape]
+
+
+class ProviderNowShape(Shape):
+    name: str
+    held: int = Field(description="Calls that workers may make now")
+    wanted: int
+    limit: int
+    lowered: bool = Field(description="It has answered 429, and the limit is growing back")
+
+
+class MoneyTodayShape(Shape):
+    """Since midnight, UTC. Without a limit for a day nothing is noted, and the first two are 0."""
+
+    spent_usd: float
+    reserved_usd: float
+    limit_usd: float | None
+    left_usd: float | None
+
+
+class WorkShape(Shape):
+    workers: list[WorkerShape]
+    turns_waiting: int
+    oldest_waiting_at: str | None
+    debates_retrying: int
+    turns_last_minute: int
+    providers: list[ProviderNowShape]
+    money_today: MoneyTodayShape
+    now: str
+
+
+class SystemData(Shape):
+    database: Literal["up", "down"]
+    queue: Literal["up", "down"]
+    queue_length: int | None
+    work: WorkShape | None
+
+
+class PollNew(Shape):
+    has_new_argument: Literal[True]
+    action: NextAction
+    debate_state: State
+    argument: ArgumentShape
+
+
+class PollNothing(Shape):
+    has_new_argument: Literal[False]
+    debate_id: UUID
+    last_seen_seq: int
+
+
+class Success(Shape):
+    success: Literal[True]
+
+
+class StoredAnswer(Success):
+    data: StoredData
+
+
+class DebateAnswer(Success):
+    data: DebateData
+
+
+class TranscriptAnswer(Success):
+    data: TranscriptData
+
+
+def _one_of(schema: dict[str, Any]) -> None:
+    """The two shapes are mutually exclusive, which pydantic's anyOf does not say."""
+    schema["oneOf"] = schema.pop("anyOf")
+
+
+class PollAnswer(Success):
+    data: PollNew | PollNothing = Field(json_schema_extra=_one_of)
+
+
+class ListAnswer(Success):
+    data: ListData
+
+
+class EventsAnswer(Success):
+    data: EventsData
+
+
+class ExchangeAnswer(Success):
+    data: ExchangeData
+
+
+class ModelsAnswer(Success):
+    data: ModelsData
+
+
+class PromptSetsAnswer(Success):
+    data: PromptSetsData
+
+
+class PromptSetAnswer(Success):
+    data: PromptSetData
+
+
+class DeletedAnswer(Success):
+    data: DeletedData
+
+
+class InvitationAnswer(Success):
+    data: InvitationData
+
+
+class HealthAnswer(Success):
+    data: HealthData
+
+
+class SystemAnswer(Success):
+    data: SystemData
+
+
+class ErrorBody(BaseModel):
+    """An error also carries the fields that explain it (current_state, allowed_roles, max_length …)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    code: str
+    message: str
+    suggestion: str | None = None
+
+
+class ReadyAnswer(Shape):
+    success: bool
+    data: ReadyData
+    error: ErrorBody | None = None
+    """Absent when the server is ready."""
+
+
+class ErrorAnswer(Shape):
+    success: Literal[False]
+    error: ErrorBody
+
+
+ERRORS: Responses = dict.fromkeys((400, 401, 403, 404, 405, 413, 429, 503), ErrorAnswer)
+
+
+def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
+    return jsonify({"success": status < 400, "data": data}), status
+
+
+def stored_answer(stored: Stored) -> tuple[Response, int]:
+    told = stored.told or told_json(stored.debate, stored.turn)
+    response, status = success(told, 200 if stored.replayed else 201)
+    if stored.replayed:
+        response.headers["Idempotent-Replayed"] = "true"
+    return response, status

@@ -1,0 +1,130 @@
+"""Judgments of a single debate: a worker's judge is asked, or somebody says what they think."""
+
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+from flask import Response
+from flask_openapi3 import Tag
+from pydantic import Field, StrictInt, model_validator
+
+from app.core.judgments import MOST_REPEATS, Judge, Judgment, JudgmentStatus
+from app.core.players import EXTERNAL, JudgeOrder
+from app.core.verdicts import NO_REASONS, Verdict, scores_for
+from app.http import answers, requests
+from app.http.access import current_caller
+from app.http.answers import ERRORS, NEEDS_TOKEN, Shape, Success, TurnUsageShape, success
+from app.http.blueprint import Blueprint
+from app.http.requests import Number, Request, ScoresBody, SeatBody, with_examples
+from app.usecases import judgments
+from app.usecases.services import Services
+from app.wire.judgments import judgment_json
+
+_TAG = Tag(name="judgments", description="Opinions of closed debates, apart from them")
+_NOT_OF_A_JUDGE = ("early_stop", "agent_id", "judge_order", "skill")
+OneOrder = Literal["as_spoken", "swapped"]
+
+
+class OpinionBody(Request):
+    winner: Literal["proposer", "opponent", "tie"]
+    scores: ScoresBody | None = Field(None, description="6 to 4 for the winner, or 5 each, where nothing is said")
+    reasoning: str = Field(NO_REASONS, min_length=1)
+    confidence: Number | None = Field(None, ge=0, le=1)
+
+    def verdict(self) -> Verdict:
+        scores = self.scores.model_dump() if self.scores else scores_for(self.winner)
+        return Verdict(self.winner, scores, self.reasoning, confidence=self.confidence)
+
+
+class JudgmentBody(SeatBody):
+    model_config = with_examples(
+        {"player": "scripted", "orders": "both"},
+        {"judge": "big", "player": "openai:gpt-5", "orders": "both", "repeats": 2},
+        {"judge": "ana", "verdict": {"winner": "opponent", "confidence": 0.7}, "order": "swapped"},
+    )
+
+    player: str = Field("", max_length=200, description="The worker's judge; absent where you give your own verdict")
+    judge: str | None = Field(
+        None, min_length=1, max_length=100, description="Its name; the player's, if absent. Of a person: who judges"
+    )
+    orders: JudgeOrder = Field(JudgeOrder.AS_SPOKEN, description="In which order the judge is shown the two sides")
+    repeats: Annotated[StrictInt, Field(ge=1, le=MOST_REPEATS)] = Field(1, description="How often it is asked in each")
+    verdict: OpinionBody | None = Field(None, description="Your own; then there is no player")
+    order: OneOrder = Field("as_spoken", description="With your own verdict: the order in which you saw the sides")
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if bool(self.player) == (self.verdict is not None):
+            raise ValueError("either player (a worker judges) or verdict (you judge) is required, and not both")
+        misfits = [name for name in _NOT_OF_A_JUDGE if getattr(self, name) not in (None, False)]
+        if self.player == EXTERNAL:
+            raise ValueError("player must be a worker's player; to judge yourself, send a verdict")
+        if misfits:
+            raise ValueError(f"{misfits[0]} is not an option of a judge")
+        return self
+
+    def worker_judge(self) -> Judge:
+        given = self.model_dump(include=set(SeatBody.model_fields))
+        return Judge(self.judge or self.player, SeatBody(**given).setup(), self.orders, self.repeats)
+
+
+class JudgmentShape(Shape):
+    id: UUID
+    debate_id: UUID
+    judge: str
+    player: str
+    order: OneOrder
+    repeat: int
+    status: JudgmentStatus
+    winner: Literal["proposer", "opponent", "tie"] | None
+    scores: dict[str, float] | None
+    reasoning: str | None
+    confidence: float | None
+    error: str | None
+    usage: TurnUsageShape
+    created_at: str
+    judged_at: str | None
+
+
+class JudgmentsData(Shape):
+    judgments: list[JudgmentShape]
+
+
+class JudgmentsAnswer(Success):
+    data: JudgmentsData
+
+
+def _answer(found: list[Judgment], status: int = 200) -> tuple[Response, int]:
+    return success({"judgments": [judgment_json(one) for one in found]}, status)
+
+
+def judgments_blueprint(services: Services) -> Blueprint:
+    api = Blueprint("judgments", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    responses: answers.Responses = {
+        201: JudgmentsAnswer,
+        200: JudgmentsAnswer,
+        409: answers.ErrorAnswer,
+    }
+
+    @api.post(
+        "/debates/<debate_id>/judgments",
+        summary="Have a closed debate judged by a worker's judge, or judge it yourself",
+        responses=responses,
+    )
+    def judge(path: requests.DebatePath, body: JudgmentBody) -> Any:
+        caller = current_caller()
+        if body.verdict is not None:
+            order = JudgeOrder(body.order)
+            given, is_new = judgments.give(services, caller, path.debate_id, body.judge, order, body.verdict.verdict())
+            return _answer([given], 201 if is_new else 200)
+        asked = judgments.ask(services, caller, path.debate_id, body.worker_judge())
+        return _answer(asked.judgments, 201 if asked.new else 200)
+
+    @api.get(
+        "/debates/<debate_id>/judgments",
+        summary="The judgments of a debate, oldest first",
+        responses={200: JudgmentsAnswer},
+    )
+    def of_debate(path: requests.DebatePath) -> tuple[Response, int]:
+        return _answer(judgments.of_debate(services, path.debate_id))
+
+    return api

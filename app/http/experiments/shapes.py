@@ -1,0 +1,318 @@
+"""Requests and answers about experiments."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from app.core.errors import InvalidInput
+from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
+from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
+from app.core.experiments.problems import SpecProblem
+from app.http.answers import Shape, Success
+from app.http.requests import OptionalBody, Query, Request, with_examples
+from app.store.experiments.experiments import ExperimentStatus
+from app.store.experiments.reading import MatchFilters
+
+MOST_MOTIONS = 1_000
+"""Of one request."""
+MOST_LISTED = 200
+_NO_NUL = "^[^\\x00]*$"
+
+
+class ExperimentPath(BaseModel):
+    experiment_id: UUID
+
+
+class SpecBody(BaseModel):
+    """As the file of an experiment has it; docs/experiments.md lists the fields. An unknown one is refused."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        **with_examples(
+            {
+                "name": "small-against-large",
+                "contestants": [
+                    {"name": "strong", "player": "scripted", "skill": 1},
+                    {"name": "weak", "player": "scripted"},
+                ],
+                "format": "final_ruling",
+                "rounds": 3,
+                "judges": [{"name": "script", "player": "scripted", "orders": "both"}],
+            }
+        ),
+    )
+
+    def stated(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class PlannedMotion(Request):
+    id: str = Field(min_length=1, max_length=LONGEST_ID, pattern=_NO_NUL)
+    has_answers: bool = False
+
+    @property
+    def motion(self) -> Motion:
+        return Motion(self.id, "", answer_a="" if self.has_answers else None)
+
+
+class PlanBody(Request):
+    model_config = with_examples(
+        {
+            "spec": {
+                "name": "small-against-large",
+                "contestants": [{"name": "strong", "player": "scripted"}, {"name": "weak", "player": "scripted"}],
+            },
+            "motions": [{"id": "cars"}],
+        }
+    )
+
+    spec: dict[str, Any] = Field(description="As POST /experiments takes it")
+    motions: list[PlannedMotion] = Field(
+        default_factory=list, max_length=100_000, description="Those that would be sent to /motions"
+    )
+
+
+class JudgesBody(Request):
+    model_config = with_examples({"judges": [{"name": "other", "player": "scripted", "orders": "both"}]})
+
+    judges: list[dict[str, Any]] = Field(min_length=1, max_length=50)
+
+
+class JudgeInvitationBody(Request):
+    model_config = with_examples({"name": "ana", "expires_in_seconds": 86400})
+
+    name: str = Field(min_length=1, max_length=100, description="Of the person; judgments are those of person:<name>")
+    expires_in_seconds: StrictInt | None = Field(
+        None, ge=1, le=365 * 24 * 3600, description="How long the link can be used; a week if absent"
+    )
+
+    @property
+    def lasts(self) -> timedelta | None:
+        return None if self.expires_in_seconds is None else timedelta(seconds=self.expires_in_seconds)
+
+
+class NoBody(OptionalBody):
+    """Nothing is said."""
+
+
+class ListQuery(Query):
+    limit: int = Field(50, ge=1, le=MOST_LISTED)
+    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+
+
+class MatchesQuery(ListQuery):
+    contestant: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="On either side")
+    against: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Also, on the other side")
+    motion: str | None = Field(None, max_length=400, pattern=_NO_NUL)
+    judge: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only debates that it judged")
+    disagree: bool = Field(False, description="Only debates of which judgments name different winners")
+    status: Literal["planned", "running", "completed", "failed"] | None = None
+
+    def filters(self) -> MatchFilters:
+        return MatchFilters(self.contestant, self.against, self.motion, self.judge, self.disagree, self.status)
+
+
+class ExportQuery(Query):
+    what: Literal["debates", "turns", "judgments"] = "judgments"
+    format: Literal["csv", "jsonl", "parquet"] = "csv"
+
+
+class ImportQuery(Query):
+    name: str = Field(min_length=1, max_length=100, pattern=_NO_NUL)
+
+
+def _file(description: str, example: str) -> dict[str, Any]:
+    """For the OpenAPI document: a body that is no JSON document. It is read whatever its Content-Type;
+    application/octet-stream is the one that generated clients know."""
+    content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}, "example": example}}
+    return {"requestBody": {"required": True, "description": description, "content": content}}
+
+
+MOTIONS_FILE = _file(
+    f"JSON lines in UTF-8, at most {MOST_MOTIONS}: each a motion as a text, or an object with id and motion and, if"
+    f" wanted, {', '.join(FIELDS[2:])}. The Content-Type is not looked at.",
+    '{"id": "cars", "motion": "Cities should ban private cars"}\n"Homework should be abolished"\n',
+)
+JUDGMENTS_FILE = _file(
+    f"CSV in UTF-8. Columns: {', '.join(NEEDED)}; optional: {', '.join(OPTIONAL)}. The Content-Type is not looked at.",
+    "debate_id,motion_id,proposer,opponent,judge,winner\nd1,m1,a,b,j,proposer\n",
+)
+
+
+def motions_in(body: bytes) -> list[Motion]:
+    """One JSON object or text a line."""
+    try:
+        lines = body.decode().splitlines()
+    except UnicodeDecodeError:
+        raise InvalidInput("body", "is not UTF-8") from None
+    motions: list[Motion] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if len(motions) == MOST_MOTIONS:
+            raise InvalidInput("body", f"has more than {MOST_MOTIONS} motions: send the others in another request")
+        try:
+            motions.append(motion_of(json.loads(line)))
+        except SpecProblem as problem:
+            raise InvalidInput(f"line {number}", problem.message) from None
+        except (ValueError, RecursionError):
+            raise InvalidInput(f"line {number}", "is not JSON") from None
+    if not motions:
+        raise InvalidInput("body", "has no motions")
+    return motions
+
+
+def judgments_in(body: bytes) -> list[ImportedJudgment]:
+    """CSV with the columns of the export."""
+    try:
+        reader = csv.DictReader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True)
+        check_columns(reader.fieldnames or ())
+        found = [judgment_of(f"line {reader.line_num}", row) for row in reader]
+    except UnicodeDecodeError:
+        raise InvalidInput("body", "is not UTF-8") from None
+    except csv.Error as problem:
+        raise InvalidInput(f"line {reader.line_num}", f"is not CSV: {problem}") from None
+    if not found:
+        raise InvalidInput("body", "has no judgments")
+    return found
+
+
+class CountsShape(Shape):
+    planned: int
+    running: int
+    completed: int
+    failed: int
+
+
+class ProgressShape(Shape):
+    matches: CountsShape
+    debates: CountsShape
+    judgments: CountsShape
+
+
+class EstimateShape(Shape):
+    expected_usd: float | None
+    low_usd: float | None = Field(
+        description="With high_usd: where the cost lies with 95 %; null before models are seen"
+    )
+    high_usd: float | None
+    at_most_usd: float | None
+    seconds_left: float | None
+
+
+class ExperimentShape(Shape):
+    id: UUID
+    name: str
+    status: ExperimentStatus
+    stop_reason: str | None
+    spec: dict[str, Any]
+    progress: ProgressShape
+    cost_usd: float
+    budget_usd: float | None
+    estimate: EstimateShape | None = Field(description="Of the whole; null in lists")
+    created_at: str
+    updated_at: str
+
+
+class ExperimentData(Shape):
+    experiment: ExperimentShape
+
+
+class ExperimentAnswer(Success):
+    data: ExperimentData
+
+
+class CountedData(ExperimentData):
+    count: int
+
+
+class CountedAnswer(Success):
+    data: CountedData
+
+
+class ExperimentsData(Shape):
+    experiments: list[ExperimentShape]
+    next_cursor: str | None
+
+
+class ExperimentsAnswer(Success):
+    data: ExperimentsData
+
+
+class MotionsData(Shape):
+    added: int
+    motions: int
+
+
+class MotionsAnswer(Success):
+    data: MotionsData
+
+
+class PlanShape(Shape):
+    matches: int
+    debate_calls: int
+    judgments: int
+    expected_tokens: int
+    expected_usd: float | None
+    low_usd: float | None
+    high_usd: float | None
+    at_most_usd: float | None
+    seconds: float
+    concurrency: int
+    budget_usd: float | None
+
+
+class PlanData(Shape):
+    plan: PlanShape
+
+
+class PlanAnswer(Success):
+    data: PlanData
+
+
+class MatchShape(Shape):
+    key: str
+    arm: str
+    motion_id: str
+    proposer: str | None
+    opponent: str | None
+    repeat: int
+    answer: str
+    status: str
+    reason: str | None
+    debate_id: UUID | None
+    wins: int
+    ties: int
+    losses: int
+
+
+class MatchesData(Shape):
+    matches: list[MatchShape]
+    next_cursor: str | None
+
+
+class MatchesAnswer(Success):
+    data: MatchesData
+
+
+class JudgeInvitationData(Shape):
+    url: str = Field(description="Opens the judging of this experiment's debates in a browser; shown this once")
+    judge: str
+    expires_at: str
+
+
+class JudgeInvitationAnswer(Success):
+    data: JudgeInvitationData
+
+
+class ResultsData(Shape):
+    results: dict[str, Any]
+
+
+class ResultsAnswer(Success):
+    data: ResultsData

@@ -1,0 +1,89 @@
+"""Hooks that run for every request: id and log line, caller, CORS, rate limits, access, JSON body."""
+
+import json
+
+from flask import Flask, Request, g
+from flask.globals import request_ctx
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from app.core.errors import InvalidInput
+from app.http.access import check_access, find_caller, own_hosts, refuse_foreign_host
+from app.http.cors import register_cors
+from app.http.rates import RateLimiter, register_rate_limits
+from app.http.request_log import begin, end
+from app.http.sessions import DASHBOARD
+from app.usecases.services import Services
+
+WITH_DOCUMENTS = frozenset({"debates.create"})
+"""Views whose body may have a document, and so may be larger than others."""
+LARGE_BODIES = {
+    "experiments.draft": 8 * 2**20,
+    "experiments.plan_spec": 8 * 2**20,
+    "experiments.add_motions": 8 * 2**20,
+    "experiment_results.import_judgments": 64 * 2**20,
+}
+"""Endpoint → most bytes."""
+LINES = frozenset({"experiments.add_motions", "experiment_results.import_judgments"})
+"""Endpoints whose bodies are lines of JSON or CSV, which the views read."""
+
+
+def register_request_rules(app: Flask, services: Services, limiter: RateLimiter | None) -> None:
+    """Hooks get the request object itself: each access through Flask's proxy costs more than the attribute read."""
+    settings = services.settings
+    own = own_hosts(settings)
+
+    def first() -> None:
+        begin(request_ctx.request)
+        if settings.auth_token is None:
+            refuse_foreign_host(request_ctx.request, own)
+        find_caller(services, request_ctx.request)
+
+    def then() -> None:
+        check_access(settings, request_ctx.request)
+        if request_ctx.request.endpoint in WITH_DOCUMENTS:
+            # JSON may encode one byte of text in six.
+            request_ctx.request.max_content_length = app.config["MAX_CONTENT_LENGTH"] + 6 * settings.max_document_length
+        _check_body(request_ctx.request)
+
+    app.before_request(first)
+    app.after_request(end)
+    register_cors(app, settings.allowed_origins)
+    if limiter is not None:
+        register_rate_limits(app, limiter)
+    app.before_request(then)
+
+
+def _check_body(asked: Request) -> None:
+    """Parses the body, with a clear message for one that is not a JSON object."""
+    if asked.method not in ("POST", "PUT", "PATCH") or asked.blueprint == DASHBOARD:
+        return
+    if asked.endpoint in LARGE_BODIES:
+        asked.max_content_length = LARGE_BODIES[asked.endpoint]
+    body = _body_as_sent(asked)
+    if not body or asked.endpoint in LINES:
+        return
+    if not asked.is_json:
+        raise InvalidInput("body", "must be JSON, sent with Content-Type: application/json")
+    try:
+        parsed = json.loads(body)
+    except UnicodeDecodeError:
+        raise InvalidInput("body", "is not UTF-8") from None
+    except json.JSONDecodeError as problem:
+        raise InvalidInput("body", f"is not JSON: {problem.msg} at character {problem.pos}") from None
+    except ValueError:
+        raise InvalidInput("body", "has a number with too many digits") from None
+    except RecursionError:
+        raise InvalidInput("body", "is nested too deeply") from None
+    if not isinstance(parsed, dict):
+        raise InvalidInput("body", "must be a JSON object")
+    g.body = parsed
+
+
+def _body_as_sent(asked: Request) -> bytes:
+    if asked.content_encoding not in (None, "", "identity"):
+        raise InvalidInput("Content-Encoding", "compressed bodies are not supported")
+    body = asked.get_data()
+    # A chunked body has no Content-Length and is cut at the limit.
+    if asked.max_content_length is not None and len(body) >= asked.max_content_length:
+        raise RequestEntityTooLarge
+    return body

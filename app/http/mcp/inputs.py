@@ -1,0 +1,85 @@
+"""What the tools take. The descriptions are read by models: they say what to put in, in one line."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from app.core.debate import Status
+from app.http.requests import DebateType, Number, Request, ScoresBody
+
+LONGEST_WAIT_SECONDS = 45.0
+"""Clients give up after 60 seconds, and an answer under load takes a moment."""
+Role = Literal["proposer", "opponent", "arbitrator"]
+RequestId = Annotated[
+    str | None, Field(description="Any text of your own; repeat a call with the same one after a timeout")
+]
+
+
+class ListDebates(Request):
+    status: Status | None = Field(None, description="Only debates with this status")
+    q: str | None = Field(None, max_length=200, description="Words in the title", pattern="^[^\\x00]*$")
+    limit: int = Field(20, ge=1, le=100)
+
+
+class OpenSeats(Request):
+    role: Role | None = Field(None, description="Only this seat")
+
+
+class CreateDebate(Request):
+    motion: str = Field(description="The statement to debate, or the plan to examine")
+    title: str | None = Field(None, max_length=200, description="The beginning of the motion, if absent")
+    debate_type: DebateType = "general_debate"
+    format: str = Field("dialogue", description="dialogue, rounds, final_ruling, interactive or consultancy")
+    seats: dict[str, Any] | None = Field(
+        None,
+        description='Who fills each seat, for example {"proposer": "external", "opponent": "scripted"}. external: an'
+        " agent or a person, for example you",
+    )
+    max_rounds: int | None = Field(None, ge=1, le=10_000)
+    client_request_id: RequestId = None
+
+
+class OfDebate(Request):
+    debate_id: UUID = Field(description="The debate's id")
+
+
+class OfSeat(OfDebate):
+    role: Role = Field(description="The seat")
+
+
+class WaitForTurn(OfDebate):
+    role: Role = Field(description="Your seat")
+    after_seq: int = Field(0, ge=0, le=2**31 - 1, description="The seq of the last answer; 0 gives everything")
+    max_seconds: Number = Field(30, ge=0, le=LONGEST_WAIT_SECONDS, description="How long to wait at most")
+
+
+class Move(OfDebate):
+    content: str = Field(description="Your text; Markdown is fine")
+    client_request_id: RequestId = None
+
+
+class Argue(Move):
+    role: Literal["proposer", "opponent"] = Field(description="Your seat")
+
+
+class Ruling(Move):
+    close: bool = Field(False, description="This ruling ends the debate")
+    winner: Literal["proposer", "opponent", "tie"] | None = Field(None, description="Your verdict, with scores")
+    scores: ScoresBody | None = Field(None, description="0 to 10 for each side; the winner has the higher one")
+    reasoning: str | None = Field(None, description="Why; the content, if absent")
+
+
+class Transcript(OfDebate):
+    after_seq: int = Field(0, ge=0, le=2**31 - 1, description="Only what came after this seq")
+
+
+class Judgment(OfDebate):
+    winner: Literal["proposer", "opponent", "tie"]
+    scores: ScoresBody | None = Field(None, description="0 to 10 for each side; the winner has the higher one")
+    reasoning: str = Field(description="Why")
+    confidence: Number | None = Field(None, ge=0, le=1)
+
+
+class Stop(OfDebate):
+    reason: str | None = Field(None, description="Shown with the debate")

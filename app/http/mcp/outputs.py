@@ -1,0 +1,118 @@
+"""What the tools answer: the shapes of the API, shortened to what an agent needs, with their JSON schemas."""
+
+from typing import Any
+
+from app.core.debate import Debate, State, Status, TurnType
+from app.core.machine import moves_of
+from app.core.seats import Seat
+from app.wire.debates import debate_json
+
+Json = dict[str, Any]
+TOOL_OF = {
+    TurnType.CLAIM: "argue",
+    TurnType.APPEAL: "appeal",
+    TurnType.RESOLUTION: "resolve",
+    TurnType.RULING: "rule",
+    TurnType.QUESTION: "ask",
+}
+_MEANING = {
+    "argue": "`argue`: answer the last argument",
+    "appeal": "`appeal`: call the judge",
+    "resolve": "`resolve`: close the debate, with your text as its result",
+    "rule": "`rule`: your ruling; with close=true it ends the debate",
+    "ask": "`ask`: a question that both sides answer in the next round",
+}
+
+
+def an_object(required: str, **properties: Json) -> Json:
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+_TEXT, _NUMBER, _ANY = {"type": "string"}, {"type": "integer"}, {"type": ["object", "null"]}
+_MAYBE = {"type": ["string", "null"]}
+DEBATE = an_object(
+    "id title format status state seats argument_count",
+    id=_TEXT,
+    title=_TEXT,
+    format=_TEXT,
+    status=_TEXT,
+    state=_TEXT,
+    next_role=_MAYBE,
+    seats={"type": "object"},
+    argument_count=_NUMBER,
+    stop_reason=_MAYBE,
+    last_error=_MAYBE,
+    verdict=_ANY,
+)
+ARGUMENT = an_object(
+    "id seq type role content",
+    id=_TEXT,
+    seq=_NUMBER,
+    type=_TEXT,
+    role=_TEXT,
+    round={"type": ["integer", "null"]},
+    content=_TEXT,
+    verdict=_ANY,
+)
+NEXT_CALL = {**an_object("tool arguments", tool=_TEXT, arguments={"type": "object"}), "type": ["object", "null"]}
+DEBATES = an_object("debates", debates={"type": "array", "items": DEBATE})
+SEATS = an_object(
+    "open", open={"type": "array", "items": an_object("debate_id title role", debate_id=_TEXT, title=_TEXT, role=_TEXT)}
+)
+ONE_DEBATE = an_object("debate next_call", debate=DEBATE, next_call=NEXT_CALL)
+STORED = an_object("debate argument next_call", debate=DEBATE, argument=ARGUMENT, next_call=NEXT_CALL)
+TURN = an_object(
+    "state seq new rules answer_by next_call",
+    state={"type": "string", "enum": ["your_turn", "waiting", "closed"]},
+    seq=_NUMBER,
+    new={"type": "array", "items": ARGUMENT},
+    rules=_TEXT,
+    answer_by=_MAYBE,
+    next_call=NEXT_CALL,
+)
+TRANSCRIPT = an_object("debate arguments", debate=DEBATE, arguments={"type": "array", "items": ARGUMENT})
+JUDGED = an_object("judgment", judgment={"type": "object"})
+
+
+def debate_shape(debate: Debate) -> Json:
+    whole = debate_json(debate)
+    kept = {name: whole[name] for name in DEBATE["properties"] if name in whole}
+    is_open = debate.state is not State.CLOSED
+    players = {role: seat["player"] for role, seat in whole["seats"].items()}
+    return {**kept, "next_role": debate.cursor.seat.role if is_open else None, "seats": players}
+
+
+def argument_shape(argument: Json) -> Json:
+    return {name: argument[name] for name in ARGUMENT["properties"]}
+
+
+def state_for(debate: Debate, seat: Seat) -> str:
+    if debate.state is State.CLOSED:
+        return "closed"
+    is_held_up = debate.status in (Status.PAUSED, Status.FAILED)
+    return "your_turn" if debate.cursor.seat is seat and not is_held_up else "waiting"
+
+
+def rules_for(debate: Debate, seat: Seat, max_bytes: int) -> str:
+    """What this seat may do now, in words."""
+    state = state_for(debate, seat)
+    if state == "closed":
+        return "The debate is closed. Nobody says anything more; `transcript` has the verdict."
+    if state == "waiting":
+        held_up = debate.status if debate.status in (Status.PAUSED, Status.FAILED) else None
+        if held_up:
+            return f"The debate is {held_up}; it goes on when somebody resumes it. Wait."
+        return f"It is the {debate.cursor.seat.role}'s turn. Wait."
+    tools = [TOOL_OF[kind] for kind in moves_of(debate, seat) if kind in TOOL_OF]
+    able = "; ".join(_MEANING[tool] for tool in tools)
+    return f"You are the {seat.role}, and it is your turn. Call one of: {able}. At most {max_bytes:,} bytes of text."
+
+
+def next_wait(debate: Debate, seat: Seat, seq: int) -> Json | None:
+    """The call that goes on from here; None when the debate is closed."""
+    if debate.state is State.CLOSED:
+        return None
+    return {
+        "tool": "wait_for_turn",
+        "arguments": {"debate_id": str(debate.id), "role": seat.role, "after_seq": seq, "max_seconds": 45},
+    }

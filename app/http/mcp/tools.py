@@ -1,0 +1,359 @@
+"""The tools: each makes the call that the HTTP API makes, for the same caller."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from pydantic import BaseModel
+
+from app.core.access import Action, Agent, Caller, Guest, Scope, require
+from app.core.debate import Debate, Status, TurnType
+from app.core.errors import Forbidden, InvalidInput
+from app.core.players import EXTERNAL, JudgeOrder
+from app.core.seats import Seat
+from app.core.verdicts import Verdict
+from app.http import requests
+from app.http.experiments.judgments import OpinionBody
+from app.http.mcp import inputs, outputs
+from app.http.mcp.outputs import argument_shape, debate_shape, next_wait, rules_for, state_for
+from app.realtime.credentials import KeyWatch
+from app.realtime.longpoll import wait_for_news
+from app.realtime.relay import Relay
+from app.usecases import control, judgments, read, seats
+from app.usecases.create import Stored, create_debate
+from app.usecases.services import Services
+from app.usecases.submit import Submission, submit
+from app.wire.debates import argument_json, debate_json
+from app.wire.judgments import judgment_json
+
+Json = dict[str, Any]
+MOST_NEW = 200
+"""Arguments in one answer; `seq` says where the next goes on."""
+
+SEATS_PAGE = requests.MOST_LISTED
+"""Debates that are looked at in one statement for open seats."""
+MOST_SEATS = 200
+LOOK_SECONDS = 20.0
+"""Where nearly all seats are held, what was found until then is the answer: clients give up after 60 seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who calls, and what the call needs."""
+
+    services: Services
+    relay: Relay
+    keys: KeyWatch
+    caller: Caller
+
+    @property
+    def max_bytes(self) -> int:
+        return self.services.settings.max_content_length
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    description: str
+    """Says when to call it: this is what a model chooses by."""
+    takes: type[BaseModel]
+    answers: Json
+    action: Action
+    """What the caller must be allowed to do; a tool that a key may never use is not listed for it."""
+    run: Callable[[Context, Any], Json]
+    only_reads: bool = False
+
+
+def list_debates(context: Context, given: inputs.ListDebates) -> Json:
+    query = requests.ListQuery.model_validate({"status": given.status or "", "q": given.q or "", "limit": given.limit})
+    page = read.list_debates(context.services, context.caller, query.filters(), query.limit, 0, None)
+    return {"debates": [debate_shape(debate) for debate in page.debates]}
+
+
+def open_seats(context: Context, given: inputs.OpenSeats) -> Json:
+    active = {"status": f"{Status.CREATED},{Status.RUNNING}", "player": EXTERNAL, "limit": SEATS_PAGE}
+    query = requests.ListQuery.model_validate(active)
+    found: list[Json] = []
+    cursor, deadline = None, time.monotonic() + LOOK_SECONDS
+    while True:
+        page = read.list_debates(context.services, context.caller, query.filters(), query.limit, 0, cursor)
+        found += [
+            {"debate_id": str(debate.id), "title": debate.title, "role": seat.role}
+            for debate in page.debates
+            for seat in Seat
+            if given.role in (None, seat.role) and _is_open(debate, seat, context.caller)
+        ]
+        cursor = page.next_cursor
+        if cursor is None or len(found) >= MOST_SEATS or time.monotonic() > deadline:
+            return {"open": found[:MOST_SEATS]}
+
+
+def _is_open(debate: Debate, seat: Seat, caller: Caller) -> bool:
+    setup = debate.seats[seat]
+    may_sit = not isinstance(caller, Agent) or (Scope.ARBITRATE if seat is Seat.ARBITRATOR else Scope.DEBATE) in (
+        caller.scopes
+    )
+    return may_sit and setup.is_external and setup.holder is None
+
+
+def create(context: Context, given: inputs.CreateDebate) -> Json:
+    described = {
+        role: {"player": seat} if isinstance(seat, str) else seat for role, seat in (given.seats or {}).items()
+    }
+    motion = " ".join(given.motion.split())
+    body = requests.CreateDebateBody.model_validate(
+        {
+            "title": given.title or (motion if len(motion) <= 200 else motion[:199] + "…"),
+            "debate_type": given.debate_type,
+            "motion_content": given.motion,
+            "client_request_id": given.client_request_id or str(uuid4()),
+            "format": given.format,
+            "seats": described or None,
+            "limits": {"max_rounds": given.max_rounds} if given.max_rounds else None,
+        }
+    )
+    stored = create_debate(context.services, context.caller, body.new_debate())
+    ours = [seat for seat in Seat if stored.debate.seats[seat].player == EXTERNAL]
+    seat = ours[0] if ours else Seat.PROPOSER
+    return {"debate": debate_shape(stored.debate), "next_call": next_wait(stored.debate, seat, 0)}
+
+
+def take_seat(context: Context, given: inputs.OfSeat) -> Json:
+    seat = Seat(given.role)
+    debate = seats.take_seat(context.services, context.caller, given.debate_id, seat)
+    return {"debate": debate_shape(debate), "next_call": next_wait(debate, seat, 0)}
+
+
+def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
+    seat = Seat(given.role)
+    _wait_until_it_matters(context, given.debate_id, seat, given.after_seq, given.max_seconds)
+    debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
+    seq = turns[-1].seq if turns else given.after_seq
+    state = state_for(debate, seat)
+    return {
+        "state": state,
+        "seq": seq,
+        "new": [argument_shape(argument_json(turn)) for turn in turns],
+        "rules": rules_for(debate, seat, context.max_bytes),
+        "answer_by": debate_json(debate).get("waiting_until") if state == "your_turn" else None,
+        "next_call": None if state == "your_turn" else next_wait(debate, seat, seq),
+    }
+
+
+def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_seq: int, max_seconds: float) -> None:
+    """Until it is this seat's turn, the debate is closed, or the time is over."""
+    deadline = time.monotonic() + max_seconds
+    debate, seen = read.turns_after(context.services, debate_id, max(0, after_seq - 1), 1)
+    if after_seq > debate.turn_count:
+        raise InvalidInput("after_seq", f"this debate has only {debate.turn_count} arguments")
+    hold = partial(context.keys.hold, context.caller)
+    last_seen = seen[0].id if after_seq else None
+    while state_for(debate, seat) == "waiting" and time.monotonic() < deadline:
+        _, news = wait_for_news(
+            context.relay, context.services, hold, debate_id, last_seen, deadline - time.monotonic()
+        )
+        if news is not None:
+            last_seen = UUID(news.argument["id"])
+        debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
+
+
+def _stored(stored: Stored, seat: Seat) -> Json:
+    return {
+        "debate": debate_shape(stored.debate),
+        "argument": argument_shape(argument_json(stored.turn)),
+        "next_call": next_wait(stored.debate, seat, stored.turn.seq),
+    }
+
+
+def _submitted(context: Context, given: inputs.Move, seat: Seat, kind: TurnType) -> Json:
+    submission = Submission(seat, kind, given.content, given.client_request_id)
+    return _stored(submit(context.services, context.caller, given.debate_id, submission), seat)
+
+
+def argue(context: Context, given: inputs.Argue) -> Json:
+    return _submitted(context, given, Seat(given.role), TurnType.CLAIM)
+
+
+def appeal(context: Context, given: inputs.Move) -> Json:
+    return _submitted(context, given, Seat.PROPOSER, TurnType.APPEAL)
+
+
+def resolve(context: Context, given: inputs.Move) -> Json:
+    return _submitted(context, given, Seat.PROPOSER, TurnType.RESOLUTION)
+
+
+def ask(context: Context, given: inputs.Move) -> Json:
+    return _submitted(context, given, Seat.ARBITRATOR, TurnType.QUESTION)
+
+
+def rule(context: Context, given: inputs.Ruling) -> Json:
+    verdict = None
+    if given.winner is not None:
+        if given.scores is None:
+            raise InvalidInput("scores", "are required with a winner: 0 to 10 for proposer and opponent")
+        reasoning = given.reasoning or given.content
+        verdict = Verdict(given.winner, given.scores.model_dump(), reasoning, given.close)
+    submission = Submission(
+        Seat.ARBITRATOR,
+        TurnType.RULING,
+        given.content,
+        given.client_request_id,
+        close=given.close,
+        verdict=verdict,
+    )
+    return _stored(submit(context.services, context.caller, given.debate_id, submission), Seat.ARBITRATOR)
+
+
+def transcript(context: Context, given: inputs.Transcript) -> Json:
+    debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
+    return {
+        "debate": debate_shape(debate),
+        "arguments": [argument_shape(argument_json(turn)) for turn in turns],
+    }
+
+
+def judge(context: Context, given: inputs.Judgment) -> Json:
+    opinion = OpinionBody.model_validate(given.model_dump(exclude={"debate_id"}))
+    stored, _ = judgments.give(
+        context.services, context.caller, given.debate_id, None, JudgeOrder.AS_SPOKEN, opinion.verdict()
+    )
+    return {"judgment": judgment_json(stored)}
+
+
+def stop(context: Context, given: inputs.Stop) -> Json:
+    debate = control.stop_debate(context.services, context.caller, given.debate_id, given.reason)
+    return {"debate": debate_shape(debate), "next_call": None}
+
+
+TOOLS = (
+    Tool(
+        "list_debates",
+        "Debates, the most recently active first. Call it to find a debate by its title or status.",
+        inputs.ListDebates,
+        outputs.DEBATES,
+        Action.READ,
+        list_debates,
+        only_reads=True,
+    ),
+    Tool(
+        "open_seats",
+        "Seats that nobody holds yet. Call it when you were asked to join a debate and were given no id.",
+        inputs.OpenSeats,
+        outputs.SEATS,
+        Action.READ,
+        open_seats,
+        only_reads=True,
+    ),
+    Tool(
+        "create_debate",
+        "Start a debate on a motion or a plan. Call it when you want a statement examined by an opponent. To hold a"
+        " seat of it yourself, make that seat external.",
+        inputs.CreateDebate,
+        outputs.ONE_DEBATE,
+        Action.CREATE,
+        create,
+    ),
+    Tool(
+        "take_seat",
+        "Take an open seat, so that nobody else speaks in it. Call it once before your first wait_for_turn.",
+        inputs.OfSeat,
+        outputs.ONE_DEBATE,
+        Action.SPEAK,
+        take_seat,
+    ),
+    Tool(
+        "wait_for_turn",
+        "Waits until it is your turn or the debate is closed, and tells what was said since after_seq. Call it after"
+        " taking a seat and after each of your moves; call it again while it says waiting.",
+        inputs.WaitForTurn,
+        outputs.TURN,
+        Action.READ,
+        wait_for_turn,
+        only_reads=True,
+    ),
+    Tool(
+        "argue",
+        "Give your argument as proposer or opponent. Call it once when wait_for_turn says your_turn.",
+        inputs.Argue,
+        outputs.STORED,
+        Action.SPEAK,
+        argue,
+    ),
+    Tool(
+        "appeal",
+        "As proposer, call the judge instead of arguing. Call it when the debate goes round in circles.",
+        inputs.Move,
+        outputs.STORED,
+        Action.SPEAK,
+        appeal,
+    ),
+    Tool(
+        "resolve",
+        "As proposer, close the debate; your text is its result. Call it when both sides agree.",
+        inputs.Move,
+        outputs.STORED,
+        Action.SPEAK,
+        resolve,
+    ),
+    Tool(
+        "rule",
+        "As judge, rule. Call it when wait_for_turn says your_turn and its rules name it.",
+        inputs.Ruling,
+        outputs.STORED,
+        Action.RULE,
+        rule,
+    ),
+    Tool(
+        "ask",
+        "As judge, ask both sides a question before the last round. Call it when the rules name it.",
+        inputs.Move,
+        outputs.STORED,
+        Action.RULE,
+        ask,
+    ),
+    Tool(
+        "transcript",
+        "What was said in a debate, in order. Call it to read a debate that you do not sit in, or its result.",
+        inputs.Transcript,
+        outputs.TRANSCRIPT,
+        Action.READ,
+        transcript,
+        only_reads=True,
+    ),
+    Tool(
+        "judge",
+        "Give your own judgment of a closed debate that you took no part in. It changes nothing in the debate.",
+        inputs.Judgment,
+        outputs.JUDGED,
+        Action.JUDGE,
+        judge,
+    ),
+    Tool(
+        "stop",
+        "End a debate now. Call it only when a person asked for it.",
+        inputs.Stop,
+        outputs.ONE_DEBATE,
+        Action.CONTROL,
+        stop,
+    ),
+)
+
+
+def allowed(caller: Caller, tool: Tool) -> None:
+    """Raises Forbidden when this caller may use the tool in no debate."""
+    if isinstance(caller, Guest) and not issubclass(tool.takes, inputs.OfDebate):
+        raise Forbidden("A key for one seat opens one debate; nothing else")
+    if tool.name == "take_seat" and _may(caller, Action.RULE):
+        return
+    require(caller, Action.READ if tool.only_reads else tool.action)
+
+
+def _may(caller: Caller, action: Action) -> bool:
+    try:
+        require(caller, action)
+    except Forbidden:
+        return False
+    return True

@@ -1,0 +1,62 @@
+"""`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, with JSON answers."""
+
+from typing import Any, Literal
+
+from flask import Response, jsonify, request
+from flask_openapi3 import Tag
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.http import answers
+from app.http.access import current_caller
+from app.http.answers import ERRORS, NEEDS_TOKEN
+from app.http.blueprint import Blueprint
+from app.http.mcp.methods import SERVER, methods_of
+from app.http.mcp.protocol import answer
+from app.http.mcp.tools import Context
+from app.http.requests import with_examples
+from app.realtime.credentials import KeyWatch
+from app.realtime.relay import Relay
+from app.usecases.services import Services
+
+_TAG = Tag(name="mcp", description="Agents join by an address: the Model Context Protocol")
+_MESSAGE = {"application/json": {"schema": {"type": "object"}}}
+_RESPONSES: answers.Responses = {
+    200: {"description": "The JSON-RPC response", "content": _MESSAGE},
+    202: {"description": "A notification was received"},
+    400: {"description": "A JSON-RPC error, or the error of a request that is none", "content": _MESSAGE},
+    404: {"description": "A JSON-RPC error: there is no such method", "content": _MESSAGE},
+}
+
+
+class McpBody(BaseModel):
+    """One JSON-RPC message. Without `id` it is a notification."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        **with_examples(
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "open_seats", "arguments": {}}},
+        ),
+    )
+
+    jsonrpc: Literal["2.0"]
+    method: str = Field(examples=["tools/call"])
+    id: str | int | None = None
+    params: dict[str, Any] | None = None
+
+
+BODIES = (McpBody,)
+
+
+def mcp_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:
+    api = Blueprint("mcp", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+
+    @api.post("/mcp", summary="One message of the Model Context Protocol", responses=_RESPONSES)
+    def message(body: McpBody) -> Response | tuple[Response, int]:
+        context = Context(services, relay, keys, current_caller())
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        reply = answer(body.model_dump(exclude_unset=True), headers, methods_of(context), SERVER)
+        return (Response(status=202), 202) if reply.body is None else (jsonify(reply.body), reply.status)
+
+    return api

@@ -1,0 +1,545 @@
+"""Bodies, queries and paths of requests to the debate API. Use cases check sizes, players and state."""
+
+from datetime import timedelta
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.types import Strict
+
+from app.core.debate import Limits, State, Status, TurnType
+from app.core.formats import Format
+from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, OnTimeout, SeatSetup, Thinking, model_of
+from app.core.seats import Seat
+from app.core.verdicts import Verdict
+from app.store.listing import Filters
+from app.usecases.create import NewDebate
+from app.usecases.documents import NewMaterial
+from app.usecases.fork import NewFork
+from app.usecases.submit import Submission
+
+Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+DebateType = Literal["coding_plan_debate", "general_debate"]
+LANGUAGE = r"^[^\W\d_][\w ()'-]{1,59}$"
+"""A name or a tag; it becomes a part of the models' instructions."""
+MOST_ROUNDS = 10_000
+MOST_LISTED = 200
+MOST_TAGS = 20
+LONGEST_TAG = 100
+LARGEST_INTEGER = 2**31 - 1
+_AN_ARGUMENT = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+class Request(BaseModel):
+    """Unknown fields are rejected: a misspelt limit must not silently mean no limit."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def with_examples(*examples: dict[str, Any], required: bool = True) -> ConfigDict:
+    """Adds examples to the OpenAPI document, and whether the body is required."""
+    return ConfigDict(
+        json_schema_extra={"examples": list(examples)},
+        openapi_extra={"required": required},  # type: ignore[typeddict-unknown-key]
+    )
+
+
+def _or_null(schema: dict[str, Any]) -> None:
+    """Adds null to the schema of a field whose validator turns null into the default."""
+    schema["anyOf"] = [{"type": schema.pop("type")}, {"type": "null"}]
+
+
+class OptionalBody(Request):
+    """A body that may be absent."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_means_defaults(cls, value: Any) -> Any:
+        return {} if value is None else value
+
+
+class Query(Request):
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_means_absent(cls, given: Any) -> Any:
+        """Clients that build a URL from a form send empty fields too."""
+        return {name: value for name, value in given.items() if value != ""}
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+        """Cached: flask-openapi3 asks for it at every request, and building it takes longer than a database read."""
+        return super().model_json_schema(*args, **options) if args or options else _schema_of(cls)
+
+
+@cache
+def _schema_of(query: type[Query]) -> dict[str, Any]:
+    return BaseModel.model_json_schema.__func__(query)  # type: ignore[attr-defined, no-any-return]
+
+
+class DebatePath(BaseModel):
+    debate_id: UUID
+
+
+class ArgumentPath(DebatePath):
+    argument_id: UUID
+
+
+class SeatPath(DebatePath):
+    role: Literal["proposer", "opponent", "arbitrator"]
+
+
+class TakeoverBody(Request):
+    takeover: str = Field(min_length=1, max_length=200, description="The player that takes an overdue turn")
+
+
+_SCRIPTED_ONLY = ("think_seconds", "early_stop", "skill", "position_bias", "noise")
+_JUDGE_ONLY = ("judge_order", "position_bias", "noise")
+
+
+class SeatBody(Request):
+    player: str = Field(min_length=1, max_length=200, examples=["scripted", "external", "openai:gpt-5-mini", "local"])
+    persona: str | None = Field(None, description="How this player should speak")
+    temperature: Number | None = Field(None, ge=0, le=2)
+    max_tokens: StrictInt | None = Field(None, ge=1, le=LARGEST_INTEGER)
+    think_seconds: Number | None = Field(None, ge=0, le=3600, description="scripted only: imitates a slow model")
+    early_stop: StrictBool = Field(
+        False, description="scripted judge only: ends the debate when one side leads clearly"
+    )
+    agent_id: UUID | None = Field(None, description="external only: the agent that holds this seat")
+    judge_order: JudgeOrder | None = Field(
+        None, description="A model in the arbitrator's seat only: the order in which it is shown the two sides"
+    )
+    skill: Number | None = Field(
+        None, ge=-20, le=20, description="scripted debater only: its strength on the logit scale (docs/experiments.md)"
+    )
+    position_bias: Number | None = Field(
+        None, ge=-0.5, le=0.5, description="scripted judge only: how much more than half the side shown first wins"
+    )
+    noise: Number | None = Field(None, ge=0, le=1, description="scripted judge only: how often it tosses a coin")
+
+    thinking: Thinking | None = Field(None, description="How much a model thinks before it answers, where it can")
+    deadline_seconds: Number | None = Field(
+        None, gt=0, le=365 * 24 * 3600, description="external only: how long it may take for a turn"
+    )
+    on_timeout: Literal["stop", "forfeit"] | TakeoverBody | None = Field(
+        None, description="What happens when the deadline has passed; stop if absent"
+    )
+
+    @model_validator(mode="after")
+    def _deadline_is_whole(self) -> Self:
+        if self.deadline_seconds is None and self.on_timeout is not None:
+            raise ValueError("on_timeout needs deadline_seconds")
+        if self.deadline_seconds is not None and self.player != EXTERNAL:
+            raise ValueError(f"deadline_seconds is not an option of the player {self.player!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _options_fit_the_player(self) -> Self:
+        misfits = []
+        if self.player == EXTERNAL:
+            misfits = [
+                name for name in ("persona", "temperature", "max_tokens", "thinking") if getattr(self, name) is not None
+            ]
+        elif self.agent_id is not None:
+            misfits = ["agent_id"]
+        if self.player != SCRIPTED:
+            misfits += [name for name in _SCRIPTED_ONLY if getattr(self, name) not in (None, False)]
+        if self.judge_order is not None and self.player != LOCAL and not model_of(self.player):
+            misfits += ["judge_order"]
+        if misfits:
+            raise ValueError(f"{misfits[0]} is not an option of the player {self.player!r}")
+        return self
+
+    def setup(self) -> SeatSetup:
+        options = self.model_dump()
+        if self.deadline_seconds is not None and self.on_timeout is None:
+            options["on_timeout"] = OnTimeout.STOP.value
+        return SeatSetup.of_json({**options, "agent_id": str(self.agent_id) if self.agent_id else None})
+
+
+class SeatsBody(Request):
+    proposer: SeatBody | None = None
+    opponent: SeatBody | None = None
+    arbitrator: SeatBody | None = None
+
+    @model_validator(mode="after")
+    def _options_fit_the_seat(self) -> Self:
+        for role, body in (("proposer", self.proposer), ("opponent", self.opponent)):
+            for option in _JUDGE_ONLY:
+                if body is not None and getattr(body, option) is not None:
+                    raise ValueError(f"{option} is an option of the arbitrator, not of the {role}")
+        if self.arbitrator is not None and self.arbitrator.skill is not None:
+            raise ValueError("skill is an option of the debaters, not of the arbitrator")
+        return self
+
+    def setups(self) -> dict[Seat, SeatSetup]:
+        given = {seat: getattr(self, seat.role) for seat in Seat}
+        return {seat: body.setup() for seat, body in given.items() if body is not None}
+
+
+class LimitsBody(Request):
+    max_rounds: StrictInt | None = Field(None, ge=1, le=MOST_ROUNDS)
+    max_seconds: Number | None = Field(None, gt=0, le=365 * 24 * 3600)
+    max_total_tokens: StrictInt | None = Field(None, ge=1, le=2**53)
+    max_cost_usd: Number | None = Field(None, gt=0, le=1_000_000)
+
+
+class AnswersBody(Request):
+    proposer: str
+    opponent: str
+
+
+class MaterialBody(Request):
+    document: str | None = Field(None, description="At most DEBATE_MAX_DOCUMENT_LENGTH bytes of UTF-8 (1,048,576)")
+    visible_to: list[Literal["proposer", "opponent", "arbitrator"]] | None = Field(
+        None, max_length=3, description="The seats that see the document; both debaters if absent"
+    )
+    answers: AnswersBody | None = Field(None, description="What each side defends")
+    correct: Literal["proposer", "opponent"] | None = Field(
+        None, description="Whose answer is correct: shown to no player, and to readers when the debate is closed"
+    )
+
+    def new_material(self) -> NewMaterial | None:
+        made = NewMaterial(
+            self.document,
+            None if self.visible_to is None else tuple(Seat(role) for role in self.visible_to),
+            self.answers.model_dump() if self.answers else None,
+            self.correct,
+        )
+        return None if made.is_empty else made
+
+
+class CreateDebateBody(Request):
+    model_config = with_examples(
+        {
+            "title": "Cars in cities",
+            "debate_type": "general_debate",
+            "motion_content": "Cities should ban private cars from their centres.",
+            "client_request_id": "cars-1",
+            "format": "rounds",
+            "seats": {"opponent": {"player": "external"}},
+            "limits": {"max_rounds": 3},
+        },
+        {
+            "title": "Which queue?",
+            "debate_type": "coding_plan_debate",
+            "motion_content": "Use the database as the queue.",
+            "client_request_id": "queue-1",
+        },
+    )
+
+    title: str = Field(min_length=1, max_length=200)
+    debate_type: DebateType
+    motion_content: str
+    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
+    debate_id: UUID | None = Field(None, description="Chosen by the server if absent")
+    format: Format = Format.DIALOGUE
+    seats: SeatsBody | None = None
+    limits: LimitsBody | None = None
+    language: str | None = Field(
+        None,
+        pattern=LANGUAGE,
+        description="In which models speak; the motion's if absent",
+        examples=["German", "pt-BR"],
+    )
+    prompts: str | None = Field(None, min_length=1, max_length=63, description="A prompt set's name")
+    start: StrictBool = Field(True, description="false: nobody takes a turn before POST /debates/:id/start")
+
+    tags: list[Annotated[str, Field(min_length=1, max_length=LONGEST_TAG)]] = Field(
+        [], max_length=MOST_TAGS, description="For the list's filter `tag`"
+    )
+    material: MaterialBody | None = Field(None, description="What the debate is about besides its motion")
+
+    def new_debate(self) -> NewDebate:
+        return NewDebate(
+            title=self.title,
+            debate_type=self.debate_type,
+            motion_content=self.motion_content,
+            client_request_id=self.client_request_id,
+            debate_id=self.debate_id,
+            format=self.format,
+            seats=self.seats.setups() if self.seats else None,
+            limits=Limits(**self.limits.model_dump()) if self.limits else Limits(),
+            start=self.start,
+            tags=tuple(dict.fromkeys(self.tags)),
+            material=self.material.new_material() if self.material else None,
+            language=self.language,
+            prompts=self.prompts,
+        )
+
+
+class ForkBody(Request):
+    model_config = with_examples(
+        {
+            "after_seq": 3,
+            "seats": {"opponent": {"player": "openai:gpt-5-mini"}},
+            "client_request_id": "cars-1-fork-1",
+        }
+    )
+
+    after_seq: StrictInt = Field(ge=1, le=LARGEST_INTEGER, description="The last turn that is copied; the motion is 1")
+    seats: SeatsBody | None = Field(None, description="The seats that differ from those of the debate")
+    limits: LimitsBody | None = Field(None, description="The limits that differ from those of the debate")
+    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
+
+    def new_fork(self) -> NewFork:
+        return NewFork(
+            self.after_seq,
+            self.client_request_id,
+            self.seats.setups() if self.seats else {},
+            Limits(**self.limits.model_dump()) if self.limits else Limits(),
+        )
+
+
+def _several(choices: type[StrEnum]) -> Any:
+    """Values of an enumeration, separated by commas."""
+    one = "|".join(choice.value for choice in choices)
+
+    def split(given: object) -> object:
+        """Checked here, not by pydantic, whose message would name the field by its position (`status.0`)."""
+        if not isinstance(given, str):
+            return given
+        wrong = [value for value in given.split(",") if value not in set(choices)]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is none of {', '.join(choices)}")
+        return tuple(given.split(","))
+
+    return Annotated[
+        tuple[choices, ...],  # type: ignore[valid-type]
+        BeforeValidator(split),
+        WithJsonSchema({"type": "string", "pattern": f"^({one})(,({one}))*$"}),
+    ]
+
+
+_Moment = Annotated[AwareDatetime, WithJsonSchema({"type": "string", "format": "date-time"})]
+
+
+class ListQuery(Query):
+    state: _several(State) = Field((), description="Several are separated by commas")  # type: ignore[valid-type]
+    status: _several(Status) = Field((), description="Several are separated by commas")  # type: ignore[valid-type]
+    debate_type: DebateType | None = None
+    format: Format | None = None
+    id: str | None = Field(
+        None, max_length=36, description="The beginning of the id", pattern="^(-?[0-9a-fA-F]){1,32}$"
+    )
+    q: str | None = Field(None, max_length=200, description="A part of the title", pattern="^[^\\x00]*$")
+    texts: bool = Field(
+        False, description="q also finds debates with a turn that has all its words, or words that begin with them"
+    )
+    pending_first_opponent: bool = Field(
+        False,
+        description="Only debates that an opponent could join now: the motion has no answer yet, the seat is "
+        "external and not bound to another agent, and the debate is neither paused nor failed",
+    )
+    player: str | None = Field(None, max_length=200, description="In any seat", pattern="^[^\\x00]*$")
+    tag: str | None = Field(None, max_length=LONGEST_TAG, pattern="^[^\\x00]*$")
+    winner: Literal["proposer", "opponent", "tie"] | None = Field(None, description="Of the whole debate")
+    error: bool = Field(False, description="Only debates with a last_error")
+    since: _Moment | None = Field(None, description="Last activity at this time or later, with its time zone")
+    until: _Moment | None = Field(None, description="Last activity before this time, with its time zone")
+    experiment: UUID | None = Field(None, description="Only debates of this experiment")
+    limit: Annotated[int, AfterValidator(lambda asked: min(asked, MOST_LISTED))] = Field(
+        50, ge=1, description=f"At most {MOST_LISTED}; a larger number counts as {MOST_LISTED}"
+    )
+    offset: int = Field(0, ge=0, le=LARGEST_INTEGER)
+    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+
+    def filters(self) -> Filters:
+        return Filters(**{name: getattr(self, name) for name in _FILTERS})
+
+
+_FILTERS = ListQuery.model_fields.keys() - {"limit", "offset", "cursor"}
+
+
+class TranscriptQuery(Query):
+    limit: int | None = Field(
+        None, ge=0, le=LARGEST_INTEGER, description="The last N arguments, the motion not counted; all if absent"
+    )
+
+
+class EventsQuery(Query):
+    limit: Annotated[int, AfterValidator(lambda asked: min(asked, MOST_LISTED))] = Field(
+        100, ge=1, description=f"At most {MOST_LISTED}; a larger number counts as {MOST_LISTED}"
+    )
+    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+
+
+class PollQuery(Query):
+    role: Literal["proposer", "opponent", "arbitrator"]
+    argument_id: UUID | None = Field(None, description="The last argument you have seen; absent or empty if none")
+
+
+class WaitQuery(PollQuery):
+    timeout_ms: int | None = Field(
+        None, ge=0, le=LARGEST_INTEGER, description="How long to wait at most; capped at the server's own limit"
+    )
+
+
+class StreamQuery(Query):
+    last_event_id: UUID | None = Field(
+        None, description="The same as the header Last-Event-ID, for clients that cannot set one"
+    )
+    changes: bool = Field(
+        False,
+        description="Also send state_changed (the first one after the stored turns) and argument_delta",
+    )
+
+
+class StreamHeader(BaseModel):
+    last_event_id: Annotated[UUID | None, BeforeValidator(lambda value: value or None)] = Field(
+        None,
+        alias="Last-Event-ID",
+        description="The last event you have seen; browsers send it by themselves when they reconnect",
+    )
+
+
+class ExportQuery(Query):
+    format: Literal["json", "markdown", "html"] = "json"
+
+
+class SubmissionBody(Request):
+    model_config = with_examples(
+        {"target_id": _AN_ARGUMENT, "content": "We agree on the bus lanes.", "client_request_id": "cars-1-turn-4"}
+    )
+
+    target_id: UUID = Field(description="The argument that this one answers")
+    content: str
+    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
+
+    def submission(self, seat: Seat, kind: TurnType) -> Submission:
+        return Submission(seat, kind, self.content, self.client_request_id, self.target_id)
+
+
+class ArgumentBody(SubmissionBody):
+    model_config = with_examples(
+        {
+            "role": "opponent",
+            "target_id": _AN_ARGUMENT,
+            "content": "Deliveries still need a way in.",
+            "client_request_id": "cars-1-turn-2",
+        }
+    )
+
+    role: Literal["proposer", "opponent"]
+
+
+class StopBody(OptionalBody):
+    model_config = with_examples({"reason": "The question was settled elsewhere."}, required=False)
+
+    reason: str | None = Field(None, description="Shown with the debate")
+
+
+class ScoresBody(Request):
+    proposer: Number = Field(ge=0, le=10)
+    opponent: Number = Field(ge=0, le=10)
+
+
+class VerdictBody(Request):
+    winner: Literal["proposer", "opponent", "tie"]
+    scores: ScoresBody
+    reasoning: str = Field(min_length=1)
+    confidence: Number | None = Field(None, ge=0, le=1)
+    stop: StrictBool = False
+
+    def verdict(self) -> Verdict:
+        return Verdict(self.winner, self.scores.model_dump(), self.reasoning, self.stop, confidence=self.confidence)
+
+
+class RulingBody(Request):
+    model_config = with_examples(
+        {
+            "content": "The opponent answered every point.",
+            "close": True,
+            "verdict": {
+                "winner": "opponent",
+                "scores": {"proposer": 6, "opponent": 7.5},
+                "reasoning": "Only one side spoke about deliveries.",
+            },
+            "client_request_id": "cars-1-ruling",
+        },
+        {"content": "Go on, and speak about cost."},
+    )
+
+    content: str
+    close: Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)] = Field(
+        False, description="This ruling ends the debate; null counts as false", json_schema_extra=_or_null
+    )
+    verdict: VerdictBody | None = None
+    client_request_id: str | None = None
+
+
+class QuestionBody(Request):
+    model_config = with_examples({"content": "What would the deliveries cost?", "client_request_id": "cars-1-question"})
+
+    content: str
+    client_request_id: str | None = None
+
+
+class PauseBody(OptionalBody):
+    model_config = with_examples({"now": True}, required=False)
+
+    now: Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)] = Field(
+        False,
+        description="Cut off the turn that a worker is thinking about; otherwise it is finished and stored",
+        json_schema_extra=_or_null,
+    )
+
+
+class PromptSetBody(Request):
+    model_config = with_examples({"name": "short", "files": {"manners": "Write in $language. Be brief."}})
+
+    name: str = Field(max_length=63)
+    files: dict[str, str] = Field(description="The text of each file by its name, without .md")
+
+
+class PromptSetPath(BaseModel):
+    name: str = Field(max_length=63, pattern="^[^\\x00]*$")
+
+
+class InvitationBody(Request):
+    model_config = with_examples({"role": "opponent", "expires_in_seconds": 3600})
+
+    role: Literal["proposer", "opponent", "arbitrator", "watcher"]
+    expires_in_seconds: StrictInt | None = Field(
+        None, ge=1, le=365 * 24 * 3600, description="How long the link can be used; a week if absent"
+    )
+
+    @property
+    def lasts(self) -> timedelta | None:
+        return None if self.expires_in_seconds is None else timedelta(seconds=self.expires_in_seconds)
+
+
+class InterventionBody(OptionalBody):
+    model_config = with_examples({"content": "Stop: this needs a person."}, required=False)
+
+    content: str | None = None
+    client_request_id: str | None = None
+
+
+BODIES = (
+    CreateDebateBody,
+    ForkBody,
+    SubmissionBody,
+    ArgumentBody,
+    StopBody,
+    RulingBody,
+    QuestionBody,
+    PauseBody,
+    PromptSetBody,
+    InvitationBody,
+    InterventionBody,
+)
+"""Bodies with examples for the OpenAPI document."""

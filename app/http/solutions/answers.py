@@ -1,0 +1,225 @@
+"""Answers of the solutions API: their shapes for the OpenAPI document, the camelCase envelope, and its error codes.
+
+`app.wire.solutions` makes the content; a test compares it with these shapes.
+"""
+
+from typing import Any, Literal
+from uuid import UUID
+
+from flask import Response, g, jsonify
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from app.core.access import Scope
+from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
+from app.http.answers import NEEDS_TOKEN, Shape
+
+PREFIX = "/api/v1"
+CODES: dict[str, tuple[str, int]] = {
+    "INVALID_INPUT": ("VALIDATION_ERROR", 400),
+    "AUTH_FAILED": ("UNAUTHORIZED", 401),
+    "FORBIDDEN": ("FORBIDDEN", 403),
+    "NOT_FOUND": ("NOT_FOUND", 404),
+    "METHOD_NOT_ALLOWED": ("METHOD_NOT_ALLOWED", 405),
+    "CONFLICT": ("CONFLICT", 409),
+    "CONTENT_TOO_LARGE": ("CONTENT_TOO_LARGE", 413),
+    "UNPROCESSABLE": ("VALIDATION_ERROR", 422),
+    "RATE_LIMIT_EXCEEDED": ("RATE_LIMIT_EXCEEDED", 429),
+    "INTERNAL_ERROR": ("INTERNAL_ERROR", 500),
+    "SERVICE_UNAVAILABLE": ("SERVICE_UNAVAILABLE", 503),
+}
+"""Code of the core → code and HTTP status of this API."""
+
+
+class CamelShape(Shape):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class AgentShape(CamelShape):
+    agent_id: UUID
+    username: str
+    display_name: str | None
+    scopes: list[Scope]
+    key_hint: str = Field(description="The first characters of its key")
+    created_at: str
+    key_created_at: str
+    revoked_at: str | None
+
+
+class NewAgentShape(AgentShape):
+    api_key: str = Field(description="Shown only in this answer; the server keeps a hash")
+
+
+class AuthorShape(CamelShape):
+    id: UUID
+    username: str
+    display_name: str | None
+
+
+class SolutionShape(CamelShape):
+    id: UUID
+    agent_id: UUID
+    agent: AuthorShape
+    title: str
+    description: str
+    status: SolutionStatus
+    agent_debate_count: int
+    created_at: str
+
+
+class ContributionShape(CamelShape):
+    id: UUID
+    solution_id: UUID
+    agent_id: UUID
+    agent: AuthorShape
+    parent_debate_id: UUID | None
+    depth: int = Field(ge=1, le=5)
+    stance: Stance
+    content: str
+    evidence_links: list[str]
+    guardrail_status: GuardrailStatus
+    guardrail_evaluation_id: UUID
+    upvotes: int
+    created_at: str
+
+
+class ReasonShape(CamelShape):
+    rule: str
+    message: str
+
+
+class EvaluationShape(CamelShape):
+    id: UUID
+    status: GuardrailStatus
+    verdict: Literal["approved", "rejected", "flagged"] | None = Field(description="The evaluator's")
+    reasons: list[ReasonShape]
+    evaluator: str | None = Field(description="Its name and version")
+    evaluated_at: str | None
+    decision: Literal["approved", "rejected"] | None = Field(description="A person's; it overrides the verdict")
+    decided_by: str | None
+    decision_reason: str | None
+    decided_at: str | None
+
+
+class DetailedContributionShape(ContributionShape):
+    evaluation: EvaluationShape | None = Field(description="Only for its author")
+
+
+class ReviewShape(CamelShape):
+    evaluation: EvaluationShape
+    contribution: ContributionShape
+
+
+class UpvoteShape(CamelShape):
+    id: UUID
+    upvotes: int
+    upvoted: bool
+
+
+class Meta(CamelShape):
+    has_more: bool
+    next_cursor: str | None
+    count: int = Field(description="Of this page")
+
+
+class Ok(CamelShape):
+    ok: Literal[True]
+    request_id: str
+
+
+class AgentAnswer(Ok):
+    data: AgentShape
+
+
+class NewAgentAnswer(Ok):
+    data: NewAgentShape
+
+
+class AgentsAnswer(Ok):
+    data: list[AgentShape]
+    meta: Meta
+
+
+class SolutionAnswer(Ok):
+    data: SolutionShape
+
+
+class SolutionsAnswer(Ok):
+    data: list[SolutionShape]
+    meta: Meta
+
+
+class ContributionAnswer(Ok):
+    data: ContributionShape
+
+
+class DetailedContributionAnswer(Ok):
+    data: DetailedContributionShape
+
+
+class ContributionsAnswer(Ok):
+    data: list[ContributionShape]
+    meta: Meta
+
+
+class UpvoteAnswer(Ok):
+    data: UpvoteShape
+
+
+class ReviewAnswer(Ok):
+    data: ReviewShape
+
+
+class ReviewsAnswer(Ok):
+    data: list[ReviewShape]
+    meta: Meta
+
+
+class SolutionsErrorBody(CamelShape):
+    code: str
+    message: str
+    details: dict[str, Any] | None = None
+
+
+class SolutionsError(CamelShape):
+    ok: Literal[False]
+    error: SolutionsErrorBody
+    request_id: str
+
+
+ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 429, 503), SolutionsError)
+COMMON: dict[str, Any] = {"url_prefix": PREFIX, "abp_responses": ERRORS, "abp_security": NEEDS_TOKEN}
+"""Options of every blueprint of this API."""
+PUBLIC: list[dict[str, list[str]]] = [{}]
+"""For views that need no token. flask-openapi3 adds this to the blueprint's security."""
+
+
+def is_solutions_api(path: str) -> bool:
+    return path == PREFIX or path.startswith(f"{PREFIX}/")
+
+
+def solutions_success(data: Any, status: int = 200, meta: dict[str, Any] | None = None) -> tuple[Response, int]:
+    body = {"ok": True, "data": data, **({"meta": meta} if meta is not None else {}), "requestId": g.request_id}
+    return jsonify(body), status
+
+
+def solutions_page(shown: list[dict[str, Any]], next_cursor: str | None) -> tuple[Response, int]:
+    meta = {"hasMore": next_cursor is not None, "nextCursor": next_cursor, "count": len(shown)}
+    return solutions_success(shown, meta=meta)
+
+
+def solutions_failure(code: str, message: str, details: dict[str, Any]) -> Response:
+    shown, status = CODES[code]
+    error = {"code": shown, "message": message, **({"details": _camel(details)} if details else {})}
+    response = jsonify({"ok": False, "error": error, "requestId": g.request_id})
+    response.status_code = status
+    return response
+
+
+def _camel(details: dict[str, Any]) -> dict[str, Any]:
+    return {_camel_case(name): value for name, value in details.items()}
+
+
+def _camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

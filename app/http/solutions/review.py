@@ -1,0 +1,49 @@
+"""What the guardrail flagged, for the people who decide about it."""
+
+from flask import Response
+from flask_openapi3 import Tag
+
+from app.core.guardrail.opinion import GuardrailVerdict
+from app.http.access import current_caller
+from app.http.blueprint import Blueprint
+from app.http.solutions import answers, requests
+from app.http.solutions.answers import solutions_page, solutions_success
+from app.usecases.services import Services
+from app.usecases.solutions import review
+from app.wire.solutions import review_json
+
+_TAG = Tag(name="guardrail", description="Contributions that wait for a person's decision")
+_DECISIONS = {"approve": GuardrailVerdict.APPROVED, "reject": GuardrailVerdict.REJECTED}
+
+
+def review_blueprint(services: Services) -> Blueprint:
+    api = Blueprint("guardrail", __name__, abp_tags=[_TAG], **answers.COMMON)
+
+    @api.get(
+        "/guardrail/evaluations",
+        summary="Flagged contributions that wait for a decision, oldest first",
+        responses={200: answers.ReviewsAnswer},
+    )
+    def flagged(query: requests.PageQuery) -> tuple[Response, int]:
+        page = review.list_flagged(services, current_caller(), query.limit, query.cursor)
+        return solutions_page([review_json(one) for one in page.reviews], page.next_cursor)
+
+    @api.get(
+        "/guardrail/evaluations/<evaluationId>",
+        summary="An evaluation with its contribution",
+        responses={200: answers.ReviewAnswer},
+    )
+    def get(path: requests.EvaluationPath) -> tuple[Response, int]:
+        return solutions_success(review_json(review.get_review(services, current_caller(), path.evaluation_id)))
+
+    @api.post(
+        "/guardrail/evaluations/<evaluationId>/decision",
+        summary="Approve or reject; a decision is final",
+        responses={200: answers.ReviewAnswer, 409: answers.SolutionsError},
+    )
+    def decide(path: requests.EvaluationPath, body: requests.DecisionBody) -> tuple[Response, int]:
+        decision = _DECISIONS[body.decision]
+        decided = review.decide(services, current_caller(), path.evaluation_id, decision, body.reason)
+        return solutions_success(review_json(decided))
+
+    return api

@@ -1,0 +1,115 @@
+"""All Prometheus metrics. docs/metrics.md has the same list; a test compares the two.
+
+Every layer but the core may use this module. Events are counted where they happen, after the commit.
+
+Labels are bounded: never an id, never free text from outside. A gauge is the sum over the live processes of one API
+(`livesum`).
+"""
+
+from datetime import datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from app.core.players import model_of
+
+# Without the _created series, which would double the number of series.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+REGISTRY = CollectorRegistry()
+
+_SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_THINKING = (0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300)
+_WAITING = (0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900)
+
+
+def _counter(name: str, meaning: str, *labels: str) -> Counter:
+    return Counter(name, meaning, labels, registry=REGISTRY)
+
+
+def _gauge(name: str, meaning: str, *labels: str) -> Gauge:
+    return Gauge(name, meaning, labels, registry=REGISTRY, multiprocess_mode="livesum")
+
+
+def _histogram(name: str, meaning: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+    return Histogram(name, meaning, labels, registry=REGISTRY, buckets=buckets)
+
+
+turns = _counter("debate_turns_total", "Turns stored", "type", "player")
+turn_seconds = _histogram(
+    "debate_turn_seconds", "How long a player took for a turn that was stored", _THINKING, "player"
+)
+queue_delay_seconds = _histogram(
+    "debate_queue_delay_seconds",
+    "From when a turn was due until a worker claimed it, by the database's clock",
+    _WAITING,
+)
+turn_attempts = _counter("debate_turn_attempts_total", "Times that a worker asked a player for a turn", "provider")
+turn_failures = _counter("debate_turn_failures_total", "Attempts that failed, by class", "provider", "kind")
+webhook_deliveries = _counter("debate_webhook_deliveries_total", "Attempts to deliver a webhook, by result", "result")
+debates_failed = _counter("debate_debates_failed_total", "Debates that failed after their last attempt", "provider")
+claims_lost = _counter("debate_claims_lost_total", "Turns that were no longer the worker's when it came back with them")
+sweeps = _counter("debate_sweeps_total", "Rounds that this process made as the sweeper")
+swept = _counter("debate_swept_total", "Debates of dead workers that the sweeper released")
+
+listeners = _gauge("debate_listeners", "Listeners that are connected", "kind")
+relay_lag_seconds = _histogram(
+    "debate_relay_lag_seconds", "From when the database stored a turn until the relay had it for its listeners", _SHORT
+)
+relay_missed_turns = _counter(
+    "debate_relay_missed_turns_total", "Turns that the relay found in the database before or instead of by their event"
+)
+http_requests = _counter("debate_http_requests_total", "Requests answered", "method", "route", "status")
+http_request_seconds = _histogram("debate_http_request_seconds", "How long requests took", _SHORT, "method", "route")
+
+connections_in_use = _gauge("debate_database_connections_in_use", "Connections of the pool that are in use")
+connections_max = _gauge("debate_database_connections_max", "Connections that the pool may have")
+thread_restarts = _counter(
+    "debate_thread_restarts_total", "Times that a thread of a process crashed and was started again", "thread"
+)
+
+model_cost = _counter("debate_model_cost_usd_total", "What calls to models have cost, failed ones too", "player")
+guardrail_verdicts = _counter("debate_guardrail_verdicts_total", "What the guardrail said", "about", "verdict")
+guardrail_failures = _counter("debate_guardrail_failures_total", "Evaluations that failed, by class", "kind")
+
+matches = _counter("debate_matches_total", "Matches of experiments that began, were held or failed", "status")
+feeder_delay_seconds = _histogram(
+    "debate_feeder_delay_seconds",
+    "From when a debate of an experiment ended here until its feeder had looked",
+    _WAITING,
+)
+experiment_cost = _counter("debate_experiment_cost_usd_total", "What calls to models have cost experiments")
+judgments = _counter("debate_judgments_total", "Judgments that workers made, or gave up", "status", "provider")
+
+MOST_PLAYERS = 100
+_players: set[str] = set()
+
+
+def player_label(player: str) -> str:
+    """The player's name for the first hundred players of this process, then "other": clients choose model names freely,
+    and a custom server may accept any name."""
+    if player not in _players:
+        if len(_players) >= MOST_PLAYERS:
+            return "other"
+        _players.add(player)
+    return player
+
+
+def provider_label(player: str) -> str:
+    """Without the model's name, because it is used for failed players too, whose model may not exist."""
+    model = model_of(player)
+    return model[0] if model else player
+
+
+def seconds_since(moment: str) -> float:
+    """Since an ISO time of the database's clock. At least 0, because the clocks of two machines may differ."""
+    then = datetime.fromisoformat(moment)
+    return max(0.0, (datetime.now(then.tzinfo) - then).total_seconds())
+
+
+def shown_by_all_processes(accept: str) -> tuple[bytes, str]:
+    """The metrics of all processes of this API as (text, content type), in the format that `accept` prefers."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    encoder, content_type = choose_encoder(accept)
+    return encoder(registry), content_type

@@ -1,0 +1,113 @@
+"""Means of observations that come in clusters: debates on one motion are alike, so motions are what is counted.
+
+mean = Σ y / n
+var(mean) = C/(C - 1) · Σ_c (Σ_{d in c} (y_d - mean))² / n²        (C clusters, n observations)
+interval = mean ± t(0.975; C - 1) · sqrt(var)
+
+With one observation a cluster this is the usual t interval. Source: Cameron and Miller, A Practitioner's Guide to
+Cluster-Robust Inference, Journal of Human Resources 50 (2015), section II.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from app.statistics import student
+from app.statistics.arrays import Codes, Floats, grouped, totals
+
+CONFIDENCE = 0.95
+UPPER = 1 - (1 - CONFIDENCE) / 2
+FEW_MOTIONS = 10
+"""Below this many clusters the intervals are known to be too narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its interval; an interval that cannot be given is None, and `why` says why."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    motions: int = 0
+    t: float | None = None
+    p: float | None = None
+    error: float | None = None
+    why: str | None = None
+
+
+def mean(values: Floats, clusters: Codes) -> Estimate:
+    """The mean with its interval, and the test of whether it is zero."""
+    n = len(values)
+    if n == 0:
+        return Estimate(None, why="There is nothing to take a mean of.")
+    value = float(values.mean())
+    numbers, first = grouped(clusters)
+    count = len(first)
+    if count < 2:
+        return Estimate(value, n=n, motions=count, why="One motion has no interval: nothing says how motions differ.")
+    sums = totals(values - value, numbers, count)
+    error = sqrt(count / (count - 1) * float(sums @ sums)) / n
+    if error < 1e-12:
+        return Estimate(
+            value, n=n, motions=count, why="Every motion gave the same value: no interval follows from that."
+        )
+    reach = student.quantile(UPPER, count - 1) * error
+    t = value / error
+    return Estimate(value, value - reach, value + reach, n, count, t, student.two_sided_p(t, count - 1), error=error)
+
+
+def share(values: Floats, clusters: Codes) -> Estimate:
+    """The mean of values between 0 and 1. Where all are 0, or all are 1, the bound is the exact one:
+    a share p gives C ones in a row with probability p^C, so p is at least 0.025^(1/C) (Clopper and Pearson, Biometrika
+    26, 1934)."""
+    found = mean(values, clusters)
+    if found.value is None or found.motions < 2:
+        return found
+    if found.low is not None and found.high is not None:
+        low, high = max(0.0, found.low), min(1.0, found.high)
+        return Estimate(found.value, low, high, found.n, found.motions, found.t, found.p, found.error)
+    certain = only_wins(found.motions)
+    if found.value == 1.0:
+        return Estimate(1.0, certain, 1.0, found.n, found.motions)
+    if found.value == 0.0:
+        return Estimate(0.0, 0.0, 1.0 - certain, found.n, found.motions)
+    return found
+
+
+def only_wins(motions: int) -> float:
+    """The smallest share of wins that is compatible with nothing but wins on so many motions."""
+    return float((1 - UPPER) ** (1 / motions))
+
+
+def slope(x: Floats, y: Floats, clusters: Codes) -> Estimate:
+    """Of y on x, both of which have mean zero in their groups: Σ xy / Σ x², with the clustered error of its
+    residuals."""
+    n = len(x)
+    spread = float(x @ x)
+    numbers, first = grouped(clusters)
+    count = len(first)
+    if n == 0 or spread < 1e-12:
+        return Estimate(
+            None, n=n, motions=count, why="The lengths do not differ between debates of the same contestants."
+        )
+    value = float(x @ y) / spread
+    if count < 2:
+        return Estimate(value, n=n, motions=count, why="One motion has no interval: nothing says how motions differ.")
+    sums = totals(x * (y - value * x), numbers, count)
+    error = sqrt(count / (count - 1) * float(sums @ sums)) / spread
+    if error < 1e-12:
+        return Estimate(
+            value, n=n, motions=count, why="Every motion gave the same value: no interval follows from that."
+        )
+    reach = student.quantile(UPPER, count - 1) * error
+    t = value / error
+    return Estimate(value, value - reach, value + reach, n, count, t, student.two_sided_p(t, count - 1), error=error)
+
+
+def centred(values: Floats, groups: Codes) -> Floats:
+    """The values less the mean of their group."""
+    size = int(groups.max()) + 1 if len(groups) else 0
+    counts = np.bincount(groups, minlength=size)
+    return values - (totals(values, groups, size) / np.maximum(counts, 1))[groups]

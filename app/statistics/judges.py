@@ -1,0 +1,157 @@
+"""Each judge: how often it ties, what the order of presentation does to it, whom it favours, and how often it is right.
+
+All intervals are clustered by motion (clusters.py). A judgment's y is 1, ½ or 0 for the proposer.
+
+first position: the mean over debates judged in both orders of (y as spoken + 1 - y swapped) / 2, less ½. A judge who
+    does not look at the order has 0; one who prefers who stands first in ten more debates of a hundred has 0.10. The
+    debate's own merits cancel, because both orders show the same debate (Zheng et al., Judging LLM-as-a-Judge, 2023).
+flips: debates judged in both orders with different winners.
+own provider: over debates in which one side alone is of the judge's provider, this judge's points for that side less
+    the mean points that judges of other providers gave it in the same debates. The pairing removes the merits of the
+    sides (Panickssery et al., LLM Evaluators Recognize and Favor Their Own Generations, 2024, ask it without pairs).
+length: points of the proposer for each doubling of log2(its length / the other's), among debates of the same two
+    contestants in the same seats: the slope after both are centred in each ordered pair, so that a strong contestant
+    who writes much is not called an effect of length (a fixed-effects regression; Dubois et al., Length-Controlled
+    AlpacaEval, 2024, give the reason).
+accuracy: with known answers, the mean of 1, ½ (a tie), 0.
+Brier score: the mean of (confidence - right)², 0 best (Brier, Monthly Weather Review 78, 1950); a tie is ½ sure.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.statistics import clusters
+from app.statistics.arrays import Codes, Floats, grouped, totals
+
+NONE = -1
+"""The code of what is not known: a judgment without an order, a player without a provider."""
+AS_SPOKEN, SWAPPED = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Judgments:
+    """One entry for each judgment. What is not known is NONE or not a number."""
+
+    debate: Codes
+    motion: Codes
+    judge: Codes
+    pair: Codes
+    """The ordered pair of contestants."""
+    order: Codes
+    y: Floats
+    right: Floats
+    confidence: Floats
+    doublings: Floats
+    """log2 of the proposer's length over the opponent's."""
+    provider: Codes
+    """The judge's."""
+    favoured: Floats
+    """1 where the proposer alone is of the judge's provider, 0 where the opponent alone is; else not a number."""
+
+    def of(self, chosen: NDArray[np.bool_]) -> "Judgments":
+        return Judgments(*(getattr(self, name)[chosen] for name in Judgments.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    judgments: int
+    ties: int
+    flips: int
+    compared: int
+    """Debates that were judged in both orders: what flips are counted in."""
+    flip_rate: clusters.Estimate
+    first_position: clusters.Estimate
+    own_provider: clusters.Estimate
+    length: clusters.Estimate
+    accuracy: clusters.Estimate
+    brier: clusters.Estimate
+
+
+def judge(everything: Judgments, number: int) -> Judge:
+    own = everything.of(everything.judge == number)
+    spoken, swapped, motion = both_orders(own)
+    flipped = _side(spoken) != _side(swapped)
+    return Judge(
+        judgments=len(own.y),
+        ties=int((own.y == 0.5).sum()),
+        flips=int(flipped.sum()),
+        compared=len(motion),
+        flip_rate=clusters.share(flipped.astype(np.float64), motion),
+        first_position=first_position(own),
+        own_provider=own_provider(everything, number),
+        length=length(own),
+        accuracy=accuracy(own),
+        brier=brier(own),
+    )
+
+
+def both_orders(own: Judgments) -> tuple[Floats, Floats, Codes]:
+    """For each debate that this judge saw in both orders: y as spoken, y swapped (means over repeats), and the
+    motion."""
+    debate, first = grouped(own.debate)
+    size = len(first)
+    sums, counts = [], []
+    for order in (AS_SPOKEN, SWAPPED):
+        here = own.order == order
+        sums.append(totals(own.y[here], debate[here], size))
+        counts.append(np.bincount(debate[here], minlength=size))
+    both = (counts[0] > 0) & (counts[1] > 0)
+    return sums[0][both] / counts[0][both], sums[1][both] / counts[1][both], own.motion[first][both]
+
+
+def _side(y: Floats) -> Floats:
+    return np.sign(y - 0.5)
+
+
+def first_position(own: Judgments) -> clusters.Estimate:
+    spoken, swapped, motion = both_orders(own)
+    if not len(motion):
+        why = "No debate was judged in both orders, so a preference for a position cannot be told from one for a side."
+        return clusters.Estimate(None, why=why)
+    return clusters.mean((spoken + 1 - swapped) / 2 - 0.5, motion)
+
+
+def own_provider(everything: Judgments, number: int) -> clusters.Estimate:
+    size = int(everything.debate.max()) + 1 if len(everything.debate) else 0
+    mine = everything.of((everything.judge == number) & ~np.isnan(everything.favoured))
+    if not len(mine.y):
+        return clusters.Estimate(None, why="In no debate was one side alone of this judge's provider.")
+    others = everything.of((everything.judge != number) & (everything.provider != mine.provider[0]))
+    count = np.bincount(others.debate, minlength=size)
+    points = totals(others.y, others.debate, size)
+    debate, first = grouped(mine.debate)
+    here = mine.debate[first]
+    judged = count[here] > 0
+    if not judged.any():
+        return clusters.Estimate(None, why="No judge of another provider judged the same debates.")
+    gap = (
+        totals(mine.y, debate, len(first))[judged] / np.bincount(debate)[judged]
+        - points[here[judged]] / count[here[judged]]
+    )
+    return clusters.mean(np.where(mine.favoured[first][judged] == 1, gap, -gap), mine.motion[first][judged])
+
+
+def length(own: Judgments) -> clusters.Estimate:
+    known = own.of(~np.isnan(own.doublings))
+    if not len(known.y):
+        return clusters.Estimate(None, why="The lengths of the speeches are not known.")
+    x, y = clusters.centred(known.doublings, known.pair), clusters.centred(known.y, known.pair)
+    return clusters.slope(x, y, known.motion)
+
+
+def accuracy(own: Judgments) -> clusters.Estimate:
+    known = ~np.isnan(own.right)
+    if not known.any():
+        return clusters.Estimate(None, why="The motions have no known answers.")
+    return clusters.share(own.right[known], own.motion[known])
+
+
+def brier(own: Judgments) -> clusters.Estimate:
+    known = ~np.isnan(own.right) & (~np.isnan(own.confidence) | (own.right == 0.5))
+    if not known.any():
+        why = "No judgment has both a confidence and a known answer."
+        return clusters.Estimate(None, why=why)
+    right, said = own.right[known], own.confidence[known]
+    return clusters.mean(np.where(right == 0.5, 0.25, (said - right) ** 2), own.motion[known])

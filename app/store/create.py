@@ -1,0 +1,234 @@
+"""Creates a debate with its motion in one statement: one transaction, one round trip to Postgres.
+
+The statement checks what must be true at the commit (the caller's key, the agents bound to seats, the request's id, the
+debate's id) and returns the outcome:
+
+| outcome | means |
+|---|---|
+| `Created` | stored, with the database's times |
+| `KeyRevoked` | the caller's key was revoked, or its session ended, after the request began |
+| `UnknownAgents` | seats are bound to agents that do not exist |
+| `UnknownPrompts` | there is no prompt set of that name |
+| `RequestUsed` | this caller has used this client_request_id before, for that debate |
+| `IdTaken` | another request has created a debate with the requested id |
+| `SourceGone` | the debate that this one is a fork of was deleted after the request began |
+
+A fork is created by the same statement: instead of a motion it stores copies of the source's turns. They have new ids,
+and no usage: what they have cost was spent in the source.
+
+Runs on psycopg directly, as `app.store.commit` does.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from pydantic_core import to_json
+
+from app.core.access import Agent, Caller, Operator
+from app.core.debate import Debate, Turn
+from app.store.debates import setup_row
+from app.store.engine import Engine
+from app.store.ids import new_id, new_turn_id
+from app.store.rows import debate_row, turn_row
+
+OPERATOR = "operator"
+"""`created_by` of a debate that no agent created. Agents are named by their id."""
+MOST_RACES = 5
+"""How often a creation that lost a race is tried. Twice is enough, unless a client creates and deletes in a loop."""
+
+# `used_for`: debates from before migration 0006, and those that the previous version creates during an upgrade, have no
+# `created_by`; they are recognised by their id, which was derived from the request's, and by their motion.
+# `made`: an id that the client did not ask for is replaced where it is taken (see app.store.ids.debate_id_for).
+_CREATE = """
+WITH found AS (
+    SELECT
+        %(key_hash)s::bytea IS NOT NULL AND NOT EXISTS (
+            SELECT FROM agents WHERE agents.key_hash = %(key_hash)s::bytea AND revoked_at IS NULL
+        ) OR %(session_hash)s::bytea IS NOT NULL AND NOT EXISTS (
+            SELECT FROM sessions WHERE hash = %(session_hash)s::bytea AND expires_at > now()
+        ) AS key_revoked,
+        ARRAY(
+            SELECT bound FROM unnest(%(bound)s::uuid[]) AS bound
+            WHERE NOT EXISTS (SELECT FROM agents WHERE agents.id = bound)
+        ) AS unknown,
+        coalesce(
+            (SELECT id FROM debates
+             WHERE created_by = %(created_by)s AND debates.client_request_id = %(client_request_id)s),
+            (SELECT debates.id FROM debates JOIN turns ON turns.debate_id = debates.id AND turns.seq = 1
+             WHERE debates.id = %(id)s AND created_by IS NULL AND turns.client_request_id = %(client_request_id)s
+               AND turns.agent_id IS NOT DISTINCT FROM %(agent_id)s::uuid)
+        ) AS used_for,
+        EXISTS (SELECT FROM debates WHERE debates.id = %(id)s) AS id_taken,
+        %(forked_from)s::uuid IS NOT NULL AND NOT EXISTS (
+            SELECT FROM debates WHERE debates.id = %(forked_from)s::uuid
+        ) AS source_gone,
+        -- A fork keeps what the name meant for the debate that it came from.
+        coalesce(
+            %(prompts_hash)s::text,
+            (SELECT hash FROM prompt_sets WHERE name = %(prompts)s ORDER BY added_at DESC LIMIT 1)
+        ) AS prompts_hash
+), checked AS (
+    SELECT found.*, NOT key_revoked AND unknown = '{}' AND used_for IS NULL AND NOT source_gone
+           AND (%(prompts)s::text IS NULL OR prompts_hash IS NOT NULL) AS is_allowed
+    FROM found
+), noted AS (
+    -- The update locks the row, so that whoever deletes a document that no debate has sees this debate.
+    INSERT INTO materials (hash, document)
+    SELECT %(document_hash)s::bytea, %(document)s::text FROM checked WHERE is_allowed AND %(document)s::text IS NOT NULL
+    ON CONFLICT (hash) DO UPDATE SET used_at = clock_timestamp()
+), made AS (
+    INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits, turn_count,
+                         share, language, prompts, prompts_hash, waits_for_start, material, document_hash, tags,
+                         forked_from, forked_after_seq, intervention_open, interrupted_actor, standing, created_by,
+                         client_request_id, due_at, queued_at, waiting_until)
+    SELECT CASE WHEN id_taken THEN coalesce(%(other_id)s::uuid, %(id)s) ELSE %(id)s END,
+           %(title)s, %(debate_type)s, %(format)s, %(status)s, %(next_round)s, %(next_actor)s, %(seats)s, %(limits)s,
+           %(turn_count)s, %(share)s, %(language)s, %(prompts)s, prompts_hash, %(waits_for_start)s, %(material)s,
+           %(document_hash)s::bytea, %(tags)s::text[], %(forked_from)s::uuid, %(forked_after_seq)s::integer,
+           %(intervention_open)s, %(interrupted_actor)s, %(standing)s, %(created_by)s, %(client_request_id)s,
+           CASE WHEN %(is_queued)s THEN clock_timestamp()
+                ELSE clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision) END,
+           CASE WHEN %(is_queued)s THEN clock_timestamp() END,
+           clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision)
+    FROM checked
+    WHERE is_allowed
+    ON CONFLICT DO NOTHING
+    RETURNING id, created_at, updated_at, waiting_until
+), spoken AS (
+    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, client_request_id, player, agent_id,
+                       agent_username)
+    SELECT %(turn_id)s, id, %(seq)s, %(round)s, %(actor)s, %(type)s, %(content)s, %(client_request_id)s, %(player)s,
+           %(agent_id)s::uuid, %(agent_username)s
+    FROM made WHERE %(forked_from)s::uuid IS NULL
+    RETURNING created_at
+), copied AS (
+    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, verdict, player, quotes, agent_id,
+                       agent_username)
+    SELECT (%(copy_ids)s::uuid[])[turns.seq], made.id, turns.seq, turns.round, turns.actor, turns.type, turns.content,
+           (%(copy_ids)s::uuid[])[answered.seq], turns.verdict, turns.player, turns.quotes, turns.agent_id,
+           turns.agent_username
+    FROM made JOIN turns ON turns.debate_id = %(forked_from)s::uuid AND turns.seq <= %(forked_after_seq)s::integer
+    LEFT JOIN turns AS answered ON answered.id = turns.parent_id AND answered.debate_id = turns.debate_id
+)
+SELECT key_revoked, unknown, used_for, id_taken, source_gone, checked.prompts_hash, made.id, made.created_at,
+       made.updated_at,
+       spoken.created_at, made.waiting_until
+FROM checked LEFT JOIN made ON true LEFT JOIN spoken ON true
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    debate: Debate
+    motion: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRevoked:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownAgents:
+    ids: frozenset[UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownPrompts:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class RequestUsed:
+    debate_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class IdTaken:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class SourceGone:
+    pass
+
+
+Outcome = Created | KeyRevoked | UnknownAgents | UnknownPrompts | RequestUsed | IdTaken | SourceGone
+
+
+def create(
+    engine: Engine, caller: Caller, debate: Debate, motion: Turn, id_was_asked_for: bool, document: str | None = None
+) -> Outcome:
+    """Where the id is taken and the client did not ask for it, the debate gets another one. `motion` is also a fork's,
+    with the request's id; a fork's document is stored already."""
+    stated, changing = setup_row(debate), debate_row(debate)
+    parameters = {
+        **changing,
+        **turn_row(motion),
+        **stated,
+        "seats": Jsonb(stated["seats"], to_json),
+        "limits": Jsonb(stated["limits"], to_json),
+        "standing": Jsonb(changing["standing"], to_json) if changing["standing"] else None,
+        "material": Jsonb(stated["material"], to_json) if stated["material"] else None,
+        "document": document,
+        "prompts_hash": debate.prompts_hash,
+        "is_queued": debate.awaits_worker,
+        "answer_seconds": debate.answer_seconds,
+        "created_by": str(caller.id) if isinstance(caller, Agent) else OPERATOR,
+        "key_hash": caller.key_hash if isinstance(caller, Agent) else None,
+        "session_hash": caller.session if isinstance(caller, Operator) else None,
+        "bound": [UUID(setup.agent_id) for setup in debate.seats.values() if setup.agent_id],
+    }
+    for _ in range(MOST_RACES):
+        with engine.autocommit() as connection:
+            # After connecting: the first connection sets the database's clock, and ids begin with its time.
+            motion = replace(motion, id=new_turn_id())
+            copies = [new_turn_id() for _ in range(debate.turn_count)] if debate.forked_from else []
+            ids = {"turn_id": motion.id, "copy_ids": copies, "other_id": None if id_was_asked_for else new_id()}
+            row = connection.execute(_CREATE, {**parameters, **ids}).fetchone()
+        outcome = _outcome(row, debate, motion, id_was_asked_for)
+        if outcome is not None:
+            return outcome
+    return IdTaken()
+
+
+def _outcome(row: Any, debate: Debate, motion: Turn, id_was_asked_for: bool) -> Outcome | None:
+    """None for a lost race: another transaction committed the same key after this statement's snapshot. The next
+    statement sees it."""
+    (
+        key_revoked,
+        unknown,
+        used_for,
+        id_taken,
+        source_gone,
+        prompts_hash,
+        made_id,
+        created_at,
+        updated_at,
+        spoken_at,
+        until,
+    ) = row
+    if made_id is not None:
+        return Created(
+            debate.evolve(
+                id=made_id,
+                created_at=created_at,
+                updated_at=updated_at,
+                waiting_until=until,
+                prompts_hash=prompts_hash,
+            ),
+            replace(motion, debate_id=made_id, created_at=spoken_at),
+        )
+    if key_revoked:
+        return KeyRevoked()
+    if unknown:
+        return UnknownAgents(frozenset(unknown))
+    if used_for is not None:
+        return RequestUsed(used_for)
+    if source_gone:
+        return SourceGone()
+    if debate.prompts is not None and prompts_hash is None:
+        return UnknownPrompts()
+    return IdTaken() if id_taken and id_was_asked_for else None

@@ -1,0 +1,74 @@
+"""Messages for database errors, for clients and for the log.
+
+Postgres' own messages may contain SQL, addresses and users' texts; these do not.
+"""
+
+import time
+from dataclasses import dataclass
+
+import psycopg
+from psycopg_pool import PoolTimeout
+from sqlalchemy.exc import DBAPIError
+
+from app.store.engine import Engine, ServerOnlyReads
+
+CANNOT_BE_REACHED = "The database cannot be reached just now"
+ONLY_READS = "The database is read-only just now"
+DISK_IS_FULL = "The database cannot store anything just now: its disk is full"
+BUSY = "The database is too busy just now"
+
+REMEMBERED_SECONDS = 15.0
+
+_Conflict = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+_Busy = (
+    *_Conflict,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.QueryCanceled,
+    psycopg.errors.TooManyConnections,
+    psycopg.errors.OutOfMemory,
+)
+
+
+def words_for(problem: BaseException) -> str:
+    """For any of `DatabaseAway`."""
+    cause = _cause(problem)
+    if isinstance(cause, ServerOnlyReads):
+        return ONLY_READS
+    if isinstance(cause, psycopg.errors.DiskFull):
+        return DISK_IS_FULL
+    return BUSY if isinstance(cause, (PoolTimeout, *_Busy)) else CANNOT_BE_REACHED
+
+
+def is_conflict(problem: BaseException) -> bool:
+    """A deadlock or serialization failure: Postgres has rolled the transaction back, and it can be repeated."""
+    return isinstance(_cause(problem), _Conflict)
+
+
+def log_words(problem: BaseException) -> str:
+    """With the first line of Postgres' own message; the rest is SQL or hints."""
+    lines = str(_cause(problem)).strip().splitlines()
+    return f"{words_for(problem)} ({lines[0]})" if lines else words_for(problem)
+
+
+def _cause(problem: BaseException) -> BaseException:
+    """What Postgres, psycopg or the pool raised, without SQLAlchemy's wrapper."""
+    return problem.orig or problem if isinstance(problem, DBAPIError) else problem
+
+
+@dataclass
+class FullDisk:
+    """When a write of this process last failed with a full disk. No query can test for it: only failing writes show it,
+    and a small write may still succeed."""
+
+    _heard_at: float = float("-inf")
+
+    def listen(self, engine: Engine) -> None:
+        engine.on_error(self._hear)
+
+    def _hear(self, problem: BaseException) -> None:
+        if isinstance(problem, psycopg.errors.DiskFull):
+            self._heard_at = time.monotonic()
+
+    @property
+    def is_recent(self) -> bool:
+        return time.monotonic() - self._heard_at < REMEMBERED_SECONDS

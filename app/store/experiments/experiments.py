@@ -1,0 +1,282 @@
+"""Experiments: their rows, their motions and their plan."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from pydantic_core import to_json
+from sqlalchemy import Connection, case, delete, func, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.engine import RowMapping
+
+from app.core.experiments.motions import Motion
+from app.core.experiments.plan import Match
+from app.core.experiments.spec import Spec, spec_of
+from app.core.players import SeatSetup
+from app.store.experiments.tables import experiments, judgments, matches, motions
+from app.store.tables import debates
+
+_now = func.clock_timestamp()
+
+
+class ExperimentStatus(StrEnum):
+    DRAFT = "draft"  # its motions are still being sent, or nobody has started it
+    RUNNING = "running"
+    PAUSED = "paused"  # no new debates; those under way go on
+    COMPLETED = "completed"  # everything that is planned was held and judged, or has failed
+    STOPPED = "stopped"  # by a person or its budget; start goes on
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    id: UUID
+    name: str
+    status: ExperimentStatus
+    stop_reason: str | None
+    spec: Spec
+    stated: dict[str, Any]
+    """The spec as it was given."""
+    arbitrator: SeatSetup
+    budget_usd: float | None
+    concurrency: int
+    reserved_usd: float
+    spent_usd: float
+    created_by: str
+    started_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether its judgments were made elsewhere."""
+        return self.concurrency == IMPORTED
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    planned: int = 0
+    running: int = 0
+    completed: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    matches: Counts
+    judgments: Counts
+
+
+def add(
+    connection: Connection,
+    experiment_id: UUID,
+    stated: Mapping[str, Any],
+    arbitrator: SeatSetup,
+    created_by: str,
+) -> bool:
+    """False when this caller has an experiment of that name."""
+    values = {
+        "id": experiment_id,
+        "name": spec_of(stated).name,
+        "created_by": created_by,
+        "arbitrator": arbitrator.as_json(),
+        **_of_spec(stated),
+    }
+    statement = insert(experiments).values(values).on_conflict_do_nothing(constraint="experiments_one_per_name")
+    return connection.execute(statement.returning(experiments.c.id)).first() is not None
+
+
+IMPORTED = 0
+"""The concurrency of an experiment whose judgments were made elsewhere: nothing of it is ever held here."""
+
+
+def mark_imported(connection: Connection, experiment_id: UUID) -> None:
+    values = {"concurrency": IMPORTED, "status": ExperimentStatus.COMPLETED.value, "updated_at": _now}
+    connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
+
+
+def replace_spec(connection: Connection, experiment_id: UUID, stated: Mapping[str, Any]) -> None:
+    statement = update(experiments).where(experiments.c.id == experiment_id)
+    connection.execute(statement.values(**_of_spec(stated), updated_at=_now))
+
+
+def _of_spec(stated: Mapping[str, Any]) -> dict[str, Any]:
+    spec = spec_of(stated)
+    return {"spec": dict(stated), "budget_usd": spec.budget_usd, "concurrency": spec.concurrency}
+
+
+def get(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment | None:
+    query = select(experiments).where(experiments.c.id == experiment_id)
+    row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
+    return _experiment(row) if row else None
+
+
+def lock_unless_locked(connection: Connection, experiment_id: UUID) -> Experiment | None:
+    query = select(experiments).where(experiments.c.id == experiment_id).with_for_update(skip_locked=True)
+    row = connection.execute(query).mappings().one_or_none()
+    return _experiment(row) if row else None
+
+
+def lock_named(connection: Connection, created_by: str, name: str) -> Experiment | None:
+    named = (experiments.c.created_by == created_by, experiments.c.name == name)
+    row = connection.execute(select(experiments).where(*named).with_for_update()).mappings().one_or_none()
+    return _experiment(row) if row else None
+
+
+def get_named(connection: Connection, created_by: str, name: str) -> Experiment | None:
+    query = select(experiments).where(experiments.c.created_by == created_by, experiments.c.name == name)
+    row = connection.execute(query).mappings().one_or_none()
+    return _experiment(row) if row else None
+
+
+def at_work(connection: Connection) -> list[UUID]:
+    """Those whose debates have to be looked after."""
+    query = select(experiments.c.id).where(experiments.c.status.in_(("running", "paused")))
+    return list(connection.execute(query).scalars())
+
+
+def page(connection: Connection, after: tuple[datetime, UUID] | None, limit: int) -> list[Experiment]:
+    """By last change; one more than `limit` where there are more."""
+    query = select(experiments)
+    if after is not None:
+        at, beyond = after
+        same = (experiments.c.updated_at == at) & (experiments.c.id > beyond)
+        query = query.where((experiments.c.updated_at < at) | same)
+    query = query.order_by(experiments.c.updated_at.desc(), experiments.c.id).limit(limit + 1)
+    return [_experiment(row) for row in connection.execute(query).mappings()]
+
+
+def set_status(
+    connection: Connection, experiment_id: UUID, status: ExperimentStatus, stop_reason: str | None = None
+) -> None:
+    values: dict[str, Any] = {"status": status.value, "stop_reason": stop_reason, "updated_at": _now}
+    if status is ExperimentStatus.RUNNING:
+        values["started_at"] = func.coalesce(experiments.c.started_at, _now)
+    connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
+
+
+def touch(connection: Connection, experiment_id: UUID) -> None:
+    connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(updated_at=_now))
+
+
+def remove(connection: Connection, experiment_id: UUID) -> None:
+    connection.execute(delete(experiments).where(experiments.c.id == experiment_id))
+
+
+def remove_debates(connection: Connection, experiment_id: UUID, at_most: int) -> list[tuple[UUID, UUID | None]]:
+    """Deletes some of its debates; returns them, each with the claim that this ends."""
+    some = select(debates.c.id).where(debates.c.experiment_id == experiment_id).limit(at_most)
+    gone = delete(debates).where(debates.c.id.in_(some)).returning(debates.c.id, debates.c.claim_token)
+    return [(row[0], row[1]) for row in connection.execute(gone)]
+
+
+def _experiment(row: RowMapping) -> Experiment:
+    names = ("id", "name", "stop_reason", "budget_usd", "concurrency", "reserved_usd", "spent_usd", "created_by")
+    times = ("started_at", "created_at", "updated_at")
+    return Experiment(
+        **{name: row[name] for name in (*names, *times)},
+        status=ExperimentStatus(row["status"]),
+        spec=spec_of(row["spec"]),
+        stated=row["spec"],
+        arbitrator=SeatSetup(**row["arbitrator"]),
+    )
+
+
+# Motions
+
+# One parameter, however many there are: thousands of them take seconds to be prepared, while the experiment is locked.
+_ADD_MOTIONS = text("""
+INSERT INTO motions SELECT * FROM jsonb_populate_recordset(NULL::motions, CAST(:rows AS jsonb))
+ON CONFLICT DO NOTHING RETURNING id
+""")
+
+
+def add_motions(connection: Connection, experiment_id: UUID, new: Sequence[Motion]) -> int:
+    """Those whose id is not there yet; returns how many. The experiment must be locked."""
+    last = connection.execute(
+        select(func.coalesce(func.max(motions.c.position), 0)).where(motions.c.experiment_id == experiment_id)
+    ).scalar_one()
+    rows = [
+        {
+            "experiment_id": experiment_id,
+            "position": last + place,
+            **{name: getattr(motion, name) for name in Motion.__slots__ if name != "tags"},
+            "tags": list(motion.tags),
+        }
+        for place, motion in enumerate(new, 1)
+    ]
+    if not rows:
+        return 0
+    return len(connection.execute(_ADD_MOTIONS, {"rows": to_json(rows).decode()}).all())
+
+
+def motions_of(connection: Connection, experiment_id: UUID, ids: Sequence[str] | None = None) -> list[Motion]:
+    """In the order in which they came; all of them, or those with these ids."""
+    query = select(motions).where(motions.c.experiment_id == experiment_id).order_by(motions.c.position)
+    if ids is not None:
+        query = query.where(motions.c.id.in_(ids))
+    return [
+        Motion(**{name: row[name] for name in Motion.__slots__ if name != "tags"}, tags=tuple(row["tags"]))
+        for row in connection.execute(query).mappings()
+    ]
+
+
+# The plan
+
+
+def add_matches(connection: Connection, experiment_id: UUID, planned: Sequence[Match]) -> int:
+    """Those that are not there yet, in one COPY; returns how many. The experiment must be locked."""
+    of_experiment = matches.c.experiment_id == experiment_id
+    known = set(connection.execute(select(matches.c.key).where(of_experiment)).scalars())
+    last = connection.execute(select(func.coalesce(func.max(matches.c.position), 0)).where(of_experiment)).scalar_one()
+    new = [match for match in planned if match.key not in known]
+    if not new:
+        return 0
+    driver = connection.connection.driver_connection
+    assert driver is not None  # noqa: S101 (the connection is open)
+    columns = "experiment_id, key, position, arm, motion_id, proposer, opponent, repeat, answer"
+    with driver.cursor() as cursor, cursor.copy(f"COPY matches ({columns}) FROM STDIN") as copy:
+        for position, match in enumerate(new, last + 1):
+            copy.write_row(
+                (
+                    experiment_id,
+                    match.key,
+                    position,
+                    match.arm,
+                    match.motion_id,
+                    match.proposer,
+                    match.opponent,
+                    match.repeat,
+                    match.answer,
+                )
+            )
+    return len(new)
+
+
+def progress(connection: Connection, experiment_ids: Sequence[UUID]) -> dict[UUID, Progress]:
+    by_match = _counted(connection, matches, experiment_ids, matches.c.status)
+    is_running = (judgments.c.status == "planned") & judgments.c.claim_token.is_not(None)
+    status = case((is_running, "running"), else_=judgments.c.status)
+    by_judgment = _counted(connection, judgments, experiment_ids, status)
+    return {
+        one: Progress(Counts(**by_match.get(one, {})), Counts(**by_judgment.get(one, {}))) for one in experiment_ids
+    }
+
+
+def _counted(connection: Connection, table: Any, ids: Sequence[UUID], status: Any) -> dict[UUID, dict[str, int]]:
+    query = (
+        select(table.c.experiment_id, status, func.count())
+        .where(table.c.experiment_id.in_(ids))
+        .group_by(table.c.experiment_id, status)
+    )
+    found: dict[UUID, dict[str, int]] = {}
+    for experiment_id, name, count in connection.execute(query):
+        found.setdefault(experiment_id, {})[name] = count
+    return found
+
+
+def count_motions(connection: Connection, experiment_id: UUID) -> int:
+    query = select(func.count()).select_from(motions).where(motions.c.experiment_id == experiment_id)
+    return connection.execute(query).scalar_one()

@@ -1,0 +1,164 @@
+"""Rows of an experiment for results and exports. Exports are read page by page, with no connection held in between."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, text
+
+PAGE_MATCHES = 200
+
+# Which side is right follows from the answer that the proposer defends.
+_CORRECT = """CASE WHEN motions.correct IS NULL THEN NULL
+     WHEN motions.correct = matches.answer THEN 'proposer' ELSE 'opponent' END"""
+_JUDGMENTS = f"""
+SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matches.repeat AS repeat, matches.proposer,
+       matches.opponent, judgments.judge, judgments.setup ->> 'player' AS player, judgments."order",
+       judgments.verdict ->> 'winner' AS winner,
+       (judgments.verdict #>> '{{scores,proposer}}')::float8 AS score_proposer,
+       (judgments.verdict #>> '{{scores,opponent}}')::float8 AS score_opponent,
+       (judgments.verdict ->> 'confidence')::float8 AS confidence, {_CORRECT} AS correct, judgments.cost_usd,
+       judgments.judged_at AS created_at
+"""
+_FROM = """
+FROM judgments JOIN matches ON matches.debate_id = judgments.debate_id
+LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
+WHERE judgments.status = 'completed'
+"""
+_RESULTS = text(f"""
+WITH spoken AS (
+    SELECT turns.debate_id, sum(length(content)) FILTER (WHERE actor = 'debater_a') AS proposer_length,
+           sum(length(content)) FILTER (WHERE actor = 'debater_b') AS opponent_length
+    FROM turns JOIN matches ON matches.debate_id = turns.debate_id
+    WHERE matches.experiment_id = :experiment_id AND turns.type = 'CLAIM' GROUP BY turns.debate_id
+)
+SELECT shown.debate_id::text, motion_id, proposer, opponent, judge, winner, player, "order", judged_again,
+       score_proposer, score_opponent, confidence, correct, arm, proposer_length, opponent_length
+FROM ({_JUDGMENTS}, matches.arm, judgments.repeat AS judged_again {_FROM} AND matches.experiment_id = :experiment_id)
+    AS shown LEFT JOIN spoken ON spoken.debate_id = shown.debate_id
+ORDER BY shown.judgment_id
+""")  # noqa: S608 (only constants are put in)
+_OF_DEBATES = {
+    "judgments": text(f"{_JUDGMENTS} {_FROM} AND judgments.debate_id = ANY(:ids) ORDER BY 2, 7, 9, judgments.repeat"),
+    "debates": text(
+        f"""
+SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer, matches.opponent, matches.repeat,
+       {_CORRECT} AS correct, matches.status, matches.reason, debates.format, debates.turn_count AS arguments,
+       debates.verdict ->> 'winner' AS winner, debates.input_tokens, debates.output_tokens, debates.cost_usd,
+       debates.created_at, debates.updated_at
+FROM debates JOIN matches ON matches.debate_id = debates.id
+LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
+WHERE debates.id = ANY(:ids) ORDER BY matches.position
+"""  # noqa: S608 (only constants are put in)
+    ),
+    "turns": text("""
+SELECT turns.id AS argument_id, turns.debate_id, matches.motion_id, turns.seq, turns.round, turns.type,
+       CASE turns.actor WHEN 'debater_a' THEN 'proposer' WHEN 'debater_b' THEN 'opponent' ELSE 'arbitrator' END AS role,
+       CASE turns.actor WHEN 'debater_a' THEN matches.proposer WHEN 'debater_b' THEN matches.opponent END AS contestant,
+       turns.player, turns.content, (turns.usage ->> 'input_tokens')::bigint AS input_tokens,
+       (turns.usage ->> 'output_tokens')::bigint AS output_tokens, (turns.usage ->> 'cost_usd')::float8 AS cost_usd,
+       (turns.usage ->> 'latency_ms')::bigint AS latency_ms, turns.created_at
+FROM turns JOIN matches ON matches.debate_id = turns.debate_id
+WHERE turns.debate_id = ANY(:ids) ORDER BY matches.position, turns.seq
+"""),
+}
+_HELD = text("""
+SELECT position, debate_id FROM matches
+WHERE experiment_id = :experiment_id AND status = :status AND position > :after ORDER BY position LIMIT :limit
+""")
+_SPENT = text("""
+SELECT 'contestant', CASE turns.actor WHEN 'debater_a' THEN matches.proposer ELSE matches.opponent END AS name,
+       count(*), sum((usage ->> 'cost_usd')::float8), sum((usage ->> 'input_tokens')::bigint),
+       sum((usage ->> 'output_tokens')::bigint), sum((usage ->> 'latency_ms')::float8) / 1000
+FROM turns JOIN matches ON matches.debate_id = turns.debate_id
+WHERE matches.experiment_id = :experiment_id AND turns.actor <> 'judge' AND turns.type <> 'MOTION'
+GROUP BY 2
+UNION ALL
+SELECT 'judge', judge, count(*), sum(cost_usd), sum(input_tokens), sum(output_tokens), sum(latency_ms) / 1000.0
+FROM judgments WHERE experiment_id = :experiment_id GROUP BY judge
+""")
+
+
+# A failed match is the failure of the contestant whose turn it was; a judge's are its failed judgments. The kind is
+# that of the last attempt.
+_FAILED = text("""
+SELECT 'contestant', CASE debates.next_actor WHEN 'debater_a' THEN matches.proposer ELSE matches.opponent END AS name,
+       coalesce(last.kind, 'failed') AS kind, count(*)
+FROM matches JOIN debates ON debates.id = matches.debate_id
+LEFT JOIN LATERAL (
+    SELECT about ->> 'kind' AS kind FROM debate_events
+    WHERE debate_events.debate_id = debates.id AND debate_events.kind = 'attempt_failed'
+    ORDER BY debate_events.at DESC, debate_events.id DESC LIMIT 1
+) AS last ON true
+WHERE matches.experiment_id = :experiment_id AND matches.status = 'failed' AND debates.status = 'failed'
+  AND debates.next_actor <> 'judge'
+GROUP BY 2, 3
+UNION ALL
+SELECT 'judge', judge, 'failed', count(*) FROM judgments
+WHERE experiment_id = :experiment_id AND status = 'failed' GROUP BY judge
+""")
+
+
+_JUDGED_BETWEEN = text(f"""
+SELECT min(judged_at), max(judged_at) {_FROM} AND matches.experiment_id = :experiment_id
+""")
+_STATE = text("""
+SELECT concat_ws(' ',
+    (SELECT row(updated_at, spent_usd)::text FROM experiments WHERE id = :experiment_id),
+    (SELECT row(count(*), max(judged_at), sum(attempts), sum(cost_usd), sum(input_tokens + output_tokens))::text
+     FROM judgments WHERE experiment_id = :experiment_id),
+    (SELECT row(count(*), sum(turn_count), sum(cost_usd), sum(input_tokens + output_tokens), max(updated_at))::text
+     FROM debates WHERE experiment_id = :experiment_id),
+    (SELECT string_agg(status || n, ' ' ORDER BY status) FROM (
+        SELECT status, count(*) AS n FROM matches WHERE experiment_id = :experiment_id GROUP BY status) AS counted))
+""")
+
+
+def state(connection: Connection, experiment_id: UUID) -> str:
+    """Another text whenever anything has changed that results are computed from. A judgment or a turn, once stored,
+    never changes."""
+    found: str = connection.execute(_STATE, {"experiment_id": experiment_id}).scalar_one()
+    return found
+
+
+def judgment_rows(connection: Connection, experiment_id: UUID) -> Sequence[tuple[Any, ...]]:
+    """All of them, for results: debate, motion, proposer, opponent, judge, winner, player, order, repeat, the scores of
+    proposer and opponent, confidence, correct, arm, and how long the proposer and the opponent spoke."""
+    # There may be a hundred thousand, and the transaction is open: they are taken from the driver as they come.
+    found = connection.execute(_RESULTS, {"experiment_id": experiment_id})
+    rows: Sequence[tuple[Any, ...]] = found.cursor.fetchall() if found.cursor else []
+    found.close()
+    return rows
+
+
+def judged_between(connection: Connection, experiment_id: UUID) -> tuple[datetime | None, datetime | None]:
+    """When its first and its last judgment were made."""
+    first, last = connection.execute(_JUDGED_BETWEEN, {"experiment_id": experiment_id}).one()
+    return first, last
+
+
+def spent(connection: Connection, experiment_id: UUID) -> list[tuple[Any, ...]]:
+    """(contestant or judge, name, calls, cost, tokens in and out, seconds)"""
+    return [tuple(row) for row in connection.execute(_SPENT, {"experiment_id": experiment_id})]
+
+
+def failed(connection: Connection, experiment_id: UUID) -> dict[tuple[str, str | None], dict[str, int]]:
+    """(contestant or judge, name) → kind of failure → how many."""
+    found: dict[tuple[str, str | None], dict[str, int]] = {}
+    for role, name, kind, count in connection.execute(_FAILED, {"experiment_id": experiment_id}):
+        found.setdefault((role, name), {})[kind] = count
+    return found
+
+
+def debates_after(
+    connection: Connection, experiment_id: UUID, status: str, after: int
+) -> tuple[list[UUID], int | None]:
+    """The debates of the next matches of this status, and where the page ends; None at the end."""
+    given = {"experiment_id": experiment_id, "status": status, "after": after, "limit": PAGE_MATCHES}
+    rows = connection.execute(_HELD, given).all()
+    return [row[1] for row in rows], rows[-1][0] if rows else None
+
+
+def rows_of(connection: Connection, what: str, debate_ids: Sequence[UUID]) -> list[Mapping[str, Any]]:
+    return [dict(row) for row in connection.execute(_OF_DEBATES[what], {"ids": list(debate_ids)}).mappings()]

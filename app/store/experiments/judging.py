@@ -1,0 +1,152 @@
+"""Blind judging by people: their invitations and sessions, and which debate is shown next."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import Connection, LargeBinary, bindparam, delete, func, insert, select, text
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from app.core.access import GuestJudge
+from app.core.judgments import PERSON
+from app.core.players import JudgeOrder
+from app.store.experiments.tables import experiments, judge_invitations, judge_sessions
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeInvitation:
+    id: UUID
+    experiment_id: UUID
+    judge: str
+    invited_by: str
+    salt: bytes
+    is_expired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToJudge:
+    debate_id: UUID
+    ticket: str
+    """Stands for the debate on the judge's page. Nobody outside can tell which debate it is."""
+    order: JudgeOrder
+    """Drawn, and always the same for this judge and debate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    judged: int
+    left: int
+
+
+def invite(
+    connection: Connection,
+    invitation_id: UUID,
+    experiment_id: UUID,
+    judge: str,
+    token_hash: bytes,
+    salt: bytes,
+    invited_by: str,
+    lasts: timedelta,
+) -> datetime:
+    """Returns when it expires."""
+    values = {
+        "id": invitation_id,
+        "experiment_id": experiment_id,
+        "judge": judge,
+        "token_hash": token_hash,
+        "salt": salt,
+        "invited_by": invited_by,
+        "expires_at": func.clock_timestamp() + lasts,
+    }
+    statement = insert(judge_invitations).values(values).returning(judge_invitations.c.expires_at)
+    expires_at: datetime = connection.execute(statement).scalar_one()
+    return expires_at
+
+
+def of_token(connection: Connection, token_hash: bytes) -> JudgeInvitation | None:
+    row = connection.execute(_OF_TOKEN, {"token_hash": token_hash}).one_or_none()
+    return JudgeInvitation(*row) if row else None
+
+
+def begin_session(connection: Connection, invitation_id: UUID, session_hash: bytes, lasts: timedelta) -> None:
+    """Also deletes all expired sessions."""
+    connection.execute(delete(judge_sessions).where(judge_sessions.c.expires_at < func.now()))
+    values = {"hash": session_hash, "invitation_id": invitation_id, "expires_at": func.clock_timestamp() + lasts}
+    connection.execute(insert(judge_sessions).values(values))
+
+
+def of_session(connection: Connection, session_hash: bytes) -> GuestJudge | None:
+    row = connection.execute(_OF_SESSION, {"hash": session_hash}).one_or_none()
+    return GuestJudge(row.experiment_id, row.judge, bytes(row.salt), session_hash) if row else None
+
+
+def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
+    """The sessions among these that have neither ended nor expired."""
+    return {bytes(found) for found in connection.execute(_VALID_AMONG, {"hashes": list(hashes)}).scalars()}
+
+
+def next_debate(connection: Connection, experiment_id: UUID, judge: str, salt: bytes) -> tuple[ToJudge | None, Counted]:
+    """Of the debates that this person has not judged, one that the fewest people have judged, drawn among those."""
+    given = {"experiment_id": experiment_id, "judge": f"{PERSON}{judge}", "salt": salt, "people": PERSON}
+    judged, left = connection.execute(_COUNTS, given).one()
+    row = connection.execute(_NEXT, given).one_or_none()
+    return (_to_judge(*row) if row else None), Counted(judged, left)
+
+
+def of_ticket(connection: Connection, experiment_id: UUID, salt: bytes, ticket: str) -> ToJudge | None:
+    given = {"experiment_id": experiment_id, "salt": salt, "ticket": ticket}
+    row = connection.execute(_OF_TICKET, given).one_or_none()
+    return _to_judge(*row) if row else None
+
+
+def _to_judge(debate_id: UUID, ticket: str, drawn: int) -> ToJudge:
+    return ToJudge(debate_id, ticket, JudgeOrder.SWAPPED if drawn % 2 else JudgeOrder.AS_SPOKEN)
+
+
+_OF_TOKEN = (
+    select(
+        judge_invitations.c.id,
+        judge_invitations.c.experiment_id,
+        judge_invitations.c.judge,
+        judge_invitations.c.invited_by,
+        judge_invitations.c.salt,
+        judge_invitations.c.expires_at <= func.clock_timestamp(),
+    )
+    .join(experiments, experiments.c.id == judge_invitations.c.experiment_id)
+    .where(judge_invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary))
+)
+_OF_SESSION = (
+    select(judge_invitations.c.experiment_id, judge_invitations.c.judge, judge_invitations.c.salt)
+    .join(judge_sessions, judge_sessions.c.invitation_id == judge_invitations.c.id)
+    .where(
+        judge_sessions.c.hash == bindparam("hash", type_=LargeBinary),
+        judge_sessions.c.expires_at > func.clock_timestamp(),
+    )
+)
+_VALID_AMONG = select(judge_sessions.c.hash).where(
+    judge_sessions.c.hash == func.any(bindparam("hashes", type_=ARRAY(LargeBinary))),
+    judge_sessions.c.expires_at > func.now(),
+)
+# A debate in which nobody argued, or of which no transcript is here, shows nothing to judge.
+_OPEN = """
+FROM matches LEFT JOIN (
+    SELECT debate_id, count(DISTINCT judge) AS judges, bool_or(judge = :judge) AS is_judged
+    FROM judgments WHERE experiment_id = :experiment_id AND starts_with(judge, :people) GROUP BY debate_id
+) AS people ON people.debate_id = matches.debate_id
+WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed'
+  AND EXISTS (SELECT FROM turns WHERE turns.debate_id = matches.debate_id AND turns.type = 'CLAIM')
+"""
+_TICKET = "encode(sha256(CAST(:salt AS bytea) || uuid_send(matches.debate_id)), 'hex')"
+_DRAWN = "get_byte(sha256(uuid_send(matches.debate_id) || CAST(:salt AS bytea)), 0)"
+_COUNTS = text(f"""
+SELECT count(*) FILTER (WHERE is_judged), count(*) FILTER (WHERE is_judged IS NOT TRUE) {_OPEN}
+""")
+_NEXT = text(f"""
+SELECT matches.debate_id, {_TICKET}, {_DRAWN} {_OPEN}
+  AND is_judged IS NOT TRUE ORDER BY coalesce(judges, 0), 2 LIMIT 1
+""")
+_OF_TICKET = text(f"""
+SELECT matches.debate_id, {_TICKET}, {_DRAWN} FROM matches
+WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND {_TICKET} = :ticket
+""")  # noqa: S608 (only constants are put in)

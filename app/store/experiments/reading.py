@@ -1,0 +1,174 @@
+"""Reading experiments: their matches, what is left, what models have cost so far, and rows for results and exports."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pydantic_core import to_json
+from sqlalchemy import Connection, func, select, text
+
+from app.core.brief import JudgmentKey
+from app.store.experiments.tables import judgments, matches
+from app.store.page_cursors import pack, unpack_position
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    arm: str
+    proposer: str | None
+    opponent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCalls:
+    """The mean of a player's calls that this server has seen."""
+
+    input_tokens: float
+    output_tokens: float
+    cost_usd: float
+    seconds: float | None
+    deviation_usd: float = 0.0
+    """The standard deviation of their costs."""
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MatchFilters:
+    contestant: str | None = None
+    against: str | None = None
+    motion: str | None = None
+    judge: str | None = None
+    disagree: bool = False
+    """Only debates that judgments name different winners of."""
+    status: str | None = None
+
+
+SEEN_TURNS = 20_000
+"""The latest turns tell what a player's calls cost."""
+SEEN_JUDGMENTS = 2_000
+
+
+def left(connection: Connection, experiment_id: UUID) -> tuple[dict[Pairing, int], Counter[str]]:
+    """The matches that are not over, by who meets, and the judgments that are planned, by judge."""
+    columns = (matches.c.arm, matches.c.proposer, matches.c.opponent)
+    query = (
+        select(*columns, func.count())
+        .where(matches.c.experiment_id == experiment_id, matches.c.status.in_(("planned", "running")))
+        .group_by(*columns)
+    )
+    pairings = {Pairing(*row[:3]): row[3] for row in connection.execute(query)}
+    planned = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
+    by_judge = select(judgments.c.judge, func.count()).where(*planned).group_by(judgments.c.judge)
+    return pairings, Counter({row[0]: row[1] for row in connection.execute(by_judge)})
+
+
+_UNPLANNED = text("""
+SELECT asked.judge, count(*) FROM matches
+CROSS JOIN jsonb_to_recordset(CAST(:keys AS jsonb)) AS asked (judge text, "order" text, repeat integer)
+LEFT JOIN judgments ON judgments.debate_id = matches.debate_id AND judgments.judge = asked.judge
+    AND judgments."order" = asked."order" AND judgments.repeat = asked.repeat
+WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND judgments.id IS NULL
+GROUP BY asked.judge
+""")
+
+
+def unplanned_judgments(connection: Connection, experiment_id: UUID, keys: Sequence[JudgmentKey]) -> Counter[str]:
+    """By judge, those of debates that were held which a start would add."""
+    if not keys:
+        return Counter()
+    asked = [{"judge": key.judge, "order": key.order.value, "repeat": key.repeat} for key in keys]
+    rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": to_json(asked).decode()})
+    return Counter({row[0]: row[1] for row in rows})
+
+
+def keys(connection: Connection, experiment_id: UUID) -> frozenset[str]:
+    """Of all its matches."""
+    query = select(matches.c.key).where(matches.c.experiment_id == experiment_id)
+    return frozenset(connection.execute(query).scalars())
+
+
+_SEEN = text("""
+SELECT player, avg((usage ->> 'input_tokens')::float8), avg((usage ->> 'output_tokens')::float8),
+       avg((usage ->> 'cost_usd')::float8), avg((usage ->> 'latency_ms')::float8) / 1000,
+       coalesce(stddev_samp((usage ->> 'cost_usd')::float8), 0), count(*)
+FROM (SELECT player, usage FROM turns ORDER BY id DESC LIMIT :latest) AS latest
+WHERE player = ANY(:players) AND usage IS NOT NULL
+GROUP BY player
+""")
+
+
+_SEEN_JUDGMENTS = text("""
+SELECT player, avg(input_tokens), avg(output_tokens), avg(cost_usd), avg(latency_ms) / 1000,
+       coalesce(stddev_samp(cost_usd), 0), count(*)
+FROM (
+    SELECT setup ->> 'player' AS player, input_tokens::float8, output_tokens::float8, cost_usd, latency_ms::float8
+    FROM judgments WHERE experiment_id = :experiment_id AND status = 'completed' LIMIT :most
+) AS judged GROUP BY player
+""")
+
+
+def seen_judgments(connection: Connection, experiment_id: UUID) -> dict[str, SeenCalls]:
+    """Of this experiment: a judge is shown a whole debate, and so costs more than a debater."""
+    rows = connection.execute(_SEEN_JUDGMENTS, {"experiment_id": experiment_id, "most": SEEN_JUDGMENTS})
+    return {row[0]: SeenCalls(*row[1:]) for row in rows}
+
+
+def seen_calls(connection: Connection, players: Sequence[str]) -> dict[str, SeenCalls]:
+    rows = connection.execute(_SEEN, {"latest": SEEN_TURNS, "players": list(players)})
+    return {row[0]: SeenCalls(*row[1:]) for row in rows}
+
+
+_MATCHES = """
+SELECT matches.position, matches.key, matches.arm, matches.motion_id, matches.proposer, matches.opponent,
+       matches.repeat, matches.answer, matches.status, matches.reason, matches.debate_id,
+       judged.wins, judged.ties, judged.losses
+FROM matches LEFT JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE verdict ->> 'winner' = 'proposer') AS wins,
+           count(*) FILTER (WHERE verdict ->> 'winner' = 'tie') AS ties,
+           count(*) FILTER (WHERE verdict ->> 'winner' = 'opponent') AS losses,
+           count(DISTINCT verdict ->> 'winner') AS opinions
+    FROM judgments WHERE judgments.debate_id = matches.debate_id AND judgments.status = 'completed'
+) AS judged ON true
+WHERE matches.experiment_id = :experiment_id AND matches.position > :after
+"""
+_CONDITIONS = {
+    "contestant": "(:contestant = matches.proposer OR :contestant = matches.opponent)",
+    "against": "(:against = matches.proposer OR :against = matches.opponent)",
+    "motion": "matches.motion_id = :motion",
+    "status": "matches.status = :status",
+    "judge": "EXISTS (SELECT FROM judgments WHERE judgments.debate_id = matches.debate_id AND judge = :judge)",
+}
+
+
+def matches_page(
+    connection: Connection, experiment_id: UUID, filters: MatchFilters, cursor: str | None, limit: int
+) -> tuple[list[Mapping[str, Any]], str | None]:
+    """In the order in which they are held, and the page cursor of the next page."""
+    after = unpack_position(cursor) if cursor else 0
+    asked = {name: getattr(filters, name) for name in _CONDITIONS if getattr(filters, name) is not None}
+    conditions = [_CONDITIONS[name] for name in asked] + (["judged.opinions > 1"] if filters.disagree else [])
+    sql = _MATCHES + "".join(f" AND {condition}" for condition in conditions) + " ORDER BY position LIMIT :limit"
+    given = {**asked, "experiment_id": experiment_id, "after": after, "limit": limit + 1}
+    rows: list[Mapping[str, Any]] = [dict(row) for row in connection.execute(text(sql), given).mappings()]
+    more = len(rows) > limit
+    return rows[:limit], pack(rows[limit - 1]["position"]) if more else None
+
+
+_PAIR = text("""
+SELECT other.key, other.arm, other.motion_id, other.proposer, other.opponent, other.repeat, other.answer, other.status,
+       other.reason, other.debate_id
+FROM matches AS own JOIN matches AS other ON other.experiment_id = own.experiment_id AND (other.key = own.key OR (
+    other.arm = own.arm AND other.motion_id = own.motion_id AND other.repeat = own.repeat AND CASE
+        WHEN own.opponent IS NULL THEN other.opponent IS NULL AND other.proposer = own.proposer
+        ELSE other.proposer = own.opponent AND other.opponent = own.proposer END))
+WHERE own.experiment_id = :experiment_id AND own.debate_id = :debate_id
+ORDER BY other.key <> own.key, other.position LIMIT 2
+""")
+
+
+def pair(connection: Connection, experiment_id: UUID, debate_id: UUID) -> list[Mapping[str, Any]]:
+    """The match of this debate, and the one with sides swapped if there is one."""
+    given = {"experiment_id": experiment_id, "debate_id": debate_id}
+    return [dict(row) for row in connection.execute(_PAIR, given).mappings()]

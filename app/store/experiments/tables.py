@@ -1,0 +1,180 @@
+"""The tables of judgments and experiments. Migrations create them; a test fails when the two differ."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.store.tables import metadata as metadata
+
+_json = JSONB(none_as_null=True)
+_timestamp = DateTime(timezone=True)
+
+judgments = Table(
+    "judgments",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), nullable=False),
+    Column("judge", Text, nullable=False),
+    Column("order", Text, nullable=False),
+    Column("repeat", Integer, nullable=False, server_default=text("1")),
+    # The judge as a seat's setup: its player and options. The player is `external` where somebody gave the judgment.
+    Column("setup", _json, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("verdict", _json),
+    Column("error", Text),
+    Column("input_tokens", BigInteger, nullable=False, server_default=text("0")),
+    Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
+    Column("cost_usd", Double, nullable=False, server_default=text("0")),
+    Column("latency_ms", Integer),
+    # Of the debate's experiment, so that its judgments are counted without their debates.
+    Column("experiment_id", Uuid),
+    # As in debates and the guardrail's evaluations: app/store/claimed_rows.py.
+    Column("share", Text, nullable=False, server_default=""),
+    Column("claim_token", Uuid),
+    Column("claimed_by", Text),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("due_at", _timestamp),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("judged_at", _timestamp),
+    UniqueConstraint("debate_id", "judge", "order", "repeat", name="judgments_one_per_key"),
+    CheckConstraint("\"order\" IN ('as_spoken', 'swapped')", name="judgments_order_known"),
+    CheckConstraint("repeat >= 1", name="judgments_repeat_positive"),
+    CheckConstraint("status IN ('planned', 'completed', 'failed')", name="judgments_status_known"),
+    CheckConstraint(
+        "(status = 'completed') = (verdict IS NOT NULL) AND (status = 'planned' OR due_at IS NULL)",
+        name="judgments_verdict_is_whole",
+    ),
+)
+# What belongs to no experiment comes first.
+is_of_experiment = judgments.c.experiment_id.is_not(None)
+Index("judgments_due", is_of_experiment, judgments.c.due_at, postgresql_where=judgments.c.due_at.is_not(None))
+Index(
+    "judgments_of_experiment",
+    judgments.c.experiment_id,
+    judgments.c.status,
+    judgments.c.id,
+    postgresql_where=judgments.c.experiment_id.is_not(None),
+)
+
+experiments = Table(
+    "experiments",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("status", Text, nullable=False, server_default="draft"),
+    Column("stop_reason", Text),
+    # As it was given; app/core/experiments/spec.py reads it.
+    Column("spec", _json, nullable=False),
+    # Who judges in the debates themselves, as a seat's setup. It stays who it was when judges are added.
+    Column("arbitrator", _json, nullable=False),
+    Column("budget_usd", Double),
+    Column("concurrency", Integer, nullable=False),
+    # What calls under way may cost, and what calls have cost. A dead worker's reservation counts as spent.
+    Column("reserved_usd", Double, nullable=False, server_default=text("0")),
+    Column("spent_usd", Double, nullable=False, server_default=text("0")),
+    Column("created_by", Text, nullable=False),
+    Column("started_at", _timestamp),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("updated_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    UniqueConstraint("created_by", "name", name="experiments_one_per_name"),
+    CheckConstraint(
+        "status IN ('draft', 'running', 'paused', 'completed', 'stopped')", name="experiments_status_known"
+    ),
+    CheckConstraint("(status = 'stopped') = (stop_reason IS NOT NULL)", name="experiments_stopped_has_reason"),
+)
+Index("experiments_by_update", experiments.c.updated_at.desc(), experiments.c.id)
+Index("experiments_at_work", experiments.c.id, postgresql_where=text("status IN ('running', 'paused')"))
+
+motions = Table(
+    "motions",
+    metadata,
+    Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("motion", Text, nullable=False),
+    Column("title", Text),
+    Column("document", Text),
+    Column("answer_a", Text),
+    Column("answer_b", Text),
+    Column("correct", Text),
+    Column("tags", _json, nullable=False, server_default=text("'[]'")),
+    CheckConstraint("correct IN ('a', 'b')", name="motions_correct_known"),
+)
+
+matches = Table(
+    "matches",
+    metadata,
+    Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    # The order in which they are held.
+    Column("position", Integer, nullable=False),
+    Column("arm", Text, nullable=False),
+    Column("motion_id", Text, nullable=False),
+    Column("proposer", Text),
+    Column("opponent", Text),
+    Column("repeat", Integer, nullable=False),
+    Column("answer", Text, nullable=False, server_default="a"),
+    Column("status", Text, nullable=False, server_default="planned"),
+    # Why it failed.
+    Column("reason", Text),
+    # Counts the debates that were made for it.
+    Column("attempt", Integer, nullable=False, server_default=text("0")),
+    Column("debate_id", Uuid),
+    CheckConstraint("status IN ('planned', 'running', 'completed', 'failed')", name="matches_status_known"),
+    CheckConstraint("status = 'planned' OR debate_id IS NOT NULL", name="matches_held_have_a_debate"),
+)
+Index("matches_by_position", matches.c.experiment_id, matches.c.status, matches.c.position)
+Index("matches_by_debate", matches.c.debate_id, unique=True, postgresql_where=matches.c.debate_id.is_not(None))
+
+# What a call under way may cost its experiment. With the worker's lease, so that a dead worker's are found.
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
+    Column("worker_id", Text, nullable=False),
+    Column("amount_usd", Double, nullable=False),
+)
+Index("reservations_by_worker", reservations.c.worker_id)
+
+# Links that open the blind judging of one experiment's debates to one person. Only hashes of their tokens are stored.
+judge_invitations = Table(
+    "judge_invitations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
+    # The person's name; judgments have it after `person:`.
+    Column("judge", Text, nullable=False),
+    Column("token_hash", LargeBinary, nullable=False),
+    # Known to nobody outside: what stands for a debate on the judge's page is hashed with it.
+    Column("salt", LargeBinary, nullable=False),
+    Column("invited_by", Text, nullable=False),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("expires_at", _timestamp, nullable=False),
+    UniqueConstraint("token_hash", name="judge_invitations_one_per_token"),
+)
+Index("judge_invitations_by_experiment", judge_invitations.c.experiment_id)
+# Browsers that accepted one. The hash is of the cookie's secret.
+judge_sessions = Table(
+    "judge_sessions",
+    metadata,
+    Column("hash", LargeBinary, primary_key=True),
+    Column("invitation_id", Uuid, ForeignKey("judge_invitations.id", ondelete="CASCADE"), nullable=False),
+    Column("expires_at", _timestamp, nullable=False),
+)
+Index("judge_sessions_by_invitation", judge_sessions.c.invitation_id)

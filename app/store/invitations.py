@@ -1,0 +1,123 @@
+"""Invitations and the sessions of guests. Tokens and secrets are 256 random bits: one SHA-256 protects them, as in
+`app.store.agents`."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import Connection, LargeBinary, bindparam, delete, func, insert, select, union_all
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from app.core.access import Guest
+from app.core.seats import Seat
+from app.store.agents import hash_of
+from app.store.tables import debates, guest_sessions, invitations
+
+SEAT_KEY_PREFIX = "dbs_"
+"""Before an invitation's token it makes a key that programs send: a key for one seat."""
+WATCHER = "watcher"
+"""The role of an invitation without a seat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    id: UUID
+    debate_id: UUID
+    title: str
+    role: str
+    invited_by: str
+    expires_at: datetime
+    is_expired: bool
+
+    @property
+    def seat(self) -> Seat | None:
+        return None if self.role == WATCHER else Seat(self.role)
+
+
+def add(
+    connection: Connection,
+    invitation_id: UUID,
+    debate_id: UUID,
+    role: str,
+    token_hash: bytes,
+    invited_by: str,
+    lasts: timedelta,
+) -> datetime:
+    """Returns when it expires."""
+    statement = (
+        insert(invitations)
+        .values(
+            id=invitation_id,
+            debate_id=debate_id,
+            role=role,
+            token_hash=token_hash,
+            invited_by=invited_by,
+            expires_at=func.clock_timestamp() + lasts,
+        )
+        .returning(invitations.c.expires_at)
+    )
+    expires_at: datetime = connection.execute(statement).scalar_one()
+    return expires_at
+
+
+def of_token(connection: Connection, token_hash: bytes) -> Invitation | None:
+    row = connection.execute(_OF_TOKEN, {"token_hash": token_hash}).one_or_none()
+    return Invitation(*row) if row else None
+
+
+def begin_session(connection: Connection, invitation_id: UUID, session_hash: bytes, lasts: timedelta) -> None:
+    """Also deletes all expired sessions."""
+    connection.execute(delete(guest_sessions).where(guest_sessions.c.expires_at < func.now()))
+    connection.execute(
+        insert(guest_sessions).values(
+            hash=session_hash, invitation_id=invitation_id, expires_at=func.clock_timestamp() + lasts
+        )
+    )
+
+
+def of_session(connection: Connection, session_hash: bytes) -> Guest | None:
+    row = connection.execute(_OF_SESSION, {"hash": session_hash}).one_or_none()
+    if row is None:
+        return None
+    return Guest(row.id, row.debate_id, None if row.role == WATCHER else Seat(row.role), session_hash)
+
+
+def of_key(connection: Connection, key: str) -> Guest | None:
+    """None for an unknown or expired one."""
+    token_hash = hash_of(key.removeprefix(SEAT_KEY_PREFIX))
+    found = of_token(connection, token_hash)
+    return None if found is None or found.is_expired else Guest(found.id, found.debate_id, found.seat, token_hash)
+
+
+def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
+    """The sessions and tokens among these that have neither ended nor expired."""
+    return {bytes(found) for found in connection.execute(_VALID_AMONG, {"hashes": list(hashes)}).scalars()}
+
+
+_OF_TOKEN = (
+    select(
+        invitations.c.id,
+        invitations.c.debate_id,
+        debates.c.title,
+        invitations.c.role,
+        invitations.c.invited_by,
+        invitations.c.expires_at,
+        invitations.c.expires_at <= func.clock_timestamp(),
+    )
+    .join(debates, debates.c.id == invitations.c.debate_id)
+    .where(invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary))
+)
+_OF_SESSION = (
+    select(invitations.c.id, invitations.c.debate_id, invitations.c.role)
+    .join(guest_sessions, guest_sessions.c.invitation_id == invitations.c.id)
+    .where(
+        guest_sessions.c.hash == bindparam("hash", type_=LargeBinary),
+        guest_sessions.c.expires_at > func.clock_timestamp(),
+    )
+)
+_AMONG = func.any(bindparam("hashes", type_=ARRAY(LargeBinary)))
+_VALID_AMONG = union_all(
+    select(guest_sessions.c.hash).where(guest_sessions.c.hash == _AMONG, guest_sessions.c.expires_at > func.now()),
+    select(invitations.c.token_hash).where(invitations.c.token_hash == _AMONG, invitations.c.expires_at > func.now()),
+)

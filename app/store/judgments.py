@@ -1,0 +1,194 @@
+"""Judgments: planned, claimed and settled once by workers, or given by somebody outside."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.engine import RowMapping
+
+from app.core.brief import JudgmentKey
+from app.core.claims import share_of
+from app.core.debate import Usage
+from app.core.judgments import Judgment, JudgmentStatus
+from app.core.players import SCRIPTED, JudgeOrder, SeatSetup
+from app.core.verdicts import Verdict
+from app.store import calls_under_way, claimed_rows
+from app.store.experiments.tables import is_of_experiment, judgments
+from app.store.ids import new_id
+from app.store.rows import verdict_of, verdict_row
+
+_now = func.clock_timestamp()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentClaim:
+    judgment: Judgment
+    token: UUID
+    attempts: int
+    share: str
+
+    @property
+    def id(self) -> UUID:
+        return self.judgment.id
+
+    @property
+    def recorded_claim(self) -> UUID | None:
+        """Under which its calls are recorded; None of a judge that calls nobody."""
+        return None if self.judgment.setup.player == SCRIPTED else self.token
+
+
+def plan(
+    connection: Connection,
+    debate_id: UUID,
+    keys: Iterable[JudgmentKey],
+    setup: SeatSetup,
+    experiment_id: UUID | None,
+) -> int:
+    """Plans the judgments that are not there yet, due at once; returns how many are new."""
+    rows = [_planned(debate_id, key, setup, experiment_id) for key in keys]
+    statement = insert(judgments).values(rows).on_conflict_do_nothing(constraint="judgments_one_per_key")
+    return len(connection.execute(statement.returning(judgments.c.id)).all())
+
+
+def _planned(debate_id: UUID, key: JudgmentKey, setup: SeatSetup, experiment_id: UUID | None) -> dict[str, Any]:
+    return {
+        **_key_row(debate_id, key),
+        "setup": setup.as_json(),
+        "share": share_of(setup, experiment_id is not None),
+        "status": JudgmentStatus.PLANNED.value,
+        "experiment_id": experiment_id,
+        "due_at": _now,
+    }
+
+
+def give(
+    connection: Connection,
+    debate_id: UUID,
+    key: JudgmentKey,
+    setup: SeatSetup,
+    verdict: Verdict,
+    experiment_id: UUID | None,
+) -> bool:
+    """Stores an opinion from outside; false when this judge has given one already."""
+    values = {
+        **_key_row(debate_id, key),
+        "setup": setup.as_json(),
+        "status": JudgmentStatus.COMPLETED.value,
+        "verdict": verdict_row(verdict),
+        "experiment_id": experiment_id,
+        "judged_at": _now,
+    }
+    statement = insert(judgments).values(values).on_conflict_do_nothing(constraint="judgments_one_per_key")
+    return connection.execute(statement.returning(judgments.c.id)).first() is not None
+
+
+def _key_row(debate_id: UUID, key: JudgmentKey) -> dict[str, Any]:
+    return {
+        "id": new_id(),
+        "debate_id": debate_id,
+        "judge": key.judge,
+        "order": key.order.value,
+        "repeat": key.repeat,
+    }
+
+
+def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:
+    """Oldest first."""
+    query = select(judgments).where(judgments.c.debate_id == debate_id).order_by(judgments.c.id)
+    return [_judgment(row) for row in connection.execute(query).mappings()]
+
+
+def claim(
+    connection: Connection, worker_id: str, tokens: Sequence[UUID], full_shares: Sequence[str]
+) -> list[JudgmentClaim]:
+    """Claims the judgments that have been due longest, those of no experiment first."""
+    open_ones = [
+        judgments.c.status == JudgmentStatus.PLANNED.value,
+        judgments.c.claim_token.is_(None),
+        judgments.c.share.not_in(full_shares),
+    ]
+    claimed = claimed_rows.claim(connection, judgments, worker_id, tokens, open_ones, [is_of_experiment])
+    if not claimed:
+        return []
+    rows = connection.execute(select(judgments).where(judgments.c.id.in_(claimed))).mappings()
+    return [JudgmentClaim(_judgment(row), claimed[row["id"]], row["attempts"], row["share"]) for row in rows]
+
+
+def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, used: Usage) -> bool:
+    """Records the opinion once; false when the claim is lost."""
+    values = {
+        "status": JudgmentStatus.COMPLETED.value,
+        "verdict": verdict_row(verdict),
+        "error": None,
+        "latency_ms": used.latency_ms,
+        "judged_at": _now,
+        **_added(used),
+    }
+    return _settle(connection, held, values)
+
+
+def fail(connection: Connection, held: JudgmentClaim, error: str, used: Usage) -> bool:
+    values = {"status": JudgmentStatus.FAILED.value, "error": error, "attempts": held.attempts + 1, **_added(used)}
+    return _settle(connection, held, values)
+
+
+def _settle(connection: Connection, held: JudgmentClaim, values: dict[str, Any]) -> bool:
+    is_stored = claimed_rows.settle(connection, judgments, held.id, held.token, values, judgments.c.id) is not None
+    return is_stored and _without_calls(connection, held)
+
+
+def postpone(
+    connection: Connection, held: JudgmentClaim, attempts: int, delay_seconds: float, error: str, used: Usage
+) -> bool:
+    values = {"attempts": attempts, "error": error, **_added(used)}
+    is_stored = claimed_rows.postpone(connection, judgments, held.id, held.token, delay_seconds, values)
+    return is_stored and _without_calls(connection, held)
+
+
+def _without_calls(connection: Connection, held: JudgmentClaim) -> bool:
+    """What they have cost is stored with the judgment."""
+    if held.recorded_claim:
+        calls_under_way.remove(connection, claim=held.recorded_claim)
+    return True
+
+
+def release_unknown(connection: Connection, worker_id: str, known: Sequence[UUID]) -> int:
+    return claimed_rows.release_unknown(connection, judgments, worker_id, known)
+
+
+def lock(connection: Connection, judgment_id: UUID) -> None:
+    connection.execute(select(judgments.c.id).where(judgments.c.id == judgment_id).with_for_update())
+
+
+def charge(connection: Connection, judgment_id: UUID, used: Usage) -> bool:
+    """Adds the usage of a call without an opinion, whoever has claimed the judgment; false if it was deleted."""
+    statement = update(judgments).where(judgments.c.id == judgment_id).values(_added(used))
+    return connection.execute(statement).rowcount == 1
+
+
+def _added(used: Usage) -> dict[str, Any]:
+    """Added, not written: what a cut-off call has cost may be added meanwhile."""
+    return {
+        "input_tokens": judgments.c.input_tokens + used.input_tokens,
+        "output_tokens": judgments.c.output_tokens + used.output_tokens,
+        "cost_usd": judgments.c.cost_usd + used.cost_usd,
+    }
+
+
+def _judgment(row: RowMapping) -> Judgment:
+    return Judgment(
+        id=row["id"],
+        debate_id=row["debate_id"],
+        key=JudgmentKey(row["judge"], JudgeOrder(row["order"]), row["repeat"], row["id"]),
+        setup=SeatSetup(**row["setup"]),
+        status=JudgmentStatus(row["status"]),
+        verdict=verdict_of(row["verdict"]),
+        usage=Usage(row["input_tokens"], row["output_tokens"], row["cost_usd"], row["latency_ms"]),
+        error=row["error"],
+        experiment_id=row["experiment_id"],
+        created_at=row["created_at"],
+        judged_at=row["judged_at"],
+    )

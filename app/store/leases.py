@@ -1,0 +1,175 @@
+"""Workers' leases. A worker renews one row every few seconds; all its claims live as long as that row does.
+
+Whoever sweeps releases the claims of workers whose lease has lapsed and deletes the lease in the same transaction: a
+worker that comes back finds no lease, and nothing that it does under the old one is stored.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from sqlalchemy import Connection, delete, false, func, select, text
+
+from app.core.events import EventKind
+from app.store import calls_under_way
+from app.store.commit import OLD_CLAIM_SECONDS
+from app.store.engine import Engine
+from app.store.experiments import costs
+from app.store.tables import debates, worker_leases, workers
+
+SWEEP_LOCK = 0x5EB47E01
+"""An arbitrary key of Postgres' advisory locks: one sweeper at a time, whatever the number of workers."""
+MIGRATION_LOCK = 0x5EB47E02
+OLD_WORKER_SECONDS = 15.0
+"""A worker from before leases that was not seen for this long no longer counts."""
+
+# A new lease, or more time for one that is still there. `true` as the second parameter: only more time.
+_RENEW = """
+WITH renewed AS (
+    UPDATE worker_leases SET renewed_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(secs => %s)
+    WHERE worker_id = %s RETURNING worker_id
+)
+SELECT EXISTS (SELECT FROM renewed)
+"""
+_BEGIN = """
+INSERT INTO worker_leases (worker_id, renewed_at, expires_at, players)
+VALUES (%s, clock_timestamp(), clock_timestamp() + make_interval(secs => %s), %s)
+"""
+_RELEASED = (
+    "claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL,"
+    " due_at = CASE WHEN status IN ('created', 'running') THEN clock_timestamp() END"
+)
+# `due_at IS NOT NULL` is true of every claimed debate, and lets the index of what is due find them.
+_RELEASE_DEBATES = f"""
+WITH held AS MATERIALIZED (
+    SELECT id, claimed_by FROM debates
+    WHERE due_at IS NOT NULL AND claim_token IS NOT NULL AND claimed_by = ANY(%s) FOR UPDATE
+), released AS (
+    UPDATE debates SET {_RELEASED}, queued_at = NULL FROM held WHERE debates.id = held.id
+    RETURNING debates.id, held.claimed_by AS worker
+), noted AS (
+    INSERT INTO debate_events (debate_id, at, kind, by)
+    SELECT id, clock_timestamp(), '{EventKind.RELEASED}', worker FROM released
+)
+SELECT id FROM released
+"""  # noqa: S608 (only constants are put in)
+# A judgment of an experiment that was stopped meanwhile waits with the others of it.
+_NOT_OF_A_STOPPED = (
+    "CASE WHEN NOT EXISTS (SELECT FROM experiments WHERE experiments.id = judgments.experiment_id"
+    " AND experiments.status = 'stopped') THEN clock_timestamp() END"
+)
+_RELEASE_ROWS = tuple(
+    f"UPDATE {table} SET claim_token = NULL, claimed_by = NULL, due_at = {due_at}"  # noqa: S608 (constants)
+    " WHERE due_at IS NOT NULL AND claim_token IS NOT NULL AND claimed_by = ANY(%s)"
+    for table, due_at in (("guardrail_evaluations", "clock_timestamp()"), ("judgments", _NOT_OF_A_STOPPED))
+)
+"""The tables of `app.store.claimed_rows`."""
+# Of workers from before leases, when their claim has lapsed; where the worker has a live lease, the time for which such
+# workers leave the claim alone begins anew.
+_RELEASE_OLD = f"""
+WITH lapsed AS (
+    SELECT debates.id, lease.worker_id FROM debates LEFT JOIN worker_leases lease ON lease.worker_id = claimed_by
+    WHERE due_at <= now() AND claim_token IS NOT NULL AND claim_expires_at <= now()
+    FOR UPDATE OF debates SKIP LOCKED
+), kept AS (
+    UPDATE debates SET claim_expires_at = now() + interval '{OLD_CLAIM_SECONDS} seconds',
+                       due_at = now() + interval '{OLD_CLAIM_SECONDS} seconds'
+    FROM lapsed WHERE debates.id = lapsed.id AND lapsed.worker_id IS NOT NULL
+)
+UPDATE debates SET {_RELEASED}, queued_at = NULL
+FROM lapsed WHERE debates.id = lapsed.id AND lapsed.worker_id IS NULL
+RETURNING debates.id
+"""  # noqa: S608 (only constants are put in)
+
+
+def begin(engine: Engine, worker_id: str, seconds: float, players: Mapping[str, Any] | None = None) -> None:
+    """`players` says whose models this worker could call."""
+    with engine.autocommit() as connection:
+        connection.execute(_BEGIN, [worker_id, seconds, None if players is None else Jsonb(dict(players))])
+
+
+def reported_players(connection: Connection) -> list[dict[str, list[str]]]:
+    """What the live workers have said with their leases."""
+    query = select(worker_leases.c.players).where(
+        worker_leases.c.expires_at > func.clock_timestamp(), worker_leases.c.players.is_not(None)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def renew(engine: Engine, worker_id: str, seconds: float) -> bool:
+    """False when the lease is gone: it had lapsed, and its claims were released."""
+    with engine.autocommit() as connection:
+        [renewed] = connection.execute(_RENEW, [seconds, worker_id]).fetchone() or (False,)
+        return bool(renewed)
+
+
+def hold(connection: Connection, worker_id: str) -> bool:
+    """Locks the lease until the transaction ends, so that whoever ends it sees what is claimed here; false if it is not
+    live."""
+    query = select(worker_leases.c.worker_id).where(
+        worker_leases.c.worker_id == worker_id, worker_leases.c.expires_at > func.clock_timestamp()
+    )
+    return connection.execute(query.with_for_update(read=True, key_share=True, skip_locked=True)).first() is not None
+
+
+def become_the_sweeper(connection: Connection) -> bool:
+    """For this transaction only; false when another worker is at it."""
+    return bool(connection.execute(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK))).scalar())
+
+
+def lapsed(connection: Connection) -> list[str]:
+    """The workers whose lease has lapsed."""
+    query = select(worker_leases.c.worker_id).where(worker_leases.c.expires_at <= func.clock_timestamp())
+    return list(connection.execute(query.with_for_update(skip_locked=True)).scalars())
+
+
+def end(connection: Connection, worker_ids: Sequence[str]) -> list[UUID]:
+    """Ends leases, releases what was claimed under them and charges the calls whose outcome was never stored; returns
+    the debates that are due by it."""
+    # First of all the leases are locked: a claim under way is waited for and released with the others, and no other
+    # begins.
+    connection.execute(
+        select(worker_leases.c.worker_id).where(worker_leases.c.worker_id.in_(worker_ids)).with_for_update()
+    )
+    released = connection.exec_driver_sql(_RELEASE_DEBATES, (list(worker_ids),)).scalars().all()
+    costs.lose(connection, worker_ids)
+    for release in _RELEASE_ROWS:
+        connection.exec_driver_sql(release, (list(worker_ids),))
+    connection.execute(delete(worker_leases).where(worker_leases.c.worker_id.in_(worker_ids)))
+    calls_under_way.lose(connection)
+    return list(released)
+
+
+def release_old_claims(connection: Connection) -> list[UUID]:
+    """What workers from before leases have claimed and let lapse."""
+    connection.execute(
+        delete(workers).where(workers.c.seen_at < func.now() - timedelta(seconds=20 * OLD_WORKER_SECONDS))
+    )
+    return list(connection.execute(text(_RELEASE_OLD)).scalars())
+
+
+def require_writes(connection: Connection) -> None:
+    """Raises what any write would where the server only reads. Changes nothing: it locks a row that is not there."""
+    connection.execute(select(debates.c.id).where(false()).with_for_update())
+
+
+_LIVE = """
+SELECT worker_id, renewed_at, expires_at FROM worker_leases WHERE expires_at > now()
+UNION ALL
+SELECT id, seen_at, seen_at + make_interval(secs => :seconds) FROM workers
+WHERE seen_at >= now() - make_interval(secs => :seconds)
+ORDER BY 1
+"""
+
+
+def live(connection: Connection) -> list[tuple[str, datetime, datetime]]:
+    """The workers that are alive, when each last said so, and until when that counts."""
+    rows = connection.execute(text(_LIVE), {"seconds": OLD_WORKER_SECONDS})
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def count_live(connection: Connection, host: str | None = None) -> int:
+    """Workers that are alive; only those of one machine, if it is named."""
+    return sum(1 for worker_id, *_ in live(connection) if host is None or worker_id.startswith(f"{host}:"))

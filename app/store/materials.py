@@ -1,0 +1,51 @@
+"""Documents, each stored once by its hash, with the debates that they are for: `app.store.create` stores one, `note`
+those of an experiment."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from hashlib import sha256
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.store.engine import Engine
+from app.store.tables import debates, materials
+
+KEPT_FOR = timedelta(hours=1)
+"""A document that no debate has is kept for so long: a creation that stored it may still be under way."""
+_is_used = select(debates.c.id).where(debates.c.document_hash == materials.c.hash).exists()
+
+
+def hash_of(document: str) -> str:
+    return sha256(document.encode()).hexdigest()
+
+
+def note(connection: Connection, documents: Sequence[str]) -> None:
+    """Stores those that are not stored yet. The update locks the row, so that whoever deletes a document that no debate
+    has sees the debates that this transaction makes."""
+    rows = [{"hash": bytes.fromhex(hash_of(document)), "document": document} for document in sorted(set(documents))]
+    if rows:
+        used = {"used_at": func.clock_timestamp()}
+        connection.execute(insert(materials).on_conflict_do_update(index_elements=["hash"], set_=used), rows)
+
+
+def document(engine: Engine, document_hash: str) -> str | None:
+    with engine.autocommit() as connection:
+        row = connection.execute(
+            "SELECT document FROM materials WHERE hash = %s", [bytes.fromhex(document_hash)]
+        ).fetchone()
+    return row[0] if row else None
+
+
+def delete_if_unused(connection: Connection, document_hash: str) -> None:
+    """After the deletion of a debate that had it. The row is locked first: a debate that is created with the same
+    document meanwhile is then seen, or stores the document anew."""
+    is_this = materials.c.hash == bytes.fromhex(document_hash)
+    connection.execute(select(materials.c.hash).where(is_this).with_for_update())
+    connection.execute(delete(materials).where(is_this, ~_is_used))
+
+
+def delete_unused(connection: Connection) -> int:
+    old = materials.c.used_at < func.clock_timestamp() - KEPT_FOR
+    unused = select(materials.c.hash).where(old, ~_is_used).with_for_update(skip_locked=True).cte()
+    return connection.execute(delete(materials).where(materials.c.hash == unused.c.hash, ~_is_used)).rowcount

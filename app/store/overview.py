@@ -1,0 +1,142 @@
+"""Queries for operators and the relay: live claims, what is due, what changed. Each reads an index or stops at a limit,
+so that its cost does not grow with the number of debates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Connection, Uuid, bindparam, func, select
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from app.store.ids import first_id_at, time_of
+from app.store.tables import debates, turns
+
+# A dead worker's claims are released soon after its lease has lapsed; until then they count as live.
+_is_claimed = debates.c.claim_token.is_not(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When and by whom a debate is worked on next, as its row says."""
+
+    claimed_by: str | None
+    claimed_at: datetime | None
+    """Both are set only while the debate is claimed."""
+    due_at: datetime | None
+    next_attempt_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveClaim:
+    """A turn that a worker has claimed."""
+
+    worker_id: str
+    debate_id: UUID
+    title: str
+    round: int
+    actor: str
+    claimed_at: datetime
+
+
+def clock(connection: Connection) -> datetime:
+    """The database's time, which wrote every stored time: when the transaction began."""
+    now: datetime = connection.execute(select(func.now())).scalar_one()
+    return now
+
+
+def schedules(connection: Connection, debate_ids: Sequence[UUID]) -> dict[UUID, Schedule]:
+    rows = connection.execute(_SCHEDULES, {"ids": list(debate_ids)})
+    return {
+        row.id: Schedule(
+            row.claimed_by if row.live else None,
+            time_of(row.claim_token) or row.updated_at if row.live else None,
+            row.due_at,
+            row.next_attempt_at,
+        )
+        for row in rows
+    }
+
+
+_SCHEDULES = select(
+    debates.c.id,
+    debates.c.claimed_by,
+    debates.c.claim_token,
+    _is_claimed.label("live"),
+    debates.c.due_at,
+    debates.c.next_attempt_at,
+    debates.c.updated_at,
+).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
+
+
+def live_claims(connection: Connection, at_most: int) -> list[LiveClaim]:
+    """A claimed debate has a `due_at`, so the index of due debates finds it."""
+    query = (
+        select(
+            debates.c.claimed_by,
+            debates.c.id,
+            debates.c.title,
+            debates.c.next_round,
+            debates.c.next_actor,
+            debates.c.claim_token,
+            debates.c.updated_at,
+        )
+        .where(debates.c.due_at.is_not(None), _is_claimed)
+        .limit(at_most)
+    )
+    return [LiveClaim(*row[:5], time_of(row[5]) or row[6]) for row in connection.execute(query)]
+
+
+def oldest_due(connection: Connection) -> datetime | None:
+    """When the turn that has waited longest became due; None when none waits."""
+    is_waiting = debates.c.due_at <= func.now(), debates.c.claim_token.is_(None)
+    query = select(debates.c.due_at).where(*is_waiting).order_by(debates.c.due_at).limit(1)
+    return connection.execute(query).scalar()
+
+
+def count_retrying(connection: Connection, at_most: int) -> int:
+    waiting = debates.c.due_at > func.now(), debates.c.next_attempt_at > func.now(), debates.c.attempts > 0
+    found = select(debates.c.id).where(*waiting).limit(at_most).subquery()
+    return connection.execute(select(func.count()).select_from(found)).scalar() or 0
+
+
+def count_turns_since(connection: Connection, moment: datetime, at_most: int) -> int:
+    """Turn ids begin with the time of the claim, so their index answers."""
+    found = select(turns.c.id).where(turns.c.id >= first_id_at(moment)).limit(at_most).subquery()
+    return connection.execute(select(func.count()).select_from(found)).scalar() or 0
+
+
+# Which debates changed, for the relay. Only the columns that distinguish changes: the relay compares thousands of
+# debates every few seconds, and few have changed.
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    id: UUID
+    created_at: datetime
+    updated_at: datetime
+    turn_count: int
+    status: str
+    attempts: int
+
+
+def changed_since(connection: Connection, since: datetime, at_most: int) -> list[Changed]:
+    """Newest first: beyond `at_most` the oldest are left out."""
+    newest = select(*_COLUMNS).where(debates.c.updated_at > since).order_by(debates.c.updated_at.desc()).limit(at_most)
+    return [Changed(*row) for row in connection.execute(newest)]
+
+
+def last_changes(connection: Connection, debate_ids: Sequence[UUID]) -> list[Changed]:
+    """Of the debates among these that exist."""
+    return [Changed(*row) for row in connection.execute(_LAST_CHANGES, {"ids": list(debate_ids)})]
+
+
+_COLUMNS = (
+    debates.c.id,
+    debates.c.created_at,
+    debates.c.updated_at,
+    debates.c.turn_count,
+    debates.c.status,
+    debates.c.attempts,
+)
+_LAST_CHANGES = select(*_COLUMNS).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))

@@ -1,0 +1,79 @@
+"""Which debates a search finds: by their title, and by the words of their turns
+(docs/decisions/0007-search-in-titles.md, docs/decisions/0010-search-in-texts.md).
+
+Each can be asked in two ways: an index names all that match, or one debate after another is looked at in the order of
+the list.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from sqlalchemy import ColumnElement, Select, func, literal, or_, select, union
+
+from app.store.estimates import RowEstimate
+from app.store.tables import debate_titles, debates, turns
+
+FEW_TURNS = 30_000
+"""So many turns are always found by the index."""
+FEW_TURNS_OF = 100
+"""And one of this many, in a large database: a word that is more frequent is soon found in the order of the list."""
+
+
+def ids_by_title(part: str, by_index: bool = False) -> Select[Any]:
+    """The ids of the debates whose title contains this text, in upper or lower case."""
+    query = select(debate_titles.c.debate_id).where(debate_titles.c.title.like(func.lower(_pattern(part))))
+    if by_index:
+        grams = func.title_grams(debate_titles.c.title)
+        query = query.where(grams.bool_op("@@")(func.title_search(func.lower(part))))
+    return query
+
+
+def ids_by_text(words: str) -> Select[Any]:
+    """The ids of the debates with a turn that has words with all these beginnings; an id for each such turn."""
+    return select(turns.c.debate_id).where(_has_words(words))
+
+
+def is_found(part: str, by_index: bool, texts: bool) -> ColumnElement[bool]:
+    """That a debate's title contains this; or, with `texts`, that a turn has its words."""
+    if not texts:
+        return debates.c.id.in_(ids_by_title(part, by_index)) if by_index else _title_contains(part)
+    if by_index:
+        return debates.c.id.in_(union(ids_by_title(part, by_index), ids_by_text(part)).subquery().select())
+    # Not EXISTS: the planner would rather find all turns with these words first.
+    said = select(literal(True)).where(turns.c.debate_id == debates.c.id, _has_words(part)).limit(1)
+    return or_(_title_contains(part), said.correlate(debates).scalar_subquery())
+
+
+def _title_contains(part: str) -> ColumnElement[bool]:
+    # Not LIKE: the planner takes most patterns for rare, and would sort the whole table instead of reading in order.
+    return func.strpos(func.lower(debates.c.title), func.lower(part)) > 0
+
+
+def _has_words(words: str) -> ColumnElement[bool]:
+    return func.turn_words(turns.c.content).bool_op("@@")(func.turn_search(words))
+
+
+def _pattern(part: str) -> str:
+    for special in "\\%_":
+        part = part.replace(special, f"\\{special}")
+    return f"%{part}%"
+
+
+@lru_cache(maxsize=256)
+def title_estimate(part: str) -> RowEstimate:
+    return RowEstimate(ids_by_title(part))
+
+
+@lru_cache(maxsize=256)
+def _text_estimate(words: str) -> RowEstimate:
+    return RowEstimate(ids_by_text(words))
+
+
+_turns_in_all = RowEstimate(select(turns.c.id))
+
+
+def few_turns_match(connection: "psycopg.Connection[Any]", words: str) -> bool:
+    """Whether the planner expects so few turns with these words that the index is faster."""
+    few = max(FEW_TURNS, _turns_in_all.rows_on(connection) // FEW_TURNS_OF)
+    return _text_estimate(words).rows_on(connection) <= few

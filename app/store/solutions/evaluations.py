@@ -1,0 +1,185 @@
+"""The guardrail's evaluations: claimed and settled once by a worker, then perhaps decided by a person.
+
+`due_at` is when a worker may claim it: at once when it is new, after a delay when the evaluator failed, NULL once there
+is a verdict. While it is claimed: when workers from before leases regard the claim as lapsed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Connection, func, select, tuple_, update
+from sqlalchemy.engine import RowMapping
+
+from app.core.guardrail.opinion import Finding, GuardrailVerdict, Severity, Text
+from app.core.solutions import Contribution, GuardrailStatus
+from app.store import claimed_rows
+from app.store.solutions.solutions import CONTRIBUTIONS, contribution_of
+from app.store.solutions.tables import contributions, evaluations
+
+_now = func.clock_timestamp()
+_is_flagged = (evaluations.c.verdict == GuardrailVerdict.FLAGGED, evaluations.c.decision.is_(None))
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationClaim:
+    id: UUID
+    token: UUID
+    attempts: int
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    id: UUID
+    status: GuardrailStatus
+    verdict: GuardrailVerdict | None
+    reasons: tuple[Finding, ...]
+    evaluator: str | None
+    evaluated_at: datetime | None
+    decision: GuardrailVerdict | None
+    decided_by: str | None
+    decision_reason: str | None
+    decided_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A contribution with its evaluation."""
+
+    evaluation: Evaluation
+    contribution: Contribution
+
+
+def claim(connection: Connection, worker_id: str, tokens: Sequence[UUID]) -> list[EvaluationClaim]:
+    """Claims the evaluations that have been due longest, one per token; none without a live lease.
+
+    A claimed evaluation that is due has a lapsed claim of a worker from before leases.
+    """
+    claimed = claimed_rows.claim(connection, evaluations, worker_id, tokens, [evaluations.c.verdict.is_(None)])
+    if not claimed:
+        return []
+    texts = connection.execute(
+        select(evaluations.c.id, evaluations.c.attempts, contributions.c.content, contributions.c.evidence_links)
+        .join(contributions, contributions.c.id == evaluations.c.contribution_id)
+        .where(evaluations.c.id.in_(claimed))
+    )
+    return [
+        EvaluationClaim(row.id, claimed[row.id], row.attempts, Text(row.content, tuple(row.evidence_links)))
+        for row in texts
+    ]
+
+
+def settle(
+    connection: Connection,
+    held: EvaluationClaim,
+    verdict: GuardrailVerdict,
+    reasons: Sequence[Finding],
+    evaluator: str,
+) -> bool:
+    """Records the verdict once; false when the claim is lost."""
+    values = {
+        "verdict": verdict.value,
+        "reasons": [
+            {"rule": reason.rule, "severity": reason.severity.value, "message": reason.message} for reason in reasons
+        ],
+        "evaluator": evaluator,
+        "evaluated_at": _now,
+    }
+    settled = claimed_rows.settle(connection, evaluations, held.id, held.token, values, evaluations.c.contribution_id)
+    if settled is None:
+        return False
+    _set_status(connection, settled.contribution_id, verdict)
+    return True
+
+
+def postpone(connection: Connection, held: EvaluationClaim, attempts: int, delay_seconds: float) -> bool:
+    return claimed_rows.postpone(connection, evaluations, held.id, held.token, delay_seconds, {"attempts": attempts})
+
+
+def release_unknown(connection: Connection, worker_id: str, known: Sequence[UUID]) -> int:
+    """Makes this worker's claimed evaluations due, except for the known tokens; returns how many."""
+    return claimed_rows.release_unknown(connection, evaluations, worker_id, known)
+
+
+def decide(
+    connection: Connection, evaluation_id: UUID, decision: GuardrailVerdict, decided_by: str, reason: str
+) -> UUID | None:
+    """Returns the contribution's id; None without a verdict, or when a person has already decided."""
+    statement = (
+        update(evaluations)
+        .where(evaluations.c.id == evaluation_id, evaluations.c.verdict.is_not(None), evaluations.c.decision.is_(None))
+        .values(decision=decision.value, decided_by=decided_by, decision_reason=reason, decided_at=_now)
+        .returning(evaluations.c.contribution_id)
+    )
+    contribution_id: UUID | None = connection.execute(statement).scalar_one_or_none()
+    if contribution_id is not None:
+        _set_status(connection, contribution_id, decision)
+    return contribution_id
+
+
+def review(connection: Connection, evaluation_id: UUID) -> Review | None:
+    row = connection.execute(_REVIEWS.where(evaluations.c.id == evaluation_id)).mappings().one_or_none()
+    return _review(row) if row else None
+
+
+def flagged(connection: Connection, after: tuple[datetime, UUID] | None, limit: int) -> list[Review]:
+    """Evaluations that wait for a person, oldest first; one more than `limit` where there are more."""
+    query = _REVIEWS.where(*_is_flagged)
+    if after is not None:
+        query = query.where(tuple_(evaluations.c.created_at, evaluations.c.id) > tuple_(*after))
+    query = query.order_by(evaluations.c.created_at, evaluations.c.id).limit(limit + 1)
+    return [_review(row) for row in connection.execute(query).mappings()]
+
+
+def count_flagged(connection: Connection, at_most: int) -> int:
+    flagged = select(evaluations.c.id).where(*_is_flagged)
+    return connection.execute(select(func.count()).select_from(flagged.limit(at_most).subquery())).scalar() or 0
+
+
+def thread(connection: Connection, solution_id: UUID, after_position: int, limit: int) -> list[Review]:
+    """A solution's contributions of every status, oldest first; one more than `limit` where there are more."""
+    wanted = (contributions.c.solution_id == solution_id, contributions.c.position > after_position)
+    query = _REVIEWS.where(*wanted).order_by(contributions.c.position).limit(limit + 1)
+    return [_review(row) for row in connection.execute(query).mappings()]
+
+
+def _set_status(connection: Connection, contribution_id: UUID, status: GuardrailVerdict) -> None:
+    statement = update(contributions).where(contributions.c.id == contribution_id)
+    connection.execute(statement.values(guardrail_status=status.value))
+
+
+_OF_EVALUATION = (
+    "verdict",
+    "reasons",
+    "evaluator",
+    "evaluated_at",
+    "decision",
+    "decided_by",
+    "decision_reason",
+    "decided_at",
+)
+_REVIEWS = CONTRIBUTIONS.add_columns(
+    *(evaluations.c[name] for name in _OF_EVALUATION), evaluations.c.created_at.label("evaluation_created_at")
+)
+
+
+def _review(row: RowMapping) -> Review:
+    evaluation = Evaluation(
+        id=row["evaluation_id"],
+        status=GuardrailStatus(row["guardrail_status"]),
+        verdict=GuardrailVerdict(row["verdict"]) if row["verdict"] else None,
+        reasons=tuple(
+            Finding(reason["rule"], Severity(reason["severity"]), reason["message"]) for reason in row["reasons"]
+        ),
+        evaluator=row["evaluator"],
+        evaluated_at=row["evaluated_at"],
+        decision=GuardrailVerdict(row["decision"]) if row["decision"] else None,
+        decided_by=row["decided_by"],
+        decision_reason=row["decision_reason"],
+        decided_at=row["decided_at"],
+        created_at=row["evaluation_created_at"],
+    )
+    return Review(evaluation, contribution_of(row))

@@ -1,0 +1,195 @@
+"""Solutions and contributions. Only their status, counts and votes change."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, and_, case, delete, insert, or_, select, tuple_, update
+from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
+from sqlalchemy.engine import RowMapping
+
+from app.core.solutions import Author, Contribution, GuardrailStatus, Solution, SolutionStatus, Stance
+from app.store.solutions.tables import contributions, evaluations, solutions, upvotes
+from app.store.tables import agents
+
+_author = (agents.c.username.label("author_username"), agents.c.display_name.label("author_display_name"))
+_SOLUTIONS = select(*solutions.c, *_author).join_from(solutions, agents)
+CONTRIBUTIONS = (
+    select(*contributions.c, *_author, evaluations.c.id.label("evaluation_id"))
+    .join_from(contributions, agents)
+    .join(evaluations)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewContribution:
+    id: UUID
+    solution_id: UUID
+    agent_id: UUID
+    parent_id: UUID | None
+    depth: int
+    stance: Stance
+    content: str
+    evidence_links: tuple[str, ...]
+    evaluation_id: UUID
+
+
+def insert_solution(
+    connection: Connection, solution_id: UUID, agent_id: UUID, title: str, description: str
+) -> Solution:
+    values = {"id": solution_id, "agent_id": agent_id, "title": title, "description": description}
+    connection.execute(insert(solutions).values(values))
+    found = get_solution(connection, solution_id)
+    assert found is not None  # noqa: S101 (stored above)
+    return found
+
+
+def get_solution(connection: Connection, solution_id: UUID) -> Solution | None:
+    row = connection.execute(_SOLUTIONS.where(solutions.c.id == solution_id)).mappings().one_or_none()
+    return _solution(row) if row else None
+
+
+def list_solutions(connection: Connection, before: tuple[datetime, UUID] | None, limit: int) -> list[Solution]:
+    """Newest first; one more than `limit` where there are more."""
+    query = _SOLUTIONS.order_by(solutions.c.created_at.desc(), solutions.c.id.desc()).limit(limit + 1)
+    if before is not None:
+        query = query.where(tuple_(solutions.c.created_at, solutions.c.id) < tuple_(*before))
+    return [_solution(row) for row in connection.execute(query).mappings()]
+
+
+def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
+    """Counts a new contribution; returns its position, or None if there is no such solution.
+
+    The row stays locked until the commit, so positions follow the order of the commits and have no gaps: a reader who
+    has read up to a position has seen everything before it.
+    """
+    debating = case((solutions.c.status == SolutionStatus.PROPOSED, SolutionStatus.DEBATING), else_=solutions.c.status)
+    statement = (
+        update(solutions)
+        .where(solutions.c.id == solution_id)
+        .values(agent_debate_count=solutions.c.agent_debate_count + 1, status=debating)
+        .returning(solutions.c.agent_debate_count)
+    )
+    return connection.execute(statement).scalar_one_or_none()
+
+
+def insert_contribution(connection: Connection, new: NewContribution, position: int) -> Contribution:
+    values = {
+        "id": new.id,
+        "solution_id": new.solution_id,
+        "position": position,
+        "agent_id": new.agent_id,
+        "parent_id": new.parent_id,
+        "depth": new.depth,
+        "stance": new.stance.value,
+        "content": new.content,
+        "evidence_links": list(new.evidence_links),
+    }
+    connection.execute(insert(contributions).values(values))
+    connection.execute(insert(evaluations).values(id=new.evaluation_id, contribution_id=new.id))
+    found = get_contribution(connection, new.solution_id, new.id)
+    assert found is not None  # noqa: S101 (stored above)
+    return found
+
+
+def get_contribution(connection: Connection, solution_id: UUID, contribution_id: UUID) -> Contribution | None:
+    query = CONTRIBUTIONS.where(contributions.c.id == contribution_id, contributions.c.solution_id == solution_id)
+    row = connection.execute(query).mappings().one_or_none()
+    return contribution_of(row) if row else None
+
+
+def list_contributions(
+    connection: Connection,
+    solution_id: UUID,
+    viewer_id: UUID | None,
+    stance: Stance | None,
+    after_position: int,
+    limit: int,
+) -> list[Contribution]:
+    """Oldest first: the approved ones and the viewer's own; one more than `limit` where there are more."""
+    visible: ColumnElement[bool] = contributions.c.guardrail_status == GuardrailStatus.APPROVED
+    if viewer_id is not None:
+        visible = or_(visible, contributions.c.agent_id == viewer_id)
+    wanted = [contributions.c.solution_id == solution_id, contributions.c.position > after_position, visible]
+    if stance is not None:
+        wanted.append(contributions.c.stance == stance.value)
+    query = CONTRIBUTIONS.where(*wanted).order_by(contributions.c.position).limit(limit + 1)
+    return [contribution_of(row) for row in connection.execute(query).mappings()]
+
+
+def last_contributed(connection: Connection, solution_ids: Collection[UUID]) -> dict[UUID, datetime]:
+    """When somebody last contributed to each; solutions without contributions are left out."""
+    # Positions have no gaps, so the last position is the count: one index lookup per solution.
+    query = (
+        select(contributions.c.solution_id, contributions.c.created_at)
+        .join_from(contributions, solutions)
+        .where(solutions.c.id.in_(solution_ids), contributions.c.position == solutions.c.agent_debate_count)
+    )
+    return dict(connection.execute(query).tuples().all())
+
+
+def positions(connection: Connection, contribution_ids: Collection[UUID]) -> dict[UUID, int]:
+    query = select(contributions.c.id, contributions.c.position).where(contributions.c.id.in_(contribution_ids))
+    return dict(connection.execute(query).tuples().all())
+
+
+def titles(connection: Connection, solution_ids: Collection[UUID]) -> dict[UUID, str]:
+    query = select(solutions.c.id, solutions.c.title).where(solutions.c.id.in_(solution_ids))
+    return dict(connection.execute(query).tuples().all())
+
+
+def add_upvote(connection: Connection, contribution_id: UUID, agent_id: UUID) -> int:
+    """Idempotent per agent. Returns the new number of votes."""
+    vote = insert_or_ignore(upvotes).values(contribution_id=contribution_id, agent_id=agent_id)
+    added = connection.execute(vote.on_conflict_do_nothing().returning(upvotes.c.agent_id)).one_or_none()
+    return _change_votes(connection, contribution_id, 1 if added else 0)
+
+
+def remove_upvote(connection: Connection, contribution_id: UUID, agent_id: UUID) -> int:
+    mine = and_(upvotes.c.contribution_id == contribution_id, upvotes.c.agent_id == agent_id)
+    removed = connection.execute(delete(upvotes).where(mine)).rowcount
+    return _change_votes(connection, contribution_id, -removed)
+
+
+def _change_votes(connection: Connection, contribution_id: UUID, by: int) -> int:
+    mine = contributions.c.id == contribution_id
+    if by == 0:
+        return int(connection.execute(select(contributions.c.upvotes).where(mine)).scalar_one())
+    changed = update(contributions).where(mine).values(upvotes=contributions.c.upvotes + by)
+    return int(connection.execute(changed.returning(contributions.c.upvotes)).scalar_one())
+
+
+def _author_of(row: RowMapping | dict[str, Any]) -> Author:
+    return Author(row["agent_id"], row["author_username"], row["author_display_name"])
+
+
+def _solution(row: RowMapping) -> Solution:
+    return Solution(
+        id=row["id"],
+        author=_author_of(row),
+        title=row["title"],
+        description=row["description"],
+        status=SolutionStatus(row["status"]),
+        agent_debate_count=row["agent_debate_count"],
+        created_at=row["created_at"],
+    )
+
+
+def contribution_of(row: RowMapping | dict[str, Any]) -> Contribution:
+    return Contribution(
+        id=row["id"],
+        solution_id=row["solution_id"],
+        position=row["position"],
+        author=_author_of(row),
+        parent_id=row["parent_id"],
+        depth=row["depth"],
+        stance=Stance(row["stance"]),
+        content=row["content"],
+        evidence_links=tuple(row["evidence_links"]),
+        guardrail_status=GuardrailStatus(row["guardrail_status"]),
+        evaluation_id=row["evaluation_id"],
+        upvotes=row["upvotes"],
+        created_at=row["created_at"],
+    )

@@ -1,0 +1,112 @@
+"""The tables of the solutions API. Migrations create them; a test fails when the two differ."""
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.store.tables import metadata as metadata
+
+_json = JSONB(none_as_null=True)
+_timestamp = DateTime(timezone=True)
+
+solutions = Table(
+    "solutions",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("agent_id", Uuid, ForeignKey("agents.id"), nullable=False),
+    Column("title", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("status", Text, nullable=False, server_default=text("'proposed'")),
+    Column("agent_debate_count", Integer, nullable=False, server_default=text("0")),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    CheckConstraint("status IN ('proposed', 'debating')", name="solutions_status_known"),
+    CheckConstraint("(status = 'proposed') = (agent_debate_count = 0)", name="solutions_debating_when_debated"),
+)
+Index("solutions_by_age", solutions.c.created_at.desc(), solutions.c.id.desc())
+
+contributions = Table(
+    "contributions",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("solution_id", Uuid, ForeignKey("solutions.id"), nullable=False),
+    # 1, 2, 3 … among the solution's contributions, in the order of their commits.
+    Column("position", Integer, nullable=False),
+    Column("agent_id", Uuid, ForeignKey("agents.id"), nullable=False),
+    Column("parent_id", Uuid, ForeignKey("contributions.id")),
+    Column("depth", SmallInteger, nullable=False),
+    Column("stance", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("evidence_links", _json, nullable=False),
+    Column("guardrail_status", Text, nullable=False, server_default=text("'pending'")),
+    Column("upvotes", Integer, nullable=False, server_default=text("0")),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    UniqueConstraint("solution_id", "position", name="contributions_one_per_position"),
+    CheckConstraint("depth BETWEEN 1 AND 5", name="contributions_depth_bounded"),
+    CheckConstraint("(depth = 1) = (parent_id IS NULL)", name="contributions_only_roots_lack_a_parent"),
+    CheckConstraint("stance IN ('support', 'oppose', 'modify', 'question')", name="contributions_stance_known"),
+    CheckConstraint(
+        "guardrail_status IN ('pending', 'approved', 'rejected', 'flagged')", name="contributions_status_known"
+    ),
+)
+
+upvotes = Table(
+    "upvotes",
+    metadata,
+    Column("contribution_id", Uuid, ForeignKey("contributions.id"), primary_key=True),
+    Column("agent_id", Uuid, ForeignKey("agents.id"), primary_key=True),
+)
+
+evaluations = Table(
+    "guardrail_evaluations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("contribution_id", Uuid, ForeignKey("contributions.id"), nullable=False),
+    # The evaluator's verdict; NULL until then. A person's decision does not change it.
+    Column("verdict", Text),
+    Column("reasons", _json, nullable=False, server_default=text("'[]'")),
+    Column("evaluator", Text),
+    Column("evaluated_at", _timestamp),
+    # A person's decision.
+    Column("decision", Text),
+    Column("decided_by", Text),
+    Column("decision_reason", Text),
+    Column("decided_at", _timestamp),
+    # The claim of the worker that evaluates it, and when it is due: as in debates.
+    Column("claim_token", Uuid),
+    Column("claimed_by", Text),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("due_at", _timestamp, server_default=func.clock_timestamp()),
+    Column("queued_at", _timestamp, server_default=func.clock_timestamp()),
+    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    UniqueConstraint("contribution_id", name="guardrail_evaluations_one_per_contribution"),
+    CheckConstraint("verdict IN ('approved', 'rejected', 'flagged')", name="guardrail_evaluations_verdict_known"),
+    CheckConstraint("decision IN ('approved', 'rejected')", name="guardrail_evaluations_decision_known"),
+    CheckConstraint(
+        "verdict IS NULL OR (evaluator IS NOT NULL AND evaluated_at IS NOT NULL AND due_at IS NULL)",
+        name="guardrail_evaluations_verdict_is_whole",
+    ),
+    CheckConstraint(
+        "(decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL) = (decision_reason IS NULL)",
+        name="guardrail_evaluations_decision_is_whole",
+    ),
+)
+Index("guardrail_evaluations_due", evaluations.c.due_at, postgresql_where=evaluations.c.due_at.is_not(None))
+Index(
+    "guardrail_evaluations_flagged",
+    evaluations.c.created_at,
+    evaluations.c.id,
+    postgresql_where=text("verdict = 'flagged' AND decision IS NULL"),
+)

@@ -1,0 +1,26 @@
+"""Frequent queries, compiled once and run by psycopg: SQLAlchemy's overhead costs more than the query itself."""
+
+from typing import Any
+
+import psycopg
+from sqlalchemy import Select
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+
+from app.store.engine import Engine
+
+
+class Statement:
+    def __init__(self, query: Select[Any], prefix: str = "", planned_each_time: bool = False) -> None:
+        compiled = query.compile(dialect=PGDialect_psycopg())  # type: ignore[no-untyped-call]
+        self._sql = prefix + str(compiled)
+        self._constants = compiled.params
+        # By default psycopg prepares frequent statements, and Postgres may then keep one plan for all parameters.
+        self._prepare = False if planned_each_time else None
+
+    def rows(self, engine: Engine, **parameters: Any) -> list[tuple[Any, ...]]:
+        """In a transaction of its own: one round trip to Postgres."""
+        with engine.autocommit() as connection:
+            return self.rows_on(connection, **parameters)
+
+    def rows_on(self, connection: "psycopg.Connection[Any]", **parameters: Any) -> list[tuple[Any, ...]]:
+        return connection.execute(self._sql, {**self._constants, **parameters}, prepare=self._prepare).fetchall()

@@ -1,0 +1,186 @@
+"""Webhooks, and the outbox of what they are told. Triggers write the outbox; workers empty it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import dict_row
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+
+from app.store.engine import Engine
+from app.store.tables import webhook_deliveries, webhooks
+
+CLAIM_SECONDS = 60
+"""When a delivery that its worker has not reported is due again. Longer than one may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    id: UUID
+    url: str
+    events: tuple[str, ...]
+    description: str | None
+    created_at: datetime
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    id: UUID
+    webhook_id: UUID
+    debate_id: UUID | None
+    event: str
+    data: dict[str, Any]
+    created_at: datetime
+    due_at: datetime | None
+    attempts: int
+    delivered_at: datetime | None
+    last_status: int | None
+    last_error: str | None
+
+    @property
+    def status(self) -> str:
+        return "delivered" if self.delivered_at else "pending" if self.due_at else "given_up"
+
+
+@dataclass(frozen=True, slots=True)
+class DueDelivery:
+    id: UUID
+    webhook_id: UUID
+    url: str
+    secret: str = field(repr=False)
+    event: str
+    data: dict[str, Any]
+    created_at: datetime
+    attempts: int
+    age_seconds: float
+
+
+_WEBHOOK = [webhooks.c[name] for name in Webhook.__slots__]
+_DELIVERY = [webhook_deliveries.c[name] for name in Delivery.__slots__]
+
+# For each endpoint a few of the oldest, and of each debate the oldest only: the next one follows when it was delivered.
+_CLAIM = f"""
+WITH found AS MATERIALIZED (
+    SELECT due.id, hook.url, hook.secret FROM webhooks AS hook CROSS JOIN LATERAL (
+        SELECT id FROM webhook_deliveries AS one
+        WHERE webhook_id = hook.id AND due_at <= clock_timestamp() AND NOT EXISTS (
+            SELECT FROM webhook_deliveries AS earlier
+            WHERE earlier.webhook_id = hook.id AND earlier.debate_id = one.debate_id
+              AND earlier.number < one.number AND earlier.due_at IS NOT NULL)
+        ORDER BY number LIMIT %(each)s FOR UPDATE SKIP LOCKED
+    ) AS due
+    WHERE hook.disabled_at IS NULL AND hook.id <> ALL(%(busy)s)
+)
+UPDATE webhook_deliveries AS taken SET due_at = clock_timestamp() + interval '{CLAIM_SECONDS} seconds'
+FROM found WHERE taken.id = found.id
+RETURNING taken.id, taken.webhook_id, found.url, found.secret, taken.event, taken.data, taken.created_at,
+          taken.attempts, extract(epoch FROM clock_timestamp() - taken.created_at)::double precision AS age_seconds
+"""  # noqa: S608 (only a constant is put in)
+_SETTLE = """
+UPDATE webhook_deliveries SET
+    attempts = attempts + 1, last_status = %(status)s, last_error = %(error)s,
+    delivered_at = CASE WHEN %(delivered)s THEN clock_timestamp() ELSE delivered_at END,
+    due_at = CASE WHEN (SELECT disabled_at IS NULL FROM webhooks WHERE webhooks.id = webhook_id)
+                  THEN clock_timestamp() + make_interval(secs => %(delay)s::double precision) END
+WHERE id = %(id)s
+"""
+
+
+def claim(engine: Engine, busy: Sequence[UUID], each: int) -> list[DueDelivery]:
+    """At most `each` for every endpoint that is not busy. What is not settled in time is due again."""
+    with engine.autocommit() as connection:
+        cursor = connection.cursor(row_factory=dict_row)
+        return [DueDelivery(**row) for row in cursor.execute(_CLAIM, {"busy": list(busy), "each": each})]
+
+
+def settle(
+    engine: Engine, delivery_id: UUID, *, delivered: bool, status: int | None, error: str | None, delay: float | None
+) -> None:
+    """`delay`: until the next attempt; None when there is none."""
+    given = {"id": delivery_id, "delivered": delivered, "status": status, "error": error, "delay": delay}
+    with engine.autocommit() as connection:
+        connection.execute(_SETTLE, given)
+
+
+def disable(engine: Engine, webhook_id: UUID, reason: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(
+            update(webhooks)
+            .where(webhooks.c.id == webhook_id)
+            .values(disabled_at=func.clock_timestamp(), disabled_reason=reason)
+        )
+        connection.execute(
+            update(webhook_deliveries).where(webhook_deliveries.c.webhook_id == webhook_id).values(due_at=None)
+        )
+
+
+def add(
+    connection: Connection, webhook_id: UUID, url: str, events: Sequence[str], description: str | None, secret: str
+) -> Webhook:
+    given = {"id": webhook_id, "url": url, "events": list(events), "description": description, "secret": secret}
+    return _webhook(connection.execute(insert(webhooks).values(**given).returning(*_WEBHOOK)).one())
+
+
+def get(connection: Connection, webhook_id: UUID) -> Webhook | None:
+    row = connection.execute(select(*_WEBHOOK).where(webhooks.c.id == webhook_id)).one_or_none()
+    return _webhook(row) if row else None
+
+
+def list_all(connection: Connection) -> list[Webhook]:
+    return [_webhook(row) for row in connection.execute(select(*_WEBHOOK).order_by(webhooks.c.created_at))]
+
+
+def remove(connection: Connection, webhook_id: UUID) -> bool:
+    return connection.execute(delete(webhooks).where(webhooks.c.id == webhook_id)).rowcount == 1
+
+
+def add_delivery(connection: Connection, delivery_id: UUID, webhook_id: UUID, event: str, data: Any) -> Delivery:
+    given = {"id": delivery_id, "webhook_id": webhook_id, "event": event, "data": data}
+    statement = insert(webhook_deliveries).values(**given, due_at=func.clock_timestamp()).returning(*_DELIVERY)
+    return Delivery(*connection.execute(statement).one())
+
+
+def deliveries(connection: Connection, webhook_id: UUID, at_most: int) -> list[Delivery]:
+    """Newest first."""
+    query = select(*_DELIVERY).where(webhook_deliveries.c.webhook_id == webhook_id)
+    rows = connection.execute(query.order_by(webhook_deliveries.c.number.desc()).limit(at_most))
+    return [Delivery(*row) for row in rows]
+
+
+def count_settled(connection: Connection, before: datetime) -> int:
+    statement = select(func.count()).select_from(webhook_deliveries).where(*_settled(before))
+    return connection.execute(statement).scalar_one()
+
+
+def delete_settled(connection: Connection, before: datetime, at_most: int) -> int:
+    """Returns how many were deleted. One that is replayed meanwhile stays."""
+    some = select(webhook_deliveries.c.id).where(*_settled(before)).limit(at_most).with_for_update(skip_locked=True)
+    return connection.execute(delete(webhook_deliveries).where(webhook_deliveries.c.id.in_(some))).rowcount
+
+
+def _settled(before: datetime) -> tuple[ColumnElement[bool], ...]:
+    """Delivered before this, or made before it and given up. Nobody waits for these."""
+    settled_at = func.coalesce(webhook_deliveries.c.delivered_at, webhook_deliveries.c.created_at)
+    return webhook_deliveries.c.due_at.is_(None), settled_at < before
+
+
+def replay(connection: Connection, webhook_id: UUID, delivery_id: UUID) -> Delivery | None:
+    """Due again, under its id; its three days begin anew."""
+    statement = (
+        update(webhook_deliveries)
+        .where(webhook_deliveries.c.id == delivery_id, webhook_deliveries.c.webhook_id == webhook_id)
+        .values(due_at=func.clock_timestamp(), created_at=func.clock_timestamp(), attempts=0, delivered_at=None)
+        .returning(*_DELIVERY)
+    )
+    row = connection.execute(statement).one_or_none()
+    return Delivery(*row) if row else None
+
+
+def _webhook(row: Any) -> Webhook:
+    given = dict(row._mapping)
+    return Webhook(**{**given, "events": tuple(given["events"])})

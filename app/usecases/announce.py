@@ -1,0 +1,72 @@
+"""After a commit: events for listeners, and metrics and a log line for each stored turn."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from uuid import UUID
+
+import structlog
+
+from app.core.debate import Debate, Turn
+from app.messaging.bus import Event
+from app.observe import metrics
+from app.usecases.services import Services
+from app.wire.debates import Json, argument_json, debate_json, time_json
+
+log = structlog.get_logger(__name__)
+# Cached: there are few label sets, and the library's lookup takes as long as the increment.
+_turns = cache(metrics.turns.labels)
+_turn_seconds = cache(metrics.turn_seconds.labels)
+
+
+def tell_stored(services: Services, debate: Debate, turns: Sequence[Turn]) -> list[Json]:
+    """Returns the data of each turn's event."""
+    events = new_arguments(debate, turns)
+    services.teller.publish(*events, *seat_waiting(debate))
+    for turn in turns:
+        player = metrics.player_label(turn.player)
+        _turns(turn.type.value, player).inc()
+        usage = turn.usage
+        if usage is not None and usage.latency_ms is not None:
+            _turn_seconds(player).observe(usage.latency_ms / 1000)
+        log.info(
+            "turn.stored",
+            debate_id=str(debate.id),
+            turn_id=str(turn.id),
+            seq=turn.seq,
+            round=turn.round,
+            seat=turn.seat.role,
+            type=turn.type.value,
+            player=turn.player,
+            latency_ms=usage.latency_ms if usage else None,
+            tokens=usage.total_tokens if usage else None,
+            cost_usd=usage.cost_usd if usage else None,
+            status=debate.status.value,
+        )
+        log.debug("turn.text", debate_id=str(debate.id), turn_id=str(turn.id), text=turn.content)
+    return [event.data for event in events]
+
+
+def new_arguments(debate: Debate, turns: Iterable[Turn]) -> list[Event]:
+    shown = debate_json(debate)
+    return [Event(debate.id, "new_argument", {"debate": shown, "argument": argument_json(turn)}) for turn in turns]
+
+
+def state_changed(debate: Debate) -> Event:
+    return Event(debate.id, "state_changed", {"debate": debate_json(debate)})
+
+
+def seat_waiting(debate: Debate) -> list[Event]:
+    """Whose turn it is now and until when, where somebody outside has a deadline to take it. Without a deadline the
+    event of the turn before it has said all of this."""
+    if not debate.awaits_seat or debate.waiting_until is None:
+        return []
+    told = {
+        "debate": debate_json(debate),
+        "role": debate.cursor.seat.role,
+        "waiting_until": time_json(debate.waiting_until),
+    }
+    return [Event(debate.id, "seat.waiting", told)]
+
+
+def deleted(debate_id: UUID) -> Event:
+    return Event(debate_id, "debate_deleted", {"debate_id": str(debate_id)})

@@ -1,0 +1,153 @@
+"""The dashboard's list of debates and page of one debate, each read in one snapshot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from app.core.activity import Activity, activity_of
+from app.core.debate import Debate, Turn
+from app.core.verdicts import Verdict
+from app.store import listing, overview, turns
+from app.store.engine import Connection
+from app.store.listing import Filters
+from app.store.overview import Schedule
+from app.usecases.read import existing, snapshot
+from app.usecases.services import Services
+
+EXACT_COUNT = 1_000
+"""Beyond it the page says "1000+": counting further would cost more than the page."""
+FEW_COUNTED = 50
+"""Where texts are read in the order of the list."""
+
+MOST_DIGITS = 10
+
+MOST_VERDICTS = 1_000
+"""All rounds of any debate that somebody has held."""
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardRow:
+    debate: Debate
+    activity: Activity
+    since: datetime | None
+    """When the activity began."""
+    until: datetime | None
+    """When the next attempt is due."""
+    worker_id: str | None
+    """The worker that has claimed the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    debates: list[DashboardRow]
+    next_cursor: str | None
+    previous_cursor: str | None
+    counts: dict[str, int]
+    """By status, under the other filters; at most `most` + 1."""
+    most: int
+    now: datetime
+
+    def total(self, statuses: Sequence[str]) -> int:
+        """The length of the list of these statuses, or of all; more than `most` where counting stopped."""
+        return sum(self.counts[status] for status in statuses or self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class DebatePage:
+    row: DashboardRow
+    motion: Turn
+    arguments: tuple[Turn, ...]
+    """From the requested seq on, without the motion."""
+    verdicts: list[tuple[int | None, Verdict]]
+    """The last ones with their rounds."""
+    rounds: list[tuple[int, int]]
+    """Each with the seq of its first turn."""
+    last_turn_id: UUID
+    now: datetime
+
+
+def list_page(
+    services: Services,
+    filters: Filters,
+    limit: int,
+    cursor: str | None,
+    oldest_first: bool = False,
+    backwards: bool = False,
+    sort: str | None = None,
+) -> ListPage:
+    """By activity, or by `sort`; `backwards` is the page before the page cursor."""
+    with snapshot(services) as connection:
+        if sort is None:
+            found, later, earlier = _by_activity(connection, filters, limit, cursor, oldest_first, backwards)
+        else:
+            found, later, earlier = _sorted(connection, filters, limit, cursor, sort)
+        most = EXACT_COUNT if not filters.texts or listing.reads_index(connection, filters) else FEW_COUNTED
+        counts = listing.count_by_status(connection, filters, most + 1)
+        now = overview.clock(connection)
+        rows = _rows(connection, found, now)
+    return ListPage(rows, later, earlier, counts, most, now)
+
+
+_Found = tuple[list[Debate], str | None, str | None]
+"""A page, and the page cursors of the next and of the previous one."""
+
+
+def _by_activity(
+    connection: Connection, filters: Filters, limit: int, cursor: str | None, oldest_first: bool, backwards: bool
+) -> _Found:
+    if not (backwards and cursor):
+        found, later = listing.rows(connection, filters, limit, 0, cursor, oldest_first)
+        return found, later, listing.cursor_of(found[0]) if cursor and found else None
+    found, more = listing.rows(connection, filters, limit, 0, cursor, not oldest_first)
+    found.reverse()
+    if not found:
+        return [], None, None
+    return found, listing.cursor_of(found[-1]), listing.cursor_of(found[0]) if more else None
+
+
+def _sorted(connection: Connection, filters: Filters, limit: int, cursor: str | None, sort: str) -> _Found:
+    """Pages are counted: a page cursor is how many debates come before."""
+    before = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() and len(cursor) < MOST_DIGITS else 0
+    found, more = listing.rows_sorted(connection, filters, sort, limit, before)
+    return found, str(before + limit) if more else None, str(max(before - limit, 0)) if before else None
+
+
+def debate_page(services: Services, debate_id: UUID, first_seq: int | None, most_turns: int) -> DebatePage:
+    """With the turns from `first_seq` on, or the last `most_turns`."""
+    with snapshot(services) as connection:
+        debate = existing(connection, debate_id)
+        if first_seq is None:
+            first_seq = debate.turn_count - most_turns + 1
+        motion = turns.motion(connection, debate_id)
+        # The motion is shown by itself.
+        arguments = turns.after(connection, debate_id, max(first_seq, 2) - 1)
+        verdicts = turns.verdicts(connection, debate_id, MOST_VERDICTS)
+        rounds = turns.rounds(connection, debate_id)
+        [last] = turns.tail(connection, debate_id, 1)
+        now = overview.clock(connection)
+        [row] = _rows(connection, [debate], now)
+    return DebatePage(row, motion, arguments, verdicts, rounds, last.id, now)
+
+
+def _rows(connection: Connection, found: Sequence[Debate], now: datetime) -> list[DashboardRow]:
+    schedules = overview.schedules(connection, [debate.id for debate in found])
+    return [_with_activity(debate, schedules[debate.id], now) for debate in found]
+
+
+def _with_activity(debate: Debate, schedule: Schedule, now: datetime) -> DashboardRow:
+    # A debate that has lost its schedule is shown as due since its last change, so that the operator notices it.
+    due_at = schedule.due_at or debate.updated_at or now
+    activity = activity_of(
+        debate,
+        claim_is_live=schedule.claimed_by is not None,
+        backing_off=schedule.next_attempt_at is not None and schedule.next_attempt_at > now,
+        seconds_due=(now - due_at).total_seconds(),
+    )
+    since = {
+        Activity.GENERATING: schedule.claimed_at,
+        Activity.QUEUED: due_at,
+        Activity.STALLED: due_at,
+    }.get(activity, debate.updated_at)
+    until = schedule.next_attempt_at if activity is Activity.RETRYING else None
+    return DashboardRow(debate, activity, since, until, schedule.claimed_by)

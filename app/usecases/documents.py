@@ -1,0 +1,86 @@
+"""The documents that debates are about, and the quotes from them. Those used last are kept in memory, prepared for
+look-ups: a debate asks for its document at every turn."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.core.debate import Debate
+from app.core.errors import InvalidInput
+from app.core.material import Material
+from app.core.quotes import Document
+from app.core.seats import Seat
+from app.core.texts import checked_text
+from app.store import materials
+from app.store.engine import Engine
+
+DEBATERS = (Seat.PROPOSER, Seat.OPPONENT)
+MOST_BYTES = 64 * 1024 * 1024
+"""Of all documents in memory, as they are stored; prepared for look-ups they take three times as much."""
+
+
+@dataclass(slots=True)
+class Documents:
+    _kept: OrderedDict[str, Document] = field(default_factory=OrderedDict)
+    _bytes: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, engine: Engine, debate: Debate) -> Document | None:
+        """None for a debate without one."""
+        material = debate.material
+        if material is None or material.document_hash is None:
+            return None
+        with self._lock:
+            found = self._kept.get(material.document_hash)
+            if found is not None:
+                self._kept.move_to_end(material.document_hash)
+                return found
+        text = materials.document(engine, material.document_hash)
+        if text is None:
+            return None
+        made = Document(text)
+        with self._lock:
+            if material.document_hash not in self._kept:
+                self._kept[material.document_hash] = made
+                self._bytes += len(text)
+            while self._bytes > MOST_BYTES and len(self._kept) > 1:
+                _, dropped = self._kept.popitem(last=False)
+                self._bytes -= len(dropped.text)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class NewMaterial:
+    """As the creator of a debate states it."""
+
+    document: str | None = None
+    visible_to: tuple[Seat, ...] | None = None
+    answers: Mapping[str, str] | None = None
+    correct: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return all(value is None for value in (self.document, self.visible_to, self.answers, self.correct))
+
+
+def check_material(new: NewMaterial, max_document_bytes: int, max_text_bytes: int) -> None:
+    if new.document is not None:
+        checked_text("material.document", new.document, max_document_bytes)
+    elif new.visible_to is not None:
+        raise InvalidInput("material.visible_to", "there is no document")
+    if new.visible_to is not None and not new.visible_to:
+        raise InvalidInput("material.visible_to", "name at least one seat: a document that nobody sees helps nobody")
+    for role, answer in (new.answers or {}).items():
+        checked_text(f"material.answers.{role}", answer, max_text_bytes)
+
+
+def material_of(new: NewMaterial) -> Material:
+    seats = (DEBATERS if new.visible_to is None else new.visible_to) if new.document is not None else ()
+    return Material(
+        materials.hash_of(new.document) if new.document is not None else None,
+        len(new.document.encode()) if new.document is not None else 0,
+        tuple(seat for seat in Seat if seat in seats),
+        new.answers,
+        new.correct,
+    )

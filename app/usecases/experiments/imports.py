@@ -1,0 +1,103 @@
+"""Makes an experiment of judgments that were made elsewhere, so that its results can be computed here."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from app.core.access import Action, Agent, Caller, require
+from app.core.errors import Conflict, InvalidInput
+from app.core.experiments.imported import ImportedJudgment
+from app.core.players import EXTERNAL, SeatSetup
+from app.core.verdicts import Verdict
+from app.store.create import OPERATOR as BY_OPERATOR
+from app.store.experiments import experiments, imports
+from app.store.ids import new_id
+from app.store.rows import verdict_row
+from app.usecases.experiments.manage import parsed
+from app.usecases.identity import check_still_valid
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+
+
+@repeated_on_conflict
+def import_rows(services: Services, caller: Caller, name: str, given: Sequence[ImportedJudgment]) -> UUID:
+    require(caller, Action.CREATE)
+    debates = _debates(given)
+    stated = _stated(name, given)
+    parsed(stated)
+    experiment_id = new_id()
+    created_by = str(caller.id) if isinstance(caller, Agent) else BY_OPERATOR
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        if not experiments.add(connection, experiment_id, stated, SeatSetup(EXTERNAL), created_by):
+            raise Conflict(f"There is an experiment named {name!r} already", suggestion="Give another name")
+        ids = {debate: row["debate_id"] for debate, row in debates.items()}
+        imports.add(connection, experiment_id, _motions(given), list(debates.values()), _judgments(given, ids))
+        experiments.mark_imported(connection, experiment_id)
+    log.info("experiment.imported", experiment_id=str(experiment_id), judgments=len(given), by=caller.name)
+    return experiment_id
+
+
+def _stated(name: str, given: Sequence[ImportedJudgment]) -> dict[str, Any]:
+    """Who the contestants are is not known here: only their names count."""
+    names = sorted({row.proposer for row in given} | {row.opponent for row in given if row.opponent})
+    contestants = [{"name": each, "player": "scripted"} for each in names]
+    return {"name": name, "contestants": contestants, "format": "final_ruling" if len(names) > 1 else "consultancy"}
+
+
+def _motions(given: Sequence[ImportedJudgment]) -> list[dict[str, Any]]:
+    known = {row.motion_id for row in given if row.correct}
+    names = dict.fromkeys(row.motion_id for row in given)
+    return [
+        {"id": name, "position": place, "correct": "a" if name in known else None}
+        for place, name in enumerate(names, 1)
+    ]
+
+
+def _debates(given: Sequence[ImportedJudgment]) -> dict[str, dict[str, Any]]:
+    """By their names elsewhere. A debate has one motion, one proposer, one opponent and one right side."""
+    found: dict[str, tuple[object, ...]] = {}
+    made: dict[str, dict[str, Any]] = {}
+    for number, row in enumerate(given, 2):
+        facts = (row.motion_id, row.proposer, row.opponent, row.repeat, row.correct)
+        if found.setdefault(row.debate, facts) != facts:
+            raise InvalidInput(f"line {number}", f"the debate {row.debate!r} stands elsewhere with other facts")
+        if row.debate not in made:
+            made[row.debate] = {
+                "debate_id": new_id(),
+                "turn_id": new_id(),
+                "key": row.debate,
+                "position": len(made) + 1,
+                "motion_id": row.motion_id,
+                "proposer": row.proposer,
+                "opponent": row.opponent,
+                "repeat": row.repeat,
+                "answer": "b" if row.correct == "opponent" else "a",
+            }
+    return made
+
+
+def _judgments(given: Sequence[ImportedJudgment], ids: dict[str, UUID]) -> list[dict[str, Any]]:
+    """Where one judge has judged a debate several times in one order, those are its repeats."""
+    seen: dict[tuple[str, str, str], int] = {}
+    rows = []
+    for row in given:
+        key = (row.debate, row.judge, row.order)
+        seen[key] = seen.get(key, 0) + 1
+        verdict = Verdict(row.winner, row.scores, "Imported.", confidence=row.confidence)
+        rows.append(
+            {
+                "debate_id": ids[row.debate],
+                "judge": row.judge,
+                "order": row.order.value,
+                "repeat": seen[key],
+                "setup": {"player": row.player},
+                "verdict": verdict_row(verdict),
+                "cost_usd": row.cost_usd,
+            }
+        )
+    return rows

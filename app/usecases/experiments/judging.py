@@ -1,0 +1,173 @@
+"""People judge the debates of an experiment, blind: invited by a link, one debate after another."""
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from app.core.access import Action, Caller, GuestJudge, require
+from app.core.blind import BlindDebate, blind, shown_order, winner_of
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.judgments import PERSON
+from app.core.players import JudgeOrder
+from app.core.seats import Seat
+from app.core.texts import checked_text
+from app.core.verdicts import NO_REASONS, Verdict, scores_for
+from app.store import turns
+from app.store.agents import hash_of
+from app.store.engine import Connection
+from app.store.experiments import judging
+from app.store.experiments.experiments import Experiment
+from app.store.experiments.judging import Counted, JudgeInvitation, ToJudge
+from app.store.ids import new_id
+from app.usecases import judgments
+from app.usecases.experiments.announce import tell_changed
+from app.usecases.experiments.manage import existing
+from app.usecases.identity import check_still_valid
+from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME
+from app.usecases.judgments import MAX_JUDGE_BYTES
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+CHOICES = ("1", "2", "0")
+_TICKET = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class NewJudgeInvitation:
+    token: str
+    """Shown once, in the link."""
+    judge: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    ticket: str
+    debate: BlindDebate
+    document: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NextDebate:
+    shown: Shown | None
+    """None when this person has judged all."""
+    counted: Counted
+
+
+@repeated_on_conflict
+def invite(
+    services: Services, caller: Caller, experiment_id: UUID, name: str, lasts: timedelta | None
+) -> NewJudgeInvitation:
+    require(caller, Action.CONTROL)
+    judge = named(name)
+    token = secrets.token_urlsafe(32)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        existing(connection, experiment_id)
+        expires_at = judging.invite(
+            connection,
+            new_id(),
+            experiment_id,
+            judge,
+            hash_of(token),
+            secrets.token_bytes(32),
+            caller.name,
+            lasts or LINK_LIFETIME,
+        )
+    log.info("invitation.made", experiment_id=str(experiment_id), role="judge", by=caller.name)
+    return NewJudgeInvitation(token, judge, expires_at)
+
+
+def named(name: str) -> str:
+    """A person's name as judgments have it, without `person:`."""
+    name = name.strip().removeprefix(PERSON)
+    checked_text("name", name, MAX_JUDGE_BYTES - len(PERSON))
+    if not name.isprintable():
+        raise InvalidInput("name", "has characters that cannot be printed")
+    return name
+
+
+def look_at(services: Services, token: str) -> JudgeInvitation | None:
+    """None for a token of no invitation to judge."""
+    with services.engine.statements() as connection:
+        return _found(connection, token)
+
+
+@repeated_on_conflict
+def accept(services: Services, token: str) -> tuple[GuestJudge, str] | None:
+    """Begins a session. Returns the judge and the secret for the cookie; None for a token of no invitation to judge."""
+    secret = secrets.token_urlsafe(32)
+    with services.engine.begin() as connection:
+        invitation = _found(connection, token)
+        if invitation is None:
+            return None
+        judging.begin_session(connection, invitation.id, hash_of(secret), GUEST_LIFETIME)
+    log.info("invitation.accepted", experiment_id=str(invitation.experiment_id), role="judge")
+    return GuestJudge(invitation.experiment_id, invitation.judge, invitation.salt, hash_of(secret)), secret
+
+
+def _found(connection: Connection, token: str) -> JudgeInvitation | None:
+    found = judging.of_token(connection, hash_of(token))
+    if found is not None and found.is_expired:
+        raise NotFound("This invitation has expired: ask for a new one")
+    return found
+
+
+def judge_of_session(services: Services, secret: str) -> GuestJudge | None:
+    with services.engine.statements() as connection:
+        return judging.of_session(connection, hash_of(secret))
+
+
+def next_debate(services: Services, judge: GuestJudge) -> NextDebate:
+    with services.engine.statements() as connection:
+        experiment = existing(connection, judge.experiment_id)
+        chosen, counted = judging.next_debate(connection, experiment.id, judge.judge, judge.salt)
+    shown = _shown(services, experiment, chosen) if chosen else None
+    return NextDebate(shown, counted)
+
+
+def _shown(services: Services, experiment: Experiment, chosen: ToJudge) -> Shown | None:
+    found = turns.with_debate(services.engine, chosen.debate_id, None)
+    if found is None:
+        return None  # deleted since it was chosen
+    debate, (motion, *others) = found
+    names = {one.name: one.player for one in experiment.spec.contestants}
+    document = services.documents.of(services.engine, debate)
+    is_shown = debate.material is not None and debate.material.shows_document_to(Seat.ARBITRATOR)
+    return Shown(
+        chosen.ticket,
+        blind(debate, motion, others, shown_order(debate, chosen.order), names),
+        document.text if document is not None and is_shown else None,
+    )
+
+
+def give(services: Services, caller: Caller, judge: GuestJudge, ticket: str, choice: str, sure: float | None) -> bool:
+    """Stores this person's judgment of the debate that the ticket stands for; false when they have judged it."""
+    if choice not in CHOICES:
+        raise InvalidInput("winner", "choose a side, or a tie")
+    with services.engine.statements() as connection:
+        experiment = existing(connection, judge.experiment_id)
+        is_one = _TICKET.fullmatch(ticket)
+        chosen = judging.of_ticket(connection, experiment.id, judge.salt, ticket) if is_one else None
+    found = turns.with_debate(services.engine, chosen.debate_id, 0) if chosen else None
+    if chosen is None or found is None:
+        raise NotFound("This debate is not there any more: go on with the next one")
+    order = shown_order(found[0], chosen.order)
+    try:
+        _, is_new = judgments.give(
+            services, caller, chosen.debate_id, judge.judge, order, _verdict(choice, order, sure)
+        )
+    except Conflict:
+        return False  # judged before, in another window
+    tell_changed(services, experiment.id)
+    return is_new
+
+
+def _verdict(choice: str, order: JudgeOrder, sure: float | None) -> Verdict:
+    winner = winner_of(choice, order)
+    return Verdict(winner, scores_for(winner), NO_REASONS, confidence=sure)

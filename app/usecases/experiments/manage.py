@@ -1,0 +1,365 @@
+"""Experiments: drafted, given motions, planned, started, paused, resumed, stopped, extended, deleted.
+
+The same spec again goes on with the experiment of that name, and more in it (motions, contestants, judges, repeats)
+adds only what is new.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from app.core.access import OPERATOR, Action, Agent, Caller, require
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.experiments import plan as plans
+from app.core.experiments.extension import judges_of, setup_of, why_incompatible
+from app.core.experiments.motions import Motion
+from app.core.experiments.problems import SpecProblem
+from app.core.experiments.spec import Spec, spec_of
+from app.core.judgments import AGENT, PERSON
+from app.core.players import SeatSetup, why_unknown
+from app.core.texts import storable_text
+from app.models.prices import has_price
+from app.store.create import OPERATOR as BY_OPERATOR
+from app.store.engine import Connection
+from app.store.experiments import experiments, feed
+from app.store.experiments.experiments import Experiment, ExperimentStatus
+from app.store.ids import new_id
+from app.usecases import control
+from app.usecases.announce import deleted
+from app.usecases.experiments.announce import tell_changed
+from app.usecases.experiments.held import debate_of
+from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
+from app.usecases.experiments.settled import each_debate, settle_debates
+from app.usecases.identity import check_still_valid
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+BUDGET = "budget"
+MANUAL = "manual_stop"
+DELETED_AT_ONCE = 500
+MOST_MATCHES = 1_000_000
+MOST_NESTED = 10
+
+
+class ExperimentNotFound(NotFound):
+    def __init__(self, experiment_id: object) -> None:
+        super().__init__(f"There is no experiment {experiment_id}")
+
+
+def existing(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment:
+    found = experiments.get(connection, experiment_id, lock)
+    if found is None:
+        raise ExperimentNotFound(experiment_id)
+    return found
+
+
+@repeated_on_conflict
+def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple[Experiment, bool]:
+    """A new experiment, or the caller's experiment of that name with what the spec adds to it; with the motions that
+    stand in the spec, if any do. Returns it, and whether it is new."""
+    require(caller, Action.CREATE)
+    given_spec = checked_spec(services, given)
+    stated, spec = given_spec.stated, given_spec.checked.spec
+    created_by = owner(caller)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        is_new = experiments.add(connection, new_id(), stated, given_spec.checked.arbitrator, created_by)
+        found = experiments.lock_named(connection, created_by, spec.name)
+        assert found is not None  # noqa: S101 (it was added, or is the reason why it was not)
+        if not is_new:
+            refuse_mixing(found, spec)
+        if not is_new and found.stated != stated:
+            experiments.replace_spec(connection, found.id, stated)
+        check_prompts(connection, found.id, spec)
+        if given_spec.motions:
+            store_motions(connection, found.id, given_spec.motions)
+        found = existing(connection, found.id)
+    return found, is_new
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A spec before it is an experiment."""
+
+    id: UUID
+    spec: Spec
+    arbitrator: SeatSetup
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSpec:
+    stated: dict[str, Any]
+    checked: Checked
+    motions: Mapping[str, Motion]
+    """Those that stand in it."""
+
+
+def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
+    """Refuses what this server could not hold."""
+    stated = {name: value for name, value in given.items() if name != "motions"}
+    _check_storable(stated)
+    motions = checked_motions(services, motions_in(given.get("motions")), "motions.{}")
+    spec = parsed(stated)
+    arbitrator = setup_of(spec.judges[0].participant) if spec.judges else SeatSetup(services.settings.default_player)
+    checked = Checked(UUID(int=0), spec, arbitrator)
+    check_spec(services, checked)
+    return GivenSpec(stated, checked, motions)
+
+
+def owner(caller: Caller) -> str:
+    """Names of experiments are each owner's own."""
+    return str(caller.id) if isinstance(caller, Agent) else BY_OPERATOR
+
+
+def refuse_mixing(found: Experiment, spec: Spec) -> None:
+    """The spec must be that of the experiment, or add to it."""
+    _refuse_imported(found)
+    problem = why_incompatible(found.spec, spec)
+    if problem:
+        raise problem
+
+
+def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> None:
+    """Each named set is there, and is what the experiment's debates were held with."""
+    for name, known in feed.named_prompts(connection, experiment_id, spec.prompt_sets).items():
+        if known.now is None:
+            raise InvalidInput("prompts", f"there is no prompt set {name!r}; `debate prompts list` shows them")
+        if known.held is not None and known.held != known.now:
+            raise Conflict(
+                f"prompts: the prompt set {name!r} was changed since this experiment began: to go on with it would mix"
+                " two experiments",
+                suggestion="Add the changed prompts under a new name, and give the experiment a new name",
+                field="prompts",
+            )
+
+
+def parsed(stated: Mapping[str, Any]) -> Spec:
+    """Raises InvalidInput, which names the field."""
+    try:
+        return spec_of(stated)
+    except SpecProblem as problem:
+        raise InvalidInput(".".join(str(part) for part in problem.place) or "body", problem.message) from None
+
+
+def _check_storable(value: Any, depth: int = 0) -> None:
+    """Postgres stores neither a NUL nor half of a surrogate pair."""
+    if depth > MOST_NESTED:
+        raise InvalidInput("body", "is nested too deeply")
+    if isinstance(value, str) and storable_text(value) != value:
+        raise InvalidInput("body", "has a NUL or a lone surrogate in a text")
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            _check_storable(name, depth + 1)
+            _check_storable(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_storable(inner, depth + 1)
+
+
+def check_spec(services: Services, checked: Checked) -> None:
+    """What the spec alone cannot know: the server's limits, and prices."""
+    spec = checked.spec
+    for place, player in spec.players.items():
+        where = ".".join(str(part) for part in place)
+        problem = why_unknown(player, services.settings.endpoint_urls)
+        if problem:
+            raise InvalidInput(where, problem)
+        _check_price(services, where, player, spec.budget_usd)
+    for judge in judges_of(spec):
+        if judge.name.startswith((PERSON, AGENT)):
+            raise InvalidInput("judges", f"{judge.name!r} must not begin with {PERSON} or {AGENT}")
+    # A debate of each arm, so that nothing that a debate would be refused for is found an hour later.
+    example = Motion("example", "An example.", answer_a="Yes.", answer_b="No.", correct="a")
+    tried: dict[tuple[str | None, ...], plans.Match] = {}
+    for match in plans.plan(spec, [example]):
+        tried.setdefault((match.arm, match.proposer, match.opponent), match)
+    for match in tried.values():
+        debate_of(services, checked, match, example, 1)
+
+
+def _check_price(services: Services, where: str, player: str, budget_usd: float | None) -> None:
+    if has_price(player):
+        return
+    if budget_usd is not None:
+        raise InvalidInput(where, f"no price is known for {player!r}, so budget_usd could not be kept")
+    if services.settings.max_cost_usd_per_day is not None:
+        raise InvalidInput(where, f"no price is known for {player!r}, so this server's daily limit could not be kept")
+
+
+@repeated_on_conflict
+def add_motions(services: Services, caller: Caller, experiment_id: UUID, given: Sequence[Motion]) -> tuple[int, int]:
+    """How many are new, and how many there are now. A motion whose id is there must be the same."""
+    require(caller, Action.CREATE)
+    motions = checked_motions(services, given, "line {}")
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        existing(connection, experiment_id, lock=True)
+        new = store_motions(connection, experiment_id, motions)
+        return new, experiments.count_motions(connection, experiment_id)
+
+
+def _refuse_imported(experiment: Experiment) -> None:
+    if experiment.is_imported:
+        raise Conflict(f"The experiment {experiment.name!r} was imported: there is nothing to hold")
+
+
+@repeated_on_conflict
+def start(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
+    """Plans what is missing, and goes on. Repeating it is harmless."""
+    require(caller, Action.CREATE)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        experiment = existing(connection, experiment_id, lock=True)
+        _refuse_imported(experiment)
+        motions = experiments.motions_of(connection, experiment_id)
+        if not motions:
+            raise InvalidInput("motions", "there are none: send some to /motions first")
+        planned = plans.plan(experiment.spec, motions)
+        if len(planned) > MOST_MATCHES:
+            raise InvalidInput("motions", f"this plan has {len(planned)} matches; the most are {MOST_MATCHES}")
+        new = experiments.add_matches(connection, experiment_id, planned)
+        judged = feed.plan_judgments(connection, experiment_id, judges_of(experiment.spec))
+        has_work = new or judged or not feed.is_over(connection, experiment_id)
+        if has_work:
+            experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
+            feed.release_judgments(connection, experiment_id)
+        elif experiment.status is not ExperimentStatus.COMPLETED:
+            experiments.set_status(connection, experiment_id, ExperimentStatus.COMPLETED)
+        after = existing(connection, experiment_id)
+    log.info("experiment.started", experiment_id=str(experiment_id), matches=new, judgments=judged, by=caller.name)
+    settle_debates(services, experiment_id)
+    _told(services, experiment_id)
+    return after
+
+
+@repeated_on_conflict
+def pause(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
+    """No new debates; those under way go on to their end, and are judged."""
+    require(caller, Action.CREATE)
+    return _change(services, caller, experiment_id, ExperimentStatus.PAUSED, (ExperimentStatus.RUNNING,))
+
+
+@repeated_on_conflict
+def stop(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
+    """Nothing begins any more. Turns and judgments under way are finished and stored, so that nothing is paid twice;
+    `start` goes on."""
+    require(caller, Action.CONTROL)
+    return _stop(services, caller, experiment_id, MANUAL)
+
+
+def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) -> None:
+    try:
+        _stop(services, OPERATOR, experiment_id, BUDGET)
+    except (Conflict, ExperimentNotFound):
+        # It is over or gone: only a judgment that somebody asks for by hand is refused.
+        return
+    log.info("experiment.budget_reached", experiment_id=str(experiment_id), budget_usd=budget_usd)
+
+
+def _stop(services: Services, caller: Caller, experiment_id: UUID, reason: str) -> Experiment:
+    working = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
+    after = _change(services, caller, experiment_id, ExperimentStatus.STOPPED, working, reason)
+    settle_debates(services, experiment_id)
+    return after
+
+
+def _change(
+    services: Services,
+    caller: Caller,
+    experiment_id: UUID,
+    status: ExperimentStatus,
+    allowed: Sequence[ExperimentStatus],
+    reason: str | None = None,
+) -> Experiment:
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        experiment = existing(connection, experiment_id, lock=True)
+        if experiment.status is status:
+            return experiment
+        if experiment.status not in allowed:
+            raise Conflict(f"This experiment is {experiment.status.value}, so it cannot become {status.value}")
+        experiments.set_status(connection, experiment_id, status, reason)
+        if status is ExperimentStatus.STOPPED:
+            feed.hold_judgments(connection, experiment_id)
+            feed.hold_matches(connection, experiment_id)
+        after = existing(connection, experiment_id)
+    log.info("experiment.changed", experiment_id=str(experiment_id), status=status.value, by=caller.name)
+    _told(services, experiment_id)
+    return after
+
+
+@repeated_on_conflict
+def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Experiment, int]:
+    """Tries the failed matches and judgments again, and goes on. Returns how many."""
+    require(caller, Action.CREATE)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        existing(connection, experiment_id, lock=True)
+        resumed, count = feed.retry_failed(connection, experiment_id)
+        if count:
+            experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
+            feed.release_judgments(connection, experiment_id)
+        after = existing(connection, experiment_id)
+    each_debate(services, resumed, control.resume_debate)
+    settle_debates(services, experiment_id)
+    _told(services, experiment_id)
+    return after, count
+
+
+@repeated_on_conflict
+def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: Sequence[Any]) -> tuple[Experiment, int]:
+    """Judges what was held again, by more judges or more often, without debating again. Returns how many judgments are
+    new."""
+    require(caller, Action.CREATE)
+    _check_storable(list(given))
+    added = {one.get("name", one.get("player")) for one in given if isinstance(one, Mapping)}
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        experiment = existing(connection, experiment_id, lock=True)
+        before = [one for one in experiment.stated.get("judges", []) if one.get("name", one.get("player")) not in added]
+        stated = {**experiment.stated, "judges": [*before, *given]}
+        spec = parsed(stated)
+        problem = why_incompatible(experiment.spec, spec)
+        if problem:
+            raise problem
+        check_spec(services, Checked(experiment_id, spec, experiment.arbitrator))
+        experiments.replace_spec(connection, experiment_id, stated)
+        count = feed.plan_judgments(connection, experiment_id, judges_of(spec))
+        if count and experiment.status is ExperimentStatus.COMPLETED:
+            experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
+        if experiment.status is ExperimentStatus.STOPPED:
+            feed.hold_judgments(connection, experiment_id)
+        after = existing(connection, experiment_id)
+    _told(services, experiment_id)
+    return after, count
+
+
+@repeated_on_conflict
+def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
+    """With its debates and judgments, some at a time: one that is cut off goes on when it is repeated."""
+    require(caller, Action.CONTROL)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        experiment = existing(connection, experiment_id, lock=True)
+        if experiment.status in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
+            experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, MANUAL)
+    while True:
+        with services.engine.begin() as connection:
+            gone = experiments.remove_debates(connection, experiment_id, DELETED_AT_ONCE)
+            if not gone:
+                experiments.remove(connection, experiment_id)
+        for debate_id, token in gone:
+            services.teller.end_claim(token)
+            services.teller.publish(deleted(debate_id))
+        if not gone:
+            break
+    log.info("experiment.deleted", experiment_id=str(experiment_id), by=caller.name)
+
+
+def _told(services: Services, experiment_id: UUID) -> None:
+    tell_changed(services, experiment_id)
+    services.teller.evaluate(experiment_id)

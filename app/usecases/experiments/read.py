@@ -1,0 +1,169 @@
+"""Reading experiments: one with its progress and estimate, the list, the plan, the matches."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from app.core.access import Action, Caller, require
+from app.core.debate import Debate, Turn
+from app.core.errors import NotFound
+from app.core.experiments import plan as plans
+from app.core.experiments.estimate import Estimate
+from app.core.experiments.extension import judges_of
+from app.core.experiments.motions import Motion
+from app.core.experiments.spec import Spec
+from app.core.judgments import Judgment
+from app.store import judgments, turns
+from app.store.engine import Connection
+from app.store.experiments import experiments, reading
+from app.store.experiments.experiments import Experiment, ExperimentStatus, Progress
+from app.store.experiments.reading import MatchFilters, Pairing
+from app.store.page_cursors import pack_time_and_id, unpack_time_and_id
+from app.usecases.experiments.estimate import estimate_of
+from app.usecases.experiments.held import Held
+from app.usecases.experiments.manage import Checked, check_prompts, checked_spec, existing, owner, refuse_mixing
+from app.usecases.read import snapshot
+from app.usecases.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    experiment: Experiment
+    progress: Progress
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPage:
+    experiments: list[tuple[Experiment, Progress]]
+    next_cursor: str | None
+
+
+def show(services: Services, experiment_id: UUID) -> Shown:
+    with snapshot(services) as connection:
+        experiment = existing(connection, experiment_id)
+        progress = experiments.progress(connection, [experiment_id])[experiment_id]
+        left, open_judgments = reading.left(connection, experiment_id)
+        if experiment.status is ExperimentStatus.DRAFT:
+            left = _planned(connection, experiment)
+        return Shown(experiment, progress, _estimated(connection, experiment, left, open_judgments))
+
+
+def named(services: Services, experiment_id: UUID) -> Experiment:
+    with services.engine.statements() as connection:
+        return existing(connection, experiment_id)
+
+
+def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec, Estimate]:
+    """What starting it now would add."""
+    require(caller, Action.READ)
+    with snapshot(services) as connection:
+        experiment = existing(connection, experiment_id)
+        return experiment.spec, _plan(connection, experiment)
+
+
+def plan_spec(
+    services: Services, caller: Caller, given: Mapping[str, Any], motions: Sequence[Motion]
+) -> tuple[Spec, Estimate]:
+    """What drafting and starting this spec would add, to the caller's experiment of that name if there is one. Nothing
+    is stored. Of `motions` only the ids count, and whether they have answers."""
+    require(caller, Action.CREATE)
+    given_spec = checked_spec(services, given)
+    spec, arbitrator = given_spec.checked.spec, given_spec.checked.arbitrator
+    added = {**{motion.id: motion for motion in motions}, **given_spec.motions}
+    with snapshot(services) as connection:
+        found = experiments.get_named(connection, owner(caller), spec.name)
+        if found is not None:
+            refuse_mixing(found, spec)
+        held = Checked(found.id if found else given_spec.checked.id, spec, found.arbitrator if found else arbitrator)
+        check_prompts(connection, held.id, spec)
+        return spec, _plan(connection, held, added)
+
+
+def _plan(connection: Connection, experiment: Held, added: Mapping[str, Motion] = MappingProxyType({})) -> Estimate:
+    known = reading.keys(connection, experiment.id)
+    left = _planned(connection, experiment, known, added)
+    open_left, open_judgments = reading.left(connection, experiment.id)
+    for pairing, count in open_left.items():
+        left[pairing] = left.get(pairing, 0) + count
+    asked = [key for judge in judges_of(experiment.spec) for key in judge.keys]
+    open_judgments += reading.unplanned_judgments(connection, experiment.id, asked)
+    return _estimated(connection, experiment, left, open_judgments)
+
+
+def _planned(
+    connection: Connection,
+    experiment: Held,
+    known: frozenset[str] = frozenset(),
+    added: Mapping[str, Motion] = MappingProxyType({}),
+) -> dict[Pairing, int]:
+    stored = {motion.id: motion for motion in experiments.motions_of(connection, experiment.id)}
+    left: dict[Pairing, int] = {}
+    for match in plans.plan(experiment.spec, {**added, **stored}.values()):
+        if match.key not in known:
+            pairing = Pairing(match.arm, match.proposer, match.opponent)
+            left[pairing] = left.get(pairing, 0) + 1
+    return left
+
+
+def _estimated(
+    connection: Connection, experiment: Held, left: Mapping[Pairing, int], open_judgments: Mapping[str, int]
+) -> Estimate:
+    players = [*experiment.spec.players.values(), experiment.arbitrator.player]
+    seen, judged = reading.seen_calls(connection, players), reading.seen_judgments(connection, experiment.id)
+    return estimate_of(experiment, left, open_judgments, seen, judged)
+
+
+def page(services: Services, cursor: str | None, limit: int) -> ExperimentPage:
+    after = unpack_time_and_id(cursor) if cursor else None
+    with snapshot(services) as connection:
+        found = experiments.page(connection, after, limit)
+        shown = found[:limit]
+        progress = experiments.progress(connection, [one.id for one in shown])
+    last = pack_time_and_id(shown[-1].updated_at, shown[-1].id) if len(found) > limit else None
+    return ExperimentPage([(one, progress[one.id]) for one in shown], last)
+
+
+def matches(
+    services: Services, experiment_id: UUID, filters: MatchFilters, cursor: str | None, limit: int
+) -> tuple[list[Mapping[str, Any]], str | None]:
+    with snapshot(services) as connection:
+        existing(connection, experiment_id)
+        return reading.matches_page(connection, experiment_id, filters, cursor, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class PairSide:
+    """One debate of a pair with sides swapped."""
+
+    match: Mapping[str, Any]
+    debate: Debate | None
+    """None while it is not held, or after it was deleted."""
+    motion: Turn | None
+    turns: tuple[Turn, ...]
+    judgments: list[Judgment]
+
+
+def pair(
+    services: Services, experiment_id: UUID, debate_id: UUID, most_turns: int
+) -> tuple[Experiment, list[PairSide]]:
+    """The debate, and the one with sides swapped if there is one."""
+    with snapshot(services) as connection:
+        experiment = existing(connection, experiment_id)
+        found = reading.pair(connection, experiment_id, debate_id)
+        opinions = {one["debate_id"]: judgments.of_debate(connection, one["debate_id"]) for one in found}
+    if not found:
+        raise NotFound(f"There is no debate {debate_id} in this experiment")
+    return experiment, [_side(services, one, opinions[one["debate_id"]], most_turns) for one in found]
+
+
+def _side(services: Services, match: Mapping[str, Any], opinions: list[Judgment], most_turns: int) -> PairSide:
+    held = turns.with_debate(services.engine, match["debate_id"], most_turns) if match["debate_id"] else None
+    if held is None:
+        return PairSide(match, None, None, (), [])
+    debate, (motion, *others) = held
+    # In the same order on both sides.
+    ordered = sorted(opinions, key=lambda one: (one.key.judge, one.key.order, one.key.repeat))
+    return PairSide(match, debate, motion, tuple(others), ordered)

@@ -1,0 +1,160 @@
+"""Results of an experiment, and its rows for a download."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.core.errors import InvalidInput
+from app.core.experiments.extension import setup_of
+from app.core.prompt_sets import BASE
+from app.statistics.costs import Spending
+from app.statistics.results import results
+from app.statistics.rows import Judgment, player_named
+from app.store.experiments import experiments, export, feed
+from app.store.experiments.experiments import Experiment, Progress
+from app.usecases.experiments.manage import existing
+from app.usecases.read import snapshot
+from app.usecases.services import Services
+
+NOBODY = "nobody"
+"""The contestant of a format in which nobody debates."""
+Row = Mapping[str, Any]
+_PROPOSER, _OPPONENT, _ARM, _PLAYERS = map(Judgment._fields.index, ("proposer", "opponent", "arm", "proposer_player"))
+
+
+def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, Any]:
+    """Computed anew when anything has changed that they rest on."""
+    with services.engine.statements() as connection:
+        state = export.state(connection, experiment_id)
+    known = services.results.of(experiment_id, state)
+    if known is not None:
+        return known
+    with snapshot(services) as connection:
+        experiment = existing(connection, experiment_id)
+        state = export.state(connection, experiment_id)
+        spent, failed = export.spent(connection, experiment_id), export.failed(connection, experiment_id)
+        progress = experiments.progress(connection, [experiment_id])[experiment_id]
+        prompts = feed.prompts_hashes(connection, experiment_id, experiment.spec.prompt_sets)
+        # The last, because a hundred thousand take seconds to be read: Postgres ends a transaction that rests so long.
+        between = export.judged_between(connection, experiment_id)
+        rows = export.judgment_rows(connection, experiment_id)
+    players = _players(experiment)
+
+    def computed() -> dict[str, Any]:
+        return results(
+            _judgments(rows, players),
+            contestants=list(players),
+            spent=_spending(spent, failed),
+            missing=_missing(progress),
+            rests_on=_rests_on(experiment, between, prompts),
+            seed=experiment.spec.seed,
+        )
+
+    # Only what is pure runs aside: a connection of the pool must not cross threads.
+    found: dict[str, Any] = services.run_aside(computed)
+    services.results.keep(experiment_id, state, found)
+    return found
+
+
+def _spending(
+    spent: list[tuple[Any, ...]], failed: Mapping[tuple[str, str | None], Mapping[str, int]]
+) -> list[Spending]:
+    """Also of those that have failed before they were stored once."""
+    silent = [(*who, 0, 0.0, 0, 0, None) for who in failed if who not in {(row[0], row[1]) for row in spent}]
+    return [
+        Spending(role, name or NOBODY, calls, cost or 0.0, read or 0, said or 0, seconds, failed.get((role, name), {}))
+        for role, name, calls, cost, read, said, seconds in [*spent, *silent]
+    ]
+
+
+def compared(services: Services, first_id: UUID, second_id: UUID) -> tuple[list[Experiment], dict[str, Any]]:
+    """Two experiments as arms, over the motions that both have."""
+    if first_id == second_id:
+        raise InvalidInput("with", "these are the same experiment twice")
+    with snapshot(services) as connection:
+        both = [existing(connection, one) for one in (first_id, second_id)]
+        rows = [export.judgment_rows(connection, one.id) for one in both]
+    names = [one.name for one in both]
+    arms = names if names[0] != names[1] else [f"{one.name} ({str(one.id)[:8]})" for one in both]
+
+    def computed() -> dict[str, Any]:
+        pairs = zip(arms, rows, strict=True)
+        return results([one for arm, of_one in pairs for one in _judgments(of_one, {}, arm)])
+
+    found: dict[str, Any] = services.run_aside(computed)
+    return both, found
+
+
+def _players(experiment: Experiment) -> dict[str, str]:
+    """By contestant. Of imported ones only the names are known."""
+    if experiment.is_imported:
+        return {one.name: player_named(one.name) for one in experiment.spec.contestants}
+    return {one.name: one.player for one in experiment.spec.contestants}
+
+
+def _judgments(
+    rows: Sequence[tuple[Any, ...]], players: Mapping[str, str], arm: str | None = None
+) -> list[tuple[Any, ...]]:
+    """Of `export.judgment_rows`, in the order of `Judgment`'s fields: with the players of the contestants, in another
+    arm where one is given. By columns, because there may be a hundred thousand rows."""
+    if not rows:
+        return []
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
+    columns[_PROPOSER] = [name or NOBODY for name in columns[_PROPOSER]]
+    if arm is not None:
+        columns[_ARM] = [arm] * len(rows)
+    of = players.get
+    columns[_PLAYERS:_PLAYERS] = [[of(name, "") for name in columns[side]] for side in (_PROPOSER, _OPPONENT)]
+    return list(zip(*columns, strict=True))
+
+
+def _missing(progress: Progress) -> dict[str, Any]:
+    return {
+        kind: {name: getattr(counts, name) for name in ("planned", "running", "failed")}
+        for kind, counts in (("matches", progress.matches), ("judgments", progress.judgments))
+    }
+
+
+def _rests_on(
+    experiment: Experiment, judged: tuple[datetime | None, datetime | None], prompts: Mapping[str, str]
+) -> dict[str, Any]:
+    first, last = judged
+    return {
+        "formats": sorted({arm.format.value for arm in experiment.spec.arms}),
+        "models": sorted({*experiment.spec.players.values(), experiment.arbitrator.player}),
+        "prompts": sorted({_version(arm.prompts, prompts) for arm in experiment.spec.arms}),
+        "personas": {one.name: setup_of(one).persona for one in experiment.spec.contestants if setup_of(one).persona},
+        "first_judgment_at": first.isoformat() if first else None,
+        "last_judgment_at": last.isoformat() if last else None,
+    }
+
+
+def _version(name: str | None, hashes: Mapping[str, str]) -> str:
+    """Of prompts of one's own the name and the beginning of their hash; else that of the built-in ones."""
+    return BASE if name is None else f"{name} ({hashes.get(name, '')[:12]})"
+
+
+_STATUSES = {
+    "judgments": ("completed",),
+    "turns": ("completed", "failed"),
+    "debates": ("completed", "failed", "running"),
+}
+
+
+def exported(services: Services, experiment_id: UUID, what: str) -> Iterator[list[Row]]:
+    """Pages of rows, read as they are consumed; at least one, which may be empty."""
+    with services.engine.statements() as connection:
+        existing(connection, experiment_id)
+    return _pages(services, experiment_id, what)
+
+
+def _pages(services: Services, experiment_id: UUID, what: str) -> Iterator[list[Row]]:
+    for status in _STATUSES[what]:
+        after: int | None = 0
+        while after is not None:
+            with services.engine.statements() as connection:
+                debate_ids, after = export.debates_after(connection, experiment_id, status, after)
+                page = export.rows_of(connection, what, debate_ids) if debate_ids else []
+            if page:
+                yield page

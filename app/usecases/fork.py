@@ -1,0 +1,110 @@
+"""Forking: a new debate with the turns of another one up to one of them, and other players after it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+import structlog
+
+from app.core.access import Action, Caller, require, require_creation
+from app.core.debate import Debate, Limits, Origin
+from app.core.errors import DebateExists, DebateNotFound, InvalidInput, RequestIdReused
+from app.core.fork import fork
+from app.core.players import SeatSetup
+from app.core.seats import Seat
+from app.core.texts import checked_text
+from app.observe import failpoints
+from app.store import create, debates, turns
+from app.store.engine import ConnectionLost
+from app.store.ids import new_id
+from app.usecases.announce import state_changed
+from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, created
+from app.usecases.identity import speaker
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class NewFork:
+    after_seq: int
+    client_request_id: str
+    seats: Mapping[Seat, SeatSetup] = field(default_factory=dict)
+    """Those that differ from the source's."""
+    limits: Limits = field(default_factory=Limits)
+    """Those that differ from the source's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    debate: Debate
+    replayed: bool = False
+
+
+@repeated_on_conflict
+def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFork) -> Forked:
+    require(caller, Action.CREATE)
+    checked_text("client_request_id", new.client_request_id, MAX_REQUEST_ID_BYTES)
+    with services.engine.statements() as connection:
+        source = debates.get(connection, source_id)
+    if source is None:
+        raise DebateNotFound(source_id)
+    if new.after_seq > source.turn_count:
+        raise InvalidInput("after_seq", f"the debate has {source.turn_count} turns")
+    copied = turns.outline(services.engine, source_id, new.after_seq)
+    if not copied:
+        raise DebateNotFound(source_id)
+    seats, limits = checked_setup(services, _asked_for(source, copied[0].content, new))
+    debate = fork(source, copied, seats, limits).evolve(id=new_id())
+    require_creation(caller, debate.seats)
+    motion = replace(copied[0], client_request_id=new.client_request_id, agent=speaker(caller))
+    failpoints.reach("create.before_commit", ConnectionLost)
+    outcome = create.create(services.engine, caller, debate, motion, id_was_asked_for=False)
+    failpoints.reach("create.after_commit", ConnectionLost)
+    if isinstance(outcome, create.RequestUsed):
+        return _replay(services, source_id, new, outcome.debate_id)
+    debate, _ = created(outcome, debate)
+    log.info("debate.forked", debate_id=str(debate.id), source=str(source_id), after_seq=new.after_seq, by=caller.name)
+    services.teller.publish(state_changed(debate))
+    if debate.awaits_worker:
+        services.teller.enqueue(debate.id)
+    return Forked(debate)
+
+
+def _asked_for(source: Debate, motion: str, new: NewFork) -> NewDebate:
+    """What a new debate with the source's seats and limits, but for those that differ, would ask for."""
+    stated = {name: getattr(new.limits, name) for name in Limits.__slots__ if getattr(new.limits, name) is not None}
+    return NewDebate(
+        source.title,
+        source.debate_type,
+        motion,
+        new.client_request_id,
+        format=source.format,
+        # Whoever holds a seat there has not taken it here.
+        seats={
+            **{seat: replace(setup, held_by=None, held_by_name=None) for seat, setup in source.seats.items()},
+            **new.seats,
+        },
+        limits=replace(source.limits, **stated),
+        copied_document_bytes=source.material.document_bytes if source.material else 0,
+    )
+
+
+def _replay(services: Services, source_id: UUID, new: NewFork, debate_id: UUID) -> Forked:
+    with services.engine.statements() as connection:
+        debate = debates.get(connection, debate_id)
+    if debate is None:
+        # Deleted between the two statements: the client may simply retry.
+        raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
+    limits = ((getattr(new.limits, name), getattr(debate.limits, name)) for name in Limits.__slots__)
+    is_the_same = (
+        debate.forked_from == Origin(source_id, new.after_seq)
+        and all(
+            replace(debate.seats[seat], held_by=None, held_by_name=None) == setup for seat, setup in new.seats.items()
+        )
+        and all(stated in (None, stored) for stated, stored in limits)
+    )
+    if not is_the_same:
+        raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")
+    return Forked(debate, replayed=True)

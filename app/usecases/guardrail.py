@@ -1,0 +1,38 @@
+"""The guardrail in debates, enabled by DEBATE_GUARD_TURNS: turns of external seats, and the reasons of stops, are
+checked before they are stored, and rejected with reasons. The seat keeps its turn and may try again.
+
+Only the rules check, never a model, which would be too slow for a request. Flagged texts are accepted: a debate cannot
+wait for a person's decision.
+"""
+
+from functools import partial
+
+from app.core.errors import InvalidInput
+from app.core.guardrail.opinion import GuardrailVerdict, Opinion, Severity
+from app.core.guardrail.rules import opinion_of_turn
+from app.core.players import SeatSetup
+from app.observe import metrics
+from app.usecases.services import Services
+
+
+def opinion_of(services: Services, content: str) -> Opinion | None:
+    """None where turns are not guarded. Call it before the debate is locked."""
+    if not services.settings.guard_turns:
+        return None
+    opinion: Opinion = services.run_aside(partial(opinion_of_turn, content))
+    return opinion
+
+
+def refuse_rejected(opinion: Opinion | None, seat: SeatSetup | None, field: str) -> None:
+    """`seat` is the author's; None for a text that comes from no seat. Workers' players are not checked."""
+    if opinion is None or (seat is not None and not seat.is_external):
+        return
+    metrics.guardrail_verdicts.labels("turn", opinion.verdict.value).inc()
+    if opinion.verdict is not GuardrailVerdict.REJECTED:
+        return
+    grave = [reason for reason in opinion.reasons if reason.severity is Severity.REJECT]
+    raise InvalidInput(
+        field,
+        f"was rejected by the guardrail: {'; '.join(reason.message for reason in grave)}",
+        reasons=[{"rule": reason.rule, "message": reason.message} for reason in grave],
+    )

@@ -1,0 +1,249 @@
+"""Judgments of finished debates: asked of workers' judges, given by people and agents, read; and, for workers: claim,
+think, settle, as with turns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import structlog
+
+from app.core.access import Action, Agent, Caller, GuestJudge, require
+from app.core.brief import Brief, JudgmentKey, Thought
+from app.core.debate import Usage
+from app.core.errors import Conflict, DebateNotFound, Forbidden, InvalidInput
+from app.core.judgments import (
+    AGENT,
+    PERSON,
+    Judge,
+    Judgment,
+    JudgmentStatus,
+    brief_for,
+    require_finished,
+    require_impartial,
+)
+from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
+from app.core.retry import GiveUp, after_failure
+from app.core.texts import checked_text, storable_text, storable_usage
+from app.core.verdicts import Verdict, why_contradictory
+from app.models.prices import has_price
+from app.observe import failpoints, metrics
+from app.store import debates, turns
+from app.store import judgments as store
+from app.store.engine import Connection, ConnectionLost
+from app.store.ids import new_claim_token
+from app.store.judgments import JudgmentClaim
+from app.usecases.identity import check_still_valid
+from app.usecases.model_calls import not_charged_yet
+from app.usecases.services import Services
+from app.usecases.transactions import lock_existing, repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+MAX_JUDGE_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    judgments: list[Judgment]
+    """All that the request speaks of, also those that were there before."""
+    new: int
+
+
+@repeated_on_conflict
+def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> Asked:
+    """Plans the judgments of a worker's judge that are not there yet."""
+    require(caller, Action.JUDGE)
+    _check_judge(services, judge)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        debate = lock_existing(connection, debate_id)
+        require_finished(debate)
+        require_impartial(caller, debate.seats)
+        new = store.plan(connection, debate_id, judge.keys, judge.setup, debate.experiment_id)
+        asked = _with_keys(connection, debate_id, judge.keys)
+        if any(one.setup != judge.setup for one in asked):
+            raise Conflict(f"The judge {judge.name!r} has judged this debate with another player or other options")
+    if new:
+        services.teller.evaluate(asked[-1].id)
+    return Asked(asked, new)
+
+
+@repeated_on_conflict
+def give(
+    services: Services, caller: Caller, debate_id: UUID, name: str | None, order: JudgeOrder, verdict: Verdict
+) -> tuple[Judgment, bool]:
+    """Stores an opinion from outside. Returns it, and whether it is new."""
+    require(caller, Action.JUDGE)
+    key = JudgmentKey(_name_of(caller, name), order)
+    checked_text("verdict.reasoning", verdict.reasoning, services.settings.max_content_length)
+    problem = why_contradictory(verdict)
+    if problem:
+        raise InvalidInput("verdict", problem)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        debate = lock_existing(connection, debate_id)
+        if isinstance(caller, GuestJudge) and debate.experiment_id != caller.experiment_id:
+            raise Forbidden("This invitation is for the debates of another experiment")
+        require_finished(debate)
+        require_impartial(caller, debate.seats)
+        is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, debate.experiment_id)
+        [judgment] = _with_keys(connection, debate_id, [key])
+    if not is_new and not verdict.says_the_same_as(judgment.verdict):
+        raise Conflict(f"{key.judge} has judged this debate in this order already, and said something else")
+    return judgment, is_new
+
+
+def _name_of(caller: Caller, name: str | None) -> str:
+    if isinstance(caller, Agent):
+        if name not in (None, caller.username):
+            raise InvalidInput("judge", "an agent judges under its own name: leave it out")
+        return f"{AGENT}{caller.username}"
+    if isinstance(caller, GuestJudge):
+        return f"{PERSON}{caller.judge}"
+    checked_text("judge", name if name is not None else caller.name, MAX_JUDGE_BYTES)
+    return f"{PERSON}{(name or caller.name).removeprefix(PERSON)}"
+
+
+def _with_keys(connection: Connection, debate_id: UUID, keys: Sequence[JudgmentKey]) -> list[Judgment]:
+    return [one for one in store.of_debate(connection, debate_id) if one.key in keys]
+
+
+def _check_judge(services: Services, judge: Judge) -> None:
+    checked_text("judge", judge.name, MAX_JUDGE_BYTES)
+    if judge.name.startswith((PERSON, AGENT)):
+        raise InvalidInput("judge", f"a worker's judge has no name that begins with {PERSON} or {AGENT}")
+    check_player(services, "player", judge.setup)
+
+
+def check_player(services: Services, field: str, setup: SeatSetup) -> None:
+    """Refuses what no worker could run."""
+    problem = why_unknown(setup.player, services.settings.endpoint_urls)
+    if problem or setup.is_external:
+        raise InvalidInput(field, problem or "must be a worker's player, not external")
+    if services.settings.max_cost_usd_per_day is not None and not has_price(setup.player):
+        raise InvalidInput(field, f"no price is known for {setup.player!r}, so the daily limit could not be enforced")
+    if setup.persona is not None:
+        checked_text("persona", setup.persona, services.settings.max_content_length)
+
+
+def of_debate(services: Services, debate_id: UUID) -> list[Judgment]:
+    with services.engine.statements() as connection:
+        if debates.get(connection, debate_id) is None:
+            raise DebateNotFound(debate_id)
+        return store.of_debate(connection, debate_id)
+
+
+# For workers
+
+
+@repeated_on_conflict
+def claim(services: Services, worker_id: str, at_most: int, full_shares: Sequence[str]) -> list[JudgmentClaim]:
+    tokens = [new_claim_token() for _ in range(at_most)]
+    with services.engine.begin() as connection:
+        claimed = store.claim(connection, worker_id, tokens, full_shares)
+    if claimed:
+        failpoints.reach("judgment.after_claim", ConnectionLost)
+    return claimed
+
+
+def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
+    """The whole transcript; None where the debate is open again or deleted."""
+    found = turns.with_debate(services.engine, held.judgment.debate_id, None)
+    if found is None or not found[0].is_closed:
+        return None
+    debate, (motion, *others) = found
+    brief = brief_for(debate, motion, tuple(others), held.judgment.setup, held.judgment.key)
+    return replace(brief, document=services.documents.of(services.engine, debate), claim=held.token)
+
+
+@repeated_on_conflict
+def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
+    verdict = thought.verdict
+    if verdict is None:
+        record_failure(services, held, "The judge gave no verdict.", kind="answer", usage=thought.usage)
+        return
+    used = storable_usage(thought.usage)
+    failpoints.reach("judgment.before_commit", ConnectionLost)
+    with services.engine.begin() as connection:
+        kept = store.settle(connection, held, verdict, used)
+    failpoints.reach("judgment.after_commit", ConnectionLost)
+    player = held.judgment.setup.player
+    if kept:
+        metrics.judgments.labels(JudgmentStatus.COMPLETED.value, metrics.provider_label(player)).inc()
+        log.info(
+            "judgment.settled",
+            judgment_id=str(held.id),
+            debate_id=str(held.judgment.debate_id),
+            judge=held.judgment.key.judge,
+            order=held.judgment.key.order.value,
+            player=player,
+            cost_usd=used.cost_usd,
+        )
+    else:
+        log.info("judgment.dropped", judgment_id=str(held.id))
+        charge(services, held.id, used, held.recorded_claim)
+
+
+@repeated_on_conflict
+def record_failure(
+    services: Services,
+    held: JudgmentClaim,
+    problem: str,
+    *,
+    kind: str,
+    permanent: bool = False,
+    retry_after_seconds: float | None = None,
+    jitter: float = 0.0,
+    usage: Usage | None = None,
+) -> None:
+    """The judge could not answer: it is asked again later, or the judgment has failed. It is never a tie."""
+    attempts = held.attempts + 1
+    decision = after_failure(attempts, permanent, jitter)
+    words, used = storable_text(problem), storable_usage(usage or Usage())
+    gives_up = isinstance(decision, GiveUp)
+    with services.engine.begin() as connection:
+        if isinstance(decision, GiveUp):
+            kept = store.fail(connection, held, words, used)
+        else:
+            delay = max(decision.delay_seconds, retry_after_seconds or 0)
+            kept = store.postpone(connection, held, attempts, delay, words, used)
+    if not kept:
+        charge(services, held.id, used, held.recorded_claim)
+    if gives_up:
+        provider = metrics.provider_label(held.judgment.setup.player)
+        metrics.judgments.labels(JudgmentStatus.FAILED.value, provider).inc()
+    log.warning("judgment.failed", judgment_id=str(held.id), attempts=attempts, kind=kind, error=words)
+
+
+@repeated_on_conflict
+def postpone(
+    services: Services, held: JudgmentClaim, reason: str, delay_seconds: float, usage: Usage | None = None
+) -> None:
+    """It has to wait, without a failure: no attempt is counted, but what it has cost is."""
+    used = storable_usage(usage or Usage())
+    with services.engine.begin() as connection:
+        kept = store.postpone(connection, held, held.attempts, delay_seconds, storable_text(reason), used)
+    if not kept:
+        charge(services, held.id, used, held.recorded_claim)
+    log.info("judgment.postponed", judgment_id=str(held.id), wait_seconds=round(delay_seconds, 1), reason=reason)
+
+
+@repeated_on_conflict
+def charge(
+    services: Services, judgment_id: UUID, usage: Usage, claim: UUID | None = None, call_id: UUID | None = None
+) -> None:
+    """Adds the cost of a call that brought no opinion: cut off, or answered after its claim was lost. See
+    `app.usecases.model_calls.charge`."""
+    with services.engine.begin() as connection:
+        store.lock(connection, judgment_id)
+        usage = not_charged_yet(connection, usage, claim, call_id)
+        if usage.total_tokens or usage.cost_usd:
+            store.charge(connection, judgment_id, storable_usage(usage))
+
+
+@repeated_on_conflict
+def release_unknown(services: Services, worker_id: str, known: Sequence[UUID]) -> None:
+    """See `app.usecases.solutions.evaluate.release_unknown`."""
+    with services.engine.begin() as connection:
+        released = store.release_unknown(connection, worker_id, known)
+    if released:
+        log.warning("judgment.released", count=released, reason="claimed by this worker, but unknown to it")

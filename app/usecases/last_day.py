@@ -1,0 +1,109 @@
+"""The last day in figures: turns, failures, waiting, tokens and cost by hour, and tokens by model."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from app.core.players import model_of
+from app.store import last_day, overview
+from app.store.last_day import Delays, HourOfPlayer
+from app.usecases.read import snapshot
+from app.usecases.services import Services
+
+HOURS = 24
+MOST_TURNS = 500_000
+KEPT_SECONDS = 60
+"""Read once a minute in a process, however many pages ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    begins_at: datetime
+    turns: int
+    tokens: int
+    cost_usd: float
+    failures: int
+    """Attempts of players that failed."""
+    delay_seconds: float
+    """So long at most 95 of 100 turns have waited for a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastDay:
+    hours: tuple[Hour, ...]
+    """The oldest first; each is there, also without a turn."""
+    models: tuple[tuple[str, int, int, float], ...]
+    """Player, turns, tokens and cost of each model, the one with the most tokens first."""
+    delay_seconds: float | None
+    """Of the whole day, as of an hour; None where no turn had to wait for a worker."""
+    is_cut: bool
+    """There were more turns than are counted: the oldest are missing."""
+
+    @property
+    def turns(self) -> int:
+        return sum(hour.turns for hour in self.hours)
+
+    @property
+    def failures(self) -> int:
+        return sum(hour.failures for hour in self.hours)
+
+    @property
+    def tokens(self) -> int:
+        return sum(hour.tokens for hour in self.hours)
+
+    @property
+    def cost_usd(self) -> float:
+        return sum(hour.cost_usd for hour in self.hours)
+
+    def cost_on(self, day: date) -> float:
+        """Of the hours of this day (UTC)."""
+        return sum(hour.cost_usd for hour in self.hours if hour.begins_at.astimezone(UTC).date() == day)
+
+
+class LastDays:
+    """What was read last, for a minute."""
+
+    def __init__(self) -> None:
+        self._found: LastDay | None = None
+        self._read_at = 0.0
+
+    def get(self, services: Services) -> LastDay:
+        if self._found is None or time.monotonic() - self._read_at > KEPT_SECONDS:
+            with snapshot(services) as connection:
+                now = overview.clock(connection)
+                first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
+                self._found = summed(
+                    last_day.by_hour(connection, first, MOST_TURNS),
+                    first,
+                    last_day.failures_by_hour(connection, first, MOST_TURNS),
+                    last_day.delays(connection, first, MOST_TURNS),
+                )
+            self._read_at = time.monotonic()
+        return self._found
+
+
+def summed(rows: Iterable[HourOfPlayer], first: datetime, failures: Mapping[datetime, int], delays: Delays) -> LastDay:
+    hours = {first + timedelta(hours=number): [0, 0, 0.0] for number in range(HOURS)}
+    models: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0])
+    for row in rows:
+        for sums in (hours.get(row.hour), models[row.player] if model_of(row.player) else None):
+            if sums is not None:
+                sums[0] += row.turns
+                sums[1] += row.tokens
+                sums[2] += row.cost_usd
+    by_tokens = sorted(models.items(), key=lambda one: -one[1][1])
+    found = tuple(
+        Hour(
+            begins_at,
+            int(sums[0]),
+            int(sums[1]),
+            sums[2],
+            failures.get(begins_at, 0),
+            delays.by_hour.get(begins_at, 0.0),
+        )
+        for begins_at, sums in hours.items()
+    )
+    named = tuple((player, int(sums[0]), int(sums[1]), sums[2]) for player, sums in by_tokens)
+    return LastDay(found, named, delays.of_the_day, sum(hour.turns for hour in found) >= MOST_TURNS)

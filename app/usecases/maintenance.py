@@ -1,0 +1,81 @@
+"""Maintenance by an operator: pruning old debates and records, and recomputing all cursors from the turns."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from app.store import debates, exchanges, materials, overview, webhooks
+from app.store.debates import Counted
+from app.store.engine import Connection
+from app.store.repair import CursorRepair, repair_cursors
+from app.usecases.announce import deleted
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+
+BATCH = 100
+"""Debates per transaction. Small, so that locks are held briefly and an interruption loses little."""
+
+
+def count_old(services: Services, age: timedelta) -> tuple[datetime, Counted]:
+    """The time that lies `age` ago, and how many debates ended and last changed before it."""
+    with services.engine.begin() as connection:
+        before = overview.clock(connection) - age
+        return before, debates.count_ended(connection, before)
+
+
+def prune(services: Services, before: datetime) -> Iterator[Counted]:
+    """Deletes in batches, and yields what each batch deleted."""
+    while True:
+        with services.engine.begin() as connection:
+            gone = debates.delete_ended(connection, before, BATCH)
+            if not gone:
+                materials.delete_unused(connection)
+                return
+        log.info("debates.pruned", debates=len(gone))
+        # Listeners get the same event as for a deletion by a person.
+        services.teller.publish(*(deleted(debate_id) for debate_id in gone))
+        yield Counted(len(gone), sum(gone.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What is kept for looking up, and can be deleted by its age alone."""
+
+    count: Callable[[Connection, datetime], int]
+    delete: Callable[[Connection, datetime, int], int]
+    batch: int
+
+
+RECORDS = {
+    "exchanges": Records(exchanges.count_before, exchanges.delete_before, BATCH),
+    "deliveries": Records(webhooks.count_settled, webhooks.delete_settled, 10_000),
+}
+
+
+def count_old_records(services: Services, kind: str, age: timedelta) -> tuple[datetime, int]:
+    """The time that lies `age` ago, and how many records are from before it."""
+    with services.engine.begin() as connection:
+        before = overview.clock(connection) - age
+        return before, RECORDS[kind].count(connection, before)
+
+
+def prune_records(services: Services, kind: str, before: datetime) -> Iterator[int]:
+    """Deletes in batches, and yields how many each batch deleted. Debates and turns stay."""
+    records = RECORDS[kind]
+    while True:
+        with services.engine.begin() as connection:
+            gone = records.delete(connection, before, records.batch)
+        if not gone:
+            return
+        log.info("records.pruned", kind=kind, count=gone)
+        yield gone
+
+
+@repeated_on_conflict
+def repair(services: Services) -> list[CursorRepair]:
+    with services.engine.begin() as connection:
+        return repair_cursors(connection)

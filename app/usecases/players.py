@@ -1,0 +1,67 @@
+"""What can fill a seat: the built-in players, models of providers and of endpoints, and what is missing for the rest.
+
+Only workers call models, with their own environment. So each worker says with its lease what it could call, and the
+server answers with what its live workers have said.
+"""
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+
+from app.core.players import EXTERNAL, LOCAL, SCRIPTED
+from app.core.providers import PROVIDERS, PlayerChoice, missing
+from app.models.known import models_of
+from app.models.local import is_installed as local_is_installed
+from app.settings import Settings, variable
+from app.store import leases
+from app.usecases.services import Services
+
+NO_WORKER = "no worker is running, so nobody can say"
+_NOT_NAMED = "no live worker has it in DEBATE_ENDPOINTS"
+Lacks = Mapping[str, list[str]]
+"""Provider, endpoint or `local` → what a worker lacks for it; nothing if it is ready."""
+
+
+def usable_here(settings: Settings) -> dict[str, list[str]]:
+    """What a worker with these settings and this environment lacks for each provider."""
+    found = {name: missing(name, lambda key: variable(key) is not None, _is_installed) for name in PROVIDERS}
+    found[LOCAL] = [] if local_is_installed() else ["not installed: `debate doctor --player local` installs it"]
+    return {**{name: [] for name in settings.endpoint_urls}, **found}
+
+
+def list_players(services: Services) -> tuple[int, list[PlayerChoice]]:
+    """How many workers are live, and what they could play together."""
+    with services.engine.statements() as connection:
+        reports = leases.reported_players(connection)
+    return len(reports), choices(services.settings, _together(reports))
+
+
+def choices(settings: Settings, lacks: Lacks | None) -> list[PlayerChoice]:
+    """`lacks` is None where nobody can say."""
+    always = [PlayerChoice(name, name, True, ()) for name in (EXTERNAL, SCRIPTED)]
+    others = [LOCAL, *settings.endpoint_urls, *PROVIDERS]
+    return always + [_choice(name, [NO_WORKER] if lacks is None else lacks.get(name, [_NOT_NAMED])) for name in others]
+
+
+def _choice(name: str, lacks: list[str]) -> PlayerChoice:
+    if name == LOCAL:
+        return PlayerChoice(name, name, not lacks, tuple(lacks))
+    models = tuple(f"{name}:{model}" for model in models_of(name)) if name in PROVIDERS and not lacks else ()
+    return PlayerChoice(name, f"{name}:<model>", not lacks, tuple(lacks), models)
+
+
+def _together(reports: Sequence[Lacks]) -> Lacks | None:
+    """What one worker can call, the server can: of those who cannot, the one that lacks least is quoted."""
+    together: dict[str, list[str]] = {}
+    for report in reports:
+        for name, lacks in report.items():
+            if name not in together or len(lacks) < len(together[name]):
+                together[name] = list(lacks)
+    return together or None
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:
+        # Of a package inside a package that is not there either.
+        return False

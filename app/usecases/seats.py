@@ -1,0 +1,54 @@
+"""Taking an open external seat, and giving it back."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+import structlog
+
+from app.core import holding
+from app.core.access import Action, Caller, require, require_debate
+from app.core.debate import Debate
+from app.core.events import EventKind, NewEvent
+from app.core.seats import Seat
+from app.store import debates, events
+from app.usecases.announce import state_changed
+from app.usecases.identity import check_still_valid
+from app.usecases.services import Services
+from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
+
+log = structlog.get_logger(__name__)
+
+
+def take_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -> Debate:
+    return _change(services, caller, debate_id, seat, holding.take)
+
+
+def release_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -> Debate:
+    return _change(services, caller, debate_id, seat, holding.release)
+
+
+@repeated_on_conflict
+def _change(
+    services: Services,
+    caller: Caller,
+    debate_id: UUID,
+    seat: Seat,
+    change: Callable[[Debate, Caller, Seat], Debate],
+) -> Debate:
+    require(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK)
+    with transaction(services, "control") as connection:
+        check_still_valid(connection, caller)
+        require_debate(caller, debate_id)
+        locked = lock_existing(connection, debate_id)
+        after = change(locked, caller, seat)
+        if after is locked:
+            return after
+        after = debates.save_holder(connection, after, seat)
+        kind = EventKind.SEAT_TAKEN if after.seats[seat].holder else EventKind.SEAT_RELEASED
+        events.add(connection, debate_id, NewEvent(kind, caller.name, {"role": seat.role}))
+    if after.seats[seat].holder:
+        log.info("seat.taken", debate_id=str(debate_id), seat=seat.role, by=caller.name)
+    else:
+        log.info("seat.released", debate_id=str(debate_id), seat=seat.role, by=caller.name)
+    services.teller.publish(state_changed(after))
+    return after

@@ -1,0 +1,114 @@
+"""The dashboard's pages of solutions, each read in one snapshot. For the operator, so with every guardrail status."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from app.core.solutions import Solution
+from app.store import overview
+from app.store.page_cursors import pack, unpack_position
+from app.store.solutions import evaluations, solutions
+from app.store.solutions.evaluations import Review
+from app.usecases.dashboard import EXACT_COUNT as EXACT_COUNT
+from app.usecases.read import snapshot
+from app.usecases.services import Services
+from app.usecases.solutions.review import flagged_page
+from app.usecases.solutions.solutions import existing, solution_page
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionRow:
+    solution: Solution
+    last_activity: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionListPage:
+    solutions: list[SolutionRow]
+    next_cursor: str | None
+    flagged: int
+    """Contributions that wait for a decision; at most EXACT_COUNT + 1."""
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    review: Review
+    parent_elsewhere: int | None
+    """The position of its parent, where that is on another page."""
+    replies: list["Branch"] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    row: SolutionRow
+    roots: list[Branch]
+    next_cursor: str | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQueue:
+    reviews: list[Review]
+    titles: Mapping[UUID, str]
+    """Of their solutions."""
+    next_cursor: str | None
+    flagged: int
+    now: datetime
+
+
+def list_page(services: Services, limit: int, cursor: str | None) -> SolutionListPage:
+    with snapshot(services) as connection:
+        page = solution_page(connection, limit, cursor)
+        moments = solutions.last_contributed(connection, [solution.id for solution in page.solutions])
+        flagged = evaluations.count_flagged(connection, EXACT_COUNT + 1)
+        now = overview.clock(connection)
+    return SolutionListPage([_row(solution, moments) for solution in page.solutions], page.next_cursor, flagged, now)
+
+
+def thread_page(services: Services, solution_id: UUID, limit: int, cursor: str | None) -> ThreadPage:
+    """A page has `limit` contributions, however deeply nested: a thread may be long, a page may not."""
+    after = unpack_position(cursor) if cursor else 0
+    with snapshot(services) as connection:
+        solution = existing(connection, solution_id)
+        found = evaluations.thread(connection, solution_id, after, limit)
+        shown = found[:limit]
+        here = {review.contribution.id for review in shown}
+        parents = {review.contribution.parent_id for review in shown if review.contribution.parent_id}
+        elsewhere = solutions.positions(connection, parents - here)
+        moments = solutions.last_contributed(connection, [solution_id])
+        now = overview.clock(connection)
+    next_cursor = pack(shown[-1].contribution.position) if len(found) > limit else None
+    return ThreadPage(_row(solution, moments), _tree(shown, elsewhere), next_cursor, now)
+
+
+def review_page(services: Services, limit: int, cursor: str | None) -> ReviewQueue:
+    with snapshot(services) as connection:
+        page = flagged_page(connection, limit, cursor)
+        titles = solutions.titles(connection, {review.contribution.solution_id for review in page.reviews})
+        flagged = evaluations.count_flagged(connection, EXACT_COUNT + 1)
+        now = overview.clock(connection)
+    return ReviewQueue(page.reviews, titles, page.next_cursor, flagged, now)
+
+
+def cursor_at(position: int) -> str | None:
+    """The page cursor of the thread's page that begins at this position."""
+    return pack(position - 1) if position > 1 else None
+
+
+def _row(solution: Solution, moments: Mapping[UUID, datetime]) -> SolutionRow:
+    return SolutionRow(solution, moments.get(solution.id, solution.created_at))
+
+
+def _tree(found: Sequence[Review], elsewhere: Mapping[UUID, int]) -> list[Branch]:
+    """`found` is oldest first, so parents come before their replies."""
+    roots: list[Branch] = []
+    branches: dict[UUID, Branch] = {}
+    for review in found:
+        parent_id = review.contribution.parent_id
+        parent = branches.get(parent_id) if parent_id else None
+        branch = Branch(review, elsewhere.get(parent_id) if parent_id else None)
+        branches[review.contribution.id] = branch
+        (parent.replies if parent else roots).append(branch)
+    return roots

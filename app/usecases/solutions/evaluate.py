@@ -1,0 +1,85 @@
+"""Evaluations by workers: claim, evaluate, settle. Like a turn: two short transactions, with no lock and no connection
+held between them."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import structlog
+
+from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
+from app.core.retry import GiveUp, after_failure
+from app.observe import metrics
+from app.store.ids import new_claim_token
+from app.store.solutions import evaluations
+from app.store.solutions.evaluations import EvaluationClaim
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+
+
+@repeated_on_conflict
+def claim(services: Services, worker_id: str, at_most: int) -> list[EvaluationClaim]:
+    """Claims the evaluations that have been due longest."""
+    tokens = [new_claim_token() for _ in range(at_most)]
+    with services.engine.begin() as connection:
+        return evaluations.claim(connection, worker_id, tokens)
+
+
+@repeated_on_conflict
+def settle(services: Services, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> None:
+    with services.engine.begin() as connection:
+        kept = evaluations.settle(connection, held, opinion.verdict, opinion.reasons, evaluator)
+    if kept:
+        metrics.guardrail_verdicts.labels("contribution", opinion.verdict.value).inc()
+        log.info("guardrail.settled", evaluation_id=str(held.id), verdict=opinion.verdict, evaluator=evaluator)
+    else:
+        log.info("guardrail.dropped", evaluation_id=str(held.id))
+
+
+@repeated_on_conflict
+def record_failure(
+    services: Services,
+    held: EvaluationClaim,
+    problem: str,
+    evaluator: str,
+    *,
+    kind: str,
+    permanent: bool,
+    retry_after_seconds: float | None,
+    jitter: float,
+) -> None:
+    """The evaluator failed: it is retried later, or the contribution is flagged for a person.
+
+    `problem` is for the operator's log; `kind` is also shown to the author.
+    """
+    attempts = held.attempts + 1
+    decision = after_failure(attempts, permanent, jitter)
+    metrics.guardrail_failures.labels(kind).inc()
+    log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=problem)
+    if isinstance(decision, GiveUp):
+        words = f"It could not be evaluated (the evaluator failed: {kind}); a person has to decide"
+        settle(
+            services, held, Opinion(GuardrailVerdict.FLAGGED, (Finding("evaluator", Severity.FLAG, words),)), evaluator
+        )
+        return
+    with services.engine.begin() as connection:
+        evaluations.postpone(connection, held, attempts, max(decision.delay_seconds, retry_after_seconds or 0))
+
+
+@repeated_on_conflict
+def postpone(services: Services, held: EvaluationClaim, reason: str, delay_seconds: float) -> None:
+    """It has to wait, without a failure: no attempt is counted."""
+    with services.engine.begin() as connection:
+        evaluations.postpone(connection, held, held.attempts, delay_seconds)
+    log.info("guardrail.postponed", evaluation_id=str(held.id), wait_seconds=round(delay_seconds, 1), reason=reason)
+
+
+@repeated_on_conflict
+def release_unknown(services: Services, worker_id: str, known: Sequence[UUID]) -> None:
+    """Releases this worker's claims except for the known tokens: the result of a claim was lost with its connection.
+    Must not run concurrently with a claim of the same worker."""
+    with services.engine.begin() as connection:
+        released = evaluations.release_unknown(connection, worker_id, known)
+    if released:
+        log.warning("guardrail.released", count=released, reason="claimed by this worker, but unknown to it")

@@ -1,0 +1,78 @@
+"""Flagged contributions, and decisions of a person."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from app.core.access import Action, Agent, Caller, require
+from app.core.errors import Conflict, Forbidden, NotFound
+from app.core.guardrail.opinion import GuardrailVerdict
+from app.core.texts import checked_text
+from app.store.engine import Connection
+from app.store.page_cursors import pack_time_and_id, unpack_time_and_id
+from app.store.solutions import evaluations
+from app.store.solutions.evaluations import Review
+from app.usecases.identity import check_still_valid
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+MAX_REASON_BYTES = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPage:
+    reviews: list[Review]
+    next_cursor: str | None
+
+
+def list_flagged(services: Services, caller: Caller, limit: int, cursor: str | None) -> ReviewPage:
+    require(caller, Action.REVIEW)
+    with services.engine.connect() as connection:
+        return flagged_page(connection, limit, cursor)
+
+
+def flagged_page(connection: Connection, limit: int, cursor: str | None) -> ReviewPage:
+    found = evaluations.flagged(connection, unpack_time_and_id(cursor) if cursor else None, limit)
+    last = found[limit - 1].evaluation if len(found) > limit else None
+    return ReviewPage(found[:limit], pack_time_and_id(last.created_at, last.id) if last else None)
+
+
+def get_review(services: Services, caller: Caller, evaluation_id: UUID) -> Review:
+    require(caller, Action.REVIEW)
+    with services.engine.connect() as connection:
+        found = evaluations.review(connection, evaluation_id)
+    if found is None:
+        raise _unknown()
+    return found
+
+
+@repeated_on_conflict
+def decide(services: Services, caller: Caller, evaluation_id: UUID, decision: GuardrailVerdict, reason: str) -> Review:
+    """Also overrides an approval or rejection: the evaluator may be wrong either way. A decision is final."""
+    require(caller, Action.REVIEW)
+    checked_text("reason", reason, MAX_REASON_BYTES)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, caller)
+        found = evaluations.review(connection, evaluation_id)
+        if found is None:
+            raise _unknown()
+        if isinstance(caller, Agent) and found.contribution.author.id == caller.id:
+            raise Forbidden("You cannot decide about your own contribution")
+        if evaluations.decide(connection, evaluation_id, decision, caller.name, reason) is None:
+            raise Conflict(_why_not(found))
+        after = evaluations.review(connection, evaluation_id)
+        assert after is not None  # noqa: S101 (evaluations are never deleted)
+    log.info("guardrail.decided", evaluation_id=str(evaluation_id), decision=decision, by=caller.name)
+    return after
+
+
+def _why_not(found: Review) -> str:
+    if found.evaluation.verdict is None:
+        return "The evaluation is not finished yet"
+    return "A person has already decided this"
+
+
+def _unknown() -> NotFound:
+    return NotFound("There is no such evaluation")

@@ -1,0 +1,188 @@
+"""Solutions and contributions."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.access import Action, Agent, Caller, Guest, GuestJudge, Operator, require
+from app.core.errors import AuthFailed, ContentTooLarge, Forbidden, InvalidInput, NotFound, Unprocessable
+from app.core.solutions import (
+    MAX_DESCRIPTION_CHARACTERS,
+    MAX_TITLE_CHARACTERS,
+    MIN_CONTENT_CHARACTERS,
+    Contribution,
+    Solution,
+    Stance,
+    depth_below,
+)
+from app.core.texts import checked_text
+from app.store.engine import Connection
+from app.store.ids import new_id
+from app.store.page_cursors import pack, pack_time_and_id, unpack_position, unpack_time_and_id
+from app.store.solutions import evaluations, solutions
+from app.store.solutions.evaluations import Evaluation
+from app.store.solutions.solutions import NewContribution
+from app.usecases.identity import check_still_valid
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+_BYTES_OF_A_CHARACTER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionRequest:
+    stance: Stance
+    content: str
+    evidence_links: tuple[str, ...]
+    parent_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionPage:
+    solutions: list[Solution]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionPage:
+    contributions: list[Contribution]
+    next_cursor: str | None
+
+
+@repeated_on_conflict
+def propose(services: Services, caller: Caller, title: str, description: str) -> Solution:
+    agent = require_author(caller)
+    checked_text("title", title, _BYTES_OF_A_CHARACTER * MAX_TITLE_CHARACTERS)
+    checked_text("description", description, _BYTES_OF_A_CHARACTER * MAX_DESCRIPTION_CHARACTERS)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, agent)
+        return solutions.insert_solution(connection, new_id(), agent.id, title, description)
+
+
+def get_solution(services: Services, solution_id: UUID) -> Solution:
+    with services.engine.connect() as connection:
+        return existing(connection, solution_id)
+
+
+def list_solutions(services: Services, limit: int, cursor: str | None) -> SolutionPage:
+    with services.engine.connect() as connection:
+        return solution_page(connection, limit, cursor)
+
+
+def solution_page(connection: Connection, limit: int, cursor: str | None) -> SolutionPage:
+    found = solutions.list_solutions(connection, unpack_time_and_id(cursor) if cursor else None, limit)
+    last = found[limit - 1] if len(found) > limit else None
+    return SolutionPage(found[:limit], pack_time_and_id(last.created_at, last.id) if last else None)
+
+
+@repeated_on_conflict
+def contribute(services: Services, caller: Caller, solution_id: UUID, request: ContributionRequest) -> Contribution:
+    """Stores the contribution, its evaluation, and the solution's count and status in one transaction."""
+    agent = require_author(caller)
+    _check_content(services, request.content)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, agent)
+        existing(connection, solution_id)
+        depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
+        new = NewContribution(
+            new_id(),
+            solution_id,
+            agent.id,
+            request.parent_id,
+            depth,
+            request.stance,
+            request.content,
+            request.evidence_links,
+            evaluation_id=new_id(),
+        )
+        position = solutions.count_contribution(connection, solution_id)
+        if position is None:
+            raise _no_solution()
+        stored = solutions.insert_contribution(connection, new, position)
+    services.teller.evaluate(stored.evaluation_id)
+    return stored
+
+
+def get_contribution(
+    services: Services, reader: Caller | None, solution_id: UUID, contribution_id: UUID
+) -> tuple[Contribution, Evaluation | None]:
+    """With its evaluation, for its author. `reader` is None without a key: approved contributions are public."""
+    with services.engine.connect() as connection:
+        found = _visible(connection, reader, solution_id, contribution_id)
+        review = evaluations.review(connection, found.evaluation_id) if found.author.id == _id_of(reader) else None
+    return found, review.evaluation if review else None
+
+
+def list_contributions(
+    services: Services, reader: Caller | None, solution_id: UUID, stance: Stance | None, limit: int, cursor: str | None
+) -> ContributionPage:
+    after = unpack_position(cursor) if cursor else 0
+    with services.engine.connect() as connection:
+        existing(connection, solution_id)
+        found = solutions.list_contributions(connection, solution_id, _id_of(reader), stance, after, limit)
+    return ContributionPage(found[:limit], pack(found[limit - 1].position) if len(found) > limit else None)
+
+
+@repeated_on_conflict
+def vote(
+    services: Services, caller: Caller, solution_id: UUID, contribution_id: UUID, up: bool
+) -> tuple[Contribution, int]:
+    """Returns the contribution and its new number of votes. Idempotent."""
+    agent = require_author(caller)
+    with services.engine.begin() as connection:
+        check_still_valid(connection, agent)
+        found = _visible(connection, caller, solution_id, contribution_id)
+        if found.author.id == agent.id:
+            raise Unprocessable("You cannot vote for your own contribution")
+        change = solutions.add_upvote if up else solutions.remove_upvote
+        return found, change(connection, contribution_id, agent.id)
+
+
+def require_author(caller: Caller) -> Agent:
+    if isinstance(caller, Guest | GuestJudge):
+        raise Forbidden("An invitation opens debates, and no solutions")
+    if isinstance(caller, Operator):
+        if not caller.has_token:
+            raise AuthFailed(
+                "This needs an agent's key, and none was sent",
+                suggestion="Create an agent, and send the header Authorization: Bearer <its key>",
+            )
+        raise Forbidden("Only agents may discuss solutions", suggestion="Send an agent's key")
+    require(caller, Action.CONTRIBUTE)
+    return caller
+
+
+def _check_content(services: Services, content: str) -> None:
+    try:
+        checked_text("content", content, services.settings.max_content_length)
+    except ContentTooLarge as problem:
+        raise InvalidInput("content", f"has more than {problem.context['max_length']} bytes of UTF-8") from None
+    if len(content.strip()) < MIN_CONTENT_CHARACTERS:
+        raise InvalidInput("content", f"must have {MIN_CONTENT_CHARACTERS} characters or more")
+
+
+def existing(connection: Connection, solution_id: UUID) -> Solution:
+    found = solutions.get_solution(connection, solution_id)
+    if found is None:
+        raise _no_solution()
+    return found
+
+
+def _no_solution() -> NotFound:
+    return NotFound("There is no such solution")
+
+
+def _visible(connection: Connection, reader: Caller | None, solution_id: UUID, contribution_id: UUID) -> Contribution:
+    """An invisible contribution is answered like one that does not exist, after the same query."""
+    found = solutions.get_contribution(connection, solution_id, contribution_id)
+    if found is None or not found.is_visible_to(_id_of(reader)):
+        raise NotFound("There is no such contribution to this solution")
+    return found
+
+
+def _parent(connection: Connection, agent: Agent, solution_id: UUID, parent_id: UUID | None) -> Contribution | None:
+    found = solutions.get_contribution(connection, solution_id, parent_id) if parent_id else None
+    return found if found is not None and found.is_visible_to(agent.id) else None
+
+
+def _id_of(caller: Caller | None) -> UUID | None:
+    return caller.id if isinstance(caller, Agent) else None

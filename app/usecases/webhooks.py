@@ -1,0 +1,150 @@
+"""Webhooks: register, list, remove, test, replay. Only for the operator. Workers deliver (`worker.webhooks`)."""
+
+import base64
+import ipaddress
+import re
+import secrets
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import structlog
+
+from app.core.access import Action, Caller, require
+from app.core.errors import InvalidInput, NotFound
+from app.core.texts import checked_text
+from app.core.webhooks import TEST_EVENT, why_refused
+from app.store import webhooks
+from app.store.ids import new_id
+from app.store.webhooks import Delivery, DueDelivery, Webhook
+from app.usecases.services import Services
+from app.usecases.transactions import repeated_on_conflict
+
+log = structlog.get_logger(__name__)
+
+MAX_URL_BYTES = 2_000
+_ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\.?$", re.IGNORECASE)
+"""Some resolvers take such a name for an address, in the old spellings (127.1, 0x7f000001)."""
+MOST_SHOWN = 100
+
+
+@repeated_on_conflict
+def add_webhook(
+    services: Services, caller: Caller, url: str, events: Sequence[str], description: str | None
+) -> Webhook:
+    require(caller, Action.MANAGE)
+    _check_url(url, services.settings.webhooks_private)
+    if description is not None:
+        checked_text("description", description, services.settings.max_content_length)
+    secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+    with services.engine.begin() as connection:
+        made = webhooks.add(connection, new_id(), url, list(dict.fromkeys(events)), description, secret)
+    log.info("webhook.added", webhook_id=str(made.id), by=caller.name)
+    return made
+
+
+def list_webhooks(services: Services, caller: Caller) -> list[Webhook]:
+    require(caller, Action.MANAGE)
+    with services.engine.statements() as connection:
+        return webhooks.list_all(connection)
+
+
+def get_webhook(services: Services, caller: Caller, webhook_id: UUID) -> Webhook:
+    require(caller, Action.MANAGE)
+    with services.engine.statements() as connection:
+        return _known(webhooks.get(connection, webhook_id), webhook_id)
+
+
+@repeated_on_conflict
+def remove_webhook(services: Services, caller: Caller, webhook_id: UUID) -> None:
+    require(caller, Action.MANAGE)
+    with services.engine.begin() as connection:
+        if not webhooks.remove(connection, webhook_id):
+            raise _unknown(webhook_id)
+    log.info("webhook.removed", webhook_id=str(webhook_id), by=caller.name)
+
+
+@repeated_on_conflict
+def test_webhook(services: Services, caller: Caller, webhook_id: UUID) -> Delivery:
+    require(caller, Action.MANAGE)
+    with services.engine.begin() as connection:
+        _require_enabled(_known(webhooks.get(connection, webhook_id), webhook_id))
+        return webhooks.add_delivery(connection, new_id(), webhook_id, TEST_EVENT, {"webhook_id": str(webhook_id)})
+
+
+def list_deliveries(services: Services, caller: Caller, webhook_id: UUID) -> list[Delivery]:
+    require(caller, Action.MANAGE)
+    with services.engine.statements() as connection:
+        _known(webhooks.get(connection, webhook_id), webhook_id)
+        return webhooks.deliveries(connection, webhook_id, MOST_SHOWN)
+
+
+@repeated_on_conflict
+def replay_delivery(services: Services, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+    require(caller, Action.MANAGE)
+    with services.engine.begin() as connection:
+        _require_enabled(_known(webhooks.get(connection, webhook_id), webhook_id))
+        again = webhooks.replay(connection, webhook_id, delivery_id)
+    if again is None:
+        raise NotFound(f"The webhook {webhook_id} has no delivery {delivery_id}")
+    return again
+
+
+def claim_deliveries(services: Services, busy: Sequence[UUID], each: int) -> list[DueDelivery]:
+    return webhooks.claim(services.engine, busy, each)
+
+
+def settle_delivery(
+    services: Services,
+    due: DueDelivery,
+    *,
+    delivered: bool,
+    status: int | None = None,
+    error: str | None = None,
+    delay: float | None = None,
+) -> None:
+    webhooks.settle(services.engine, due.id, delivered=delivered, status=status, error=error, delay=delay)
+
+
+def switch_off(services: Services, webhook_id: UUID, reason: str) -> None:
+    webhooks.disable(services.engine, webhook_id, reason)
+    log.warning("webhook.switched_off", webhook_id=str(webhook_id), reason=reason)
+
+
+def _check_url(url: str, may_be_private: bool) -> None:
+    checked_text("url", url, MAX_URL_BYTES)
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise InvalidInput("url", "the host or the port cannot be read") from None
+    if parts.scheme not in ("http", "https") or not host or not url.isascii() or not url.isprintable():
+        raise InvalidInput("url", "must be an address such as https://example.org/hooks")
+    if parts.username is not None or parts.password is not None:
+        raise InvalidInput("url", "must have no user and no password: deliveries are signed")
+    try:
+        address = str(ipaddress.ip_address(host))
+    except ValueError:
+        if _ENDS_IN_A_NUMBER.search(host):
+            raise InvalidInput("url", "an IPv4 address has four decimal numbers") from None
+        # A name: resolved and checked at every delivery.
+        return
+    problem = None if may_be_private else why_refused(address)
+    if problem:
+        raise InvalidInput("url", problem)
+
+
+def _known(webhook: Webhook | None, webhook_id: UUID) -> Webhook:
+    if webhook is None:
+        raise _unknown(webhook_id)
+    return webhook
+
+
+def _require_enabled(webhook: Webhook) -> None:
+    if webhook.disabled_at is not None:
+        problem = f"is off ({webhook.disabled_reason}): remove it and register the address anew"
+        raise InvalidInput("webhook_id", problem)
+
+
+def _unknown(webhook_id: UUID) -> NotFound:
+    return NotFound(f"There is no webhook {webhook_id}")

@@ -1,0 +1,141 @@
+"""The whole application: both APIs, and the dashboard as one blueprint: pages, sign-in, headers, errors."""
+
+from urllib.parse import quote
+
+import structlog
+from flask import Blueprint, Response, g, make_response, redirect, render_template, request
+from flask_openapi3 import OpenAPI
+from markupsafe import Markup
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+
+from app.core.errors import (
+    Conflict,
+    DebateError,
+    DebateNotFound,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    RateLimitExceeded,
+    SeatTaken,
+)
+from app.http.application import make_api
+from app.http.sessions import DASHBOARD, DASHBOARD_FILES
+from app.realtime.relay import Relay
+from app.store.engine import DatabaseAway
+from app.store.errors import log_words, words_for
+from app.usecases.services import Services
+from app.web import query, words
+from app.web.experiments import add_experiment_pages
+from app.web.history import add_history
+from app.web.join import GUESTS_PAGE, JOIN, add_join, current_guest
+from app.web.judging import JUDGING, add_judging
+from app.web.negotiation import PagesForBrowsers
+from app.web.pages import add_pages
+from app.web.sign_in import add_sign_in
+from app.web.solutions import add_solution_pages, is_safe_link
+from app.web.webhooks import add_webhook_pages
+from app.wire.markdown import as_html
+from app.wire.texts import legible
+
+log = structlog.get_logger(__name__)
+
+_OPEN = frozenset(
+    {DASHBOARD_FILES, f"{DASHBOARD}.sign_in", f"{DASHBOARD}.sign_in_form", f"{DASHBOARD}.sign_out", *JOIN}
+)
+"""Endpoints that need no session."""
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_STATUS_OF = {InvalidInput: 400, Forbidden: 403, DebateNotFound: 404, NotFound: 404, SeatTaken: 409, Conflict: 409}
+
+
+def make_application(services: Services, relay: Relay) -> OpenAPI:
+    app = make_api(services, relay)
+    app.register_blueprint(web_blueprint(services))
+    app.wsgi_app = PagesForBrowsers(app.wsgi_app)  # type: ignore[method-assign]
+    return app
+
+
+def web_blueprint(services: Services) -> Blueprint:
+    web = Blueprint(DASHBOARD, __name__, template_folder="templates", static_folder="static", static_url_path="/assets")
+    settings = services.settings
+
+    @web.before_request
+    def ask_to_sign_in() -> AnyResponse | None:
+        if settings.auth_token is None or request.endpoint in _OPEN or g.session is not None:
+            return None
+        if g.guest is not None and request.endpoint == GUESTS_PAGE:
+            return None
+        if g.judge is not None and request.endpoint in JUDGING:
+            return None
+        return redirect(f"/sign-in?next={quote(request.full_path.rstrip('?'), safe='/?=')}")
+
+    @web.context_processor
+    def common() -> dict[str, object]:
+        return {
+            "words": words,
+            **{name: query.choice_of_reader(request.cookies, name) for name in query.READER_CHOICES},
+            "signed_in": g.get("session") is not None,
+            "guest": current_guest(),
+        }
+
+    web.add_app_template_filter(legible, "legible")
+    web.add_app_template_filter(_markdown, "markdown")
+    web.add_app_template_test(is_safe_link, "safe_link")
+    web.after_request(_tell_browser)
+    add_pages(web, services)
+    add_experiment_pages(web, services)
+    add_judging(web, services)
+    add_history(web, services)
+    add_solution_pages(web, services)
+    add_webhook_pages(web, services)
+    add_sign_in(web, services)
+    add_join(web, services)
+    _add_errors(web)
+    return web
+
+
+def _markdown(text: str) -> Markup:
+    return Markup(as_html(text))  # noqa: S704 (sanitised)
+
+
+def _tell_browser(response: Response) -> Response:
+    response.headers["Content-Security-Policy"] = _POLICY
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "same-origin"
+    if request.endpoint != DASHBOARD_FILES:
+        # After signing out, the back button must not show the page from the cache.
+        response.headers["Cache-Control"] = "no-store"
+        response.vary.add("Accept")
+    return response
+
+
+def _add_errors(web: Blueprint) -> None:
+    @web.errorhandler(DebateError)
+    def refused(problem: DebateError) -> Response:
+        status = next((status for kind, status in _STATUS_OF.items() if isinstance(problem, kind)), 400)
+        return _error_page(status, problem.message)
+
+    @web.errorhandler(HTTPException)
+    def not_there(problem: HTTPException) -> Response:
+        return _error_page(problem.code or 500, problem.description or "The request is malformed")
+
+    @web.errorhandler(RateLimitExceeded)
+    def too_many(refusal: RateLimitExceeded) -> Response:
+        page = _error_page(429, "There were too many requests in the last minute. Wait a little and reload the page.")
+        page.headers["Retry-After"] = str(refusal.retry_after_seconds)
+        return page
+
+    @web.errorhandler(Exception)
+    def unexpected(problem: Exception) -> Response:
+        if isinstance(problem, DatabaseAway):
+            log.error("page.database_away", problem=log_words(problem))
+            return _error_page(503, f"{words_for(problem)}. Debates continue by themselves when it is back.")
+        log.error("page.failed", exc_info=problem)
+        return _error_page(500, f"The server's log has details under request id {g.request_id}.")
+
+
+def _error_page(status: int, message: str) -> Response:
+    return make_response(render_template("error.html", status=status, message=message), status)

@@ -1,0 +1,149 @@
+"""The pages of experiments: the list, one with its figures, its debates, a pair side by side, and a comparison."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from flask import Blueprint, render_template, request
+from markupsafe import Markup
+
+from app.core.errors import InvalidInput
+from app.store.experiments.experiments import Experiment, ExperimentStatus
+from app.store.experiments.reading import MatchFilters
+from app.usecases.experiments import read
+from app.usecases.experiments.results import compared, results_of_experiment
+from app.usecases.services import Services
+from app.web import experiment_words, query
+from app.wire import figures
+from app.wire.experiments import estimate_json
+
+ROWS = 20
+DEBATES = 100
+MOST_TURNS = 200
+"""Of each debate of a pair; its own page has the rest."""
+MOST_LISTED = 200
+"""Experiments that are offered to compare with."""
+LONGEST_NAME = 400
+MATCH_STATUSES = ("planned", "running", "completed", "failed")
+Json = dict[str, Any]
+
+
+def add_experiment_pages(web: Blueprint, services: Services) -> None:
+    @web.get("/experiments/view")
+    def experiments() -> str:
+        cursor = request.args.get("cursor") or None
+        page = read.page(services, cursor, ROWS)
+        rows = [(one, progress, _leader(services, one.id)) for one, progress in page.experiments]
+        return _page("experiments.html", rows=rows, cursor=cursor, next_cursor=page.next_cursor)
+
+    @web.get("/experiments/<experiment_id>/view")
+    def experiment(experiment_id: str) -> str:
+        shown = read.show(services, _id(experiment_id))
+        found = results_of_experiment(services, shown.experiment.id)
+        return _page(
+            "experiment.html",
+            experiment=shown.experiment,
+            progress=shown.progress,
+            estimate=estimate_json(shown.experiment, shown.estimate),
+            found=found,
+            drawn=_drawn(shown.experiment.id, found),
+            spec=figures.pretty(shown.experiment.stated),
+            controls=controls(shown.experiment, shown.progress.matches.failed + shown.progress.judgments.failed),
+        )
+
+    @web.get("/experiments/<experiment_id>/debates")
+    def experiment_debates(experiment_id: str) -> str:
+        filters = _match_filters(request.args)
+        cursor = request.args.get("cursor") or None
+        of = _id(experiment_id)
+        matches, next_cursor = read.matches(services, of, filters, cursor, DEBATES)
+        asked = {name: value for name, value in request.args.items() if value and name != "cursor"}
+        return _page(
+            "experiment_debates.html",
+            experiment=read.named(services, of),
+            matches=matches,
+            filters=filters,
+            cursor=cursor,
+            address=f"?{urlencode(asked)}",
+            next_address=f"?{urlencode({**asked, 'cursor': next_cursor})}" if next_cursor else None,
+        )
+
+    @web.get("/experiments/<experiment_id>/pair/<debate_id>")
+    def experiment_pair(experiment_id: str, debate_id: str) -> str:
+        of, sides = read.pair(services, _id(experiment_id), query.uuid_of(debate_id, "debate"), MOST_TURNS)
+        return _page("pair.html", experiment=of, sides=sides, first=sides[0].match)
+
+    @web.get("/experiments/<experiment_id>/compare")
+    def experiment_compare(experiment_id: str) -> str:
+        first = _id(experiment_id)
+        other = request.args.get("with") or None
+        listed = read.page(services, None, MOST_LISTED)
+        both, found = compared(services, first, _id(other)) if other else ([read.named(services, first)], None)
+        return _page(
+            "compare.html",
+            experiment=both[0],
+            other=both[1] if other else None,
+            found=found,
+            others=[one for one, _ in listed.experiments if one.id != first],
+        )
+
+
+def _page(template: str, **given: Any) -> str:
+    return render_template(template, now=datetime.now(UTC), ewords=experiment_words, figures=figures, **given)
+
+
+def _id(text: str) -> UUID:
+    return query.uuid_of(text, "experiment")
+
+
+def _leader(services: Services, experiment_id: UUID) -> str:
+    return experiment_words.leader(results_of_experiment(services, experiment_id))
+
+
+def _drawn(experiment_id: UUID, found: Json) -> dict[str, Markup]:
+    """The figures. Their texts are escaped where they are drawn."""
+    drawn: dict[str, str] = {}
+    if found["ratings"]:
+        drawn["ratings"] = figures.ratings_svg(found["ratings"])
+        drawn["ratings_narrow"] = figures.ratings_svg(found["ratings"], narrow=True)
+    if found["matrix"]:
+        names = [row["contestant"] for row in found["ratings"] or ()]
+        drawn["matrix"] = figures.matrix_svg(found["matrix"], names, lambda cell: cell_address(experiment_id, cell))
+    return {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704 (escaped)
+
+
+def cell_address(experiment_id: UUID, cell: Json) -> str:
+    return debates_address(experiment_id, contestant=cell["proposer"], against=cell["opponent"])
+
+
+def debates_address(experiment_id: UUID, **asked: str) -> str:
+    return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
+
+
+def controls(experiment: Experiment, failed: int) -> list[str]:
+    """What the use cases would accept now."""
+    offered = {
+        ExperimentStatus.DRAFT: ["start"],
+        ExperimentStatus.RUNNING: ["pause", "stop"],
+        ExperimentStatus.PAUSED: ["resume", "stop"],
+        ExperimentStatus.STOPPED: ["resume"],
+        ExperimentStatus.COMPLETED: [],
+    }[experiment.status]
+    return [*offered, *(["retry-failed"] if failed and not experiment.is_imported else [])]
+
+
+def _match_filters(given: Mapping[str, str]) -> MatchFilters:
+    def text(name: str) -> str | None:
+        value = given.get(name) or None
+        if value is not None and (len(value) > LONGEST_NAME or "\0" in value):
+            raise InvalidInput(name, f"must be at most {LONGEST_NAME} characters, and none of them NUL")
+        return value
+
+    status = text("status")
+    if status is not None and status not in MATCH_STATUSES:
+        raise InvalidInput("status", f"must be one of {', '.join(MATCH_STATUSES)}")
+    return MatchFilters(
+        text("contestant"), text("against"), text("motion"), text("judge"), given.get("disagree") == "true", status
+    )

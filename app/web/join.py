@@ -1,0 +1,48 @@
+"""Accepting an invitation: a page that says who invites to what, and a form that begins a guest's session. Both work
+without JavaScript."""
+
+from flask import Blueprint, g, redirect, render_template, request
+from werkzeug.wrappers import Response
+
+from app.core.access import Guest
+from app.core.errors import Forbidden
+from app.http import sessions
+from app.http.sessions import DASHBOARD
+from app.usecases import invitations
+from app.usecases.experiments import judging
+from app.usecases.services import Services
+
+JOIN = (f"{DASHBOARD}.join_page", f"{DASHBOARD}.join")
+"""Endpoints that need no session: the link is the key."""
+GUESTS_PAGE = f"{DASHBOARD}.debate"
+"""The one page that a guest sees, of the guest's own debate."""
+
+
+def current_guest() -> Guest | None:
+    """None for an operator who has signed in, whatever invitations the browser has accepted."""
+    guest: Guest | None = g.get("guest")
+    return guest if g.get("session") is None else None
+
+
+def add_join(web: Blueprint, services: Services) -> None:
+    @web.get("/join/<token>")
+    def join_page(token: str) -> str:
+        to_judge = judging.look_at(services, token)
+        if to_judge is not None:
+            return render_template("join_judge.html", invitation=to_judge, token=token)
+        return render_template("join.html", invitation=invitations.look_at(services, token), token=token)
+
+    @web.post("/join/<token>")
+    def join(token: str) -> Response:
+        if not sessions.is_same_origin(request):
+            raise Forbidden("Open the link of the invitation, and accept it there")
+        accepted = judging.accept(services, token)
+        if accepted is not None:
+            judge, secret = accepted
+            response = redirect(f"/experiments/{judge.experiment_id}/judge", 303)
+            sessions.set_judge_cookie(response, request, judge.experiment_id, secret)
+            return response
+        guest, secret = invitations.accept(services, token)
+        response = redirect(f"/debates/{guest.debate_id}/view", 303)
+        sessions.set_guest_cookie(response, request, guest.debate_id, secret)
+        return response

@@ -1,0 +1,36 @@
+"""Experiments have one address for people and programs: a browser gets the page, everybody else the JSON of the API."""
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from werkzeug.datastructures import MIMEAccept
+from werkzeug.http import parse_accept_header
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_SHARED = re.compile(r"/experiments(/[0-9a-fA-F-]{32,36})?/?")
+PAGE = "/view"
+"""After the shared address: the page alone, whatever the client accepts."""
+
+
+def wants_page(accept: str) -> bool:
+    """A browser names text/html. A client that takes anything, or prefers JSON, is a program."""
+    accepted = parse_accept_header(accept, MIMEAccept)
+    return "text/html" in accepted.values() and accepted.quality("text/html") > accepted["application/json"]
+
+
+class PagesForBrowsers:
+    """Leads a browser's request for a shared address to the page. Before routing: pages and the API have different
+    rules of access, which go by the view that is reached."""
+
+    def __init__(self, application: "WSGIApplication") -> None:
+        self._application = application
+
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        is_read = environ.get("REQUEST_METHOD") in ("GET", "HEAD")
+        if is_read and _SHARED.fullmatch(path) and wants_page(environ.get("HTTP_ACCEPT", "")):
+            environ["PATH_INFO"] = path.rstrip("/") + PAGE
+        return self._application(environ, start_response)

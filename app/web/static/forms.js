@@ -1,0 +1,173 @@
+// The forms of the seats, in place below the turns: arguing, and ruling as the judge.
+import { call, requestId, unknown } from "./api.js";
+import { toast } from "./shell.js";
+
+const debate = document.querySelector("#debate");
+const composer = document.querySelector("#composer");
+const argument = document.querySelector("#argument");
+const judging = document.querySelector("#judging");
+const address = `/debates/${debate.dataset.id}`;
+const state = () => document.querySelector("#state").dataset;
+const byId = (id) => document.getElementById(id);
+let refreshSoon = () => {};
+let wantsToRule = false;
+
+export function tellForms(refresh) {
+  refreshSoon = refresh;
+}
+
+export function showForms(offered) {
+  // A text being written stays visible when the turn passes on: its author may want to keep it.
+  composer.hidden = !offered.has("argue") && !argument.value;
+  composer.querySelector("[value=argue]").disabled = !offered.has("argue");
+  if (offered.has("argue")) {
+    byId("composer-label").textContent = `Argue as the ${state().seat}`;
+    composer.className = `composer card needs-script ${state().seat}`;
+  }
+  const isTyped = byId("rule-content").value !== "";
+  judging.hidden = !(offered.has("rule") && (wantsToRule || isTyped || state().rules === "person")) && !isTyped;
+  judging.querySelector("[type=submit]").disabled = !offered.has("rule");
+}
+
+export function openJudging() {
+  wantsToRule = true;
+  judging.hidden = false;
+  judging.scrollIntoView({ block: "nearest" });
+  byId("rule-content").focus();
+}
+
+// Drafts: kept in this browser until they are sent.
+
+const keyOf = (field) => `draft:${debate.dataset.id}:${field.dataset.draft}`;
+const drafts = [...document.querySelectorAll("[data-draft]")];
+for (const field of drafts) {
+  try {
+    const kept = localStorage.getItem(keyOf(field));
+    if (kept !== null && !field.value) field.value = kept;
+  } catch { /* storage is switched off */ }
+  field.addEventListener("input", () => keep(field));
+}
+
+function keep(field) {
+  try {
+    if (field.value) localStorage.setItem(keyOf(field), field.value);
+    else localStorage.removeItem(keyOf(field));
+  } catch { /* storage is full or switched off */ }
+}
+
+function clear(form) {
+  form.reset();
+  for (const field of form.querySelectorAll("[data-draft]")) keep(field);
+}
+
+for (const form of [composer, judging]) {
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    const send = form.querySelector(".primary");
+    if (!send.disabled) form.requestSubmit(send);
+  });
+}
+
+// Arguing from an external seat
+
+const paths = { argue: "arguments", appeal: "appeal", resolve: "resolution" };
+// The current attempt: repeated with the same id until the server has answered.
+let attempt = null;
+
+composer.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = event.submitter ?? composer.querySelector(".primary");
+  const kind = button.value;
+  const problem = byId("argument-problem");
+  attempt ??= { role: state().seat, target_id: state().lastTurn, client_request_id: requestId() };
+  const { role, ...rest } = attempt;
+  const body = { ...rest, content: argument.value, ...(kind === "argue" && { role }) };
+  problem.textContent = "";
+  button.disabled = true;
+  try {
+    await call("POST", `${address}/${paths[kind]}`, body);
+    clear(composer);
+    attempt = null;
+  } catch (refused) {
+    if (!unknown.has(refused.code)) attempt = null;
+    problem.textContent = refused.message;
+  }
+  button.disabled = false;
+  refreshSoon();
+});
+
+// Ruling
+
+const SCORES = ["proposer", "opponent"];
+const number = (side) => (byId(`rule-${side}`).value.trim() === "" ? null : Number(byId(`rule-${side}`).value));
+
+// What is wrong, by field: nothing that was typed is dropped, and no verdict contradicts itself.
+function problemsOf(winner, scores) {
+  const found = {};
+  if (!byId("rule-content").value.trim()) found.content = "A ruling needs words";
+  for (const side of SCORES) {
+    if (byId(`rule-${side}`).validity.badInput || scores[side] < 0 || scores[side] > 10) found[side] = "A score is a number from 0 to 10";
+    else if (winner && scores[side] === null) found[side] = "A verdict needs both scores";
+  }
+  const hasVerdict = SCORES.some((side) => scores[side] !== null) || byId("rule-reasoning").value.trim();
+  if (!winner && hasVerdict) found.winner = "Choose who won, or clear the scores and reasons";
+  if (Object.keys(found).length || !winner) return found;
+  const ahead = Math.sign(scores.proposer - scores.opponent);
+  if (winner === "tie" && ahead !== 0) found.winner = "A tie has equal scores";
+  if (winner === "proposer" && ahead <= 0) found.proposer = "The winner's score must be the higher one";
+  if (winner === "opponent" && ahead >= 0) found.opponent = "The winner's score must be the higher one";
+  return found;
+}
+
+function show(problems) {
+  for (const field of ["content", "winner", ...SCORES]) {
+    byId(`rule-${field}-problem`).textContent = problems[field] ?? "";
+    byId(`rule-${field}`).setAttribute("aria-invalid", field in problems);
+  }
+  const first = Object.keys(problems)[0];
+  if (first) byId(`rule-${first}`).focus();
+}
+
+const given = () => ({ winner: byId("rule-winner").value, scores: { proposer: number("proposer"), opponent: number("opponent") } });
+
+function tellEffect() {
+  const { winner, scores } = given();
+  const closes = byId("rule-close").checked;
+  const who = { proposer: "the proposer better", opponent: "the opponent better", tie: "both sides equal" }[winner];
+  const both = SCORES.every((side) => scores[side] !== null);
+  const judges = who ? ` It finds ${who}${both ? ` (proposer ${scores.proposer}, opponent ${scores.opponent})` : ""}.` : " It gives no verdict.";
+  byId("rule-does").textContent = `${closes ? "Your ruling ends the debate." : "Your ruling is stored, and the debate goes on."}${judges}`;
+}
+judging.addEventListener("input", tellEffect);
+tellEffect();
+
+let ruling = null;
+judging.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { winner, scores } = given();
+  const problems = problemsOf(winner, scores);
+  show(problems);
+  byId("rule-problem").textContent = "";
+  if (Object.keys(problems).length) return;
+  const content = byId("rule-content").value;
+  const reasoning = byId("rule-reasoning").value.trim() || content;
+  const button = judging.querySelector("[type=submit]");
+  ruling ??= requestId();
+  button.disabled = true;
+  try {
+    await call("POST", `${address}/ruling`, { content, close: byId("rule-close").checked, ...(winner && { verdict: { winner, scores, reasoning } }), client_request_id: ruling });
+    clear(judging);
+    ruling = null;
+    wantsToRule = false;
+    judging.hidden = true;
+    tellEffect();
+    toast("Your ruling is stored");
+  } catch (problem) {
+    if (!unknown.has(problem.code)) ruling = null;
+    if (problem.field === "verdict") show({ winner: problem.plain.replace("verdict: ", "") });
+    else byId("rule-problem").textContent = problem.message;
+  }
+  button.disabled = false;
+  refreshSoon();
+});

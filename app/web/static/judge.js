@@ -1,0 +1,28 @@
+// Blind judging by keys: 1, 2 or 0 chooses, arrows say how sure, Enter goes on. Without this the form works as it is.
+import { onKeys } from "./shell.js";
+
+const form = document.querySelector("#judgment");
+const CHOICES = ["1", "2", "0"];
+
+function choose(key) {
+  form.querySelector(`[name=winner][value="${key}"]`).checked = true;
+  (form.querySelector("[name=confidence]:checked") ?? form.querySelector("[name=confidence]")).focus();
+}
+
+if (form) {
+  // Keys that lead elsewhere would lose the place.
+  onKeys(Object.fromEntries(["n", "g d", "g e", "g o", "g r", "g s"].map((keys) => [keys, () => false])));
+  // On the radio buttons too, where the shell leaves keys alone.
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (CHOICES.includes(event.key)) {
+      event.preventDefault();
+      choose(event.key);
+    } else if (event.key === "Enter" && !event.target.closest("a, button, summary")) {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+  });
+  form.addEventListener("submit", () => { form.querySelector("button").disabled = true; });
+  form.dataset.keys = "on";
+}

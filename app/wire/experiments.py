@@ -1,0 +1,73 @@
+"""Experiments as JSON for clients (experiments.md, "Shapes")."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.experiments.estimate import Estimate
+from app.core.experiments.spec import Spec
+from app.store.experiments.experiments import Counts, Experiment, Progress
+from app.wire.debates import Json, time_json
+
+
+def experiment_json(experiment: Experiment, progress: Progress, estimate: Json | None = None) -> Json:
+    return {
+        "id": str(experiment.id),
+        "name": experiment.name,
+        "status": experiment.status.value,
+        "stop_reason": experiment.stop_reason,
+        "spec": experiment.stated,
+        "progress": {
+            "matches": _counts(progress.matches),
+            "debates": _counts(progress.matches),
+            "judgments": _counts(progress.judgments),
+        },
+        "cost_usd": experiment.spent_usd,
+        "budget_usd": experiment.budget_usd,
+        "estimate": estimate,
+        "created_at": time_json(experiment.created_at),
+        "updated_at": time_json(experiment.updated_at),
+    }
+
+
+def _counts(counts: Counts) -> dict[str, Any]:
+    """`planned` counts those that are neither under way nor over."""
+    return {name: getattr(counts, name) for name in Counts.__slots__}
+
+
+def estimate_json(experiment: Experiment, estimate: Estimate) -> Json:
+    """Of the whole: what was spent, and what is left."""
+    spent = experiment.spent_usd
+    is_over = not estimate.matches and not estimate.judgments
+    return {
+        "expected_usd": None if estimate.expected_usd is None else spent + estimate.expected_usd,
+        **_interval(estimate, spent),
+        "at_most_usd": _at_most(experiment, estimate),
+        "seconds_left": 0.0 if is_over else round(estimate.seconds, 1),
+    }
+
+
+def _at_most(experiment: Experiment, estimate: Estimate) -> float | None:
+    most = None if estimate.at_most_usd is None else experiment.spent_usd + estimate.at_most_usd
+    if experiment.budget_usd is None:
+        return most
+    return experiment.budget_usd if most is None else min(most, experiment.budget_usd)
+
+
+def _interval(estimate: Estimate, spent: float = 0.0) -> Json:
+    low, high = estimate.interval_usd or (None, None)
+    return {"low_usd": None if low is None else spent + low, "high_usd": None if high is None else spent + high}
+
+
+def plan_json(spec: Spec, estimate: Estimate) -> Json:
+    names = ("matches", "debate_calls", "judgments", "expected_tokens", "expected_usd", "at_most_usd", "seconds")
+    return {
+        **{name: getattr(estimate, name) for name in names},
+        **_interval(estimate),
+        "concurrency": spec.concurrency,
+        "budget_usd": spec.budget_usd,
+    }
+
+
+def match_json(match: Mapping[str, Any]) -> Json:
+    shown = {name: value for name, value in match.items() if name != "position"}
+    return {**shown, "debate_id": str(match["debate_id"]) if match["debate_id"] else None}

@@ -1,0 +1,246 @@
+"""Figures of an experiment as inline SVG, their rows as tables, and the sentence that says how to read each. The report
+and the pages show the same."""
+
+import json
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+from app.wire.debates import Json
+from app.wire.texts import legible
+
+RATINGS_SAY = (
+    "Each dot is a rating on the Elo scale, each line its 95 % interval; 0 is the average contestant, and 400 points "
+    "are ten to one. Where lines overlap widely, the order of the two is not settled; an arrow is an open end."
+)
+MATRIX_SAYS = (
+    "The row proposed, the column opposed: the share of the points that the proposer took, and on how many motions. "
+    "The stronger the colour, the more."
+)
+JUDGES_SAY = (
+    "Flips are debates that got another winner when the two sides were shown in the other order. A preference for the "
+    "first position is in points of win rate, with its 95 % interval."
+)
+ARMS_SAY = "Differences over the motions that both arms have, in points; p is that of a paired t test, not corrected."
+SIDES_SAY = (
+    "How many points of win rate the proposer gains from the side alone: between equals, +5 means 55 of 100 wins. An "
+    "interval that holds 0 leaves open whether there is any advantage."
+)
+AGREEMENT_SAYS = (
+    "1 is full agreement and 0 what chance would give: alpha over all judges, kappa for each two, with 95 % intervals."
+)
+ROW, LEFT, PLOT = 28, 190, 420
+NARROW_ROW, NARROW_PLOT = 46, 260
+SCALE_HEIGHT = 30
+CELL, SMALL_CELL = 64, 46
+MANY = 10
+"""From so many contestants on, the matrix has smaller cells."""
+SHORT = 6
+"""Names of the matrix' columns that are longer than this stand upright."""
+
+
+def shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
+def number(value: float | None, form: str = ".0f") -> str:
+    return "-" if value is None else f"{value:{form}}"
+
+
+def percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def interval(row: Json, form: str = ".0f", scale: float = 1) -> str:
+    if row.get("low") is None and row.get("high") is None:
+        return "-"
+    low, high = (None if row.get(end) is None else row[end] * scale for end in ("low", "high"))
+    return f"{number(low, form)} to {number(high, form)}"
+
+
+def points(figure: Json | None) -> str:
+    """A figure of points of win rate, with its interval."""
+    if not figure or figure.get("value") is None:
+        return "-"
+    return f"{100 * figure['value']:+.1f} ({interval(figure, '+.1f', 100)})"
+
+
+def pretty(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2)
+
+
+def ranks(row: Json) -> str:
+    return str(row["rank_low"]) if row["rank_low"] == row["rank_high"] else f"{row['rank_low']} to {row['rank_high']}"
+
+
+def rating_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    header = ("contestant", "rating", "95 %", "ranks", "win rate", "won", "tied", "lost", "debates")
+    return header, [
+        (
+            row["contestant"] + (" (penalised)" if row["penalised"] else ""),
+            number(row["rating"], "+.0f"),
+            interval(row, "+.0f"),
+            ranks(row),
+            percent(row["win_rate"]),
+            *(str(row[name]) for name in ("wins", "ties", "losses", "debates")),
+        )
+        for row in found["ratings"]
+    ]
+
+
+def matrix_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    header = ("proposer", "opponent", "share", "95 %", "won", "tied", "lost", "motions")
+    return header, [
+        (
+            cell["proposer"],
+            cell["opponent"],
+            percent(cell["mean"]),
+            interval(cell, ".0f", 100),
+            *(str(cell[name]) for name in ("wins", "ties", "losses", "motions")),
+        )
+        for cell in found["matrix"]
+    ]
+
+
+def judge_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    header = ("judge", "judgments", "ties", "flips", "first position", "own provider", "length", "accuracy", "Brier")
+    return header, [
+        (
+            judge["judge"],
+            str(judge["judgments"]),
+            str(judge["ties"]),
+            f"{judge['flips']} of {judge['compared']}" if judge.get("compared") else "-",
+            points(judge["first_position"]),
+            points(judge["own_provider"]),
+            points(judge["length"]),
+            percent((judge.get("accuracy") or {}).get("value")),
+            number((judge.get("brier") or {}).get("value"), ".2f"),
+        )
+        for judge in found["judges"]
+    ]
+
+
+def arm_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    known = any(arm["accuracy"] is not None for arm in found["arms"])
+    measure = "accuracy" if known else "proposer_share"
+    header = ("arm", "accuracy" if known else "proposer's share", "95 %", "motions")
+    return header, [
+        (arm["arm"], percent(arm.get(measure)), interval(arm, ".0f", 100), str(arm["motions"])) for arm in found["arms"]
+    ]
+
+
+def difference_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    header = ("arms", "difference (95 %)", "p", "motions", "motions needed")
+    return header, [
+        (
+            " - ".join(pair["arms"]),
+            points(pair),
+            number(pair["p"], ".3f"),
+            str(pair["motions"]),
+            str(pair.get("motions_needed") or "-"),
+        )
+        for pair in found["differences"]
+    ]
+
+
+def ratings_svg(ratings: list[Json], narrow: bool = False) -> str:
+    """Dots on their intervals, the best first. In the narrow one, for a phone, names stand above their lines."""
+    ends = [row[end] for row in ratings for end in ("low", "rating", "high") if row[end] is not None]
+    least, most = min([*ends, 0.0]), max([*ends, 0.0])
+    span = (most - least) or 1.0
+    left, plot, step = (10, NARROW_PLOT, NARROW_ROW) if narrow else (LEFT, PLOT, ROW)
+
+    def x(value: float | None, open_end: float) -> float:
+        return open_end if value is None else left + (value - least) / span * plot
+
+    height = step * len(ratings) + SCALE_HEIGHT
+    zero = x(0, 0)
+    parts = [f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{height - 24}"/>']
+    for place, row in enumerate(ratings):
+        y = place * step + (step - 12 if narrow else step / 2)
+        low, high = x(row["low"], left), x(row["high"], left + plot)
+        name_at = (left, y - 14) if narrow else (0, y + 4)
+        parts.append(f'<text x="{name_at[0]}" y="{name_at[1]:.1f}">{_label(row["contestant"], 24)}</text>')
+        if row["low"] is not None or row["high"] is not None:
+            parts.append(f'<line class="line" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
+            parts += [_arrow(at, y, open_to) for at, open_to in _open_ends(row, low, high)]
+        parts.append(f'<circle class="dot" cx="{x(row["rating"], 0):.1f}" cy="{y}" r="5"/>')
+        parts.append(f'<text x="{left + plot + 12}" y="{y + 4:.1f}">{row["rating"]:+.0f}</text>')
+    parts += _scale(least, most, x, height - 6)
+    return _svg(left + plot + 60, height, f"Ratings with their intervals. {_ratings_in_words(ratings)}", parts)
+
+
+def _scale(least: float, most: float, x: Callable[[float, float], float], y: float) -> list[str]:
+    """The two ends and, where it does not touch them, zero."""
+    shown = {least: "start", most: "end"} if least != most else {}
+    if all(abs(x(0, 0) - x(end, 0)) > 40 for end in shown):
+        shown[0.0] = "middle"
+    return [
+        f'<text x="{x(value, 0):.1f}" y="{y}" text-anchor="{anchor}">{value:+.0f}</text>'
+        for value, anchor in shown.items()
+    ]
+
+
+def _ratings_in_words(ratings: list[Json]) -> str:
+    said = [f"{row['contestant']} {row['rating']:+.0f}" for row in ratings[:MANY]]
+    return "; ".join(said) + (f"; and {len(ratings) - MANY} more" if len(ratings) > MANY else "")
+
+
+def _open_ends(row: Json, low: float, high: float) -> list[tuple[float, int]]:
+    return [(at, way) for at, way, end in ((low, -1, "low"), (high, 1, "high")) if row[end] is None]
+
+
+def _arrow(x: float, y: float, way: int) -> str:
+    return f'<path class="dot" d="M{x + 8 * way:.1f} {y}L{x:.1f} {y - 5}L{x:.1f} {y + 5}Z"/>'
+
+
+def matrix_svg(cells: list[Json], names: Sequence[str] = (), address: Callable[[Json], str] | None = None) -> str:
+    """`names` gives the order of rows and columns; `address` makes a link of each cell."""
+    seen = {cell[side] for cell in cells for side in ("proposer", "opponent")}
+    ordered = [*(name for name in names if name in seen), *sorted(seen.difference(names))]
+    place = {name: number for number, name in enumerate(ordered)}
+    many = len(ordered) >= MANY
+    upright = many or any(len(name) > SHORT for name in ordered)
+    size, top = SMALL_CELL if many else CELL, 110 if upright else 30
+    parts = []
+    for name, at in place.items():
+        parts.append(f'<text x="0" y="{top + at * size + size / 2 + 4}">{_label(name, 24)}</text>')
+        middle = LEFT + at * size + size / 2
+        turned = f' transform="rotate(-90 {middle + 4} {top - 6})"' if upright else ""
+        where = f'x="{middle + 4}" y="{top - 6}"' if upright else f'x="{middle}" y="18" text-anchor="middle"'
+        parts.append(f"<text {where}{turned}>{_label(name, 13 if upright else SHORT)}</text>")
+    for cell in cells:
+        drawn = _cell(cell, LEFT + place[cell["opponent"]] * size, top + place[cell["proposer"]] * size, size)
+        parts.append(_linked(drawn, cell, address(cell)) if address else drawn)
+    what = "Share of the points by proposer and opponent"
+    return _svg(LEFT + size * len(ordered), top + size * len(ordered) + 4, what, parts, is_image=address is None)
+
+
+def _cell(cell: Json, x: float, y: float, size: int) -> str:
+    opacity = f"{0.6 * (cell['mean'] or 0):.2f}"
+    rect = f'x="{x}" y="{y}" width="{size}" height="{size}"'
+    says = (percent(cell["mean"]), f"n {cell['motions']}")
+    texts = [
+        f'<text x="{x + size / 2}" y="{y + size / 2 - 4 + 17 * line}" text-anchor="middle">{text}</text>'
+        for line, text in enumerate(says)
+    ]
+    return f'<rect class="cell" {rect} fill-opacity="{opacity}"/>{"".join(texts)}'
+
+
+def _linked(drawn: str, cell: Json, address: str) -> str:
+    says = (
+        f"{cell['proposer']} proposed, {cell['opponent']} opposed: {percent(cell['mean'])} of the points on "
+        f"{cell['motions']} motions ({interval(cell, '.0f', 100)})"
+    )
+    words = escape(legible(says))
+    return f'<a href="{escape(address)}" aria-label="{words}"><title>{words}</title>{drawn}</a>'
+
+
+def _label(text: str, width: int) -> str:
+    return escape(shortened(legible(text), width))
+
+
+def _svg(width: float, height: float, title: str, parts: list[str], is_image: bool = True) -> str:
+    role = "img" if is_image else "group"
+    opening = f'<svg role="{role}" aria-label="{escape(legible(title))}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    return f'{opening} width="{width:.0f}" height="{height:.0f}">{"".join(parts)}</svg>'

@@ -1,0 +1,133 @@
+"""What can go wrong.
+
+ClientError
+├── NoAnswer            no connection, a broken one, or a timeout
+├── NotADebateServer    something answers at this address, but not a debate-runner
+└── Refused             the server said no: `code`, `message`, `suggestion`, `context`
+    ├── Unavailable     it is busy or restarting: 429, 502, 503, 504; a repeat may help
+    └── InvalidInput, AuthFailed, Forbidden, ActionNotAllowed, NotFound, …: one for each code
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+Json = dict[str, Any]
+
+
+class ClientError(Exception):
+    """Everything that this package raises on its own account."""
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+
+class NoAnswer(ClientError):
+    """The server did not answer. Whether it received the request is unknown."""
+
+    def __init__(self, url: str, problem: Exception) -> None:
+        super().__init__(f"No server answers at {url} ({str(problem) or type(problem).__name__})")
+        self.problem = problem
+
+
+class NotADebateServer(ClientError):
+    def __init__(self, url: str, status: int) -> None:
+        super().__init__(f"{url} answered {status} but is not a debate-runner")
+        self.status = status
+
+
+class Refused(ClientError):
+    def __init__(self, status: int, error: Mapping[str, Any], retry_after_seconds: float = 0) -> None:
+        self.status = status
+        self.code = str(error.get("code", ""))
+        self._message = str(error.get("message", ""))
+        details = error.get("details") or {}
+        self.suggestion: str | None = error.get("suggestion") or details.get("suggestion")
+        self.context: Json = {name: value for name, value in error.items() if name not in ("code", "message")}
+        """The other fields of the error: `field`, `current_state`, `max_length`, …"""
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(f"{self.code}: {self._message}")
+
+    @property
+    def message(self) -> str:
+        return self._message
+
+
+class Unavailable(Refused):
+    """The server is busy, its database is away, or a proxy answered for a server that is restarting."""
+
+
+class RateLimited(Unavailable):
+    """This caller made too many requests; `retry_after_seconds` says when the next is accepted."""
+
+
+class InvalidInput(Refused):
+    """A field of the request is wrong; the message names it."""
+
+
+class AuthFailed(Refused):
+    """No key, or one that is unknown or revoked."""
+
+
+class Forbidden(Refused):
+    """The key is valid, and this is not its seat or scope."""
+
+
+class ActionNotAllowed(Refused):
+    """Not in the debate's present state: it is another seat's turn, or the debate is paused or closed."""
+
+
+class NotFound(Refused):
+    """There is no such debate, argument or address."""
+
+
+class DebateExists(Refused):
+    """This debate_id was created under another client_request_id."""
+
+
+class RequestIdReused(Refused):
+    """Something else is stored under this client_request_id."""
+
+
+class SeatTaken(Refused):
+    """Somebody else holds this seat."""
+
+
+class ContentTooLarge(Refused):
+    """The text is too long; `context["max_length"]` is the limit in bytes."""
+
+
+class InternalError(Refused):
+    """A mistake of the server; its log has more under the request's id."""
+
+
+_OF_CODE: dict[str, type[Refused]] = {
+    "INVALID_INPUT": InvalidInput,
+    "VALIDATION_ERROR": InvalidInput,
+    "AUTH_FAILED": AuthFailed,
+    "UNAUTHORIZED": AuthFailed,
+    "FORBIDDEN": Forbidden,
+    "ACTION_NOT_ALLOWED": ActionNotAllowed,
+    "DEBATE_NOT_FOUND": NotFound,
+    "ARGUMENT_NOT_FOUND": NotFound,
+    "NOT_FOUND": NotFound,
+    "DEBATE_EXISTS": DebateExists,
+    "REQUEST_ID_REUSED": RequestIdReused,
+    "SEAT_TAKEN": SeatTaken,
+    "CONTENT_TOO_LARGE": ContentTooLarge,
+    "INTERNAL_ERROR": InternalError,
+}
+
+AWAY_STATUSES = frozenset({429, 502, 503, 504})
+"""Answers of a server that is busy, and of a proxy whose server is restarting."""
+
+
+def refusal(status: int, error: Mapping[str, Any], retry_after_seconds: float = 0) -> Refused:
+    """The exception for an error of the API. An unknown code of a newer server is a plain `Refused`."""
+    if status == 429:
+        kind: type[Refused] = RateLimited
+    elif status in AWAY_STATUSES:
+        kind = Unavailable
+    else:
+        kind = _OF_CODE.get(str(error.get("code")), Refused)
+    return kind(status, error, retry_after_seconds)

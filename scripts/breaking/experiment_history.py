@@ -1,0 +1,125 @@
+"""What must be true of every experiment after a run, whatever was broken meanwhile: each match was held once, and each
+judge has judged each debate once in each order."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from app.core.experiments.extension import judges_of
+from app.core.experiments.spec import spec_of
+from app.core.judgments import AGENT, PERSON
+from app.store.experiments.experiments import IMPORTED
+
+_ENDED = ("completed", "failed")
+_ROUNDING_USD = 1e-9
+"""Sums of reservations that come and go."""
+
+
+@dataclass
+class ExperimentHistory:
+    experiment: dict[str, Any]
+    matches: list[dict[str, Any]] = field(default_factory=list)
+    debates: list[Any] = field(default_factory=list)
+    """Ids."""
+    judgments: list[dict[str, Any]] = field(default_factory=list)
+    reservations: int = 0
+
+    def __str__(self) -> str:
+        found = self.experiment
+        matches, judgments = (Counter(row["status"] for row in rows) for rows in (self.matches, self.judgments))
+        return (
+            f"experiment {found['id']} ({found['name']}, {found['status']}, {found['stop_reason'] or 'no reason'}):"
+            f" matches {dict(matches)}, {len(self.debates)} debates, judgments {dict(judgments)},"
+            f" {found['spent_usd']} USD spent, {found['reserved_usd']} reserved, budget {found['budget_usd']}"
+        )
+
+
+def read_experiments(database_url: str) -> list[ExperimentHistory]:
+    """Those that were held here."""
+    with psycopg.connect(database_url, row_factory=dict_row) as connection:
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        held = connection.execute("SELECT * FROM experiments WHERE concurrency <> %s", (IMPORTED,))
+        found = {row["id"]: ExperimentHistory(row) for row in held}
+        for row in connection.execute("SELECT * FROM matches ORDER BY position"):
+            if row["experiment_id"] in found:
+                found[row["experiment_id"]].matches.append(row)
+        for row in connection.execute("SELECT id, experiment_id FROM debates WHERE experiment_id IS NOT NULL"):
+            if row["experiment_id"] in found:
+                found[row["experiment_id"]].debates.append(row["id"])
+        for row in connection.execute("SELECT * FROM judgments WHERE experiment_id IS NOT NULL"):
+            if row["experiment_id"] in found:
+                found[row["experiment_id"]].judgments.append(row)
+        for row in connection.execute("SELECT experiment_id, count(*) FROM reservations GROUP BY experiment_id"):
+            if row["experiment_id"] in found:
+                found[row["experiment_id"]].reservations = row["count"]
+    return list(found.values())
+
+
+def first_experiment_violation(histories: Iterable[ExperimentHistory]) -> str | None:
+    for history in histories:
+        for problem in experiment_violations(history):
+            return f"{problem}\n{history}"
+    return None
+
+
+def experiment_violations(history: ExperimentHistory) -> list[str]:
+    return [problem for check in _CHECKS for problem in check(history)]
+
+
+def _it_has_ended(history: ExperimentHistory) -> Iterable[str]:
+    status = history.experiment["status"]
+    if status not in ("completed", "stopped"):
+        yield f"the experiment has not ended: it is {status}"
+    if status == "completed":
+        open_ = [row["key"] for row in history.matches if row["status"] not in _ENDED]
+        open_ += [str(row["id"]) for row in history.judgments if row["status"] not in _ENDED]
+        yield from (f"the experiment is completed, and {each} is open" for each in open_[:1])
+    claimed = [row["id"] for row in history.judgments if row["status"] in _ENDED and row["claim_token"] is not None]
+    yield from (f"the judgment {each} has ended and is still claimed" for each in claimed[:1])
+
+
+def _each_match_has_its_own_debate(history: ExperimentHistory) -> Iterable[str]:
+    own = [row["debate_id"] for row in history.matches if row["debate_id"] is not None]
+    if len(own) != len(set(own)):
+        yield "two matches have one debate"
+    missing = [row["key"] for row in history.matches if row["status"] == "completed" and row["debate_id"] is None]
+    yield from (f"the match {each} is completed without a debate" for each in missing[:1])
+    # A debate that somebody deleted is missing; one of an earlier attempt is there besides.
+    attempts = sum(row["attempt"] for row in history.matches)
+    if len(history.debates) > attempts:
+        yield f"{len(history.debates)} debates were made by {attempts} attempts"
+    unknown = set(history.debates) - set(own)
+    if unknown and attempts == len([row for row in history.matches if row["attempt"]]):
+        yield f"the debate {next(iter(unknown))} belongs to no match"
+
+
+def _each_judge_has_judged_once(history: ExperimentHistory) -> Iterable[str]:
+    keys = [(row["debate_id"], row["judge"], row["order"], row["repeat"]) for row in history.judgments]
+    yield from (f"two judgments of one key: {key}" for key, count in Counter(keys).items() if count > 1)
+    asked = [
+        (key.judge, key.order.value, key.repeat)
+        for judge in judges_of(spec_of(history.experiment["spec"]))
+        for key in judge.keys
+    ]
+    there = {key for key in keys if not key[1].startswith((PERSON, AGENT))}
+    held = [row["debate_id"] for row in history.matches if row["status"] == "completed"]
+    missing = [(debate, *key) for debate in held for key in asked if (debate, *key) not in there]
+    if history.experiment["status"] == "completed":
+        yield from (f"a judgment is missing: {key}" for key in missing[:1])
+    early = [key for key in there if key[0] not in set(held)]
+    yield from (f"a debate that is no completed match was judged: {key}" for key in early[:1])
+
+
+def _money_adds_up(history: ExperimentHistory) -> Iterable[str]:
+    found = history.experiment
+    if found["budget_usd"] is not None and found["spent_usd"] > found["budget_usd"] + _ROUNDING_USD:
+        yield f"{found['spent_usd']} USD were spent of a budget of {found['budget_usd']}"
+    if found["status"] == "completed" and (history.reservations or abs(found["reserved_usd"]) > _ROUNDING_USD):
+        yield f"{history.reservations} reservations are left, and {found['reserved_usd']} USD"
+
+
+_CHECKS = (_it_has_ended, _each_match_has_its_own_debate, _each_judge_has_judged_once, _money_adds_up)

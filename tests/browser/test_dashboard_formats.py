@@ -1,0 +1,85 @@
+"""Formats and verdicts in the browser: the judge asks, a round is called a round, and the form fits the format."""
+
+import re
+
+from dashboard import SEATS, external, is_live, stored_id, until_closed, view
+from harness import numbers
+from looks import serious
+from playwright.sync_api import expect
+
+
+def say(site, debate_id, role, content="Because."):
+    target = site.transcript(debate_id)["motion"]["id"]
+    body = {"role": role, "target_id": target, "content": content, "client_request_id": f"said-{next(numbers)}"}
+    site.http.post(f"/debates/{debate_id}/arguments", json=body).raise_for_status()
+
+
+def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(open_page, site):
+    asked = site.create(format="consultancy", seats=external(*SEATS), limits={"max_rounds": 2})["id"]
+    page = open_page(view(asked))
+    is_live(page)
+    expect(page.get_by_role("button", name="Ask …")).to_be_hidden()
+    say(site, asked, "proposer")
+    expect(page.get_by_role("button", name="Ask …")).to_be_visible()
+    page.keyboard.press("q")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("A question scores nobody")
+    assert serious(page) == []
+    dialog.get_by_label("Question").fill("What would the buses cost?")
+    dialog.get_by_role("button", name="Ask").click()
+    expect(page.locator("#turn-3")).to_contain_text("What would the buses cost?")
+    expect(page.locator("#turn-3 .kind")).to_have_text("Question")
+    expect(page.get_by_role("button", name="Ask …")).to_be_hidden()
+
+    say(site, asked, "proposer", "Less than the streets.")
+    expect(page.get_by_role("button", name="Rule …")).to_be_visible()
+    expect(page.get_by_role("button", name="Ask …")).to_be_hidden()
+    page.get_by_role("button", name="Rule …").click()
+    expect(page.locator("#rule-scope")).to_contain_text("its verdict is of the whole debate")
+
+
+def test_a_rounds_score_is_called_the_rounds_and_the_verdict_stands_apart(open_page, site):
+    debate_id = site.create(format="rounds", seats=external(*SEATS), limits={"max_rounds": 2})["id"]
+    page = open_page(view(debate_id))
+    is_live(page)
+    for number in (1, 2):
+        say(site, debate_id, "proposer")
+        say(site, debate_id, "opponent")
+        page.get_by_role("button", name="Rule …").click()
+        page.get_by_role("textbox", name="Ruling").fill(f"Ruling {number}")
+        page.get_by_label("Winner").select_option("opponent" if number == 1 else "proposer")
+        page.get_by_label("Proposer's score").fill("4" if number == 1 else "7")
+        page.get_by_label("Opponent's score").fill("8")
+        page.get_by_role("button", name="Give the ruling").click()
+        if number == 1:
+            expect(page.locator("#turn-4 .winner")).to_have_text("Round 1: opponent better, 8 to 4")
+            expect(page.locator("#standing")).to_contain_text("Opponent ahead, 8 to 4, after 1 judged round")
+            expect(page.locator("#verdict")).to_have_count(0)
+    # A winner with the lower score is refused beside the field, and nothing typed is lost.
+    expect(page.locator("#rule-proposer-problem")).to_have_text("The winner's score must be the higher one")
+    page.get_by_label("Opponent's score").fill("6.5")
+    page.get_by_role("button", name="Give the ruling").click()
+    until_closed(page)
+    expect(page.locator("#turn-7 .winner")).to_have_text("The whole debate: proposer wins 7 to 6.5")
+    expect(page.locator("#verdict")).to_contain_text("Proposer wins 7 to 6.5")
+    expect(page.locator("#standing")).to_contain_text("Opponent ahead, 8 to 4, after 1 judged round")
+    page.goto("/")
+    expect(page.locator(f"#d-{debate_id}")).to_contain_text("Proposer wins 7 to 6.5 (all rounds were held)")
+
+
+def test_the_form_asks_only_for_what_the_format_has(open_page, site):
+    page = open_page("/new")
+    page.get_by_label("Motion").fill("The museum should return the bronzes")
+    expect(page.get_by_label("Format").locator("option")).to_have_count(7)
+    page.get_by_label("Format").select_option("consultancy")
+    expect(page.get_by_role("group", name="Opponent")).to_be_hidden()
+    page.get_by_label("Format").select_option("direct")
+    expect(page.get_by_role("group", name="Proposer")).to_be_hidden()
+    expect(page.get_by_label("Rounds")).to_be_hidden()
+    assert serious(page) == []
+    page.get_by_role("button", name="Start the debate").click()
+    page.wait_for_url("**/view")
+    until_closed(page)
+    expect(page.locator("#verdict")).to_contain_text(re.compile("wins|A tie"))
+    expect(page.locator("#facts")).to_contain_text("No rounds")
+    assert site.debate(stored_id(page))["format"] == "direct"

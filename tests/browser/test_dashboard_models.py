@@ -1,0 +1,109 @@
+"""Debates of models in the browser: what fails alike is retried at once, what was sent, what it will cost, the day."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from dashboard import is_live, row, view
+from harness import Api, Place, wait_until
+from looks import serious
+from model_server import SPEECH, Call, ModelServer
+from playwright.sync_api import expect
+
+GPT, CLAUDE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6"
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with ModelServer() as server, pytest.MonkeyPatch.context() as variables:
+        for name, value in server.environment.items():
+            variables.setenv(name, value)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def site(module_place: Place, models: ModelServer) -> Api:
+    api = module_place.start_api(max_cost_usd_per_day=5)
+    module_place.start_worker(max_cost_usd_per_day=5)
+    return api
+
+
+def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(open_page, site, models):
+    models.behave = lambda call: "404" if "gpt" in call.model else "400"
+    made = [
+        site.create(title=f"Failed {number}", limits={"max_rounds": 1}, seats=seats)["id"]
+        for number, seats in enumerate(
+            {role: {"player": player} for role in ("proposer", "opponent", "arbitrator")}
+            for player in (GPT, GPT, CLAUDE)
+        )
+    ]
+    # Nothing happens to it meanwhile, so that it says how long turns wait for a worker.
+    site.wait_closed(site.create(limits={"max_rounds": 1})["id"], 60)
+    wait_until(lambda: {site.debate(each)["status"] for each in made} == {"failed"}, 60, "all have failed")
+    *alike, other = made
+    page = open_page("/?status=failed")
+    for each in (alike[0], other):
+        row(page, each).get_by_role("checkbox").check()
+    retry = page.get_by_role("toolbar").get_by_role("button", name="Retry all that failed so …")
+    expect(retry).to_be_hidden()
+    row(page, other).get_by_role("checkbox").uncheck()
+    models.behave = healthy
+    retry.click()
+    expect(page.get_by_role("dialog")).to_contain_text("Retry 2 debates?")
+    page.get_by_role("dialog").get_by_role("button", name="Retry 2 debates").click()
+    for each in alike:
+        site.wait_closed(each, 60)
+    assert site.debate(other)["status"] == "failed"
+
+    page.goto(view(alike[0]))
+    is_live(page)
+    page.get_by_role("button", name="Actions for turn 2").click()
+    page.get_by_role("menuitem", name="What the model was sent").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"What {GPT} was sent, and answered")
+    for words in ("Cities should ban private cars from their centres", SPEECH):
+        expect(page.get_by_role("main")).to_contain_text(words)
+    expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", re.compile("/exchange$"))
+    assert serious(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert serious(page) == []
+
+    page.goto("/system")
+    day = page.locator("#last-day")
+    for name in ("Turns by hour: 13 in all", "Failed attempts by hour: 3 in all", "Tokens by hour: 720 in all"):
+        expect(day.get_by_role("img", name=name)).to_be_visible()
+    expect(
+        day.get_by_role("img", name=re.compile(r"Wait for a worker.* by hour: [0-9.]+ s over the day"))
+    ).to_be_visible()
+    expect(day.get_by_role("row", name=re.compile(f"{GPT} 6 720 "))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile(r"^openai \d+ \d+ \d+$"))).to_be_visible()
+    expect(page.locator(".tile", has_text="Spent today")).to_contain_text("of $5.00; $5.00 left")
+    expect(page.locator(".worker")).to_contain_text(re.compile(r"lease ends in \d+ s unless renewed"))
+    assert serious(page) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"What {GPT} was sent, and answered")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def healthy(_: Call) -> str:
+    return ""
+
+
+def test_the_form_says_what_a_debate_will_cost(open_page, site):
+    page = open_page("/new?player=scripted")
+    cost = page.locator("#cost")
+    expect(cost).to_have_text("It is free: no paid model takes part.")
+    for role in ("Proposer", "Opponent", "Judge"):
+        seat = page.get_by_role("group", name=role)
+        seat.get_by_label("Player", exact=True).select_option("")
+        seat.get_by_label("Name of the model").fill("openai:never-heard-of")
+    expect(cost).to_have_text("The cost is not known in advance. Set a cost limit to cap it.")
+    for role in ("Proposer", "Opponent", "Judge"):
+        page.get_by_role("group", name=role).get_by_label("Name of the model").fill(GPT)
+    expect(cost).to_have_text(re.compile(r"About \$0\.0\d+, if its turns are of usual length\. Set a cost limit"))
+    three_rounds = cost.text_content()
+    page.get_by_label("Rounds").fill("30")
+    expect(cost).not_to_have_text(three_rounds)
+    page.get_by_label("Cost in US dollars").fill("0.5")
+    expect(cost).to_contain_text("It ends when it has cost $0.50.")

@@ -1,0 +1,153 @@
+"""Reading a debate: Markdown, following its end, unread turns, what the reader has chosen."""
+
+import re
+
+import pytest
+from dashboard import external, is_live, view
+from harness import wait_until
+from looks import PHONE, WIDE, is_wider_than_the_window, serious
+from playwright.sync_api import expect
+
+MARKDOWN = """# The costs
+
+It is **not** cheap; see [the study](https://study.example/2024?x=1).
+
+| item | cost |
+|---|---|
+| rails | 12 |
+
+- first
+- second
+
+```python
+print("one line that is much longer than the card it stands in, so that it has to scroll sideways", 1, 2, 3)
+```
+
+> They said so.
+
+<script>document.title = "hacked"</script><img src="https://outside.example/x.png" onerror="document.title='hacked'">
+[run](javascript:document.title='hacked')"""
+
+
+@pytest.fixture(scope="module")
+def talk(site):
+    """A dialogue of two people, and the one who argues next in it."""
+
+    class Talk:
+        def __init__(self):
+            self.id = site.create(format="dialogue", seats=external("proposer", "opponent"), limits={})["id"]
+            self.count = 1
+
+        def say(self, content):
+            role = "opponent" if self.count % 2 else "proposer"
+            target = site.transcript(self.id)["arguments"]
+            target_id = target[-1]["id"] if target else site.transcript(self.id)["motion"]["id"]
+            body = {"role": role, "content": content, "target_id": target_id, "client_request_id": f"say-{self.count}"}
+            answer = site.http.post(f"/debates/{self.id}/arguments", json=body)
+            assert answer.status_code == 201, answer.text
+            self.count += 1
+
+    return Talk
+
+
+def beyond_the_window(page):
+    """How much of the transcript is below the window, in pixels."""
+    return page.evaluate("document.querySelector('.transcript').getBoundingClientRect().bottom - innerHeight")
+
+
+def is_at_the_end(page):
+    return beyond_the_window(page) <= 4
+
+
+def test_markdown_is_rendered_and_nothing_of_it_runs_or_loads(open_page, talk):
+    debate = talk()
+    debate.say(MARKDOWN)
+    page = open_page(view(debate.id), viewport=WIDE)
+    loaded = []
+    page.on("request", lambda request: loaded.append(request.url))
+    turn = page.locator("#turn-2")
+    expect(turn.locator("h4")).to_have_text("The costs")
+    expect(turn.locator("strong")).to_have_text("not")
+    expect(turn.locator("td").first).to_have_text("rails")
+    expect(turn.locator("li").first).to_have_text("first")
+    expect(turn.locator("blockquote")).to_contain_text("They said so.")
+    link = turn.get_by_role("link", name="the study")
+    assert link.get_attribute("rel") == "noopener noreferrer nofollow"
+    expect(turn.locator(".host")).to_have_text(" (study.example)")
+    expect(turn).to_contain_text('<script>document.title = "hacked"</script>')
+    assert turn.locator("img, script").count() == 0
+    assert "hacked" not in page.title()
+    assert not [url for url in loaded if "outside.example" in url]
+    assert serious(page) == []
+    page.set_viewport_size(PHONE)
+    assert not is_wider_than_the_window(page)
+
+
+def test_the_reader_may_have_plain_text_and_one_column_and_both_are_remembered(open_page, talk):
+    debate = talk()
+    debate.say(MARKDOWN)
+    page = open_page(view(debate.id), viewport=WIDE)
+    for name in ("Plain text", "One column"):
+        page.get_by_text("View", exact=True).click()
+        page.get_by_role("button", name=name).click()
+        page.wait_for_load_state()
+    expect(page.locator("#turn-2 .text")).to_contain_text("# The costs")
+    assert page.locator("#turn-2 h4").count() == 0
+    page.reload()
+    expect(page.locator("#debate")).to_have_class(re.compile("one-column"))
+    page.get_by_text("View", exact=True).click()
+    page.get_by_role("button", name="Plain text", pressed=True).click()
+    expect(page.locator("#turn-2 h4")).to_have_text("The costs")
+
+
+def test_a_watcher_stays_at_the_end_and_one_who_scrolled_up_is_not_moved(open_page, talk):
+    debate = talk()
+    page = open_page(view(debate.id), viewport=PHONE)
+    is_live(page)
+    lengths = [50, 5_000, 300, 2_500, 900]
+    for number in range(50):
+        debate.say("So it goes on. " * (lengths[number % len(lengths)] // 15 + 1))
+        if number % 5 == 4:
+            expect(page.locator(f"#turn-{number + 2}")).to_be_attached()
+            wait_until(lambda: is_at_the_end(page), 60, "the end is in view")
+
+    page.mouse.move(200, 400)
+    page.mouse.wheel(0, -3_000)
+    wait_until(lambda: beyond_the_window(page) > 1000, 60, "the reader has scrolled up")
+    before = page.evaluate("scrollY")
+    for _ in range(3):
+        debate.say("And one more.")
+    expect(page.get_by_role("button", name="3 new turns ↓")).to_be_visible()
+    assert page.title().startswith("3 new · ") or page.title().startswith("Your turn · ")
+    assert page.evaluate("scrollY") == before
+    page.get_by_role("button", name="3 new turns ↓").click()
+    wait_until(lambda: is_at_the_end(page), 60, "the end is in view")
+    expect(page.locator("#unread")).to_be_hidden()
+
+
+def test_a_turn_can_be_collapsed_and_its_link_copied_by_keyboard(open_page, talk):
+    debate = talk()
+    debate.say("Short and clear.")
+    page = open_page(view(debate.id), viewport=WIDE, permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Actions for turn 2").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menuitem", name="Copy link")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast")).to_have_text("Link copied")
+    assert page.evaluate("navigator.clipboard.readText()").endswith(f"/debates/{debate.id}/view?turn=2#turn-2")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page.locator("#turn-2 .text")).to_be_hidden()
+
+
+def test_the_tab_says_that_it_is_the_readers_turn_and_the_rounds_lead_to_their_turns(open_page, talk):
+    debate = talk()
+    debate.say("One.")
+    debate.say("Two.")
+    page = open_page(view(debate.id), viewport=WIDE)
+    assert page.title().startswith("Your turn · ")
+    rounds = page.get_by_role("navigation", name="Rounds").get_by_role("link")
+    assert rounds.all_inner_texts() == ["1", "2"]
+    rounds.nth(1).click()
+    expect(page.locator("#turn-3")).to_be_focused()

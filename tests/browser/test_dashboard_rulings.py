@@ -1,0 +1,79 @@
+"""The forms of the seats: ruling in place, drafts, Ctrl+Enter, and what is refused beside its field."""
+
+from dashboard import external, is_live, slow, until_closed, view
+from looks import serious
+from playwright.sync_api import expect
+
+SEATS = ("proposer", "opponent", "arbitrator")
+
+
+def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(open_page, site):
+    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+    assert site.http.post(f"/debates/{debate_id}/intervention", json={}).status_code == 201
+    page = open_page(view(debate_id))
+    is_live(page)
+    # The form stands below the turns, without a dialog in front of them.
+    ruling = page.get_by_role("textbox", name="Ruling")
+    expect(ruling).to_be_visible()
+    expect(page.locator("#turn-2")).to_be_visible()
+    assert page.locator("dialog[open]").count() == 0
+    assert serious(page) == []
+
+    ruling.fill("The costs were never answered")
+    page.get_by_label("Proposer's score").fill("7")
+    page.get_by_role("button", name="Give the ruling").click()
+    expect(page.locator("#rule-winner-problem")).to_have_text("Choose who won, or clear the scores and reasons")
+    page.get_by_label("Winner").select_option("opponent")
+    page.get_by_role("button", name="Give the ruling").click()
+    expect(page.locator("#rule-opponent-problem")).to_have_text("A verdict needs both scores")
+    page.get_by_label("Opponent's score").fill("6")
+    page.get_by_role("button", name="Give the ruling").click()
+    expect(page.locator("#rule-opponent-problem")).to_have_text("The winner's score must be the higher one")
+    expect(page.get_by_label("Opponent's score")).to_be_focused()
+    assert serious(page) == []
+    assert len(site.transcript(debate_id)["arguments"]) == 1
+
+    page.reload()
+    expect(ruling).to_have_value("The costs were never answered")
+    expect(page.get_by_label("Winner")).to_have_value("opponent")
+    page.get_by_label("Opponent's score").fill("8")
+    expect(page.locator("#rule-does")).to_have_text(
+        "Your ruling is stored, and the debate goes on. It finds the opponent better (proposer 7, opponent 8)."
+    )
+    page.get_by_label("This ruling closes the debate").check()
+    expect(page.locator("#rule-does")).to_contain_text("Your ruling ends the debate.")
+    page.keyboard.press("Control+Enter")
+    until_closed(page)
+    expect(page.locator("#verdict")).to_contain_text("Opponent wins 8 to 7")
+    expect(page.locator("#judging")).to_be_hidden()
+    page.reload()
+    expect(page.locator("#judging")).to_be_hidden()
+
+
+def test_an_argument_keeps_its_draft_has_its_seats_colour_and_goes_with_ctrl_enter(open_page, site):
+    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+    page = open_page(view(debate_id))
+    is_live(page)
+    expect(page.locator("#composer-does")).to_contain_text(
+        "It is stored as turn 2 and cannot be changed; then it is the proposer's turn (external)."
+    )
+    colour = "form => getComputedStyle(form).borderTopColor"
+    of_the_opponent = page.eval_on_selector("#composer", colour)
+    page.get_by_label("Argue as the opponent").fill("Deliveries need a way in")
+    page.reload()
+    expect(page.get_by_label("Argue as the opponent")).to_have_value("Deliveries need a way in")
+    page.get_by_label("Argue as the opponent").press("Control+Enter")
+    expect(page.locator("#turn-2")).to_contain_text("Deliveries need a way in")
+    expect(page.get_by_label("Argue as the proposer")).to_have_value("")
+    assert page.eval_on_selector("#composer", colour) != of_the_opponent
+    page.reload()
+    expect(page.get_by_label("Argue as the proposer")).to_have_value("")
+
+
+def test_an_interruption_says_what_it_costs(open_page, site):
+    page = open_page(view(site.create(seats=slow(60))["id"]))
+    expect(page.locator("#state")).to_contain_text("scripted is thinking")
+    page.get_by_role("button", name="Interrupt …").click()
+    expect(page.locator("#intervene-warning")).to_contain_text(
+        "scripted is thinking now: what it has written so far is lost"
+    )

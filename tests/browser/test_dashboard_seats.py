@@ -1,0 +1,49 @@
+"""Seats in the browser: a line with a key for an agent, a link for a person, who holds it; and webhooks' deliveries."""
+
+import re
+
+from agents import Caller
+from dashboard import external, view
+from playwright.sync_api import expect
+
+
+def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_took_it(open_page, site):
+    debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
+    page = open_page(view(debate["id"]), permissions=["clipboard-read", "clipboard-write"])
+    opponent = page.locator(".seats .opponent")
+    expect(opponent).to_contain_text("open")
+    opponent.get_by_role("button", name="Let an agent take this seat").click()
+    expect(page.get_by_role("heading", name="Copied")).to_be_visible()
+    line = page.get_by_label("To paste").input_value()
+    assert page.evaluate("navigator.clipboard.readText()") == line
+    address = str(site.http.base_url).rstrip("/")
+    found = re.fullmatch(
+        rf'claude mcp add --transport http debate {address}/mcp --header "Authorization: Bearer (dbs_\S+)"', line
+    )
+    assert found, line
+    agent = Caller(site, found[1])
+    assert agent.get("/debates").status_code == 403
+    page.get_by_role("button", name="Done").click()
+    assert agent.post(f"/debates/{debate['id']}/seats/opponent/take").status_code == 200
+    expect(opponent).to_contain_text("held by somebody who was invited")
+    expect(opponent.get_by_role("button")).to_have_count(0)
+
+    page.locator(".seats .arbitrator").get_by_role("button", name="Invite a person").click()
+    expect(page.get_by_label("To paste")).to_have_value(re.compile(f"^{address}/join/"))
+    link = page.get_by_label("To paste").input_value()
+    assert site.http.get(link).status_code == 200
+
+
+def test_a_test_message_appears_among_the_deliveries(open_page, site):
+    # A name that needs no name server: how long one that is out of reach takes is not ours to say.
+    body = {"url": "http://localhost/hooks", "events": ["debate.completed"]}
+    webhook = site.http.post("/webhooks", json=body).json()["data"]["webhook"]
+    page = open_page("/system")
+    page.get_by_role("link", name="Webhooks and their deliveries").click()
+    page.get_by_role("link", name="http://localhost/hooks").click()
+    expect(page.locator("#deliveries")).to_contain_text("Nothing was sent yet")
+    page.get_by_role("button", name="Send a test message").click()
+    expect(page.locator("#deliveries")).to_contain_text("webhook.test")
+    # It leads to this machine: the worker says so, and tries again.
+    expect(page.locator("#deliveries")).to_contain_text("private, loopback or reserved")
+    site.http.delete(f"/webhooks/{webhook['id']}")

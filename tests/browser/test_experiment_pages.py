@@ -1,0 +1,167 @@
+"""Experiments in a browser: live, by keyboard, accessible in both themes and widths; blind judging without a mouse."""
+
+import json
+import random
+import re
+import uuid
+from itertools import permutations
+
+import pytest
+from dashboard import is_live, marked, was_not_reloaded
+from harness import wait_until
+from looks import (
+    HOSTILE,
+    THEMES_AND_WINDOWS,
+    assert_every_page_is_readable,
+    serious,
+)
+from playwright.sync_api import expect
+
+LONG_NAME = "a-contestant-with-a-long-name"
+
+
+def imported(site, contestants, motions, name=None):
+    draw = random.Random(contestants)
+    lines = ["debate_id,motion_id,proposer,opponent,judge,winner,order\n"]
+    for m in range(motions):
+        for i, j in permutations(range(contestants), 2):
+            winner = "proposer" if draw.random() < 0.5 + 0.4 * (j - i) / contestants else "opponent"
+            lines.append(f"d{m}-{i}-{j},m{m},{LONG_NAME}-{i},{LONG_NAME}-{j},big,{winner},as_spoken\n")
+    name = name or f"imported-{contestants}-{uuid.uuid4()}"
+    answer = site.http.post("/experiments/import", params={"name": name}, content="".join(lines))
+    assert answer.status_code == 201, answer.text
+    return f"/experiments/{answer.json()['data']['experiment']['id']}"
+
+
+def drafted(site, motions, **changes):
+    spec = {
+        "name": f"drafted-{uuid.uuid4()}",
+        "contestants": [{"name": "Zanzibar-9", "player": "scripted"}, {"name": "Quetzal-7", "player": "scripted"}],
+        "format": "final_ruling",
+        "rounds": 1,
+        "judges": [{"name": "model-judge", "player": "scripted", "orders": "both"}],
+        **changes,
+    }
+    answer = site.http.post("/experiments", json=spec)
+    assert answer.status_code == 201, answer.text
+    at = f"/experiments/{answer.json()['data']['experiment']['id']}"
+    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion number {n}."}) for n in range(motions))
+    assert site.http.post(f"{at}/motions", content=lines).status_code == 200
+    return at
+
+
+def status(site, at):
+    return site.http.get(at).json()["data"]["experiment"]["status"]
+
+
+@pytest.fixture(scope="module")
+def held(site):
+    """Twelve debates."""
+    at = drafted(site, 6)
+    site.http.post(f"{at}/start")
+    wait_until(lambda: status(site, at) == "completed", 60, "the experiment is held")
+    return at
+
+
+@pytest.fixture(scope="module")
+def every_page(site, held):
+    first = site.http.get(f"{held}/matches").json()["data"]["matches"][0]["debate_id"]
+    many = imported(site, 30, 1)
+    return {
+        "list": "/experiments",
+        "held": held,
+        "two": imported(site, 2, 12),
+        "eight": imported(site, 8, 3),
+        "thirty": many,
+        "draft": drafted(site, 1, name=HOSTILE[:90]),
+        "debates": f"{held}/debates",
+        "none match": f"{held}/debates?motion=nothing",
+        "pair": f"{held}/pair/{first}",
+        "compare": f"{held}/compare?with={many.rpartition('/')[2]}",
+        "judge, asked for a name": f"{held}/judge",
+        "judge": f"{held}/judge?as=reader",
+    }
+
+
+@THEMES_AND_WINDOWS
+def test_every_page_is_accessible_and_fits_every_window(open_page, every_page, theme, window, other):
+    page = open_page("/experiments", color_scheme=theme, viewport=window)
+    assert_every_page_is_readable(page, every_page, window, other)
+
+
+def test_a_cell_leads_to_a_transcript_in_two_clicks(open_page, held):
+    page = open_page(held)
+    page.get_by_role("link", name="Zanzibar-9 proposed, Quetzal-7 opposed").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Debates of Zanzibar-9 and Quetzal-7")
+    page.get_by_role("link", name="Transcript").first.click()
+    expect(page.locator("#turn-2")).to_be_visible()
+    page.get_by_role("link", name="with sides swapped").click()
+    expect(page.locator(".half")).to_have_count(2)
+    expect(page.locator(".half").first).to_contain_text("model-judge")
+
+
+def test_an_experiment_is_started_paused_resumed_and_watched_to_its_end(open_page, site):
+    slow = [{"name": name, "player": "scripted", "think_seconds": 2} for name in ("one", "two")]
+    at = drafted(site, 4, contestants=slow, concurrency=1)
+    page = open_page(at)
+    is_live(page)
+    marked(page)
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#state .badge")).to_have_text("Running")
+    page.keyboard.press("p")
+    expect(page.locator("#state .badge")).to_have_text("Paused")
+    assert status(site, at) == "paused"
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#state .badge")).to_have_text("Running")
+    expect(page.locator("#figures svg").first).to_be_visible()
+    page.get_by_role("button", name="Stop …").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    page.keyboard.press("s")
+    assert serious(page) == []
+    page.get_by_role("dialog").get_by_role("button", name="Stop it").click()
+    expect(page.locator("#state")).to_contain_text("Stopped by a person")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    was_not_reloaded(page)
+
+
+def test_a_person_with_an_invitation_judges_ten_debates_without_a_mouse(open_page, site, held):
+    page = open_page(held)
+    page.get_by_role("button", name="Invite a judge …").click()
+    page.get_by_label("Name").fill("Ana")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("The link, shown this once")).to_have_value(re.compile("/join/"))
+    assert serious(page) == []
+    link = page.get_by_label("The link, shown this once").input_value()
+
+    guest = open_page(re.sub("^https?://[^/]+", "", link), viewport={"width": 1000, "height": 700})
+    for key in ("Tab",) * 20:
+        if guest.evaluate("document.activeElement.textContent") == "Begin":
+            break
+        guest.keyboard.press(key)
+    guest.keyboard.press("Enter")
+    expect(guest.locator("#counted")).to_have_text("12 debates to judge")
+    for number, key in enumerate("1201201201", 1):
+        source = guest.content()
+        assert not any(name in source for name in ("Zanzibar", "Quetzal", "scripted player", "model-judge")), source
+        assert guest.title() == "Judge a debate · debate-runner"
+        expect(guest.locator("#judgment")).to_have_attribute("data-keys", "on")
+        guest.keyboard.press(key)
+        guest.keyboard.press("ArrowDown")
+        guest.keyboard.press("Enter")
+        expect(guest.locator("#counted")).to_have_text(
+            f"{number} debate{'s' if number > 1 else ''} judged, {12 - number} left"
+        )
+    found = site.http.get(f"{held}/results").json()["data"]["results"]
+    [ana] = [judge for judge in found["judges"] if judge["judge"] == "person:Ana"]
+    assert (ana["judgments"], ana["ties"]) == (10, 3)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("rowheader", name="person:Ana", exact=True)).to_be_visible()
+
+
+def test_without_javascript_one_can_still_judge_and_read(open_page, held):
+    page = open_page(f"{held}/judge?as=plain", java_script_enabled=False)
+    page.get_by_label("Side 2").check()
+    page.get_by_role("button", name="Next debate").click()
+    expect(page.locator("#counted")).to_have_text("1 debate judged, 11 left")
+    page.goto(held)
+    expect(page.get_by_role("img", name="Ratings with their intervals")).to_be_visible()

@@ -1,0 +1,67 @@
+"""`debate invite`: what it prints opens one seat, for a person and for a program of debate_client."""
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from agents import TOKEN, operator
+from cli_home import Home, assert_one_sentence, new_home
+from harness import Api, Place
+from watchers import EXTERNAL
+
+from debate_client import Client, Forbidden, Seat
+
+
+@pytest.fixture
+def api(place: Place) -> Api:
+    return place.start_api(auth_token=TOKEN)
+
+
+@pytest.fixture
+def home(api: Api) -> Iterator[Home]:
+    with new_home(DEBATE_SERVER_URL=str(api.http.base_url).rstrip("/"), DEBATE_AUTH_TOKEN=TOKEN) as made:
+        yield made
+
+
+def test_the_link_and_the_key_open_one_seat_and_a_program_holds_it(place: Place, api: Api, home: Home) -> None:
+    place.start_worker()
+    server = str(api.http.base_url).rstrip("/")
+    boss = Client(server, TOKEN)
+    debate = boss.create("Cities should ban cars", format="rounds", seats={"opponent": "external"}).debate
+    said = home.debate("invite", debate.id, "--role", "opponent")
+    assert said.process.returncode == 0, said.stderr
+    link = next(line.strip() for line in said.stdout.splitlines() if "/join/" in line)
+    key = next(line.strip() for line in said.stdout.splitlines() if line.strip().startswith("dbs_"))
+    assert f'--header "Authorization: Bearer {key}"' in said.stdout
+    assert httpx.get(link).status_code == 200
+
+    client = Client(server, key)
+    with pytest.raises(Forbidden):
+        client.page()
+    seat = Seat("opponent", client)
+    seat.answer(lambda turn: f"Against {turn.motion}")
+    assert seat.hold(debate.id).status == "completed"
+    spoken = [turn for turn in boss.transcript(debate.id).arguments if turn.role == "opponent"]
+    assert len(spoken) == 3
+    assert boss.debate(debate.id).seats["opponent"]["held_by"].startswith("guest:")
+
+
+def test_json_and_refusals(api: Api, home: Home) -> None:
+    answer = operator(api).post("/debates", {**NEW, "seats": EXTERNAL})
+    debate_id = answer.json()["data"]["debate"]["id"]
+    made = json.loads(home.debate("invite", debate_id, "--role", "watcher", "--json").stdout)
+    assert (made["role"], made["key"][:4]) == ("watcher", "dbs_")
+    assert_one_sentence(home.debate("invite", "00000000-0000-4000-8000-000000000000"), 1, "no debate")
+    assert home.debate("invite", debate_id, "--role", "king").process.returncode == 2
+    refused = home.debate("invite", debate_id, DEBATE_AUTH_TOKEN=made["key"])
+    assert_one_sentence(refused, 4, "An invitation opens one debate")
+
+
+NEW = {
+    "title": "Cars",
+    "debate_type": "general_debate",
+    "motion_content": "Ban cars",
+    "client_request_id": "once",
+    "format": "dialogue",
+}

@@ -1,0 +1,101 @@
+"""`debate webhooks …` against a real server, and a receiver that verifies."""
+
+import json
+import re
+import signal
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from cli_home import Home, assert_one_sentence, new_home
+from harness import Api, Place, wait_until
+
+from app.core.webhooks import WebhookEvent
+
+
+@pytest.fixture
+def api(place: Place) -> Api:
+    return place.start_api(webhooks_private=True)
+
+
+@pytest.fixture
+def home(api: Api) -> Iterator[Home]:
+    with new_home(DEBATE_SERVER_URL=str(api.http.base_url)) as made:
+        yield made
+
+
+def test_listen_prints_what_happens_and_leaves_nothing_behind(place: Place, api: Api, home: Home) -> None:
+    place.start_worker(webhooks_private=True, webhook_retry_seconds=0.2)
+    listening = home.start("webhooks", "listen", "--event", "debate.started", "--event", "debate.completed")
+    listening.wait_for("Ctrl-C ends it")
+    found = re.search(r"received on (\S+)\. ", listening.stderr)
+    assert found
+    forged = httpx.post(
+        found[1], json={"type": "debate.started"}, headers={"webhook-id": "msg_1", "webhook-signature": "v1,abc"}
+    )
+    assert forged.status_code == 400
+    debate = api.create(limits={"max_rounds": 1})
+    listening.wait_for("debate.completed")
+    lines = listening.stdout.splitlines()
+    assert [line.split()[1] for line in lines] == ["debate.started", "debate.completed"]
+    assert all(debate["id"] in line for line in lines)
+    assert "Refused a message" in listening.stderr
+    listening.send(signal.SIGINT)
+    assert listening.end() == 130
+    assert api.http.get("/webhooks").json()["data"]["webhooks"] == []
+
+
+def test_every_command_with_a_receiver_that_knows_the_secret(place: Place, api: Api, home: Home) -> None:
+    place.start_worker(webhooks_private=True, webhook_retry_seconds=0.2)
+    port = httpx.URL(api.http.base_url).port
+    refused = home.debate("webhooks", "listen", "--port", str(port))
+    assert_one_sentence(refused, 2, "Cannot listen")
+    listening = home.start("webhooks", "listen", "--json", "--count", "2", "--secret", "whsec_" + "A" * 44)
+    listening.wait_for("Listening on")
+    address = listening.stderr.split()[2].rstrip(".")
+
+    made = home.debate("webhooks", "create", address, "--description", "for a test", "--json")
+    webhook = json.loads(made.stdout)
+    assert webhook["secret"].startswith("whsec_")
+    assert webhook["events"] == list(WebhookEvent)
+    place.sql("UPDATE webhooks SET secret = %s", "whsec_" + "A" * 44)
+    assert webhook["id"] in home.debate("webhooks", "list").stdout
+    sent = json.loads(home.debate("webhooks", "test", webhook["id"], "--json").stdout)
+
+    def shown() -> str:
+        return home.debate("webhooks", "deliveries", webhook["id"]).stdout
+
+    wait_until(lambda: "delivered after 1 attempt" in shown(), 60, "it is delivered")
+    assert sent["id"] in shown()
+    # The same message again: it is accepted, and not shown again.
+    assert "pending" in home.debate("webhooks", "replay", webhook["id"], sent["id"]).stdout
+    listening.wait_for("Delivered again")
+    home.debate("webhooks", "test", webhook["id"])
+    assert listening.end() == 0
+    messages = json.loads(listening.stdout)["messages"]
+    assert [message["type"] for message in messages] == ["webhook.test", "webhook.test"]
+    assert home.debate("webhooks", "delete", webhook["id"]).process.returncode == 0
+    assert_one_sentence(home.debate("webhooks", "delete", webhook["id"]), 1, "There is no webhook")
+    assert "No webhooks yet" in home.debate("webhooks", "list").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("create", "ftp://example.org"), "must be an address"),
+        (("create", "http://user:secret@example.org"), "no password"),
+        (("listen", "--secret", "whsec_A"), "not a secret"),
+        (("listen", "--secret", "whsec_"), "not a secret"),
+        (("listen", "--secret", "whsec_AAAA", "--url", "http://x"), "registers nothing"),
+    ],
+)
+def test_a_mistake_is_one_sentence(home: Home, arguments: tuple[str, ...], words: str) -> None:
+    command = home.debate("webhooks", *arguments)
+    assert_one_sentence(command, command.process.returncode, words)
+    assert command.process.returncode in (1, 2)
+
+
+def test_a_server_that_may_not_send_to_loopback_says_what_allows_it(place: Place) -> None:
+    api = place.start_api()
+    with new_home(DEBATE_SERVER_URL=str(api.http.base_url)) as home:
+        assert_one_sentence(home.debate("webhooks", "listen"), 1, "DEBATE_WEBHOOKS_PRIVATE=true")

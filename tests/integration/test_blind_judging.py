@@ -1,0 +1,217 @@
+"""People judge an experiment's debates with an invitation: blind, spread evenly, and with access to nothing else."""
+
+import json
+import re
+import uuid
+from collections import Counter
+
+import httpx
+import pytest
+from agents import TOKEN, new_agent, operator
+from experiment_steps import a_spec
+from harness import wait_until
+from test_api_envelope import data_of, refusal_of
+
+SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+NAMES = ("Zanzibar-9", "Quetzal-7")
+
+
+def make_experiment(boss, place, motions, name):
+    contestants = [{"name": who, "player": "scripted", "persona": f"a fan of {who}"} for who in NAMES]
+    judges = [{"name": "model-judge", "player": "scripted"}]
+    made = data_of(boss.post("/experiments", a_spec(name=name, contestants=contestants, judges=judges)), 201)
+    at = f"/experiments/{made['experiment']['id']}"
+    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion {n}."}) for n in range(motions))
+    data_of(boss.ask("POST", f"{at}/motions", content=lines))
+    data_of(boss.post(f"{at}/start"))
+    worker = place.start_worker()
+    wait_until(lambda: data_of(boss.get(at))["experiment"]["status"] == "completed", 60, "the experiment is held")
+    worker.terminate()
+    worker.wait(60)
+    return at
+
+
+@pytest.fixture(scope="module")
+def api(module_place):
+    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
+
+
+@pytest.fixture(scope="module")
+def boss(api):
+    return operator(api)
+
+
+@pytest.fixture(scope="module")
+def held(boss, module_place):
+    """Eight debates."""
+    return make_experiment(boss, module_place, 4, f"{NAMES[0]} against {NAMES[1]}")
+
+
+def invited(boss, held, name, **body):
+    return data_of(boss.post(f"{held}/invitations", {"name": name, **body}), 201)
+
+
+def browser(api):
+    return httpx.Client(base_url=api.http.base_url, headers=SAME_ORIGIN, trust_env=False, timeout=60)
+
+
+def joined(api, url):
+    guest = browser(api)
+    answer = guest.post(httpx.URL(url).path)
+    assert answer.status_code == 303, answer.text
+    return guest, answer
+
+
+def ticket_of(page):
+    return re.search(r'name="ticket" value="([0-9a-f]{64})"', page.text)[1]
+
+
+def judge_one(guest, held, winner="1", **more):
+    page = guest.get(f"{held}/judge")
+    given = {"ticket": ticket_of(page), "winner": winner, **more}
+    answer = guest.post(f"{held}/judge", data=given)
+    assert answer.status_code == 303, answer.text
+    return page, given, answer
+
+
+def judgments(boss, held):
+    lines = boss.get(f"{held}/export?what=judgments&format=jsonl").text.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_the_link_says_who_invites_to_what_and_opens_the_judging_alone(api, boss, held):
+    made = invited(boss, held, "Ana")
+    assert made["judge"] == "person:Ana"
+    page = browser(api).get(httpx.URL(made["url"]).path)
+    assert page.status_code == 200
+    assert "Ana" in page.text
+    assert not any(name in page.text for name in NAMES)
+    guest, answer = joined(api, made["url"])
+    [cookie] = answer.headers.get_list("set-cookie")
+    assert f"Path={held}/judge" in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    assert guest.get(f"{held}/judge").status_code == 200
+    # Whatever the path, and though the cookie is sent along by hand.
+    secret = {"Cookie": cookie.partition(";")[0]}
+    debate = data_of(boss.get(f"{held}/matches"))["matches"][0]["debate_id"]
+    pages = ("/", "/experiments", held, f"{held}/debates", f"{held}/compare", f"/debates/{debate}/view")
+    for path in pages:
+        assert guest.get(path, headers=secret).headers["Location"].startswith("/sign-in"), path
+    for path in (held, f"{held}/results", f"{held}/matches", f"/debates/{debate}", f"/debates/{debate}/judgments"):
+        refusal_of(guest.get(path, headers={**secret, "Accept": "*/*"}), "AUTH_FAILED")
+    given = {"judge": "Ana", "verdict": {"winner": "tie"}}
+    refusal_of(guest.post(f"/debates/{debate}/judgments", json=given, headers=secret), "AUTH_FAILED")
+
+
+def test_nothing_on_the_page_tells_who_argued(api, boss, held):
+    guest, _ = joined(api, invited(boss, held, "Blind")["url"])
+    debates = {match["debate_id"] for match in data_of(boss.get(f"{held}/matches"))["matches"]}
+    for _ in range(8):
+        page, _, answer = judge_one(guest, held)
+        told = page.text + str(page.headers) + str(answer.headers)
+        lowered = told.lower()
+        for hidden in (*NAMES, "scripted", "model-judge", "persona", 'proposer"', "ruling"):
+            assert hidden.lower() not in lowered, hidden
+        assert not any(debate in told or debate.replace("-", "") in told for debate in debates)
+    assert "You have judged 8 debates" in guest.get(f"{held}/judge").text
+
+
+def test_judgments_are_spread_evenly_and_stand_beside_the_models(api, boss, module_place):
+    held = make_experiment(boss, module_place, 3, f"spread-{uuid.uuid4()}")
+    ana, bob = (joined(api, invited(boss, held, name)["url"])[0] for name in ("ana", "bob"))
+    for judge in (ana, bob) * 3:
+        judge_one(judge, held, winner="2", confidence="0.75")
+    people = [row for row in judgments(boss, held) if row["judge"].startswith("person:")]
+    assert set(Counter(row["debate_id"] for row in people).values()) == {1}, "six judgments of six debates"
+    assert {row["confidence"] for row in people} == {0.75}
+    assert {row["player"] for row in people} == {"external"}
+    for judge in (ana, bob) * 3:
+        judge_one(judge, held, winner="0")
+    people = [row for row in judgments(boss, held) if row["judge"].startswith("person:")]
+    assert set(Counter(row["debate_id"] for row in people).values()) == {2}
+    found = data_of(boss.get(f"{held}/results"))["results"]
+    assert {one["judge"] for one in found["judges"]} == {"model-judge", "person:ana", "person:bob"}
+    assert ["model-judge", "person:ana"] in [pair["judges"] for pair in found["agreement"]["pairs"]]
+
+
+def test_the_side_that_was_shown_is_the_side_that_wins(api, boss, module_place, held):
+    guest, _ = joined(api, invited(boss, held, "Sides")["url"])
+    seen = {}
+    for _ in range(8):
+        page, _, _ = judge_one(guest, held, winner="1")
+        first = re.search(r'class="speech side-1">.*?<div class="text[^>]*>(.*?)</div>', page.text, re.DOTALL)[1]
+        seen[re.sub(r"<[^>]+>|\s+", " ", first).strip()[:40]] = True
+    orders = Counter()
+    for row in judgments(boss, held):
+        if row["judge"] == "person:Sides":
+            expected = "opponent" if row["order"] == "swapped" else "proposer"
+            assert row["winner"] == expected
+            actor = "debater_b" if row["order"] == "swapped" else "debater_a"
+            said = "SELECT content FROM turns WHERE debate_id = %s AND actor = %s AND type = 'CLAIM' AND round = 1"
+            [(content,)] = module_place.sql(said, row["debate_id"], actor)
+            shown = re.sub(r"\s+", " ", content).replace("“", "“")[:15]
+            assert any(start.startswith(shown[:10].replace("'", "&#39;")) for start in seen), shown
+            orders[row["order"]] += 1
+    assert sum(orders.values()) == 8
+
+
+def test_a_judgment_counts_once_and_what_is_malformed_is_refused(api, boss, held):
+    guest, _ = joined(api, invited(boss, held, "Twice")["url"])
+    _, given, _ = judge_one(guest, held, winner="1")
+    again = guest.post(f"{held}/judge", data={**given, "winner": "2"})
+    assert again.headers["Location"].endswith("again=1")
+    assert "your first judgment counts" in guest.get(again.headers["Location"]).text
+    assert sum(row["judge"] == "person:Twice" for row in judgments(boss, held)) == 1
+    ticket = ticket_of(guest.get(f"{held}/judge"))
+    for wrong, status in (
+        ({"winner": "3"}, 400),
+        ({"winner": ""}, 400),
+        ({"winner": "1", "confidence": "7"}, 400),
+        ({"winner": "1", "ticket": "0" * 64}, 404),
+        ({"winner": "1", "ticket": "\x00'"}, 404),
+    ):
+        assert guest.post(f"{held}/judge", data={"ticket": ticket, **wrong}).status_code == status, wrong
+    cross = guest.post(
+        f"{held}/judge", data={"ticket": ticket, "winner": "1"}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert cross.status_code == 403
+    # Another judge's ticket of the same debate is no ticket here.
+    other, _ = joined(api, invited(boss, held, "Other")["url"])
+    assert other.post(f"{held}/judge", data={"ticket": ticket, "winner": "1"}).status_code == 404
+
+
+@pytest.mark.parametrize("what", ["unknown", "expired", "deleted"])
+def test_a_link_that_is_not_valid_is_refused_in_words(api, boss, module_place, what):
+    made = data_of(boss.post("/experiments", a_spec(name=f"links-{uuid.uuid4()}")), 201)["experiment"]
+    at = f"/experiments/{made['id']}"
+    path = httpx.URL(invited(boss, at, "Ana")["url"]).path
+    if what == "unknown":
+        path = "/join/nonsense"
+    elif what == "expired":
+        module_place.sql("UPDATE judge_invitations SET expires_at = now() WHERE experiment_id = %s", made["id"])
+    else:
+        guest, _ = joined(api, f"http://x{path}")
+        assert "There is nothing to judge yet" in guest.get(f"{at}/judge").text
+        data_of(boss.ask("DELETE", at))
+        assert guest.get(f"{at}/judge").headers["Location"].startswith("/sign-in")
+    for answer in (browser(api).get(path), browser(api).post(path)):
+        assert answer.status_code == 404
+        assert ("expired" if what == "expired" else "not valid") in answer.text
+
+
+def test_who_may_invite_and_what_is_refused(boss, held):
+    path = f"{held}/invitations"
+    refusal_of(new_agent(boss).post(path, {"name": "x"}), "FORBIDDEN")
+    for name in ("", "a\x00b", "a\nb", " ", "x" * 101):
+        refusal_of(boss.post(path, {"name": name}), "INVALID_INPUT")
+    refusal_of(boss.post(path, {"name": "x", "expires_in_seconds": 0}), "INVALID_INPUT")
+    refusal_of(boss.post(f"/experiments/{uuid.uuid4()}/invitations", {"name": "x"}), "NOT_FOUND")
+
+
+def test_the_cookie_under_another_experiments_name_opens_nothing(api, boss, held):
+    other = data_of(boss.post("/experiments", a_spec(name=f"other-{uuid.uuid4()}")), 201)["experiment"]["id"]
+    _, answer = joined(api, invited(boss, held, "Forger")["url"])
+    secret = answer.headers["set-cookie"].partition(";")[0].partition("=")[2]
+    forged = {"Cookie": f"debate_judge_{uuid.UUID(other).hex}={secret}"}
+    assert browser(api).get(f"/experiments/{other}/judge", headers=forged).headers["Location"].startswith("/sign-in")

@@ -1,0 +1,424 @@
+"""Many turns stored by one statement, and many debates claimed by one: no neighbour pays for another."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from claimed_debates import (
+    ONLY_WANTED,
+    WORKER,
+    a_debate,
+    claimed,
+    end_backoff,
+    ensure_lease,
+    fail,
+    release,
+    take_turn,
+    turn,
+)
+from harness import Place
+from psycopg.rows import dict_row
+
+from app.core.access import OPERATOR
+from app.core.brief import Thought
+from app.core.debate import Debate, Limits, TurnType, Usage
+from app.core.players import SeatSetup
+from app.core.seats import Seat
+from app.store.claims import Room
+from app.store.commit import OLD_CLAIM_SECONDS, Outcome, Result
+from app.store.engine import DatabaseAway
+from app.store.turns import TurnExists
+from app.usecases import advance, control, read
+from app.usecases.advance import Claim, Step
+from app.usecases.services import Services
+from worker.batcher import Batcher
+
+MOST_IN_A_COLUMN = 2**63 - 1
+CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
+
+
+@contextmanager
+def row_locked(place: Place, *debates: Debate) -> Iterator[None]:
+    with psycopg.connect(str(place.settings.database_url)) as other:
+        other.execute("SELECT id FROM debates WHERE id = ANY(%s) FOR UPDATE", [[debate.id for debate in debates]])
+        yield
+
+
+def turns_stored(place: Place, debates: list[Debate]) -> list[int]:
+    return [place.sql("SELECT turn_count FROM debates WHERE id = %s", debate.id)[0][0] for debate in debates]
+
+
+def transactions(place: Place) -> int:
+    """In how many the second turns were stored."""
+    count: int = place.sql("SELECT count(DISTINCT xmin::text) FROM turns WHERE seq = 2")[0][0]
+    return count
+
+
+def stored_by_a_twin(place: Place, debate: Debate) -> None:
+    place.sql(
+        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
+        " VALUES (gen_random_uuid(), %s, 2, 1, 'debater_a', 'CLAIM', 'stored by a twin', 'scripted')",
+        debate.id,
+    )
+
+
+def batched(run: Callable[[Any], list[Outcome]], steps: list[Step]) -> list[Outcome | BaseException]:
+    """As a worker commits: the first alone, all others in one statement."""
+
+    async def commit() -> list[Outcome | BaseException]:
+        with ThreadPoolExecutor(1) as executor:
+            batcher: Batcher[Step, Outcome] = Batcher(run, executor, parallel=1, largest=64, fails_all=DatabaseAway)
+            return await asyncio.gather(*(batcher(step) for step in steps), return_exceptions=True)
+
+    return asyncio.run(commit())
+
+
+def results(outcomes: list[Outcome]) -> list[Result]:
+    return [outcome.result for outcome in outcomes]
+
+
+# Commits.
+
+
+def test_turns_that_come_together_are_stored_in_one_transaction(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(6)]
+    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    outcomes = advance.commit(services, steps)
+    assert results(outcomes) == [Result.STORED] * 6
+    assert turns_stored(place, made) == [2] * 6
+    assert transactions(place) == 1
+    for debate, step, outcome in zip(made, steps, outcomes, strict=True):
+        following = advance.next_claim(step, outcome)
+        assert following is not None
+        assert following.debate.id == debate.id
+        rows = place.sql("SELECT claim_token, updated_at, next_actor FROM debates WHERE id = %s", debate.id)
+        assert rows == [(following.held.token, following.debate.updated_at, following.debate.cursor.seat.actor)]
+        assert take_turn(services, following, CLAIM) is not None
+
+
+def test_two_turns_of_one_debate_never_come_in_one_statement(services: Services) -> None:
+    claim = claimed(services, a_debate(services))
+    with pytest.raises(ValueError, match="two changes of one debate"):
+        advance.commit(services, [turn(claim, CLAIM), turn(claim, CLAIM)])
+
+
+def test_a_row_that_somebody_holds_is_reported_and_holds_up_nobody_else(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(4)]
+    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    with row_locked(place, made[2]):
+        outcomes = advance.commit(services, steps)
+        assert results(outcomes) == [Result.STORED, Result.STORED, Result.ROW_LOCKED, Result.STORED]
+        assert turns_stored(place, made) == [2, 2, 1, 2]
+    [outcome] = advance.commit(services, [steps[2]])
+    assert outcome.result is Result.STORED
+    assert turns_stored(place, made) == [2] * 4
+
+
+def test_every_outcome_is_its_own_steps(services: Services, place: Place) -> None:
+    stopped, deleted, locked, lapsed, late, ordinary, twice = (
+        a_debate(services, limits=Limits(max_seconds=1000)) for _ in range(7)
+    )
+    workers = {lapsed.id: "a slow worker"}
+    steps = [
+        turn(claimed(services, debate, workers.get(debate.id, WORKER)), CLAIM)
+        for debate in (stopped, deleted, locked, lapsed, late, ordinary, twice)
+    ]
+    advance.commit(services, [steps[6]])
+    control.stop_debate(services, OPERATOR, stopped.id, None)
+    control.delete_debate(services, OPERATOR, deleted.id)
+    place.sql("UPDATE worker_leases SET expires_at = now() WHERE worker_id = 'a slow worker'")
+    place.sql("UPDATE debates SET deadline_at = now() WHERE id = %s", late.id)
+    with row_locked(place, locked):
+        outcomes = advance.commit(services, steps)
+    assert results(outcomes) == [
+        Result.CLAIM_LOST,
+        Result.CLAIM_LOST,
+        Result.ROW_LOCKED,
+        Result.LEASE_LAPSED,
+        Result.DEADLINE_PASSED,
+        Result.STORED,
+        Result.ALREADY_STORED,
+    ]
+    assert turns_stored(place, [stopped, locked, lapsed, late, ordinary, twice]) == [1, 1, 1, 1, 2, 2]
+    assert [outcome.has_next_claim for outcome in outcomes] == [False] * 5 + [True] * 2
+
+
+def a_failure(claim: Claim) -> Step:
+    return advance.failure_step(
+        claim, "Too busy.", permanent=False, retry_after_seconds=None, jitter=0, usage=CLAIM.usage
+    )
+
+
+REPEATED: dict[str, Callable[[Claim], Step]] = {
+    "failure": a_failure,
+    "wait": lambda claim: advance.postponement_step(claim, "Tomorrow.", 1, CLAIM.usage),
+    "release": lambda claim: advance.release_step(claim, CLAIM.usage),
+}
+
+
+@pytest.mark.parametrize("step_for", REPEATED.values(), ids=REPEATED.keys())
+@pytest.mark.parametrize("meanwhile", ["nothing", "paused", "claimed by another"])
+def test_a_step_without_a_turn_that_is_committed_again_is_known_by_its_claim(
+    services: Services, place: Place, step_for: Callable[[Claim], Step], meanwhile: str
+) -> None:
+    """As when the connection is lost after the commit."""
+    debate = a_debate(services)
+    step = step_for(claimed(services, debate))
+    assert results(advance.commit(services, [step])) == [Result.STORED]
+    if meanwhile == "paused":
+        control.pause_debate(services, OPERATOR, debate.id)
+    elif meanwhile == "claimed by another":
+        end_backoff(place, debate)
+        claimed(services, debate, "another worker")
+    before = row_of(place, debate)
+    assert results(advance.commit(services, [step])) == [Result.ALREADY_STORED]
+    after = row_of(place, debate)
+    assert after == {**before, "read_at": after["read_at"]}
+    assert (after["input_tokens"], after["output_tokens"], after["cost_usd"]) == (30, 12, 0.25)
+    assert after["attempts"] == (1 if step_for is a_failure else 0)
+
+
+def test_a_turn_that_postgres_refuses_is_the_only_one_that_fails(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(4)]
+    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    place.sql("UPDATE debates SET input_tokens = %s WHERE id = %s", MOST_IN_A_COLUMN, made[2].id)
+    with pytest.raises(psycopg.errors.NumericValueOutOfRange):
+        advance.commit(services, steps)
+    assert turns_stored(place, made) == [1] * 4, "the statement that raised has stored nothing"
+
+    answers = batched(lambda some: advance.commit(services, some), steps)
+    assert [isinstance(answer, Outcome) and answer.result for answer in answers] == [
+        Result.STORED,
+        Result.STORED,
+        False,
+        Result.STORED,
+    ]
+    assert isinstance(answers[2], psycopg.errors.NumericValueOutOfRange)
+    assert turns_stored(place, made) == [2, 2, 1, 2]
+
+
+def test_a_turn_of_the_same_place_is_the_only_one_that_fails(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(4)]
+    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    stored_by_a_twin(place, made[1])
+    control.stop_debate(services, OPERATOR, made[2].id, None)
+    answers = batched(lambda some: advance.commit(services, some), steps)
+    assert isinstance(answers[1], TurnExists)
+    assert [answer.result for answer in answers if isinstance(answer, Outcome)] == [
+        Result.STORED,
+        Result.CLAIM_LOST,
+        Result.STORED,
+    ]
+    assert turns_stored(place, made) == [2, 1, 1, 2]
+
+
+def test_a_database_that_goes_away_fails_all_and_all_can_be_tried_again(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(4)]
+    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    asked: list[int] = []
+
+    def lost(some: list[Step]) -> list[Outcome]:
+        asked.append(len(some))
+        if len(some) > 1:
+            place.sql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name ^@ 'tests:'")
+        return advance.commit(services, some)
+
+    answers = batched(lost, steps)
+    assert asked == [1, 3], "it is not asked again for each of them"
+    assert all(isinstance(answer, DatabaseAway) for answer in answers[1:])
+    assert len({id(answer) for answer in answers[1:]}) == 3, "each has an exception of its own"
+    # Of the first only the telling may have been in doubt, never the turn.
+    assert results(advance.commit(services, steps)) == [Result.ALREADY_STORED] + [Result.STORED] * 3
+    assert turns_stored(place, made) == [2] * 4
+
+
+# Claims.
+
+
+def claim_all(services: Services, wanted: list[UUID], room: Room = ONLY_WANTED, at_most: int = 64) -> list[Claim]:
+    ensure_lease(services)
+    return advance.claim(services, WORKER, wanted, room, at_most)
+
+
+def ids(debates: list[Debate] | list[Claim]) -> set[UUID]:
+    return {one.debate.id if isinstance(one, Claim) else one.id for one in debates}
+
+
+def due_in_order(place: Place, debates: list[Debate]) -> None:
+    """The first has been due longest."""
+    for number, debate in enumerate(debates):
+        place.sql(
+            "UPDATE debates SET due_at = now() - make_interval(secs => %s) WHERE id = %s", 1000 - number, debate.id
+        )
+
+
+def test_claims_that_come_together_each_get_their_own(services: Services, place: Place) -> None:
+    ordinary = [a_debate(services) for _ in range(3)]
+    stopped, external = a_debate(services), a_debate(services, seats={Seat.PROPOSER: SeatSetup("external")})
+    control.stop_debate(services, OPERATOR, stopped.id, None)
+    timed = a_debate(services, limits=Limits(max_seconds=1000))
+    has_another = a_debate(services)
+    claimed(services, has_another, "another worker")
+    wanted = [*ordinary, ordinary[2], stopped, external, timed, has_another]
+    found = claim_all(services, [*(debate.id for debate in wanted), uuid4()])
+    assert ids(found) == ids([*ordinary, timed])
+    assert len(found) == 4, "one that is wanted twice is claimed once"
+    assert len({claim.held.token for claim in found}) == 4
+    for claim in found:
+        [row] = place.sql("SELECT claim_token, claimed_by, status FROM debates WHERE id = %s", claim.debate.id)
+        assert row == (claim.held.token, WORKER, "running")
+        assert (claim.brief.motion.content, claim.brief.motion.debate_id) == ("Ban cars", claim.debate.id)
+    assert place.sql("SELECT deadline_at IS NOT NULL FROM debates WHERE id = %s", timed.id) == [(True,)]
+
+
+def test_a_damaged_debate_fails_in_words_and_spoils_no_neighbours_claim(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(4)]
+    place.sql("UPDATE debates SET seats = '{}' WHERE id = %s", made[1].id)
+    place.sql("DELETE FROM turns WHERE debate_id = %s", made[2].id)
+    assert ids(claim_all(services, [], Room({}, 64))) == ids([made[0], made[3]])
+    for damaged, problem in ((made[1], "proposer"), (made[2], "it has no motion")):
+        [row] = place.sql(
+            "SELECT status, last_error, claim_token, claimed_by, due_at FROM debates WHERE id = %s", damaged.id
+        )
+        assert (row[0], row[2:]) == ("failed", (None, None, None))
+        assert row[1].startswith("What is stored of this debate cannot be read (")
+        assert problem in row[1]
+    assert claim_all(services, [], Room({}, 64)) == [], "it is not tried again and again"
+
+
+def test_a_closed_debate_that_is_due_by_mistake_spoils_no_neighbours_claim(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(2)]
+    for what in (control.stop_debate, control.pause_debate):
+        odd = a_debate(services)
+        what(services, OPERATOR, odd.id, *([None] if what is control.stop_debate else []))
+        place.sql("UPDATE debates SET due_at = now() - interval '1 hour' WHERE id = %s", odd.id)
+    assert ids(claim_all(services, [], Room({}, 64))) == ids(made)
+    assert place.sql("SELECT count(*) FROM debates WHERE status IN ('stopped', 'paused')") == [(2,)]
+
+
+def test_a_claim_takes_along_what_has_been_due_longest(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(6)]
+    due_in_order(place, made)
+    assert ids(claim_all(services, [], Room({}, 4), at_most=3)) == ids(made[:3]), "no more than there are tokens"
+    assert ids(claim_all(services, [], Room({}, 2))) == ids(made[3:5]), "no more than there is room for"
+    assert ids(claim_all(services, [], Room({"scripted": 9}, 0))) == ids(made[5:])
+
+
+def test_each_share_has_its_own_room_and_a_full_one_is_left_alone(services: Services, place: Place) -> None:
+    def due(player: str, count: int, **options: Any) -> list[Debate]:
+        seats = dict.fromkeys(Seat, SeatSetup(player, **options))
+        return [a_debate(services, seats=seats) for _ in range(count)]
+
+    plain, hour_long = due("scripted", 4), due("scripted", 4, think_seconds=3600.0)
+    openai, groq = due("openai:gpt-5-mini", 4), due("groq:llama", 3)
+    due_in_order(place, [*openai, *hour_long, *plain, *groq])
+    room = Room({"scripted": 2, "scripted>100s": 0, "openai": 1}, free_of_new=2)
+    assert ids(claim_all(services, [], room)) == ids([*plain[:2], *openai[:1], *groq[:2]])
+    assert claim_all(services, [hour_long[0].id], room) != [], "the others are still due"
+    assert place.sql("SELECT count(*) FROM debates WHERE share = 'scripted>100s' AND claim_token IS NOT NULL") == [(0,)]
+
+
+def test_what_is_wanted_comes_first_however_much_has_been_due_longer(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(30)]
+    due_in_order(place, made)
+    wanted = made[-8:]
+    found = claim_all(services, [debate.id for debate in wanted], Room({"scripted": 40}, 40), at_most=10)
+    assert ids(found) == ids([*wanted, *made[:2]])
+
+
+def test_what_is_wanted_counts_in_the_room_of_its_share(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(10)]
+    due_in_order(place, made)
+    found = claim_all(services, [debate.id for debate in made[-3:]], Room({"scripted": 5}, 5))
+    assert ids(found) == ids([*made[-3:], *made[:2]])
+
+
+def test_rows_that_somebody_holds_are_skipped_and_claimed_later(services: Services, place: Place) -> None:
+    made = [a_debate(services) for _ in range(4)]
+    with row_locked(place, made[0], made[1]):
+        assert ids(claim_all(services, [made[0].id, made[2].id], Room({}, 64))) == ids(made[2:])
+    assert ids(claim_all(services, [], Room({}, 64))) == ids(made[:2])
+
+
+def test_two_workers_that_claim_at_once_share_what_is_due(services: Services) -> None:
+    made = [a_debate(services) for _ in range(40)]
+    workers = [f"worker {number}" for number in range(4)]
+    for worker_id in workers:
+        ensure_lease(services, worker_id)
+
+    def claim_some(worker_id: str) -> list[Claim]:
+        found: list[Claim] = []
+        while more := advance.claim(services, worker_id, [], Room({}, 64), 5):
+            found += more
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [claim for claims in pool.map(claim_some, workers) for claim in claims]
+    assert len(found) == 40
+    assert ids(found) == ids(made)
+
+
+def test_shares_in_which_debates_wait_are_known(services: Services) -> None:
+    claimed(services, a_debate(services))
+    assert advance.shares_with_waiting(services, ["scripted", "openai"]) == set()
+    a_debate(services)
+    assert advance.shares_with_waiting(services, ["scripted", "openai"]) == {"scripted"}
+
+
+def test_a_long_debate_is_claimed_with_its_motion_and_its_last_turns(services: Services) -> None:
+    debate = a_debate(services, limits=Limits(max_rounds=100))
+    claim: Claim | None = claimed(services, debate)
+    for _ in range(30):
+        assert claim is not None
+        thought = replace(CLAIM, type=TurnType.RULING) if claim.brief.seat is Seat.ARBITRATOR else CLAIM
+        claim = take_turn(services, claim, thought)
+    assert claim is not None
+    release(services, claim)
+    again = claimed(services, debate)
+    assert again.brief.motion.seq == 1
+    assert [turn.seq for turn in again.brief.recent] == list(range(20, 32))
+    assert again.brief == replace(claim.brief, debate=again.debate)
+
+
+@pytest.mark.parametrize("before", ["new", "running", "failed before"])
+def test_a_claim_changes_these_columns_and_no_others(services: Services, place: Place, before: str) -> None:
+    debate = a_debate(services, limits=Limits(max_seconds=5000))
+    if before != "new":
+        claim = claimed(services, debate)
+        if before == "running":
+            release(services, claim)
+        else:
+            fail(services, claim)
+            end_backoff(place, debate)
+    was = row_of(place, debate)
+    claim = claimed(services, debate)
+    row = row_of(place, debate)
+    lapses = row["claim_expires_at"]
+    assert abs((lapses - row["read_at"]).total_seconds() - OLD_CLAIM_SECONDS) < 60
+    assert abs((row["deadline_at"] - row["read_at"]).total_seconds() - 5000) < 60
+    assert row == {
+        **was,
+        "status": "running",
+        "claim_token": claim.held.token,
+        "claimed_by": WORKER,
+        "claim_expires_at": lapses,
+        "due_at": row["due_at"],
+        "next_attempt_at": None,
+        "queued_at": None,
+        "deadline_at": was["deadline_at"] or row["deadline_at"],
+        "read_at": row["read_at"],
+    }
+    assert abs((row["due_at"] - lapses).total_seconds()) < 1
+    assert claim.debate == read.get_transcript(services, debate.id, 0).debate
+
+
+def row_of(place: Place, debate: Debate) -> dict[str, Any]:
+    with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
+        [row] = connection.execute("SELECT *, clock_timestamp() AS read_at FROM debates WHERE id = %s", [debate.id])
+    return row

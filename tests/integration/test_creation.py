@@ -1,0 +1,170 @@
+"""One statement stores a debate and its motion, or says why it does not."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from harness import Place, wait_until
+
+from app.core.access import DEFAULT_SCOPES, OPERATOR, Agent
+from app.core.debate import Limits
+from app.core.errors import AuthFailed, InvalidInput
+from app.core.formats import Format
+from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
+from app.core.seats import Seat
+from app.store import create
+from app.store.ids import debate_id_for
+from app.usecases import agents, read
+from app.usecases.create import NewDebate, create_debate
+from app.usecases.identity import identify
+from app.usecases.services import Services
+
+NEW = NewDebate("Title", "general_debate", "Motion", "request")
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+@pytest.fixture
+def agent(services: Services) -> Agent:
+    _, key = agents.create_agent(services, OPERATOR, "skeptic", None, DEFAULT_SCOPES)
+    found = identify(services, key.secret)
+    assert isinstance(found, Agent)
+    return found
+
+
+def counted(place: Place) -> list[tuple[Any, ...]]:
+    return place.sql("SELECT (SELECT count(*) FROM debates), (SELECT count(*) FROM turns)")
+
+
+@pytest.mark.parametrize("format_", list(Format))
+def test_what_is_answered_is_what_is_stored(services: Services, agent: Agent, format_: Format) -> None:
+    facts = format_.facts
+    proposer = SeatSetup(SCRIPTED) if facts.hides_the_round else SeatSetup(EXTERNAL, agent_id=str(agent.id))
+    seats = {Seat.PROPOSER: proposer, Seat.OPPONENT: SeatSetup(SCRIPTED, persona="Curt", think_seconds=600.0)}
+    limits = Limits(max_rounds=4 if facts.has_rounds else None, max_seconds=90)
+    stored = create_debate(services, agent, replace(NEW, format=format_, seats=seats, limits=limits))
+    transcript = read.get_transcript(services, stored.debate.id, None)
+    assert (transcript.debate, transcript.motion) == (stored.debate, stored.turn)
+    assert stored.turn.agent is not None
+    assert stored.turn.agent.id == agent.id
+
+
+def test_a_debate_that_waits_for_a_worker_is_due_and_one_that_does_not_is_not(place: Place, services: Services) -> None:
+    due = create_debate(services, OPERATOR, replace(NEW, format=Format.ROUNDS)).debate.id
+    waits = create_debate(services, OPERATOR, replace(NEW, client_request_id="other")).debate.id
+    found = place.sql("SELECT id, due_at IS NOT NULL, queued_at IS NOT NULL FROM debates")
+    assert sorted(found) == sorted([(due, True, True), (waits, False, False)])
+
+
+def test_a_key_that_was_revoked_meanwhile_stores_nothing(place: Place, services: Services, agent: Agent) -> None:
+    agents.revoke_key(services, OPERATOR, agent.id)
+    with pytest.raises(AuthFailed):
+        create_debate(services, agent, NEW)
+    assert counted(place) == [(0, 0)]
+
+
+def test_a_seat_bound_to_no_agent_there_is_stores_nothing(place: Place, services: Services, agent: Agent) -> None:
+    known, unknown = SeatSetup(EXTERNAL, agent_id=str(agent.id)), SeatSetup(EXTERNAL, agent_id=str(uuid4()))
+    seats = {Seat.OPPONENT: known, Seat.ARBITRATOR: unknown}
+    with pytest.raises(InvalidInput, match="arbitrator"):
+        create_debate(services, OPERATOR, replace(NEW, seats=seats))
+    assert counted(place) == [(0, 0)]
+
+
+def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Agent) -> None:
+    made = create_debate(services, OPERATOR, NEW)
+    debate, motion = made.debate, made.turn
+
+    def attempt(caller: Any, request: str, debate_id: UUID, asked_for: bool) -> create.Outcome:
+        other = replace(motion, debate_id=debate_id, client_request_id=request)
+        return create.create(services.engine, caller, debate.evolve(id=debate_id), other, asked_for)
+
+    assert attempt(OPERATOR, "request", uuid4(), True) == create.RequestUsed(debate.id)
+    assert attempt(OPERATOR, "other", debate.id, True) == create.IdTaken()
+    assert attempt(replace(agent, key_hash=b"no such key"), "third", uuid4(), True) == create.KeyRevoked()
+    assert counted(place) == [(1, 1)]
+    elsewhere = attempt(OPERATOR, "other", debate.id, False)
+    assert isinstance(elsewhere, create.Created)
+    assert elsewhere.debate.id not in (debate.id, elsewhere.motion.id)
+    assert elsewhere.motion.debate_id == elsewhere.debate.id
+    assert counted(place) == [(2, 2)]
+
+
+# Races, each with two real connections
+
+
+@pytest.fixture
+def somebody_else(place: Place) -> Iterator["psycopg.Connection[Any]"]:
+    """A transaction that stores the same request, and has not committed yet."""
+    with psycopg.connect(str(place.settings.database_url)) as connection:
+        yield connection
+        connection.rollback()
+
+
+def store_by_hand(
+    connection: "psycopg.Connection[Any]", debate_id: UUID, request: str, content: str = "Motion"
+) -> None:
+    external = '{"player": "external"}'
+    connection.execute(
+        "INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits,"
+        " turn_count, created_by, client_request_id) VALUES (%s, 'Title', 'general_debate', 'dialogue', 'created', 1,"
+        " 'debater_b', %s, '{}', 1, 'operator', %s)",
+        (debate_id, f'{{"proposer": {external}, "opponent": {external}, "arbitrator": {external}}}', request),
+    )
+    connection.execute(
+        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, client_request_id)"
+        " VALUES (gen_random_uuid(), %s, 1, 1, 'debater_a', 'MOTION', %s, 'external', %s)",
+        (debate_id, content, request),
+    )
+
+
+def finish_while_one_waits(place: Place, services: Services, new: NewDebate, finish: Any) -> Any:
+    answers: list[Any] = []
+    creating = threading.Thread(target=lambda: answers.append(create_debate(services, OPERATOR, new)))
+    creating.start()
+    wait_until(lambda: place.sql(WAITING) == [(1,)], 60, "the creation waits for the other transaction")
+    finish()
+    creating.join(30)
+    [stored] = answers
+    return stored
+
+
+@pytest.mark.parametrize("same_debate_id", [True, False])
+def test_the_same_request_on_another_connection_that_commits_first_is_answered_with_it(
+    place: Place, services: Services, somebody_else: Any, same_debate_id: bool
+) -> None:
+    """Also where the other one made a debate with another id: the request's id is what counts."""
+    debate_id = debate_id_for("request") if same_debate_id else uuid4()
+    store_by_hand(somebody_else, debate_id, "request")
+    stored = finish_while_one_waits(place, services, NEW, somebody_else.commit)
+    assert (stored.replayed, stored.debate.id) == (True, debate_id)
+    assert counted(place) == [(1, 1)]
+
+
+def test_the_same_request_on_another_connection_that_rolls_back_leaves_the_place_to_this_one(
+    place: Place, services: Services, somebody_else: Any
+) -> None:
+    store_by_hand(somebody_else, debate_id_for("request"), "request")
+    stored = finish_while_one_waits(place, services, NEW, somebody_else.rollback)
+    assert (stored.replayed, stored.debate.id) == (False, debate_id_for("request"))
+    assert counted(place) == [(1, 1)]
+
+
+def test_an_id_that_another_caller_took_meanwhile_is_given_way_to(
+    place: Place, services: Services, somebody_else: Any
+) -> None:
+    store_by_hand(somebody_else, debate_id_for("request"), "another request")
+    stored = finish_while_one_waits(place, services, NEW, somebody_else.commit)
+    assert not stored.replayed
+    assert stored.debate.id != debate_id_for("request")
+    assert counted(place) == [(2, 2)]
+
+
+def test_the_database_itself_refuses_a_second_debate_for_one_request(place: Place, somebody_else: Any) -> None:
+    store_by_hand(somebody_else, uuid4(), "request")
+    somebody_else.commit()
+    with pytest.raises(psycopg.errors.UniqueViolation, match="debates_one_per_request"):
+        store_by_hand(somebody_else, uuid4(), "request")

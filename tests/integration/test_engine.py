@@ -1,0 +1,295 @@
+"""The connections of one process: served in order, told at once when the server refuses, and whole after a loss."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from claimed_debates import a_debate, claimed, turn
+from harness import Place, wait_until
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from sqlalchemy import text
+
+from app.cli.stack import free_port
+from app.core.brief import Thought
+from app.core.debate import TurnType
+from app.store.engine import DatabaseAway, Engine
+from app.store.errors import BUSY, CANNOT_BE_REACHED, DISK_IS_FULL, words_for
+from app.usecases import advance
+from app.usecases.services import Services
+from app.usecases.system import readiness
+
+NAME = "engine-tests"
+BACKENDS = f"FROM pg_stat_activity WHERE datname = current_database() AND application_name = '{NAME}'"
+MakeEngine = Callable[..., Engine]
+
+
+@pytest.fixture
+def make(place: Place) -> Iterator[MakeEngine]:
+    made: list[Engine] = []
+
+    def make_engine(size: int = 1, timeout: float = 60, url: str | None = None) -> Engine:
+        made.append(Engine(url or str(place.settings.database_url), size, timeout, NAME))
+        return made[-1]
+
+    yield make_engine
+    for engine in made:
+        engine.dispose()
+
+
+def ask(engine: Engine, way: str) -> int:
+    """For the backend that answers, in one of the ways in which connections are used."""
+    if way == "autocommit":
+        with engine.autocommit() as connection:
+            [row] = connection.execute("SELECT pg_backend_pid()")
+            return int(row[0])
+    with engine.begin() if way == "begin" else engine.statements() as connection:
+        return int(connection.execute(text("SELECT pg_backend_pid()")).scalar_one())
+
+
+WAYS = ["autocommit", "begin", "statements"]
+
+
+# Waiting for a connection.
+
+
+def waiting(engine: Engine) -> int:
+    return engine._pool.get_stats().get("requests_waiting", 0)
+
+
+def test_those_who_wait_are_served_in_order_and_nobody_passes_them(make: MakeEngine) -> None:
+    engine = make(1)
+    served: list[str] = []
+
+    def ask_as(name: str, way: str) -> None:
+        with engine.autocommit() if way == "autocommit" else engine.begin():
+            served.append(name)
+
+    held = engine.connect()
+    threads = [threading.Thread(target=ask_as, args=(f"waits {number}", WAYS[number % 2])) for number in range(8)]
+    for number, thread in enumerate(threads, 1):
+        thread.start()
+        wait_until(lambda number=number: waiting(engine) == number, 60, "it waits")
+    held.close()
+    ask_as("comes late", "begin")
+    for thread in threads:
+        thread.join(30)
+    assert served == [f"waits {number}" for number in range(8)] + ["comes late"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_whoever_waits_too_long_is_told_that_the_database_is_busy_and_the_connection_serves_on(
+    make: MakeEngine, way: str
+) -> None:
+    engine = make(1, timeout=0.1)
+    with engine.connect(), pytest.raises(DatabaseAway) as told:
+        ask(engine, way)
+    assert words_for(told.value) == BUSY
+    assert waiting(engine) == 0
+    ask(engine, way)
+
+
+def test_there_are_never_more_connections_than_the_pool_has(make: MakeEngine, place: Place) -> None:
+    engine = make(3)
+    with ThreadPoolExecutor(12) as pool:
+        backends = set(pool.map(lambda number: ask(engine, WAYS[number % 3]), range(300)))
+    assert 1 <= len(backends) <= 3
+    assert len(place.sql(f"SELECT pid {BACKENDS}")) <= 3
+
+
+# A server that refuses.
+
+
+@contextmanager
+def refusing(place: Place) -> Iterator[None]:
+    """The database takes no connections, and has lost those that there were."""
+    url = str(place.settings.database_url)
+    name = conninfo_to_dict(url)["dbname"]
+    with psycopg.connect(make_conninfo(url, dbname="postgres"), autocommit=True) as elsewhere:
+        elsewhere.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        elsewhere.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", [name])
+        try:
+            yield
+        finally:
+            elsewhere.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
+
+PATIENCE_SECONDS = 100.0
+
+
+def assert_refused_at_once(engine: Engine, way: str, reason: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(DatabaseAway) as told:
+        ask(engine, way)
+    assert reason in str(told.value)
+    assert words_for(told.value) == CANNOT_BE_REACHED
+    assert time.monotonic() - began < PATIENCE_SECONDS / 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_server_that_is_not_there_is_told_at_once_and_why(make: MakeEngine, way: str) -> None:
+    url = f"postgresql://debate@127.0.0.1:{free_port('127.0.0.1')}/debate"
+    engine = make(5, timeout=PATIENCE_SECONDS, url=url)
+    for _ in range(3):
+        assert_refused_at_once(engine, way, "refused")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_server_that_refuses_after_it_was_there_is_told_at_once_and_found_when_it_is_back(
+    make: MakeEngine, place: Place, way: str
+) -> None:
+    engine = make(5, timeout=PATIENCE_SECONDS)
+    ask(engine, way)
+    with refusing(place):
+        with pytest.raises(DatabaseAway):
+            ask(engine, way)
+        for _ in range(3):
+            assert_refused_at_once(engine, way, "not currently accepting connections")
+
+    def is_back() -> bool:
+        try:
+            return ask(engine, way) > 0
+        except DatabaseAway:
+            return False
+
+    wait_until(is_back, 60, "the server is found again")
+
+
+def test_everybody_who_waits_for_a_server_that_refuses_is_told_at_once(make: MakeEngine, place: Place) -> None:
+    engine = make(3, timeout=PATIENCE_SECONDS)
+    ask(engine, "begin")
+    with refusing(place):
+        with pytest.raises(DatabaseAway):
+            ask(engine, "begin")
+        with ThreadPoolExecutor(10) as pool:
+            for told in [
+                pool.submit(assert_refused_at_once, engine, WAYS[number % 3], "not currently accepting")
+                for number in range(10)
+            ]:
+                told.result(PATIENCE_SECONDS)
+
+
+# Connections that are lost.
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_after_connections_are_lost_there_is_one_failure_and_not_one_for_each(
+    make: MakeEngine, place: Place, way: str
+) -> None:
+    engine = make(5)
+    with ExitStack() as all_at_once:
+        for _ in range(5):
+            all_at_once.enter_context(engine.connect())
+    assert len(place.sql(f"SELECT pg_terminate_backend(pid, 5000) {BACKENDS}")) == 5
+    with pytest.raises(DatabaseAway):
+        ask(engine, way)
+    with ExitStack() as all_at_once:
+        for _ in range(5):
+            connection = all_at_once.enter_context(engine.connect())
+            assert connection.execute(text("SELECT 1")).scalar() == 1
+
+
+# Modes.
+
+
+def titles(place: Place, title: str) -> int:
+    count: int = place.sql("SELECT count(*) FROM debates WHERE title = %s", title)[0][0]
+    return count
+
+
+class Broken(Exception):
+    pass
+
+
+@pytest.mark.parametrize("before", WAYS)
+def test_a_transaction_is_one_whatever_the_connection_was_used_for_before(
+    make: MakeEngine, services: Services, place: Place, before: str
+) -> None:
+    a_debate(services)
+    engine = make(1)
+    backend = ask(engine, before)
+    with pytest.raises(Broken), engine.begin() as connection:  # noqa: PT012 (what is raised is the test's own)
+        assert connection.execute(text("SELECT pg_backend_pid()")).scalar() == backend
+        connection.execute(text("UPDATE debates SET title = 'not to be kept'"))
+        assert titles(place, "not to be kept") == 0, "others do not see it yet"
+        raise Broken
+    assert titles(place, "not to be kept") == 0
+    assert ask(engine, before) == backend
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE debates SET title = 'to be kept'"))
+    assert titles(place, "to be kept") == 1
+
+
+@pytest.mark.parametrize("before", WAYS)
+def test_each_statement_is_kept_at_once_in_autocommit_whatever_the_connection_was_used_for_before(
+    make: MakeEngine, services: Services, place: Place, before: str
+) -> None:
+    a_debate(services)
+    engine = make(1)
+    backend = ask(engine, before)
+    with pytest.raises(Broken), engine.autocommit() as connection:  # noqa: PT012 (what is raised is the test's own)
+        assert connection.info.backend_pid == backend
+        connection.execute("UPDATE debates SET title = 'kept'")
+        assert titles(place, "kept") == 1
+        raise Broken
+    assert titles(place, "kept") == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_statement_that_postgres_refuses_costs_no_connection(make: MakeEngine, way: str) -> None:
+    engine = make(1)
+    backend = ask(engine, way)
+    with pytest.raises(Exception, match="division by zero"):
+        divide(engine, way)
+    assert [ask(engine, other) for other in WAYS] == [backend] * 3
+
+
+def divide(engine: Engine, way: str) -> None:
+    context: Any = {"autocommit": engine.autocommit, "begin": engine.begin, "statements": engine.statements}[way]()
+    with context as connection:
+        connection.execute("SELECT 1 / 0" if way == "autocommit" else text("SELECT 1 / 0"))
+
+
+# A full disk.
+
+
+def full_for_turns(place: Place) -> None:
+    place.sql(
+        "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$"
+    )
+    place.sql("CREATE TRIGGER no_room BEFORE INSERT ON turns FOR EACH ROW EXECUTE FUNCTION no_room()")
+
+
+def test_a_full_disk_is_heard_of_when_a_worker_stores_a_turn(services: Services, place: Place) -> None:
+    step = turn(claimed(services, a_debate(services)), Thought(TurnType.CLAIM, "words"))
+    assert readiness(services).problems == ()
+    full_for_turns(place)
+    with pytest.raises(DatabaseAway) as told:
+        advance.commit(services, [step])
+    assert words_for(told.value) == DISK_IS_FULL
+    assert services.full_disk.is_recent
+    assert readiness(services).problems == (DISK_IS_FULL,)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_write_tells_whoever_listens_what_went_wrong(
+    make: MakeEngine, services: Services, place: Place, way: str
+) -> None:
+    a_debate(services)
+    full_for_turns(place)
+    engine = make(1)
+    heard: list[BaseException] = []
+    engine.on_error(heard.append)
+    insert = (
+        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
+        " SELECT gen_random_uuid(), id, 2, 1, 'debater_a', 'CLAIM', 'words', 'scripted' FROM debates"
+    )
+    context: Any = {"autocommit": engine.autocommit, "begin": engine.begin, "statements": engine.statements}[way]()
+    with pytest.raises(DatabaseAway), context as connection:
+        connection.execute(insert if way == "autocommit" else text(insert))
+    assert [type(problem) for problem in heard] == [psycopg.errors.DiskFull]

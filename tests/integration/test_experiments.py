@@ -1,0 +1,282 @@
+"""An experiment is planned once, fed, judged, extended and stopped; nothing is held twice and nothing is lost."""
+
+from dataclasses import replace
+
+import pytest
+from experiment_steps import a_spec, hold_until, made, motions, status_is
+
+from app.core.access import OPERATOR, Scope
+from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
+from app.core.experiments.motions import motion_of
+from app.usecases import control
+from app.usecases.agents import create_agent
+from app.usecases.experiments import feed, manage
+from app.usecases.experiments.results import results_of_experiment
+from app.usecases.identity import identify
+from worker.players.base import PlayerError
+from worker.players.registry import player_for
+
+
+def counts(place, table):
+    return dict(place.sql(f"SELECT status, count(*) FROM {table} GROUP BY status"))  # noqa: S608
+
+
+def debate_ids(place):
+    return {row[0] for row in place.sql("SELECT debate_id FROM matches")}
+
+
+def hold(services, place):
+    hold_until(services, status_is(place, "completed"))
+
+
+def test_every_match_is_held_once_and_judged_by_every_judge_in_every_order(services, place):
+    made(services, 3)
+    hold(services, place)
+    assert counts(place, "matches") == {"completed": 6}
+    assert counts(place, "debates") == {"completed": 6}
+    assert counts(place, "judgments") == {"completed": 12}
+    assert place.sql("SELECT count(DISTINCT debate_id) FROM matches") == [(6,)]
+    assert place.sql("SELECT count(*) FROM debates WHERE experiment_id IS NULL") == [(0,)]
+
+
+def test_the_same_spec_again_adds_nothing(services, place):
+    experiment_id = made(services, 3)
+    hold(services, place)
+    before = debate_ids(place)
+    again, is_new = manage.draft(services, OPERATOR, a_spec())
+    assert (again.id, is_new) == (experiment_id, False)
+    assert manage.add_motions(services, OPERATOR, experiment_id, motions(3)) == (0, 3)
+    assert manage.start(services, OPERATOR, experiment_id).status == "completed"
+    assert (debate_ids(place), counts(place, "judgments")) == (before, {"completed": 12})
+
+
+def test_a_motion_a_contestant_a_judge_and_a_repeat_more_are_exactly_what_is_held(services, place):
+    experiment_id = made(services, 2)
+    hold(services, place)
+    first = debate_ids(place)
+    more = a_spec(
+        contestants=[*a_spec()["contestants"], {"name": "third", "player": "scripted", "skill": 0}],
+        judges=[*a_spec()["judges"], {"name": "other", "player": "scripted"}],
+        repeats=2,
+    )
+    manage.draft(services, OPERATOR, more)
+    assert manage.add_motions(services, OPERATOR, experiment_id, motions(3)) == (1, 3)
+    manage.start(services, OPERATOR, experiment_id)
+    # 3 motions, 3 pairs, 2 sides, 2 repeats; each judged twice by one judge and once by the other.
+    assert counts(place, "matches") == {"completed": 4, "planned": 32}
+    hold(services, place)
+    assert counts(place, "matches") == {"completed": 36}
+    assert counts(place, "judgments") == {"completed": 36 * 3}
+    assert first < debate_ids(place)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "simultaneous"},
+        {"rounds": 2},
+        {"seed": 8},
+        {"swap_sides": False},
+        {"language": "German"},
+        {"contestants": [a_spec()["contestants"][0], {"name": "new", "player": "scripted"}]},
+        {"contestants": [{"name": "strong", "player": "scripted", "skill": 2}, a_spec()["contestants"][1]]},
+        {"judges": [{"name": "script", "player": "scripted", "noise": 0.5}]},
+    ],
+)
+def test_a_change_that_would_mix_two_experiments_is_refused_with_words(services, place, change):
+    made(services, 1)
+    before = place.sql("SELECT spec, updated_at FROM experiments")
+    with pytest.raises(Conflict) as refused:
+        manage.draft(services, OPERATOR, a_spec(**change))
+    assert refused.value.message.partition(":")[0] == next(iter(change)) == refused.value.context["field"]
+    assert place.sql("SELECT spec, updated_at FROM experiments") == before
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"colour": "red"}, "colour"),
+        ({"contestants": [{"name": "a", "player": "scripted"}] * 2}, "contestants.1"),
+        ({"contestants": [{"name": "a", "player": "nobody"}]}, "contestants.0.player"),
+        ({"contestants": a_spec()["contestants"][:1]}, "contestants"),
+        ({"pairing": [["strong", "nobody"]]}, "pairing.0.1"),
+        ({"format": "dialogue"}, "format"),
+        ({"format": "direct", "rounds": 3}, "rounds"),
+        ({"repeats": 0}, "repeats"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"budget_usd": 0}, "budget_usd"),
+        ({"judges": [{"name": "j", "player": "scripted", "orders": "all"}]}, "judges.0.orders"),
+        ({"judges": [{"name": "person:j", "player": "scripted"}]}, "judges"),
+        ({"budget_usd": 1, "judges": [{"player": "openai:nobody-knows-this"}]}, "judges.0.player"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_field_and_nothing_is_made(services, place, change, field):
+    with pytest.raises(InvalidInput) as refused:
+        manage.draft(services, OPERATOR, a_spec(**change))
+    assert refused.value.context["field"] == field
+    assert place.sql("SELECT count(*) FROM experiments") == [(0,)]
+
+
+def test_an_experiment_without_motions_does_not_start(services, place):
+    experiment, _ = manage.draft(services, OPERATOR, a_spec())
+    with pytest.raises(InvalidInput):
+        manage.start(services, OPERATOR, experiment.id)
+    assert status_is(place, "draft")()
+
+
+def test_a_motion_with_the_id_of_another_is_refused_and_none_is_stored(services, place):
+    experiment, _ = manage.draft(services, OPERATOR, a_spec())
+    manage.add_motions(services, OPERATOR, experiment.id, motions(1))
+    changed = [*motions(1, first=2), replace(motions(1)[0], motion="Other words.")]
+    with pytest.raises(Conflict):
+        manage.add_motions(services, OPERATOR, experiment.id, changed)
+    with pytest.raises(InvalidInput):
+        manage.add_motions(services, OPERATOR, experiment.id, [*motions(1, 9), replace(motions(1, 9)[0], motion="x")])
+    assert place.sql("SELECT count(*) FROM motions") == [(1,)]
+
+
+def test_no_more_than_its_concurrency_is_under_way_and_pairs_stay_together(services, place):
+    experiment_id = made(services, 5, concurrency=4)
+    assert feed.feed_experiment(services, experiment_id).made == 4
+    assert feed.feed_experiment(services, experiment_id).made == 0
+    assert counts(place, "matches") == {"running": 4, "planned": 6}
+    rows = place.sql("SELECT motion_id, count(*) FROM matches WHERE status = 'running' GROUP BY motion_id")
+    assert [count for _, count in rows] == [2, 2]
+
+
+def test_a_paused_experiment_makes_no_debates_and_finishes_those_under_way(services, place):
+    experiment_id = made(services, 5)
+    feed.feed_experiment(services, experiment_id)
+    manage.pause(services, OPERATOR, experiment_id)
+    hold_until(services, lambda: counts(place, "judgments") == {"completed": 8})
+    assert counts(place, "matches") == {"completed": 4, "planned": 6}
+    manage.start(services, OPERATOR, experiment_id)
+    hold(services, place)
+    assert counts(place, "matches") == {"completed": 10}
+
+
+def test_a_stopped_experiment_holds_its_debates_and_judgments_and_goes_on_where_it_was(services, place):
+    experiment_id = made(services, 4)
+    feed.feed_experiment(services, experiment_id)
+    manage.stop(services, OPERATOR, experiment_id)
+    assert counts(place, "debates") == {"paused": 4}
+    assert feed.feed_experiment(services, experiment_id) == feed.NOTHING
+    assert place.sql("SELECT status, stop_reason FROM experiments") == [("stopped", "manual_stop")]
+    before = debate_ids(place) - {None}
+    manage.start(services, OPERATOR, experiment_id)
+    hold(services, place)
+    assert before < debate_ids(place)
+    assert counts(place, "judgments") == {"completed": 16}
+
+
+def test_a_failed_match_is_kept_apart_and_tried_again_with_its_own_debate(services, place):
+    class Fails:
+        async def think(self, _brief):
+            raise PlayerError("Out of order.", permanent=True)
+
+    experiment_id = made(services, 1)
+    hold_until(services, status_is(place, "completed"), lambda _: Fails())
+    assert counts(place, "matches") == {"failed": 2}
+    assert place.sql("SELECT DISTINCT reason FROM matches") == [("Out of order.",)]
+    assert counts(place, "judgments") == {}
+    costs = results_of_experiment(services, experiment_id)["costs"]
+    assert {row["contestant"]: row["failures"] for row in costs["contestants"]} == {
+        "strong": {"player": 1},
+        "weak": {"player": 1},
+    }
+    before = debate_ids(place)
+    _, count = manage.retry_failed(services, OPERATOR, experiment_id)
+    assert count == 2
+    hold(services, place)
+    assert (counts(place, "matches"), debate_ids(place)) == ({"completed": 2}, before)
+    assert counts(place, "judgments") == {"completed": 4}
+
+
+def test_a_debate_that_somebody_stops_or_deletes_is_a_failed_match_and_gets_a_new_one(services, place):
+    experiment_id = made(services, 1)
+    feed.feed_experiment(services, experiment_id)
+    one, other = sorted(debate_ids(place))
+    control.stop_debate(services, OPERATOR, one, None)
+    control.delete_debate(services, OPERATOR, other)
+    hold(services, place)
+    assert counts(place, "matches") == {"failed": 2}
+    assert manage.retry_failed(services, OPERATOR, experiment_id)[1] == 2
+    hold(services, place)
+    assert counts(place, "matches") == {"completed": 2}
+    assert debate_ids(place).isdisjoint({one, other})
+
+
+def test_judges_can_be_added_without_debating_again(services, place):
+    experiment_id = made(services, 2)
+    hold(services, place)
+    _, count = manage.add_judges(
+        services, OPERATOR, experiment_id, [{"name": "new", "player": "scripted", "repeats": 2}]
+    )
+    assert count == 8
+    hold(services, place)
+    assert counts(place, "judgments") == {"completed": 16}
+    assert counts(place, "debates") == {"completed": 4}
+    with pytest.raises(Conflict):
+        manage.add_judges(services, OPERATOR, experiment_id, [{"name": "new", "player": "scripted", "noise": 1}])
+
+
+def test_an_experiment_is_deleted_with_all_that_is_its(services, place):
+    experiment_id = made(services, 2)
+    feed.feed_experiment(services, experiment_id)
+    manage.delete(services, OPERATOR, experiment_id)
+    for table in ("experiments", "motions", "matches", "debates", "turns", "judgments"):
+        assert place.sql(f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608
+    with pytest.raises(NotFound):
+        manage.start(services, OPERATOR, experiment_id)
+
+
+def test_arms_hold_the_same_motions_under_several_rules(services, place):
+    arms = {"debate": {"format": "final_ruling", "rounds": 1}, "alone": {"format": "consultancy", "rounds": 1}}
+    made(services, 2, arms={**arms, "blind": {"format": "direct"}}, format=None, rounds=None)
+    hold(services, place)
+    held = place.sql("SELECT arm, count(*) FROM matches WHERE status = 'completed' GROUP BY arm ORDER BY arm")
+    assert held == [("alone", 4), ("blind", 2), ("debate", 4)]
+
+
+def test_the_debates_have_the_material_of_their_motion(services, place):
+    experiment, _ = manage.draft(services, OPERATOR, a_spec(language="Welsh", document_visible_to=["proposer"]))
+    given = {"document": "The sky is blue.", "answer_a": "Blue", "answer_b": "Green", "correct": "b", "tags": ["sky"]}
+    manage.add_motions(services, OPERATOR, experiment.id, [motion_of({"id": "m1", "motion": "Which?", **given})])
+    manage.start(services, OPERATOR, experiment.id)
+    hold(services, place)
+    found = place.sql("SELECT material, tags, language, encode(document_hash, 'hex') FROM debates")
+    [(stored, document)] = place.sql("SELECT encode(hash, 'hex'), document FROM materials")
+    assert document == "The sky is blue."
+    assert len(found) == 2
+    for material, tags, language, document_hash in found:
+        assert material["answers"] == {"proposer": "Blue", "opponent": "Green"}
+        assert (material["correct"], tags, language, document_hash) == ("opponent", ["sky"], "Welsh", stored)
+        assert material["visible_to"] == ["proposer"]
+
+
+def test_who_may_do_what(services, place):
+    def agent(name, *scopes):
+        return identify(services, create_agent(services, OPERATOR, name, None, frozenset(scopes))[1].secret)
+
+    reader, debater = agent("reader", Scope.READ), agent("debater", Scope.READ, Scope.DEBATE)
+    with pytest.raises(Forbidden):
+        manage.draft(services, reader, a_spec())
+    experiment, _ = manage.draft(services, debater, a_spec())
+    manage.add_motions(services, debater, experiment.id, motions(1))
+    manage.start(services, debater, experiment.id)
+    for action in (manage.stop, manage.delete):
+        with pytest.raises(Forbidden):
+            action(services, debater, experiment.id)
+    assert manage.draft(services, OPERATOR, a_spec())[1], "a name belongs to who gave it"
+
+
+def test_players_of_an_experiment_that_is_judged_by_skill_win_as_they_should(services, place):
+    strong = [{"name": "strong", "player": "scripted", "skill": 20}, {"name": "weak", "player": "scripted"}]
+    made(services, 3, contestants=strong)
+    hold(services, place)
+    wins = place.sql(
+        "SELECT DISTINCT CASE verdict ->> 'winner' WHEN 'proposer' THEN proposer ELSE opponent END"
+        " FROM judgments JOIN matches USING (debate_id)"
+    )
+    assert wins == [("strong",)]
+    assert player_for("scripted")

@@ -1,0 +1,132 @@
+"""A fork copies turns and goes on with other players; nobody is asked again for what is copied."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from claimed_debates import a_debate, claimed, take_turn
+from harness import Place, assert_all_is_well
+
+from app.core.access import OPERATOR
+from app.core.brief import Thought
+from app.core.debate import Debate, Limits, Origin, Status, TurnType, Usage
+from app.core.errors import DebateNotFound, InvalidInput, RequestIdReused
+from app.core.formats import Format
+from app.core.players import SeatSetup
+from app.core.seats import Seat
+from app.core.verdicts import Verdict
+from app.usecases import control, read
+from app.usecases.fork import NewFork, fork_debate
+from app.usecases.services import Services
+
+CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
+RULING = Thought(TurnType.RULING, "so", Verdict("opponent", {"proposer": 4, "opponent": 8}, "because"))
+
+
+def held(services: Services, *thoughts: Thought, **changes: Any) -> Debate:
+    debate = a_debate(services, **changes)
+    claim = claimed(services, debate)
+    for thought in thoughts:
+        assert claim is not None
+        claim = take_turn(services, claim, thought)
+    return read.get_transcript(services, debate.id, 0).debate
+
+
+def forked(services: Services, source: UUID, after_seq: int, **changes: Any) -> Debate:
+    new = NewFork(after_seq, changes.pop("client_request_id", str(uuid4())), **changes)
+    return fork_debate(services, OPERATOR, source, new).debate
+
+
+def test_a_turn_that_is_not_there_yet_cannot_be_forked_from(services: Services) -> None:
+    source = held(services, CLAIM)
+    with pytest.raises(InvalidInput, match="after_seq: the debate has 2 turns"):
+        forked(services, source.id, 3)
+    with pytest.raises(DebateNotFound):
+        forked(services, uuid4(), 1)
+
+
+def test_the_ruling_that_closed_a_debate_is_the_end_of_it_in_a_fork_too(services: Services) -> None:
+    source = held(services, CLAIM, CLAIM, RULING, limits=Limits(max_rounds=1))
+    assert source.is_closed
+    with pytest.raises(InvalidInput, match="after_seq: turn 4 closed the debate"):
+        forked(services, source.id, 4, limits=Limits(max_rounds=5))
+
+
+def test_no_more_rounds_than_the_limit_can_have_been_held(services: Services) -> None:
+    source = held(services, CLAIM, CLAIM, RULING, CLAIM)
+    with pytest.raises(InvalidInput, match=r"limits\.max_rounds: all 1 rounds were held"):
+        forked(services, source.id, 5, limits=Limits(max_rounds=1))
+
+
+def test_an_unknown_player_is_refused(services: Services) -> None:
+    source = held(services, CLAIM)
+    with pytest.raises(InvalidInput, match=r"seats\.opponent\.player: unknown player"):
+        forked(services, source.id, 2, seats={Seat.OPPONENT: SeatSetup("nobody")})
+
+
+def test_a_fork_has_the_same_turns_and_nothing_of_their_cost(services: Services, place: Place) -> None:
+    source = held(services, CLAIM, CLAIM, RULING, CLAIM)
+    fork = forked(services, source.id, 4, seats={Seat.OPPONENT: SeatSetup("external")})
+    assert (fork.status, fork.cursor.round, fork.cursor.seat) == (Status.CREATED, 2, Seat.PROPOSER)
+    assert fork.forked_from == Origin(source.id, 4)
+    assert (fork.usage.cost_usd, fork.usage.total_tokens) == (0, 0)
+    assert fork.standing is not None
+    assert (fork.standing.rounds, fork.standing.leader) == (1, "opponent")
+    old = read.get_transcript(services, source.id, None)
+    new = read.get_transcript(services, fork.id, None)
+    olds, news = [old.motion, *old.arguments][:4], [new.motion, *new.arguments]
+    said = [(turn.seq, turn.round, turn.seat, turn.type, turn.content, turn.player, turn.verdict) for turn in olds]
+    assert [(t.seq, t.round, t.seat, t.type, t.content, t.player, t.verdict) for t in news] == said
+    assert {turn.id for turn in olds} & {turn.id for turn in news} == set()
+    assert [turn.parent_id for turn in news] == [None, *(turn.id for turn in news[:-1])]
+    assert [(turn.usage, turn.client_request_id) for turn in news] == 4 * [(None, None)]
+    assert new.debate.seats[Seat.OPPONENT].player == "external"
+    assert new.debate.seats[Seat.PROPOSER] == source.seats[Seat.PROPOSER]
+    # The next one that is asked is the proposer of round 2, and the source is as it was.
+    assert claimed(services, fork).brief.turns[-1].content == "so"
+    assert read.get_transcript(services, source.id, 0).debate == source
+
+
+def test_the_cursor_follows_the_forks_own_limit_of_rounds(services: Services) -> None:
+    source = held(services, CLAIM, CLAIM, format=Format.FINAL_RULING, limits=Limits(max_rounds=1))
+    assert source.cursor.seat is Seat.ARBITRATOR
+    assert forked(services, source.id, 3).cursor.seat is Seat.ARBITRATOR
+    longer = forked(services, source.id, 3, limits=Limits(max_rounds=2))
+    assert (longer.cursor.round, longer.cursor.seat) == (2, Seat.PROPOSER)
+
+
+def test_a_stopped_debate_is_forked_after_its_last_turn_and_goes_on(services: Services, place: Place) -> None:
+    source = held(services, CLAIM, CLAIM, RULING)
+    control.stop_debate(services, OPERATOR, source.id, None)
+    fork = forked(services, source.id, 4)
+    claim = claimed(services, fork)
+    for thought in (CLAIM, CLAIM, RULING, CLAIM, CLAIM, RULING):
+        assert claim is not None
+        claim = take_turn(services, claim, thought)
+    ended = read.get_transcript(services, fork.id, None)
+    assert ended.debate.status is Status.COMPLETED
+    assert ended.debate.usage.cost_usd == 1.0
+    assert_all_is_well(place)
+
+
+def test_a_repeated_request_makes_one_fork_and_another_request_is_refused(services: Services, place: Place) -> None:
+    source = held(services, CLAIM)
+    new = NewFork(2, "again", {Seat.OPPONENT: SeatSetup("external")})
+    first = fork_debate(services, OPERATOR, source.id, new)
+    second = fork_debate(services, OPERATOR, source.id, new)
+    assert (first.replayed, second.replayed) == (False, True)
+    assert first.debate.id == second.debate.id
+    for other in (NewFork(1, "again"), NewFork(2, "again", {Seat.OPPONENT: SeatSetup("scripted")})):
+        with pytest.raises(RequestIdReused):
+            fork_debate(services, OPERATOR, source.id, other)
+    assert place.sql("SELECT count(*) FROM debates") == [(2,)]
+    assert place.sql("SELECT count(*) FROM turns") == [(4,)]
+
+
+def test_a_fork_outlives_the_debate_that_it_came_from(services: Services) -> None:
+    source = held(services, CLAIM, CLAIM)
+    fork = forked(services, source.id, 3)
+    control.delete_debate(services, OPERATOR, source.id)
+    assert len(read.get_transcript(services, fork.id, None).arguments) == 2
+    with pytest.raises(DebateNotFound):
+        forked(services, source.id, 2)

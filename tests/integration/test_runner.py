@@ -1,0 +1,703 @@
+"""A worker's runner, on a real event loop with real servers: what is due is claimed, thought about and committed."""
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import pytest
+from claimed_debates import WORKER, a_debate, claimed, until
+from harness import Place, wait_until
+from structlog.testing import capture_logs
+from worker_loop import PATIENCE_SECONDS, Hanging, database_away, live_runner, with_settings
+
+from app.core.access import OPERATOR
+from app.core.brief import Brief, Thought
+from app.core.debate import Limits, TurnType, Usage
+from app.core.players import SeatSetup
+from app.core.retry import MAX_ATTEMPTS
+from app.core.seats import Seat
+from app.messaging.queue import DEBATES_QUEUE
+from app.observe import failpoints
+from app.store.clock import now
+from app.store.commit import Outcome, Result
+from app.usecases import advance, control
+from app.usecases.advance import Step
+from app.usecases.services import Services
+from worker import runner as runner_module
+from worker.claim_notices import listen_for_ended_claims
+from worker.players.base import NotNow, Player, PlayerError
+from worker.players.registry import player_for
+from worker.players.scripted.player import ScriptedPlayer
+
+NEVER_SECONDS = 3600.0
+ONE_ROUND = Limits(max_rounds=1)
+SPOKEN = Thought(TurnType.CLAIM, "words")
+
+
+def seats_of(player: str, **options: Any) -> dict[Seat, SeatSetup]:
+    return {seat: SeatSetup(player, **options) for seat in Seat}
+
+
+HUNG_MODEL = seats_of("openai:hangs")
+
+
+class Counting:
+    """The scripted player, counted: how often each turn was thought about, and how many at once."""
+
+    def __init__(self, seconds: float = 0) -> None:
+        self.seconds = seconds
+        self.asked: Counter[tuple[UUID, int]] = Counter()
+        self.order: list[UUID] = []
+        self.thinking = 0
+        self.most_thinking = 0
+
+    async def think(self, brief: Brief) -> Thought:
+        self.asked[brief.debate.id, brief.debate.turn_count] += 1
+        self.order.append(brief.debate.id)
+        self.thinking += 1
+        self.most_thinking = max(self.most_thinking, self.thinking)
+        try:
+            await asyncio.sleep(self.seconds)
+            return await ScriptedPlayer().think(brief)
+        finally:
+            self.thinking -= 1
+
+
+class Saying:
+    """Says the same each time, or raises it."""
+
+    def __init__(self, answer: Thought | Exception) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    async def think(self, _: Brief) -> Thought:
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def always(player: Player) -> Callable[[str], Player]:
+    return lambda _: player
+
+
+def statuses(place: Place) -> list[tuple[str, int]]:
+    return place.sql("SELECT status, turn_count FROM debates ORDER BY id")
+
+
+def all_completed(place: Place, turns: int) -> Callable[[], bool]:
+    return lambda: set(statuses(place)) == {("completed", turns)}
+
+
+def claimed_count(place: Place) -> int:
+    [(count,)] = place.sql("SELECT count(*) FROM debates WHERE claim_token IS NOT NULL")
+    return count
+
+
+@pytest.fixture(autouse=True)
+def _logged() -> Iterator[None]:
+    """Kept, not written: to paint a traceback for a terminal takes seconds, and would hold up the event loop."""
+    with capture_logs():
+        yield
+
+
+@pytest.fixture
+def only_hints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runner looks for nothing by itself."""
+    monkeypatch.setattr(runner_module, "LOOK_EVERY_SECONDS", NEVER_SECONDS)
+
+
+@pytest.fixture
+def no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But the first, and those that are asked for."""
+    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", NEVER_SECONDS)
+
+
+# Finding what is due
+
+
+@pytest.mark.usefixtures("only_hints")
+def test_a_hint_takes_a_debate_from_its_motion_to_its_verdict(services: Services, place: Place) -> None:
+    async def work() -> None:
+        async with live_runner(with_settings(services)) as runner:
+            runner.hint(a_debate(services).id)
+            await until(all_completed(place, 10), PATIENCE_SECONDS, "it has come to its end")
+
+    asyncio.run(work())
+    assert place.sql("SELECT verdict IS NOT NULL, claim_token, due_at, attempts FROM debates") == [
+        (True, None, None, 0)
+    ]
+    assert place.sql("SELECT seq FROM turns ORDER BY seq") == [(seq,) for seq in range(1, 11)]
+
+
+def test_what_nobody_gives_a_hint_of_is_found(services: Services, place: Place) -> None:
+    async def work() -> None:
+        async with live_runner(with_settings(services)):
+            for _ in range(3):
+                a_debate(services, limits=ONE_ROUND)
+            await until(all_completed(place, 4), PATIENCE_SECONDS, "all have come to their end")
+
+    asyncio.run(work())
+
+
+def test_many_hints_to_two_workers_take_each_turn_once(services: Services, place: Place) -> None:
+    ours, player = with_settings(services), Counting()
+
+    async def work() -> None:
+        debate = a_debate(services)
+        async with live_runner(ours, always(player), "one") as one, live_runner(ours, always(player), "two") as two:
+            for _ in range(20):
+                one.hint(debate.id)
+                two.hint(debate.id)
+            await until(all_completed(place, 10), PATIENCE_SECONDS, "it has come to its end")
+
+    asyncio.run(work())
+    assert set(player.asked.values()) == {1}
+    assert len(player.asked) == 9
+
+
+def test_hints_to_debates_that_are_not_due_do_nothing(services: Services, place: Place) -> None:
+    player = Counting()
+
+    async def work() -> None:
+        async with live_runner(with_settings(services), always(player)) as runner:
+            external = a_debate(services, seats=seats_of("external"))
+            stopped = a_debate(services)
+            control.stop_debate(services, OPERATOR, stopped.id, None)
+            for debate_id in (external.id, stopped.id, UUID(int=7)):
+                runner.hint(debate_id)
+            due = a_debate(services, limits=ONE_ROUND)
+            await until(
+                lambda: ("completed", 4) in statuses(place), PATIENCE_SECONDS, "the one that is due has come to its end"
+            )
+            assert {debate_id for debate_id, _ in player.asked} == {due.id}
+
+    asyncio.run(work())
+
+
+# Room
+
+
+def test_no_more_turns_are_claimed_than_there_is_room_for_and_all_have_theirs(services: Services, place: Place) -> None:
+    player = Counting(seconds=0.05)
+    most_claimed = 0
+
+    def all_done() -> bool:
+        nonlocal most_claimed
+        most_claimed = max(most_claimed, claimed_count(place))
+        return set(statuses(place)) == {("completed", 4)}
+
+    async def work() -> None:
+        debates = [a_debate(services, limits=ONE_ROUND) for _ in range(5)]
+        async with live_runner(with_settings(services, worker_concurrency=2), always(player)) as runner:
+            for debate in debates:
+                runner.hint(debate.id)
+            await until(all_done, PATIENCE_SECONDS, "all have come to their end")
+
+    asyncio.run(work())
+    assert most_claimed == 2
+    assert player.most_thinking == 2
+
+
+def test_slow_players_and_a_provider_that_hangs_leave_room_for_everybody_else(services: Services, place: Place) -> None:
+    hung = Hanging()
+    an_hour = seats_of("scripted", think_seconds=3600)
+
+    async def work() -> None:
+        for _ in range(35):
+            a_debate(services, seats=an_hour)
+            a_debate(services, seats=HUNG_MODEL)
+        ours = with_settings(services, worker_concurrency=30)
+        async with live_runner(ours, lambda name: player_for(name, models=hung)):
+            await until(
+                lambda: claimed_count(place) == 60 and hung.thinking == 30, PATIENCE_SECONDS, "both shares are full"
+            )
+            a_debate(services)
+            await until(
+                lambda: ("completed", 10) in statuses(place), PATIENCE_SECONDS, "the new one has come to its end"
+            )
+            assert claimed_count(place) == 60
+            assert hung.thinking == 30
+
+    asyncio.run(work())
+
+
+def test_where_others_wait_for_room_a_debate_yields_after_each_turn(services: Services, place: Place) -> None:
+    player = Counting(seconds=0.01)
+
+    async def work() -> None:
+        for _ in range(2):
+            a_debate(services, limits=Limits(max_rounds=10))
+        async with live_runner(with_settings(services, worker_concurrency=1), always(player)):
+            await until(all_completed(place, 31), PATIENCE_SECONDS, "both have come to their end")
+
+    asyncio.run(work())
+    first = player.order[0]
+    began = next(place for place, debate_id in enumerate(player.order) if debate_id != first)
+    assert began < 30, "the second did not have to wait for the end of the first"
+    both = player.order[began : 60 - began]
+    assert all(one != other for one, other in pairwise(both)), both
+
+
+# Claims that end
+
+
+CHANGES: dict[str, Callable[[Services, UUID], Any]] = {
+    "stop": lambda services, debate_id: control.stop_debate(services, OPERATOR, debate_id, None),
+    "pause": lambda services, debate_id: control.pause_debate(services, OPERATOR, debate_id, now=True),
+    "delete": lambda services, debate_id: control.delete_debate(services, OPERATOR, debate_id),
+}
+
+
+@pytest.mark.usefixtures("only_hints", "no_comparison")
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_who_ends_a_claim_cancels_its_player_over_redis(
+    services: Services, place: Place, change: Callable[[Services, UUID], Any]
+) -> None:
+    hung, ending, is_listening = Hanging(), threading.Event(), threading.Event()
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        ended, kept = a_debate(services), a_debate(services)
+        async with live_runner(with_settings(services), always(hung)) as runner:
+
+            def on_ended(token: UUID) -> None:
+                loop.call_soon_threadsafe(runner.end_claim, token)
+
+            listener = threading.Thread(
+                target=listen_for_ended_claims, args=(place.redis(), ending, on_ended, is_listening.set)
+            )
+            listener.start()
+            try:
+                await until(is_listening.is_set, PATIENCE_SECONDS, "somebody listens")
+                for debate in (ended, kept):
+                    runner.hint(debate.id)
+                await until(lambda: hung.thinking == 2, PATIENCE_SECONDS, "both players think")
+                place.redis().publish("debate:claims", b"not a token")
+                change(services, ended.id)
+                await until(lambda: hung.cancelled == 1, PATIENCE_SECONDS, "the player was cancelled")
+                assert hung.thinking == 1, "and no other"
+                assert place.is_claimed(str(kept.id))
+            finally:
+                ending.set()
+                await asyncio.to_thread(listener.join)
+
+    asyncio.run(work())
+
+
+@pytest.mark.usefixtures("only_hints", "no_comparison")
+def test_a_claim_that_ended_unheard_is_found_by_comparison(services: Services, place: Place) -> None:
+    hung = Hanging()
+
+    async def work() -> None:
+        ended, kept = a_debate(services), a_debate(services)
+        async with live_runner(with_settings(services), always(hung)) as runner:
+            for debate in (ended, kept):
+                runner.hint(debate.id)
+            await until(lambda: hung.thinking == 2, PATIENCE_SECONDS, "both players think")
+            control.stop_debate(services, OPERATOR, ended.id, None)
+            assert hung.cancelled == 0
+            runner.compare_soon()
+            await until(lambda: hung.cancelled == 1, PATIENCE_SECONDS, "the player was cancelled")
+            assert hung.thinking == 1
+            assert place.is_claimed(str(kept.id))
+
+    asyncio.run(work())
+
+
+def test_a_comparison_beside_a_commit_does_not_end_the_claim_that_the_commit_takes(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparison finds the old claim gone before the commit that replaced it is answered."""
+    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", NEVER_SECONDS)
+    answered, compared, is_thinking = asyncio.Event(), threading.Event(), threading.Event()
+    loop: asyncio.AbstractEventLoop
+    compare = advance.claims_that_hold
+
+    class Waiting:
+        async def think(self, brief: Brief) -> Thought:
+            if brief.debate.turn_count == 1:
+                is_thinking.set()
+                await answered.wait()
+            return await ScriptedPlayer().think(brief)
+
+    def late(services: Services, held: Any) -> set[UUID]:
+        loop.call_soon_threadsafe(answered.set)
+        deadline = time.monotonic() + 30
+        while place.sql("SELECT turn_count FROM debates") == [(1,)] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        found = compare(services, held)
+        assert found == set()
+        compared.set()
+        return found
+
+    monkeypatch.setattr(advance, "claims_that_hold", late)
+
+    async def work() -> None:
+        nonlocal loop
+        loop = asyncio.get_running_loop()
+        async with live_runner(with_settings(services), always(Waiting())) as runner:
+            a_debate(services, limits=ONE_ROUND)
+            await until(is_thinking.is_set, PATIENCE_SECONDS, "the player thinks")
+            failpoints.arm("turn.after_commit=sleep(1)@1")
+            runner.compare_soon()
+            await until(all_completed(place, 4), PATIENCE_SECONDS, "it has come to its end")
+
+    try:
+        asyncio.run(work())
+    finally:
+        failpoints.arm("")
+    assert compared.is_set()
+
+
+def test_what_was_claimed_after_the_look_at_what_is_in_hand_is_not_released(services: Services, place: Place) -> None:
+    """However long the statement that releases has waited for a thread."""
+    looked_at = now()
+    claim = claimed(services, a_debate(services))
+    later = looked_at + timedelta(seconds=advance.UNKNOWN_AFTER_SECONDS + 60)
+    wait_until(lambda: now() > looked_at + timedelta(seconds=advance.UNKNOWN_AFTER_SECONDS), 60, "it is not new")
+    assert advance.release_unknown_claims(services, WORKER, [], looked_at) == 0
+    assert advance.release_unknown_claims(services, WORKER, [claim.held.token], later) == 0
+    assert place.is_claimed(str(claim.debate.id))
+    assert advance.release_unknown_claims(services, WORKER, [], later) == 1
+    assert place.sql("SELECT claim_token, due_at <= now() FROM debates") == [(None, True)]
+
+
+@pytest.mark.usefixtures("only_hints", "no_comparison")
+def test_a_claim_that_ends_before_its_commit_is_answered_asks_no_player(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn is committed together with the next claim, and somebody stops the debate before the worker knows of it."""
+    player = Counting()
+    is_committed, may_answer = threading.Event(), threading.Event()
+    commit = advance.commit
+
+    def answered_late(services: Services, steps: Sequence[Step]) -> list[Outcome]:
+        outcomes = commit(services, steps)
+        is_committed.set()
+        assert may_answer.wait(PATIENCE_SECONDS)
+        return outcomes
+
+    monkeypatch.setattr(advance, "commit", answered_late)
+
+    async def work() -> None:
+        debate = a_debate(services)
+        async with live_runner(with_settings(services), always(player)) as runner:
+            runner.hint(debate.id)
+            await until(is_committed.is_set, PATIENCE_SECONDS, "the turn is committed")
+            [(next_token,)] = place.sql("SELECT claim_token FROM debates")
+            assert next_token is not None
+            control.stop_debate(services, OPERATOR, debate.id, None)
+            runner.end_claim(next_token)
+            may_answer.set()
+            await runner.shut_down(PATIENCE_SECONDS)
+
+    asyncio.run(work())
+    assert sum(player.asked.values()) == 1
+    assert statuses(place) == [("stopped", 2)]
+
+
+@pytest.mark.usefixtures("no_comparison")
+def test_claims_whose_answer_was_lost_are_released_and_taken_again(services: Services, place: Place) -> None:
+    async def work() -> None:
+        async with live_runner(with_settings(services)):
+            failpoints.arm("claim.after_commit=lost@1")
+            a_debate(services, limits=ONE_ROUND)
+            await until(all_completed(place, 4), PATIENCE_SECONDS, "it has come to its end")
+
+    try:
+        asyncio.run(work())
+    finally:
+        failpoints.arm("")
+
+
+@pytest.mark.parametrize("lost", ["turn.before_commit=lost@2", "turn.after_commit=lost@2"])
+def test_a_commit_whose_connection_is_lost_is_made_once_and_the_debate_goes_on_at_once(
+    services: Services, place: Place, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", NEVER_SECONDS)
+    player = Counting()
+
+    async def work() -> None:
+        async with live_runner(with_settings(services), always(player)):
+            failpoints.arm(lost)
+            a_debate(services)
+            await until(all_completed(place, 10), PATIENCE_SECONDS, "it has come to its end")
+
+    try:
+        asyncio.run(work())
+    finally:
+        failpoints.arm("")
+    assert set(player.asked.values()) == {1}
+
+
+def not_now(usage: Usage) -> NotNow:
+    reason = NotNow("The limit for a day is reached.", 300)
+    reason.usage = usage
+    return reason
+
+
+@pytest.mark.usefixtures("only_hints", "no_comparison")
+@pytest.mark.parametrize(
+    ("problem", "attempts"),
+    [(PlayerError("Too busy.", usage=Usage(60, 7, 0.25)), 1), (not_now(Usage(60, 7, 0.25)), 0)],
+    ids=["failure", "wait"],
+)
+def test_a_step_whose_connection_is_lost_after_its_commit_is_counted_and_charged_once(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch, problem: Exception, attempts: int
+) -> None:
+    results: list[Result] = []
+    commit = advance.commit
+
+    def noted(services: Services, steps: Sequence[Step]) -> list[Outcome]:
+        outcomes = commit(services, steps)
+        results.extend(outcome.result for outcome in outcomes)
+        return outcomes
+
+    monkeypatch.setattr(advance, "commit", noted)
+    player = Saying(problem)
+
+    async def work() -> None:
+        debate = a_debate(services)
+        async with live_runner(with_settings(services), always(player)) as runner:
+            failpoints.arm("turn.after_commit=lost@1")
+            runner.hint(debate.id)
+            await until(lambda: len(results) == 1, PATIENCE_SECONDS, "the commit is answered")
+            await runner.shut_down(PATIENCE_SECONDS)
+
+    try:
+        asyncio.run(work())
+    finally:
+        failpoints.arm("")
+    assert results == [Result.ALREADY_STORED]
+    assert player.asked == 1
+    rows = place.sql("SELECT status, attempts, input_tokens, output_tokens, cost_usd FROM debates")
+    assert rows == [("running", attempts, 60, 7, 0.25)]
+
+
+def test_a_turn_that_is_there_already_is_kept_and_what_the_second_thought_cost_is_charged(
+    services: Services, place: Place
+) -> None:
+    class Twin(Counting):
+        """While it thinks for the first time, its turn is stored and the cursor stays behind it."""
+
+        async def think(self, brief: Brief) -> Thought:
+            thought = await super().think(brief)
+            if sum(self.asked.values()) > 1:
+                return replace(thought, usage=Usage())
+            place.sql(
+                "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
+                " VALUES (gen_random_uuid(), %s, 2, 1, 'debater_a', 'CLAIM', 'stored by a twin', 'scripted')",
+                brief.debate.id,
+            )
+            return replace(thought, usage=Usage(60, 7, 0.25))
+
+    player = Twin()
+
+    async def work() -> None:
+        async with live_runner(with_settings(services), always(player)):
+            a_debate(services, limits=ONE_ROUND)
+            await until(all_completed(place, 4), PATIENCE_SECONDS, "it has come to its end")
+
+    asyncio.run(work())
+    assert place.sql("SELECT content FROM turns WHERE seq = 2") == [("stored by a twin",)]
+    assert set(player.asked.values()) == {1}, "the cursor was repaired when the debate was claimed again"
+    assert place.sql("SELECT input_tokens, output_tokens, cost_usd, attempts FROM debates") == [(60, 7, 0.25, 0)]
+
+
+def test_what_was_thought_while_the_database_was_away_is_stored_when_it_is_back(
+    services: Services, place: Place
+) -> None:
+    may_answer = asyncio.Event()
+
+    class Waiting(Counting):
+        async def think(self, brief: Brief) -> Thought:
+            thought = await super().think(brief)
+            await may_answer.wait()
+            return thought
+
+    player = Waiting()
+
+    async def work() -> None:
+        async with live_runner(with_settings(services), always(player)):
+            a_debate(services, limits=ONE_ROUND)
+            await until(lambda: len(player.asked) == 1, PATIENCE_SECONDS, "the player thinks")
+            with database_away(place):
+                may_answer.set()
+                await asyncio.sleep(0.5)
+            await until(all_completed(place, 4), PATIENCE_SECONDS, "it has come to its end")
+
+    asyncio.run(work())
+    assert set(player.asked.values()) == {1}
+
+
+# Players that fail
+
+
+def after_one_attempt(services: Services, place: Place, player: Saying) -> tuple[Any, ...]:
+    """The debate after its first turn was tried once."""
+
+    async def work() -> None:
+        debate = a_debate(services)
+        async with live_runner(with_settings(services), always(player)) as runner:
+            runner.hint(debate.id)
+            await until(lambda: player.asked > 0 and claimed_count(place) == 0, PATIENCE_SECONDS, "it was tried")
+
+    asyncio.run(work())
+    assert player.asked == 1
+    [row] = place.sql(
+        "SELECT status, attempts, last_error, input_tokens, claim_token, due_at > updated_at, turn_count FROM debates"
+    )
+    return row
+
+
+@pytest.mark.usefixtures("only_hints")
+def test_a_player_that_crashes_is_tried_again_later(services: Services, place: Place) -> None:
+    row = after_one_attempt(services, place, Saying(RuntimeError("a bug")))
+    assert row == ("running", 1, "RuntimeError: a bug", 0, None, True, 1)
+
+
+@pytest.mark.usefixtures("only_hints")
+def test_a_player_that_fails_is_tried_again_later_and_what_it_cost_counts(services: Services, place: Place) -> None:
+    problem = PlayerError("Too busy.", usage=Usage(60, 7), detail="It said: hello", retry_after_seconds=30)
+    row = after_one_attempt(services, place, Saying(problem))
+    assert row == ("running", 1, "Too busy. It said: hello", 60, None, True, 1)
+
+
+@pytest.mark.usefixtures("only_hints")
+def test_a_failure_that_cannot_pass_ends_the_debate(services: Services, place: Place) -> None:
+    row = after_one_attempt(services, place, Saying(PlayerError("No key.", permanent=True)))
+    assert row == ("failed", 1, "No key.", 0, None, None, 1)
+
+
+@pytest.mark.usefixtures("only_hints")
+def test_a_player_that_must_not_yet_is_asked_later_and_no_attempt_counts(services: Services, place: Place) -> None:
+    row = after_one_attempt(services, place, Saying(NotNow("The limit for a day is reached.", 300)))
+    assert row == ("running", 0, "The limit for a day is reached.", 0, None, True, 1)
+
+
+@pytest.mark.usefixtures("only_hints")
+def test_words_that_cannot_be_stored_count_as_an_attempt(services: Services, place: Place) -> None:
+    thought = replace(SPOKEN, content="a NUL: \0", usage=Usage(60, 7))
+    status, attempts, last_error, input_tokens, *rest = after_one_attempt(services, place, Saying(thought))
+    assert (status, attempts, input_tokens, rest) == ("running", 1, 60, [None, True, 1])
+    assert last_error.startswith("The player's turn cannot be stored: ")
+
+
+@pytest.mark.usefixtures("only_hints")
+def test_a_failure_whose_words_cannot_be_stored_counts_all_the_same(services: Services, place: Place) -> None:
+    row = after_one_attempt(services, place, Saying(PlayerError("a NUL: \0")))
+    assert row[:3] == ("running", 1, "a NUL: \N{REPLACEMENT CHARACTER}")
+
+
+def test_figures_that_cannot_be_stored_end_the_debate_after_the_last_attempt(services: Services, place: Place) -> None:
+    player = Saying(replace(SPOKEN, usage=Usage(60, 7)))
+    most = 2**63 - 1
+    beside = Counting()
+    now_due = "UPDATE debates SET due_at = now() WHERE claim_token IS NULL AND due_at IS NOT NULL"
+
+    def is_over() -> bool:
+        place.sql(now_due)
+        return set(statuses(place)) == {("failed", 1), ("completed", 10)}
+
+    async def work() -> None:
+        full = a_debate(services, seats=seats_of("openai:one-too-many"))
+        place.sql("UPDATE debates SET input_tokens = %s WHERE id = %s", most, full.id)
+        a_debate(services)
+        async with live_runner(with_settings(services), lambda name: beside if name == "scripted" else player):
+            await until(is_over, PATIENCE_SECONDS, "it was given up, and the one beside it came to its end")
+
+    asyncio.run(work())
+    assert player.asked == MAX_ATTEMPTS
+    [row] = place.sql("SELECT attempts, input_tokens, last_error FROM debates WHERE status = 'failed'")
+    assert row[:2] == (MAX_ATTEMPTS, most)
+    assert row[2].startswith("The player failed, and why could not be stored (")
+    assert set(beside.asked.values()) == {1}, "what is committed beside it is not held up"
+
+
+def test_a_player_that_no_worker_knows_fails_the_debate_with_its_name(services: Services, place: Place) -> None:
+    async def work() -> None:
+        a_debate(services, seats=seats_of("openai:gpt"))
+        async with live_runner(with_settings(services)):
+            await until(lambda: statuses(place) == [("failed", 1)], PATIENCE_SECONDS, "it has failed")
+
+    asyncio.run(work())
+    [(words,)] = place.sql("SELECT last_error FROM debates")
+    assert words.startswith("No player is called 'openai:gpt' in this worker")
+
+
+# The end
+
+
+def test_a_shutdown_hands_back_what_cannot_finish(services: Services, place: Place) -> None:
+    hung = Hanging()
+
+    async def work() -> None:
+        for _ in range(5):
+            a_debate(services)
+        async with live_runner(with_settings(services), always(hung)) as runner:
+            await until(lambda: hung.thinking == 5, PATIENCE_SECONDS, "all think")
+            await until(lambda: services.tasks.length(DEBATES_QUEUE) == 5, PATIENCE_SECONDS, "all are queued")
+            place.redis().flushdb()
+            await runner.shut_down(0.2)
+            await until(lambda: claimed_count(place) == 0, PATIENCE_SECONDS, "all are handed back")
+            # Not by the end of the lease.
+            assert place.sql("SELECT count(*) FROM worker_leases") == [(1,)]
+            assert hung.cancelled == 5
+
+    asyncio.run(work())
+    assert place.sql("SELECT DISTINCT status, attempts, due_at <= now() FROM debates") == [("running", 0, True)]
+    assert services.tasks.length(DEBATES_QUEUE) == 5, "another worker has a hint of each"
+
+
+def test_a_shutdown_lets_a_turn_finish_and_takes_no_other(services: Services, place: Place) -> None:
+    may_answer = asyncio.Event()
+
+    class Waiting(Counting):
+        async def think(self, brief: Brief) -> Thought:
+            thought = await super().think(brief)
+            await may_answer.wait()
+            return thought
+
+    player = Waiting()
+
+    async def work() -> None:
+        a_debate(services)
+        async with live_runner(with_settings(services), always(player)) as runner:
+            await until(lambda: len(player.asked) == 1, PATIENCE_SECONDS, "the player thinks")
+            end = asyncio.create_task(runner.shut_down(60))
+            late = a_debate(services)
+            runner.hint(late.id)
+            may_answer.set()
+            await asyncio.wait_for(end, 60)
+            assert sorted(statuses(place)) == [("created", 1), ("running", 2)]
+            assert claimed_count(place) == 0
+
+    asyncio.run(work())
+    assert len(player.asked) == 1
+
+
+def test_a_lost_lease_cancels_everything_and_the_debates_go_on_under_the_new_one(
+    services: Services, place: Place
+) -> None:
+    hung = Hanging()
+    players: list[Player] = [hung]
+
+    async def work() -> None:
+        for _ in range(3):
+            a_debate(services, limits=ONE_ROUND)
+        async with live_runner(with_settings(services, claim_seconds=3), lambda _: players[0]):
+            await until(lambda: hung.thinking == 3, PATIENCE_SECONDS, "all think")
+            players[0] = Counting()
+            place.sql("DELETE FROM worker_leases")
+            await until(all_completed(place, 4), PATIENCE_SECONDS, "all have come to their end")
+            assert hung.cancelled == 3
+
+    asyncio.run(work())

@@ -1,0 +1,107 @@
+"""Long work in an API process does not keep its other requests waiting: they are answered all the while."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import httpx
+import pytest
+from harness import Api, Place, new_debate, wait_until
+from test_api_envelope import data_of
+
+pytestmark = pytest.mark.long
+
+TURNS = 3_000
+TRIES = 3
+MOST_SILENCE = 0.2
+FORMATS = ["json", "markdown", "html"]
+
+
+@pytest.fixture(scope="module")
+def guarded(module_place: Place) -> Api:
+    return module_place.start_api(guard_turns=True, max_content_length=1_000_000)
+
+
+@pytest.fixture(scope="module")
+def long_debate(api: Api, module_place: Place) -> str:
+    """Of 3,000 turns with ten kilobytes each."""
+    debate_id = api.create(format="dialogue")["id"]
+    module_place.sql(
+        """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, parent_id)
+           SELECT gen_random_uuid(), debate_id, number, number, 'debater_b', 'CLAIM',
+                  repeat('Bread <b>& butter</b>. ', 450), 'external', id
+           FROM turns, generate_series(2, %s) AS number WHERE debate_id = %s AND seq = 1""",
+        TURNS,
+        debate_id,
+    )
+    module_place.sql("UPDATE debates SET turn_count = %s WHERE id = %s", TURNS, debate_id)
+    return debate_id
+
+
+def share_of_the_longest_silence(api: Api, work: Callable[[], object]) -> float:
+    """Somebody else asks again and again while `work` goes on: the longest wait, as a part of how long `work` took."""
+    over = threading.Event()
+    answered: list[float] = []
+
+    def ask() -> None:
+        with httpx.Client(base_url=api.http.base_url, trust_env=False, timeout=60) as other:
+            while not over.is_set():
+                assert other.get("/health").status_code == 200
+                answered.append(time.monotonic())
+
+    with ThreadPoolExecutor(1) as somebody:
+        asking = somebody.submit(ask)
+        try:
+            wait_until(lambda: len(answered) > 5, 60, "somebody else is answered")
+            began = time.monotonic()
+            work()
+            ended = time.monotonic()
+        finally:
+            over.set()
+        asking.result()
+    moments = [began, *(moment for moment in answered if began < moment < ended), ended]
+    return max(later - earlier for earlier, later in pairwise(moments)) / (ended - began)
+
+
+def assert_others_are_served_during(api: Api, work: Callable[[], object]) -> None:
+    """In proportion to the work itself, for a busy machine makes both longer."""
+    shares = []
+    for _ in range(TRIES):
+        shares.append(share_of_the_longest_silence(api, work))
+        if shares[-1] < MOST_SILENCE:
+            return
+    pytest.fail(f"others waited for {shares} of the time that it took")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_other_requests_are_answered_while_a_long_debate_is_exported(api, long_debate, form):
+    def export() -> None:
+        answer = api.http.get(f"/debates/{long_debate}/export", params={"format": form})
+        assert answer.status_code == 200
+        assert answer.text.count("Bread") == 450 * (TURNS - 1)
+
+    assert_others_are_served_during(api, export)
+
+
+def test_other_requests_are_answered_while_a_long_turn_is_looked_at(guarded):
+    def create() -> None:
+        body = new_debate(format="dialogue", motion_content="It's 4 1 1 1, said I: ignore all that, 'a. " * 20_000)
+        data_of(guarded.http.post("/debates", json=body), 201)
+
+    assert_others_are_served_during(guarded, create)
+
+
+def test_a_transcript_that_goes_away_is_not_taken_for_a_whole_one(api, long_debate, module_place):
+    with api.http.stream("GET", f"/debates/{long_debate}/export") as answer:
+        pieces = answer.iter_bytes()
+        next(pieces)
+        # Far more is still to be read than fits in between.
+        module_place.sql("DELETE FROM turns WHERE debate_id = %s AND seq > 1", long_debate)
+        with pytest.raises(httpx.RemoteProtocolError):
+            list(pieces)
+    assert api.http.get("/health").status_code == 200
+    rest = api.http.get(f"/debates/{long_debate}/export")
+    assert [turn["seq"] for turn in json.loads(rest.text)["arguments"]] == [1]

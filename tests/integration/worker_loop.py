@@ -1,0 +1,88 @@
+"""A worker's event loop in the process of a test: a real lease and a real runner, with players of the test's choice."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+from claimed_debates import until
+from harness import Place
+from psycopg.conninfo import conninfo_to_dict
+
+from app.core.brief import Brief, Thought
+from app.usecases.services import Services
+from worker.lease import Lease
+from worker.players.base import Player
+from worker.players.registry import player_for as player_named
+from worker.runner import Runner
+
+PATIENCE_SECONDS = 60.0
+
+
+def with_settings(services: Services, **changes: Any) -> Services:
+    """A long lease unless said otherwise: a busy machine must not look frozen to itself."""
+    return replace(services, settings=services.settings.with_changes(**{"claim_seconds": 60, **changes}))
+
+
+@asynccontextmanager
+async def live_lease(
+    services: Services, on_lost: Callable[[], None] = lambda: None, name: str = "worker"
+) -> AsyncIterator[Lease]:
+    lease = Lease(services, name, on_lost)
+    lease.start()
+    try:
+        await until(lambda: lease.is_live, PATIENCE_SECONDS, "the lease has begun")
+        yield lease
+    finally:
+        await lease.end()
+
+
+@asynccontextmanager
+async def live_runner(
+    services: Services, player_for: Callable[[str], Player] = player_named, name: str = "worker"
+) -> AsyncIterator[Runner]:
+    executor = ThreadPoolExecutor(6, "statements")
+    async with live_lease(services, lambda: runner.end_all_claims(), name) as lease:
+        runner = Runner(services, lease, executor, player_for)
+        runner.start()
+        try:
+            yield runner
+        finally:
+            await runner.shut_down(0.1)
+    executor.shutdown()
+
+
+class Hanging:
+    """A provider that never answers."""
+
+    def __init__(self) -> None:
+        self.thinking = 0
+        self.cancelled = 0
+
+    async def think(self, _: Brief) -> Thought:
+        self.thinking += 1
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.thinking -= 1
+        raise AssertionError("it never answers")
+
+
+@contextmanager
+def database_away(place: Place) -> Iterator[None]:
+    """Every connection to it is ended, and no new one is taken."""
+    given = conninfo_to_dict(str(place.settings.database_url))
+    name = given.pop("dbname")
+    with psycopg.connect(**{**given, "dbname": "postgres"}, autocommit=True) as other:
+        other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        try:
+            yield
+        finally:
+            other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")

@@ -1,0 +1,104 @@
+"""What a blind judge is shown, and who gets a page at the address that browsers and programs share."""
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from core_builders import a_debate
+
+from app.core.blind import HIDDEN, blind, shown_order, winner_of
+from app.core.debate import State, Turn, TurnType
+from app.core.formats import Format
+from app.core.material import Material
+from app.core.players import JudgeOrder
+from app.core.quotes import Quote
+from app.core.seats import Seat
+from app.web.negotiation import wants_page
+
+NAMES = {"claude fan": "anthropic:claude-sonnet-5", "base": "scripted", "GPT5": "openai:gpt-5-mini"}
+
+
+def turn(seq, seat, content, kind=TurnType.CLAIM, round_=1):
+    return Turn(UUID(int=seq), UUID(int=1), seq, round_, seat, kind, content, "openai:gpt-5-mini")
+
+
+MOTION = turn(1, Seat.PROPOSER, "Tabs.", TurnType.MOTION, 0)
+TURNS = [
+    turn(2, Seat.PROPOSER, "First."),
+    turn(3, Seat.OPPONENT, "Second. (scripted player, not a model)"),
+    turn(4, Seat.ARBITRATOR, "Why?", TurnType.QUESTION),
+    turn(5, Seat.PROPOSER, "Third.", round_=2),
+    turn(6, Seat.OPPONENT, "Fourth.", round_=2),
+    turn(7, Seat.ARBITRATOR, "The opponent wins.", TurnType.RULING, 2),
+]
+CLOSED = a_debate(State.CLOSED, Format.INTERACTIVE)
+
+
+def test_a_speech_keeps_which_of_its_quotes_the_document_has_and_hides_names_in_them():
+    quotes = (Quote("The mill closed", True), Quote("as GPT5 says", False))
+    shown = blind(CLOSED, MOTION, [replace(TURNS[0], quotes=quotes)], JudgeOrder.AS_SPOKEN, NAMES)
+    assert shown.speeches[0].quotes == (Quote("The mill closed", True), Quote(f"as {HIDDEN} says", False))
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        (
+            JudgeOrder.AS_SPOKEN,
+            [(1, "First."), (2, "Second."), (None, "Why?"), (1, "Third."), (2, "Fourth.")],
+        ),
+        (
+            JudgeOrder.SWAPPED,
+            [(1, "Second."), (2, "First."), (None, "Why?"), (1, "Fourth."), (2, "Third.")],
+        ),
+    ],
+)
+def test_the_sides_of_a_round_stand_in_the_drawn_order_and_rulings_are_left_out(order, said):
+    shown = blind(CLOSED, MOTION, TURNS, order, NAMES)
+    assert [(speech.side, speech.content) for speech in shown.speeches] == said
+    assert shown.motion == "Tabs."
+
+
+def test_a_choice_is_the_side_that_was_shown_there():
+    assert [winner_of(choice, JudgeOrder.AS_SPOKEN) for choice in "120"] == ["proposer", "opponent", "tie"]
+    assert [winner_of(choice, JudgeOrder.SWAPPED) for choice in "120"] == ["opponent", "proposer", "tie"]
+
+
+def test_answers_follow_the_order_and_who_argues_alone_has_none():
+    material = Material(answers={"proposer": "Yes.", "opponent": "No."})
+    shown = blind(CLOSED.evolve(material=material), MOTION, TURNS, JudgeOrder.SWAPPED, NAMES)
+    assert shown.answers == ("No.", "Yes.")
+    alone = a_debate(State.CLOSED, Format.CONSULTANCY)
+    assert shown_order(alone, JudgeOrder.SWAPPED) is JudgeOrder.AS_SPOKEN
+    assert shown_order(CLOSED, JudgeOrder.SWAPPED) is JudgeOrder.SWAPPED
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("I am Claude, made by Anthropic.", f"I am {HIDDEN}, made by {HIDDEN}."),
+        ("As gpt-5-mini I say so; GPT5 too.", f"As {HIDDEN} I say so; {HIDDEN} too."),
+        ("openai:gpt-5-mini", HIDDEN),
+        ("[see](https://x.example/claude)", f"[see](https://x.example/{HIDDEN})"),
+        ("A base of fans, clauded and mini.", "A base of fans, clauded and mini."),
+    ],
+)
+def test_names_of_contestants_models_and_providers_are_hidden_in_texts(text, seen):
+    shown = blind(CLOSED, MOTION, [turn(2, Seat.PROPOSER, text)], JudgeOrder.AS_SPOKEN, NAMES)
+    assert shown.speeches[0].content == seen
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_page"),
+    [
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", True),
+        ("text/html", True),
+        ("*/*", False),
+        ("", False),
+        ("application/json", False),
+        ("application/json, text/html;q=0.5", False),
+        ("text/html;q=oops,,;", False),
+    ],
+)
+def test_a_page_is_for_who_names_html_and_prefers_it(accept, is_page):
+    assert wants_page(accept) is is_page

@@ -1,0 +1,76 @@
+"""`debate --help` by what one wants to do, and hints that name the command as it was typed."""
+
+import signal
+import sys
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from app.cli import output, show, wait
+from app.cli.errors import Interrupted
+from app.cli.help import GROUPS, as_typed
+from app.cli.main import app
+
+
+def test_every_command_is_in_one_group():
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert len(grouped) == len(set(grouped))
+    assert set(get_command(app).commands) - set(grouped) == set()
+
+
+def test_help_is_grouped_and_no_summary_is_cut(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    titles = [line[:-1] for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Options", *GROUPS]
+    assert "..." not in shown.split("Options:")[1]
+    # A summary that is longer than its line goes on below it.
+    assert "Begin a new debate with the turns of this one, up to one of them." in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("./scripts/debate", "./scripts/debate"),
+        ("/opt/debate/bin/debate", "/opt/debate/bin/debate"),
+        ("/somewhere/app/cli/__main__.py", "debate"),
+    ],
+)
+def test_hints_name_the_command_as_it_was_typed(monkeypatch, typed, named):
+    monkeypatch.setattr(sys, "argv", [typed])
+    assert output.program() == named
+
+
+def test_a_command_that_the_shell_finds_by_name_is_named_so(monkeypatch, tmp_path):
+    installed = tmp_path / "debate"
+    installed.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [str(installed)])
+    assert output.program() == "debate"
+
+
+def test_examples_in_help_name_it_too():
+    ruling = as_typed(get_command(app), "./scripts/debate").commands["ruling"]
+    assert "Example: ./scripts/debate ruling" in ruling.help
+    assert "Example: debate" not in ruling.help
+
+
+def test_ids_are_shortened_to_what_tells_them_apart():
+    assert show.shortest_unique(["0123456789ab", "fedcba987654"]) == 8
+    assert show.shortest_unique(["0123456789ab", "0123456780ab"]) == 10
+    assert show.shortest_unique(["0123456789ab", "0123456789ab"]) == 8
+    assert show.shortest_unique([]) == 8
+
+
+def test_a_wait_that_is_interrupted_says_how_to_go_on(monkeypatch, capsys):
+    def interrupted(*_):
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(wait, "_wait", interrupted)
+    debate_id = "0e5a11aa-0000-4000-8000-00000000000a"
+    with pytest.raises(Interrupted):
+        wait.wait("arbitrator", debate_id, my_turn=True)
+    again = f"debate wait {debate_id} --role arbitrator --my-turn"
+    assert capsys.readouterr().err.endswith(f"The debate goes on. To continue waiting: {output.program()}{again[6:]}\n")

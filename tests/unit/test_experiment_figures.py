@@ -1,0 +1,190 @@
+"""Results as text, a plot, and reports, from a file of judgments: nothing here needs a server."""
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.errors import CommandFailed
+from app.cli.experiment.report import html_report, markdown_report
+from app.cli.experiment.run import duration, in_parts, progress_of, progress_words
+from app.cli.experiment.source import judgments_of_file, results_of
+from app.cli.experiment.tables import WIDTH, results_text, table
+from app.cli.main import app
+
+HEADER = "debate_id,motion_id,proposer,opponent,judge,order,repeat,winner,confidence,correct\n"
+
+
+def written(path: Path, seed: int = 1, lead: float = 0.2, contestants: int = 4) -> Path:
+    """An export of judgments: side-swapped debates, two judges, both orders."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for motion in range(12):
+        for i, j in permutations(range(contestants), 2):
+            chance = 0.5 + lead * (1 if i < j else -1)
+            for judge in ("big", "other"):
+                for order in ("as_spoken", "swapped"):
+                    winner = "proposer" if rng.random() < chance else "opponent"
+                    lines.append(f"d{motion}-{i}-{j},m{motion},c{i},c{j},{judge},{order},1,{winner},0.8,proposer\n")
+    path.write_text(HEADER + "".join(lines))
+    return path
+
+
+def said(*arguments: str) -> str:
+    ended = CliRunner().invoke(app, ["experiment", *arguments])
+    assert ended.exit_code == 0, ended.exception
+    return ended.output
+
+
+def test_results_of_a_file_are_tables_that_fit_80_columns(tmp_path: Path) -> None:
+    text = said("results", str(written(tmp_path / "judgments.csv", contestants=8)), "--plot")
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert re.search(r"^c0 +\+\d+ +[+-]\d+ to \+\d+ +1", text, re.MULTILINE)
+    assert "●" in text
+    assert "Agreement of all judges: alpha" in text
+    assert "Advantage of the proposer" in text
+    assert "672 debates by 2 judges on 12 motions" in text
+
+
+def test_results_as_json_are_the_whole_shape(tmp_path: Path) -> None:
+    found = json.loads(said("results", str(written(tmp_path / "judgments.csv")), "--json"))
+    assert len(found["ratings"]) == 4
+    assert len(found["matrix"]) == 12
+
+
+def test_two_experiments_are_compared_over_the_motions_they_share(tmp_path: Path) -> None:
+    files = [written(tmp_path / "a.csv", 1), written(tmp_path / "b.csv", 2, lead=-0.2)]
+    found = json.loads(said("compare", *map(str, files), "--json"))
+    [difference] = found["differences"]
+    assert difference["arms"] == ["a.csv", "b.csv"]
+    assert difference["motions"] == 12
+    assert "difference, in points" in said("compare", *map(str, files))
+
+
+class Addresses(HTMLParser):
+    found: list[str]
+
+    def handle_starttag(self, _: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in ("src", "href", "action", "srcset")]
+
+
+def test_a_report_is_one_file_without_an_outside_address(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    said("report", str(written(tmp_path / "judgments.csv")), "--output", str(target))
+    text = target.read_text()
+    parser = Addresses()
+    parser.found = []
+    parser.feed(text)
+    assert parser.found == []
+    assert "http" not in text
+    assert "url(" not in text
+    assert text.count("<svg") == 2
+    assert text.count("<figcaption>") == 2
+
+
+def test_names_in_a_report_are_text_and_never_markup() -> None:
+    found, _ = results_of(str(hostile_file()))
+    page, document = html_report("<b>t</b>", found, None), markdown_report("<b>t</b>", found, None)
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "<b>" not in page + document
+
+
+def hostile_file() -> Path:
+    import tempfile
+
+    path = Path(tempfile.mkdtemp()) / "j.csv"
+    rows = [
+        f"d{n},m{n},<script>alert(1)</script>,b|c,j,as_spoken,1,{w},,\n"
+        for n, w in enumerate(["proposer", "opponent"] * 3)
+    ]
+    path.write_text(HEADER + "".join(rows))
+    return path
+
+
+def test_an_existing_report_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "r.html").write_text("mine")
+    ended = CliRunner().invoke(
+        app, ["experiment", "report", str(written(tmp_path / "j.csv")), "--output", str(tmp_path / "r.html")]
+    )
+    assert isinstance(ended.exception, CommandFailed)
+    assert "already exists" in ended.exception.message
+    assert (tmp_path / "r.html").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("debate_id,motion\n", "line 1: unknown column 'motion'"),
+        ("debate_id,motion_id,proposer,opponent,judge\n", "line 1: the column 'winner' is missing"),
+        (HEADER + "d,m,a,b,j,as_spoken,1,nobody,,\n", "line 2: winner is 'nobody'"),
+        (HEADER + "d,m,a,b,j,first,1,tie,,\n", "line 2: order is 'first'"),
+        (HEADER + "d,m,a,b,j,as_spoken,1,tie,2,\n", "line 2: confidence is 2"),
+        (HEADER + "d,m,a,b,j,as_spoken,1,tie,,maybe\n", "line 2: correct is 'maybe'"),
+        (HEADER + "d,m,a,b,,as_spoken,1,tie,,\n", "line 2: judge is empty"),
+        (HEADER + "d,m,a,b,j,as_spoken,1,tie,,\nd,m,a,b,j,as_spoken,1,tie,,\n", "line 3: this judge"),
+        (HEADER + "d,m,a\n", "line 2: not as many columns"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_file_of_judgments_names_its_line(tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "j.csv").write_text(text)
+    with pytest.raises(CommandFailed) as refused:
+        judgments_of_file(tmp_path / "j.csv")
+    assert expected in refused.value.message
+
+
+def test_nothing_judged_is_said_in_words(tmp_path: Path) -> None:
+    (tmp_path / "j.csv").write_text(HEADER)
+    assert "No ratings: Nothing has been judged yet." in said("results", str(tmp_path / "j.csv"))
+
+
+def test_thirty_long_names_still_fit() -> None:
+    rows = [("x" * 200, "y" * 200, "1", "completed")]
+    assert max(map(len, table(("a", "b", "n", "status"), rows))) <= WIDTH
+
+
+def test_init_writes_an_example_that_reads_without_a_mistake(tmp_path: Path) -> None:
+    from app.cli.experiment.files import read_experiment
+
+    said("init", str(tmp_path / "demo"))
+    read = read_experiment(tmp_path / "demo" / "experiment.yaml")
+    assert read.spec.name == "demo"
+    assert len(read.motions) == 10
+    assert set(read.spec.players.values()) == {"scripted"}
+    ended = CliRunner().invoke(app, ["experiment", "init", str(tmp_path / "demo")])
+    assert "already exists" in str(ended.exception)
+
+
+def test_motions_are_sent_in_parts_that_a_request_takes() -> None:
+    parts = list(in_parts(["x" * 10] * 2500))
+    assert [part.count(b"\n") for part in parts] == [1000, 1000, 500]
+    assert [len(part) for part in in_parts(["x" * 3_000_000] * 3)] == [6_000_002, 3_000_001]
+
+
+def test_progress_says_debates_money_and_time_left() -> None:
+    counts = {"planned": 5, "running": 2, "completed": 3, "failed": 1}
+    experiment = {
+        "progress": {"matches": counts, "debates": counts, "judgments": counts},
+        "cost_usd": 0.1234,
+        "estimate": {"seconds_left": 4000},
+    }
+    assert progress_of(experiment) == (8, 22)
+    assert progress_words(experiment) == "3 of 11 debates, 1 failed  0.1234 USD  66 min left"
+    assert [duration(seconds) for seconds in (5, 90, 9000)] == ["5 s", "1 min", "2 h 30 min"]
+
+
+def test_the_markdown_report_has_a_table_for_each_part(tmp_path: Path) -> None:
+    text = said("report", str(written(tmp_path / "judgments.csv")))
+    assert text.startswith("# judgments.csv\n")
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Ratings",
+        "## Matrix",
+        "## Judges",
+        "## All figures",
+    ]
+    assert next(iter(results_text(results_of(str(tmp_path / "judgments.csv"))[0]))) in text

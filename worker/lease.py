@@ -1,0 +1,118 @@
+"""This process' lease: one row that is renewed every few seconds keeps all its claims alive.
+
+A lease that could not be renewed in time has lapsed: others may take over what was claimed under it. What happens then
+depends on why.
+
+* The database was away. When it is back and nobody has released our claims yet, the lease is renewed and everything
+  goes on: an answer that was paid for is not thrown away for an outage.
+* This process was frozen (SIGSTOP, a suspended machine). It gives the old lease up, cancels everything that it did
+  under it, and begins a new one under a new id.
+* Somebody has released our claims. The same.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import structlog
+
+from app.store.engine import DatabaseAway
+from app.store.errors import log_words
+from app.usecases.services import Services
+from app.usecases.sweep import begin_lease, end_lease, renew_lease
+
+log = structlog.get_logger(__name__)
+
+_AFTER_TROUBLE_SECONDS = 0.5
+
+
+class Lease:
+    def __init__(self, services: Services, name: str, on_lost: Callable[[], None]) -> None:
+        """`on_lost` is called on the event loop when everything claimed under the lease is lost."""
+        self._services = services
+        self._name = name
+        self._on_lost = on_lost
+        self._seconds = services.settings.claim_seconds
+        self._number = 0
+        self._executor = ThreadPoolExecutor(1, "lease")
+        self._renewed_at: float | None = None
+        self._had_trouble_at = float("-inf")
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def worker_id(self) -> str:
+        """Under which claims are taken."""
+        return self._name if self._number <= 1 else f"{self._name}.{self._number}"
+
+    @property
+    def is_live(self) -> bool:
+        return self._renewed_at is not None and time.monotonic() - self._renewed_at < self._seconds
+
+    @property
+    def may_sweep(self) -> bool:
+        """Not right after the database was away: other workers must get the chance to renew their leases first."""
+        return self.is_live and time.monotonic() - self._had_trouble_at > self._seconds / 2
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._keep())
+
+    async def changed(self) -> None:
+        """Returns after the next renewal, or when the lease is lost."""
+        await self._changed.wait()
+
+    async def end(self) -> None:
+        if self._task:
+            self._task.cancel()
+        try:
+            # What is still claimed becomes due at once; if this fails, when the lease lapses.
+            await self._in_thread(end_lease)
+        except DatabaseAway as problem:
+            log.warning("lease.not_ended", problem=log_words(problem))
+        self._executor.shutdown(wait=False)
+
+    async def _keep(self) -> None:
+        while True:
+            pause = self._seconds / 3
+            try:
+                await self._renew()
+            except DatabaseAway as problem:
+                self._had_trouble_at = time.monotonic()
+                log.warning("lease.database_away", problem=log_words(problem))
+                pause = _AFTER_TROUBLE_SECONDS
+            except Exception:
+                # Every claim lives by this task: whatever goes wrong with one renewal must not end it.
+                self._had_trouble_at = time.monotonic()
+                log.exception("lease.failed")
+                pause = _AFTER_TROUBLE_SECONDS
+            await asyncio.sleep(pause)
+
+    async def _renew(self) -> None:
+        if self._renewed_at is None:
+            await self._begin()
+            return
+        silent_seconds = time.monotonic() - self._renewed_at
+        was_frozen = silent_seconds > self._seconds and self._had_trouble_at < self._renewed_at
+        if was_frozen or not await self._in_thread(renew_lease):
+            log.warning("lease.lost", worker_id=self.worker_id, silent_seconds=round(silent_seconds, 1))
+            self._renewed_at = None
+            self._on_lost()
+            await self._in_thread(end_lease)
+            await self._begin()
+            return
+        self._renewed_now()
+
+    async def _begin(self) -> None:
+        self._number += 1
+        await self._in_thread(begin_lease)
+        self._renewed_now()
+
+    def _renewed_now(self) -> None:
+        self._renewed_at = time.monotonic()
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def _in_thread(self, action: Callable[[Services, str], object]) -> object:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, action, self._services, self.worker_id)

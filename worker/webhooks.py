@@ -1,0 +1,183 @@
+"""Delivers webhooks, on the event loop: claims what is due, signs it, sends it, and writes down what came of it.
+
+At least once, and in order for each debate: the next delivery of a debate is due when the one before was delivered or
+given up. Each endpoint has room for a few deliveries at once, so a slow one holds up nobody else.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Executor
+from datetime import UTC, datetime
+from typing import TypeVar
+from uuid import UUID
+
+import httpx
+import structlog
+from pydantic_core import to_json
+from standardwebhooks import Webhook as Signer
+
+from app import __version__
+from app.core.webhooks import delay_after, why_refused
+from app.observe import metrics
+from app.store.engine import DatabaseAway
+from app.store.errors import log_words
+from app.store.webhooks import DueDelivery
+from app.usecases import webhooks
+from app.usecases.services import Services
+from app.wire.debates import time_json
+
+log = structlog.get_logger(__name__)
+_jitter = random.SystemRandom().random
+Answer = TypeVar("Answer")
+
+LOOK_EVERY_SECONDS = 1.0
+EACH_ENDPOINT = 4
+"""Deliveries to one endpoint in flight, per worker."""
+MOST_IN_FLIGHT = 200
+ATTEMPT_SECONDS = 15.0
+"""For all of one attempt: name, connection, answer."""
+GONE = 410
+
+
+class Refused(Exception):
+    """Nothing was sent; the message says why."""
+
+
+class Webhooks:
+    def __init__(self, services: Services, executor: Executor) -> None:
+        self._services = services
+        self._executor = executor
+        # No connection is kept: they are kept by address, and a certificate that was checked for one name must not
+        # count for another at the same address.
+        self._http = httpx.AsyncClient(
+            trust_env=False,
+            follow_redirects=False,
+            timeout=ATTEMPT_SECONDS,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+        )
+        self._tasks: dict[asyncio.Task[None], UUID] = {}
+        self._wake = asyncio.Event()
+        self._claiming: asyncio.Task[None] | None = None
+        self._ending = False
+
+    def start(self) -> None:
+        self._claiming = asyncio.create_task(self._claim_until_the_end())
+
+    async def shut_down(self, finish_seconds: float) -> None:
+        """What is in flight may finish; the rest is due again when its claim lapses."""
+        self._ending = True
+        self._wake.set()
+        if self._claiming:
+            # Not cancelled at once: its thread would go on claiming, and nobody would deliver what it claimed.
+            await asyncio.wait([self._claiming], timeout=finish_seconds)
+            self._claiming.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=finish_seconds)
+        for task in self._tasks:
+            task.cancel()
+        await self._http.aclose()
+
+    async def _claim_until_the_end(self) -> None:
+        while not self._ending:
+            try:
+                await self._claim()
+            except DatabaseAway as problem:
+                log.warning("webhooks.database_away", problem=log_words(problem))
+            except Exception:
+                log.exception("webhooks.failed")
+            try:
+                async with asyncio.timeout(LOOK_EVERY_SECONDS):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            self._wake.clear()
+
+    async def _claim(self) -> None:
+        if len(self._tasks) >= MOST_IN_FLIGHT:
+            return
+        in_flight = Counter(self._tasks.values())
+        busy = list(in_flight)
+        for due in await self._in_thread(webhooks.claim_deliveries, self._services, busy, EACH_ENDPOINT):
+            task = asyncio.create_task(self._deliver(due))
+            self._tasks[task] = due.webhook_id
+            task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        del self._tasks[task]
+        self._wake.set()
+
+    async def _deliver(self, due: DueDelivery) -> None:
+        status: int | None = None
+        try:
+            async with asyncio.timeout(ATTEMPT_SECONDS):
+                status = await self._send(due)
+            error = None if 200 <= status < 300 else f"answered {status}"
+            if status // 100 == 3:
+                error = f"answered {status}: redirects are not followed"
+        except (TimeoutError, httpx.TimeoutException):
+            error = f"no answer within {ATTEMPT_SECONDS:g} seconds"
+        except Refused as problem:
+            error = str(problem)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as problem:
+            error = f"{type(problem).__name__}: {problem}"
+        except Exception as problem:
+            log.exception("webhook.crashed", webhook_id=str(due.webhook_id))
+            error = type(problem).__name__
+        try:
+            await self._in_thread(self._settle, due, status, error)
+        except DatabaseAway as problem:
+            # Due again when the claim lapses: it may be delivered twice, and never not at all.
+            log.warning("webhook.not_settled", problem=log_words(problem))
+
+    def _settle(self, due: DueDelivery, status: int | None, error: str | None) -> None:
+        metrics.webhook_deliveries.labels("delivered" if error is None else "failed").inc()
+        if error is None:
+            webhooks.settle_delivery(self._services, due, delivered=True, status=status)
+            return
+        first = self._services.settings.webhook_retry_seconds
+        gone = status == GONE
+        delay = None if gone else delay_after(due.attempts + 1, due.age_seconds, first, _jitter())
+        webhooks.settle_delivery(self._services, due, delivered=False, status=status, error=error, delay=delay)
+        log.info("webhook.failed", webhook_id=str(due.webhook_id), attempts=due.attempts + 1, problem=error)
+        if gone:
+            webhooks.switch_off(self._services, due.webhook_id, "the endpoint answered 410: it is gone")
+
+    async def _send(self, due: DueDelivery) -> int:
+        url = httpx.URL(due.url)
+        address = await self._checked_address(url)
+        told = {"type": due.event, "timestamp": time_json(due.created_at), "data": due.data}
+        body, now, message_id = to_json(told).decode(), datetime.now(UTC), f"msg_{due.id.hex}"
+        headers = {
+            "Host": url.netloc.decode(),
+            "Content-Type": "application/json",
+            "User-Agent": f"debate-runner/{__version__}",
+            "webhook-id": message_id,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": Signer(due.secret).sign(message_id, now, body),
+        }
+        # To the address that was checked: asking for the name again could give another one.
+        request = self._http.build_request(
+            "POST", url.copy_with(host=address), headers=headers, content=body, extensions={"sni_hostname": url.host}
+        )
+        # The body of the answer is not read: it has nothing to say, and may have no end.
+        answer = await self._http.send(request, stream=True)
+        await answer.aclose()
+        return answer.status_code
+
+    async def _checked_address(self, url: httpx.URL) -> str:
+        port = url.port or (443 if url.scheme == "https" else 80)
+        found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=1)
+        addresses = [str(info[4][0]) for info in found]
+        if not self._services.settings.webhooks_private:
+            for address in addresses:
+                problem = why_refused(address)
+                if problem:
+                    raise Refused(problem)
+        if not addresses:
+            raise Refused("the name has no address")
+        return addresses[0]
+
+    async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)

@@ -4,7 +4,7 @@ One `Runner` per worker process, all of it on the process' event loop. Tasks and
 (`hint`). A claimed debate is a coroutine; while its player thinks, it holds no thread, no connection and no lock.
 
             hints ─┐
-    every second ──┼─► _claim ──► one coroutine per debate: think ─► commit ─► think ─► commit ─► …
+   twice a second ─┼─► _claim ──► one coroutine per debate: think ─► commit ─► think ─► commit ─► …
     room is free ──┘                                                    │
                                                                         └─ no room for the next turn, or others wait
                                                                            for room: the debate is due again
@@ -51,8 +51,11 @@ Answer = TypeVar("Answer")
 # Looked up once: there are few providers, and the library's own lookup costs as much as the counting.
 _turn_attempts = cache(metrics.turn_attempts.labels)
 
-LOOK_EVERY_SECONDS = 1.0
+LOOK_EVERY_SECONDS = 0.5
 """How often a worker looks for due debates that no hint has told it of."""
+CLAIM_PAUSE_SECONDS = 0.01
+"""After a claim that left nothing to claim. Hints that come one by one (many are of debates that another worker has
+claimed along with its own) share a statement; a worker that was idle for longer claims at once."""
 MOST_CLAIMED_AT_ONCE = 64
 """In one statement. Not all that there is room for: other workers may be idle."""
 MOST_COMMITTED_AT_ONCE = 64
@@ -183,11 +186,13 @@ class Runner:
                 await self._wait_for_a_reason()
 
     async def _wait_for_a_reason(self) -> None:
+        pause_until = time.monotonic() + CLAIM_PAUSE_SECONDS
         try:
             async with asyncio.timeout(LOOK_EVERY_SECONDS):
                 await self._wake.wait()
         except TimeoutError:
             pass
+        await asyncio.sleep(pause_until - time.monotonic())
         self._wake.clear()
 
     async def _claim(self) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from celery import Celery
+from kombu import Exchange, Queue
 from kombu.exceptions import OperationalError
 from redis import Redis
 from redis.connection import parse_url
@@ -16,9 +17,6 @@ GUARDRAIL_QUEUE = "guardrail"
 QUEUES = (DEBATES_QUEUE, GUARDRAIL_QUEUE)
 """Every worker alternates between both, so that a backlog in one does not block the other."""
 _CHECK = "debate:check"
-VISIBILITY_TIMEOUT_SECONDS = 3600
-"""A task that was not acknowledged for this long is delivered again."""
-PREFETCHED_TASKS = 32
 SILENCE_SECONDS = 5
 
 
@@ -32,12 +30,11 @@ def make_celery(redis_url: str) -> Celery:
         broker_url=_broker_url(redis_url),
         broker_use_ssl=_tls(redis_url),
         task_default_queue=DEBATES_QUEUE,
+        # Tasks are hints, and the database tells of what a lost one asked for: none is acknowledged, which would cost
+        # two of three trips to Redis for each.
+        task_queues=[Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in QUEUES],
         task_routes={EVALUATE: {"queue": GUARDRAIL_QUEUE}},
         task_ignore_result=True,
-        task_acks_late=True,
-        task_reject_on_worker_lost=True,
-        # Safe because tasks are hints: other workers find a debate whose task is stuck in a busy worker.
-        worker_prefetch_multiplier=PREFETCHED_TASKS,
         worker_enable_remote_control=False,
         worker_send_task_events=False,
         worker_disable_rate_limits=True,
@@ -47,7 +44,6 @@ def make_celery(redis_url: str) -> Celery:
         # A full Redis or a replica refuses writes: the worker retries instead of exiting.
         broker_channel_error_retry=True,
         broker_transport_options={
-            "visibility_timeout": VISIBILITY_TIMEOUT_SECONDS,
             "socket_connect_timeout": 3,
             "socket_timeout": 10,
             "socket_keepalive": True,

@@ -41,8 +41,6 @@ POINTS: dict[str, str] = {
     "publish.after": "events are published",
     "enqueue.before": "a task is about to be queued",
     "enqueue.after": "a task is queued",
-    "ack.before": "a task is done, its message is not acknowledged",
-    "ack.after": "a task's message is acknowledged",
 }
 _RULE = re.compile(
     r"(?P<point>[a-z_.]+)=(?P<action>crash|raise|lost|sleep\((?P<seconds>\d+(\.\d+)?)\))(@(?P<nth>\d+)|%(?P<percent>\d+))?"

@@ -1,6 +1,6 @@
 """Finding what nobody works on: the claims of workers that are gone, which become due again.
 
-What is due needs no task to be found: every worker looks once a second, and whenever it has room again.
+What is due needs no task to be found: every worker looks twice a second, and whenever it has room again.
 """
 
 import structlog

@@ -18,11 +18,8 @@ IN_WORKERS = {
     # Another thread publishes while the debate goes on.
     "publish.before": {2, 3, 4},
     "publish.after": {2, 3, 4},
-    # A task only leaves a hint, and is acknowledged while the debate goes on.
-    "ack.before": {1, 2, 3, 4},
-    "ack.after": {1, 2, 3, 4},
 }
-SERVERS = ("publish.", "ack.")
+SERVERS = ("publish.",)
 """Where Redis is spoken to."""
 IN_THE_API = ("create", "submit", "control")
 IN_EXPERIMENTS = (

@@ -104,11 +104,11 @@ WITH found AS (
     FROM made WHERE %(forked_from)s::uuid IS NULL
     RETURNING created_at
 ), copied AS (
-    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, verdict, player, quotes, agent_id,
-                       agent_username)
+    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, verdict, verdict_scope,
+                       verdict_confidence, player, quotes, agent_id, agent_username)
     SELECT (%(copy_ids)s::uuid[])[turns.seq], made.id, turns.seq, turns.round, turns.actor, turns.type, turns.content,
-           (%(copy_ids)s::uuid[])[answered.seq], turns.verdict, turns.player, turns.quotes, turns.agent_id,
-           turns.agent_username
+           (%(copy_ids)s::uuid[])[answered.seq], turns.verdict, turns.verdict_scope, turns.verdict_confidence,
+           turns.player, turns.quotes, turns.agent_id, turns.agent_username
     FROM made JOIN turns ON turns.debate_id = %(forked_from)s::uuid AND turns.seq <= %(forked_after_seq)s::integer
     LEFT JOIN turns AS answered ON answered.id = turns.parent_id AND answered.debate_id = turns.debate_id
 )

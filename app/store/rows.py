@@ -62,15 +62,22 @@ def verdict_row(verdict: Verdict | None) -> dict[str, Any] | None:
 
 
 def verdict_of(value: dict[str, Any] | None) -> Verdict | None:
-    """One without a scope was stored by the version before migration 0010: it judged its round."""
-    if not value:
+    return Verdict(**{**value, "scope": Scope(value["scope"])}) if value else None
+
+
+def _verdict_columns(verdict: Verdict | None) -> dict[str, Any]:
+    """Of a turn or a debate, where scope and confidence have columns of their own (app/store/tables.py)."""
+    row = verdict_row(verdict) or {}
+    scope, confidence = row.pop("scope", None), row.pop("confidence", None)
+    return {"verdict": row or None, "verdict_scope": scope, "verdict_confidence": confidence}
+
+
+def verdict_in(row: RowMapping | dict[str, Any]) -> Verdict | None:
+    """Of a turn or a debate. One without a scope was stored by the version before migration 0010: a round's."""
+    if not row["verdict"]:
         return None
-    return Verdict(**{**value, "scope": Scope(value.get("scope", Scope.ROUND))})
-
-
-def _verdict_of_debate(value: dict[str, Any] | None) -> Verdict | None:
-    verdict = verdict_of(value)
-    return verdict if verdict and verdict.scope is Scope.DEBATE else None
+    scope = Scope(row["verdict_scope"] or Scope.ROUND)
+    return Verdict(**row["verdict"], scope=scope, confidence=row["verdict_confidence"])
 
 
 def _standing_row(standing: Standing | None) -> dict[str, Any] | None:
@@ -119,7 +126,7 @@ def debate_of(row: RowMapping | dict[str, Any]) -> Debate:
         last_error=row["last_error"],
         turn_count=row["turn_count"],
         usage=Usage(row["input_tokens"], row["output_tokens"], row["cost_usd"]),
-        verdict=_verdict_of_debate(row["verdict"]),
+        verdict=verdict_in(row) if row["verdict_scope"] == Scope.DEBATE else None,
         standing=Standing(**row["standing"]) if row["standing"] else None,
         attempts=row["attempts"],
         language=row["language"],
@@ -153,7 +160,7 @@ def debate_row(debate: Debate) -> dict[str, Any]:
         "stop_note": debate.stop_note,
         "last_error": debate.last_error,
         "turn_count": debate.turn_count,
-        "verdict": verdict_row(debate.verdict),
+        **_verdict_columns(debate.verdict),
         "standing": _standing_row(debate.standing),
         "attempts": debate.attempts,
     }
@@ -171,7 +178,7 @@ def turn_of(row: RowMapping | dict[str, Any]) -> Turn:
         player=row["player"],
         parent_id=row["parent_id"],
         client_request_id=row["client_request_id"],
-        verdict=verdict_of(row["verdict"]),
+        verdict=verdict_in(row),
         usage=Usage(**row["usage"], context_shortened=row["context_shortened"]) if row["usage"] else None,
         prompts_hash=row["prompts_hash"],
         quotes=tuple(Quote(one["text"], one["verified"]) for one in row["quotes"] or ()),
@@ -192,7 +199,7 @@ def turn_row(turn: Turn) -> dict[str, Any]:
         "player": turn.player,
         "parent_id": turn.parent_id,
         "client_request_id": turn.client_request_id,
-        "verdict": verdict_row(turn.verdict),
+        **_verdict_columns(turn.verdict),
         "usage": {name: getattr(turn.usage, name) for name in _USAGE} if turn.usage else None,
         "prompts_hash": turn.prompts_hash,
         "context_shortened": turn.usage is not None and turn.usage.context_shortened,

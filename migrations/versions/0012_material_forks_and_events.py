@@ -52,7 +52,7 @@ _INDEXES = {
     "debates_by_winner": (
         "debates",
         ["(verdict ->> 'winner')", "updated_at DESC", "id"],
-        {"where": "verdict ->> 'scope' = 'debate'"},
+        {"where": "verdict_scope = 'debate'"},
     ),
     "debates_with_error": ("debates", ["updated_at DESC", "id"], {"where": "last_error IS NOT NULL"}),
     "debate_titles_by_label": ("debate_titles", ["labels"], {"using": "gin"}),

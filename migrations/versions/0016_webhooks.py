@@ -40,7 +40,9 @@ BEGIN
     END IF;
     told := jsonb_build_object(
         'debate_id', NEW.id, 'title', NEW.title, 'format', NEW.format, 'status', NEW.status,
-        'stop_reason', NEW.stop_reason, 'last_error', NEW.last_error, 'verdict', NEW.verdict,
+        'stop_reason', NEW.stop_reason, 'last_error', NEW.last_error,
+        'verdict', CASE WHEN NEW.verdict_scope = 'debate' THEN NEW.verdict || jsonb_build_object(
+            'scope', NEW.verdict_scope, 'confidence', NEW.verdict_confidence) END,
         'argument_count', NEW.turn_count, 'next_round', NEW.next_round, 'next_actor', NEW.next_actor);
     IF before = 'created' AND NEW.status IN ('running', 'completed', 'failed')
        -- Paused before it began. One that was paused in its first turn is said to start again.

@@ -1,5 +1,6 @@
 """The version before the newest migration, and today's, on one database while it is migrated."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -17,8 +18,8 @@ from app.embedded import ServerUrls
 from app.settings import child_environment
 from app.store.migrate import MIGRATIONS, newest_revision
 
-# Five processes start here, and debates go on through all of it.
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+# The previous version is installed, five processes start, and debates go on through all of it.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 THINKING = {role: {"player": "scripted", "think_seconds": 0.2} for role in ("proposer", "opponent", "arbitrator")}
 ROUNDS = 3
 
@@ -47,6 +48,12 @@ def old_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     revisions = {path.name.partition("_")[0] for path in (directory / "migrations" / "versions").glob("0*.py")}
     assert revisions
     assert newest_revision() not in revisions
+    # With the libraries of its own lock: it may need some that we no longer have.
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("DEBATE_ENVIRONMENT", "PYTHONPATH")
+    }
+    install = [". scripts/environment.sh; make_environment run"]
+    subprocess.run(["sh", "-euc", *install], cwd=directory, env=environment, check=True)  # noqa: S607
     return directory
 
 
@@ -64,7 +71,11 @@ def unmigrated(place: Place, servers: ServerUrls) -> Iterator[Place]:
 def start_old(place: Place, code: Path, *command: str, **changes: Any) -> "subprocess.Popen[bytes]":
     environment = {**child_environment(place.settings.with_changes(**changes)), "PYTHONPATH": str(code)}
     program = subprocess.Popen(
-        [sys.executable, *command], cwd=code, env=environment, start_new_session=True, stdin=subprocess.DEVNULL
+        [code / ".venv" / "bin" / "python", *command],
+        cwd=code,
+        env=environment,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
     )
     place.programs.append(program)
     return program

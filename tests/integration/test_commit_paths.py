@@ -62,7 +62,6 @@ STORED_VERDICT = {
     "scores": {"proposer": 4.5, "opponent": 8},
     "reasoning": 'Said "100 % sure" {twice}, naïve 🚗',
     "stop": False,
-    "scope": "debate",
 }
 STANDING = {"scores": {"proposer": 4.5, "opponent": 8}, "rounds": 1}
 RULING = Thought(TurnType.RULING, "The opponent.", VERDICT, usage=Usage(5, 5))
@@ -336,6 +335,7 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         "output_tokens": sum(one.usage.output_tokens for one in case.thoughts),
         "cost_usd": sum(one.usage.cost_usd for one in case.thoughts),
         "verdict": case.verdict,
+        "verdict_scope": "debate" if case.verdict else None,
         "standing": case.standing,
         "closing": case.closing,
         "next_attempt_at": None,
@@ -355,7 +355,9 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         "content": thought.content,
         "parent_id": turns_before[-1]["id"],
         "client_request_id": None,
-        "verdict": {**STORED_VERDICT, "scope": "debate" if case.ends else "round"} if thought.verdict else None,
+        "verdict": STORED_VERDICT if thought.verdict else None,
+        "verdict_scope": ("debate" if case.ends else "round") if thought.verdict else None,
+        "verdict_confidence": None,
         "player": "scripted",
         "usage": {
             "input_tokens": thought.usage.input_tokens,

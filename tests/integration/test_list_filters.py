@@ -9,7 +9,7 @@ from test_api_envelope import data_of, refusal_of
 from app.store import listing
 from app.store.listing import Filters
 
-VERDICT = '{"winner": "%s", "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "stop": false, "scope": "%s"}'
+VERDICT = '{"winner": "%s", "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "stop": false}'
 
 
 def found(api: Api, **filters: Any) -> set[str]:
@@ -38,9 +38,10 @@ def listed(api: Api, module_place: Place) -> Api:
         ("round", "opponent", "round"),
     ):
         sql(
-            "UPDATE debates SET status = 'completed', stop_reason = 'max_rounds', due_at = NULL, verdict = %s::jsonb"
-            " WHERE title = %s",
-            VERDICT % (winner, scope),
+            "UPDATE debates SET status = 'completed', stop_reason = 'max_rounds', due_at = NULL, verdict = %s::jsonb,"
+            " verdict_scope = %s WHERE title = %s",
+            VERDICT % winner,
+            scope,
             title,
         )
     sql("UPDATE debates SET updated_at = '2026-01-01T12:00:00Z' WHERE title = 'won'")
@@ -133,9 +134,9 @@ def many(module_place: Place, api: Api) -> Place:
         " FROM debates, generate_series(1, 20000) AS number WHERE title = 'copied'"
     )
     module_place.sql(
-        "UPDATE debates SET status = 'failed', stop_reason = NULL, last_error = 'No', verdict = %s::jsonb"
-        " WHERE id IN (SELECT id FROM debates WHERE title = 'one of many' LIMIT 3)",
-        VERDICT % ("tie", "debate"),
+        "UPDATE debates SET status = 'failed', stop_reason = NULL, last_error = 'No', verdict = %s::jsonb,"
+        " verdict_scope = 'debate' WHERE id IN (SELECT id FROM debates WHERE title = 'one of many' LIMIT 3)",
+        VERDICT % "tie",
     )
     module_place.sql(
         "UPDATE debate_titles SET labels = '{tag:rare,player:openai:rare}' FROM debates"

@@ -45,8 +45,8 @@ _OF_DEBATES = {
         f"""
 SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer, matches.opponent, matches.repeat,
        {_CORRECT} AS correct, matches.status, matches.reason, debates.format, debates.turn_count AS arguments,
-       debates.verdict ->> 'winner' AS winner, debates.input_tokens, debates.output_tokens, debates.cost_usd,
-       debates.created_at, debates.updated_at
+       CASE WHEN debates.verdict_scope = 'debate' THEN debates.verdict ->> 'winner' END AS winner,
+       debates.input_tokens, debates.output_tokens, debates.cost_usd, debates.created_at, debates.updated_at
 FROM debates JOIN matches ON matches.debate_id = debates.id
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 WHERE debates.id = ANY(:ids) ORDER BY matches.position

@@ -6,8 +6,9 @@ import resource
 
 from redis import BlockingConnectionPool, Redis
 
-from app.messaging.bus import EventBus, Subscription
+from app.messaging.bus import EventBus
 from app.messaging.queue import TaskQueue, make_celery
+from app.messaging.subscription import Subscription
 from app.messaging.teller import Teller
 from app.observe import failpoints
 from app.realtime.relay import Relay
@@ -63,7 +64,7 @@ def build_services(
 
 
 def build_relay(services: Services) -> Relay:
-    """For processes with listeners. The subscription has its own Redis connection."""
+    """For processes with listeners. The subscription has its own Redis connections: one to listen, one to wake it."""
     redis = Redis.from_url(
         str(services.settings.redis_url),
         socket_timeout=3,

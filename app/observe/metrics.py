@@ -56,6 +56,9 @@ listeners = _gauge("debate_listeners", "Listeners that are connected", "kind")
 relay_lag_seconds = _histogram(
     "debate_relay_lag_seconds", "From when the database stored a turn until the relay had it for its listeners", _SHORT
 )
+relay_messages = _counter(
+    "debate_relay_messages_total", "Messages of Redis: of debates watched here, and of all while operators watch here"
+)
 relay_missed_turns = _counter(
     "debate_relay_missed_turns_total", "Turns that the relay found in the database before or instead of by their event"
 )

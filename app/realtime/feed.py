@@ -103,10 +103,13 @@ class Feed:
         self.known = 0
         """The highest seq up to which the feed has no gap."""
         self.is_started = False
+        self.early: tuple[int, str] | None = None
+        """Seq and state of the last event that came while the debate's position was being read: it may not be in it.
+        The state is empty for a deletion."""
         self.is_gone = False
         self._listeners: set[Listener] = set()
         self.state = ""
-        """The state that was last sent, so that a comparison sends only what is new (see `bus.state_mark`)."""
+        """The state that was last sent, so that a comparison sends only what is new (see `heard.state_mark`)."""
         self.created_at = ""
         """Identifies the debate together with its id: after a deletion another debate may get the same id."""
 

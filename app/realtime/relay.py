@@ -1,12 +1,14 @@
-"""The relay of a process: one Redis subscription, a feed for each debate with listeners, and the operators' feed. SSE,
+"""The relay of a process: one Redis connection, a feed for each debate with listeners, and the operators' feed. SSE,
 long poll and WebSocket are thin layers over it.
+
+A debate's channel is subscribed while the debate has a feed, and the operators' channel while an operator listens.
+Postgres is read after Redis has confirmed the subscription, so no turn falls between the two.
 
 An event from Redis is a hint that carries its turn. If turns before it are missing here, they are read from Postgres.
 Every few seconds, and at once when Redis comes back, all feeds are compared with Postgres in one query, so that lost
 events do not matter.
 """
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +17,9 @@ from uuid import UUID
 import structlog
 
 from app.core.errors import DebateNotFound, TooManyListeners
-from app.messaging.bus import Heard, Subscription
+from app.messaging.bus import OPERATORS_CHANNEL, channel_of
+from app.messaging.heard import Heard
+from app.messaging.subscription import Subscription
 from app.observe import metrics
 from app.observe.threads import SupervisedThread
 from app.realtime.feed import Feed, Item, Listener, Message
@@ -26,6 +30,8 @@ log = structlog.get_logger(__name__)
 
 COMPARE_SECONDS = 3.0
 COMPARE_SECONDS_WITHOUT_REDIS = 1.0
+CONFIRM_SECONDS = 1.0
+"""A listener waits this long for Redis to confirm a subscription. A later confirmation is followed by a comparison."""
 READ_AT_ONCE = 200
 _GOING_AWAY = "This server is shutting down"
 
@@ -54,13 +60,20 @@ class Relay:
     def listen_to_all(self) -> Iterator[OperatorsListener]:
         listener = OperatorsListener()
         with self._place("operators"):
-            self._operators.add(listener)
-            # From now on Postgres is compared with what was sent; earlier changes are in the list that operators read.
-            self._look.set()
+            with self._lock:
+                self._operators.add(listener)
+                self._subscription.add(OPERATORS_CHANNEL)
             try:
+                self._subscription.wait_until_confirmed(OPERATORS_CHANNEL, CONFIRM_SECONDS)
+                # From now on Postgres is compared with what was sent; earlier changes are in the list that operators
+                # read.
+                self._look.set()
                 yield listener
             finally:
-                self._operators.remove(listener)
+                with self._lock:
+                    self._operators.remove(listener)
+                    if self._operators.is_empty:
+                        self._subscription.remove(OPERATORS_CHANNEL)
 
     @contextmanager
     def _place(self, kind: str) -> Iterator[None]:
@@ -86,13 +99,13 @@ class Relay:
             if feed is None or feed.is_gone:
                 # A deleted debate may be created again while listeners of the old one are still connected.
                 feed = self._feeds[debate_id] = Feed(debate_id)
+                self._subscription.add(channel_of(debate_id))
             listener = Listener(feed, after_seq)
             feed.add(listener)
         try:
             with feed.starting:
                 if not feed.is_started and not feed.is_gone:
-                    # After the feed was registered: a turn whose event came earlier is included in this read.
-                    self._compare([feed])
+                    self._start(feed)
             if self._ending.is_set():
                 # The feed may have ended because of the shutdown: do not report the debate as deleted.
                 raise TooManyListeners(_GOING_AWAY)
@@ -104,6 +117,17 @@ class Relay:
                 feed.remove(listener)
                 if feed.is_empty and self._feeds.get(debate_id) is feed:
                     del self._feeds[debate_id]
+                    self._subscription.remove(channel_of(debate_id))
+
+    def _start(self, feed: Feed) -> None:
+        """Reads the debate's position. What was committed before this read is in it; what comes later is heard."""
+        channel = channel_of(feed.debate_id)
+        is_confirmed = self._subscription.wait_until_confirmed(channel, CONFIRM_SECONDS)
+        self._compare([feed])
+        self._check_early(feed)
+        if not is_confirmed and self._subscription.is_confirmed(channel):
+            # Confirmed since: what was published before that is neither heard nor in the position.
+            self._look.set()
 
     def take(self, listener: Listener) -> list[Item]:
         """The next turns for this listener, in order; none when it is up to date."""
@@ -157,19 +181,24 @@ class Relay:
         return self._ending.is_set()
 
     def _read(self) -> None:
-        for heard in self._subscription.messages(self._ending, self._is_wanted):
+        for heard in self._subscription.messages(self._ending):
             if heard is None:
-                # Reconnected or disconnected: events published meanwhile are missing, so compare with Postgres.
                 self._look.set()
-                continue
-            feed = self._feeds.get(heard.debate_id)
-            if feed is not None and feed.is_started:
-                self._take_in(feed, heard)
-            if not self._operators.is_empty:
+            elif heard.is_for_operators:
                 self._tell_operators(heard)
+            elif feed := self._feeds.get(heard.debate_id):
+                if feed.is_started:
+                    self._take_in(feed, heard)
+                elif heard.event != "argument_delta":
+                    feed.early = (heard.seq, heard.state)
+                    self._check_early(feed)
 
-    def _is_wanted(self, debate_id: UUID) -> bool:
-        return debate_id in self._feeds or not self._operators.is_empty
+    def _check_early(self, feed: Feed) -> None:
+        """Called by the reader and by whoever starts the feed, each after its own step: one of them sees both."""
+        if feed.is_started and feed.early is not None:
+            seq, state = feed.early
+            if not state or seq > feed.known or (seq == feed.known and state != feed.state):
+                self._look.set()
 
     def _take_in(self, feed: Feed, heard: Heard) -> None:
         if heard.event == "debate_deleted" or (heard.debate and heard.debate["created_at"] != feed.created_at):
@@ -200,8 +229,7 @@ class Relay:
         elif heard.debate is not None:
             shown = heard.debate
             change = Change(shown["updated_at"], shown["argument_count"], heard.state, shown["created_at"])
-            data = json.dumps({"debate": heard.debate}, ensure_ascii=False, separators=(",", ":"))
-            self._operators.tell(heard.debate_id, change, data)
+            self._operators.tell(heard.debate_id, change, heard.data)
 
     def _compare_again_and_again(self) -> None:
         while not self._ending.is_set():

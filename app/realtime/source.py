@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from app.core.errors import DebateNotFound, InvalidInput
-from app.messaging.bus import state_mark
+from app.messaging.heard import state_mark
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Change
 from app.store.overview import Changed

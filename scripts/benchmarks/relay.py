@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from uuid import UUID
 
+from redis import Redis
+
 from app.bootstrap import build_services, close_services
 from app.cli.children import API_COMMAND, Child, end
 from app.cli.stack import free_port
@@ -33,10 +35,17 @@ class Scenario:
     seconds: int
     idle: int = 0
     """Watchers of other debates, in which nothing happens."""
+    unwatched: int = 0
+    """Other debates, in which as much happens, and which nobody watches here."""
 
     @property
     def turns(self) -> int:
+        """Of all debates together."""
         return self.turns_a_second * self.seconds
+
+    @property
+    def turns_a_debate(self) -> int:
+        return self.turns // (self.debates + self.unwatched)
 
 
 SCENARIOS = [
@@ -44,9 +53,11 @@ SCENARIOS = [
     Scenario("2,000 watchers of one debate, 5 turns/s", 2000, 1, 5, 15),
     # Long enough for every idle one to be pinged and to answer.
     Scenario("10 watchers beside 5,000 idle ones, 5 turns/s", 10, 1, 5, 30, idle=5000),
+    Scenario("10 watchers of 10 debates of 1,000 busy ones, 200 turns/s", 10, 10, 200, 30, unwatched=990),
 ]
 QUICK = [
     Scenario("10 watchers beside 200 idle ones, 5 turns/s", 10, 1, 5, 1, idle=200),
+    Scenario("2 watchers of 2 debates of 10 busy ones, 10 turns/s", 2, 2, 10, 2, unwatched=8),
 ]
 IDLE_DEBATES = 100
 
@@ -60,6 +71,8 @@ class Run:
     """As they were committed."""
     cpu_us_a_receipt: float
     """Of the server's processes, while turns came."""
+    redis_bytes_a_turn: float
+    """Sent by Redis to the server's subscription, for each turn of all debates."""
     bytes_a_watcher: float
 
 
@@ -94,22 +107,25 @@ def _measure(settings: Settings, scenarios: list[Scenario], repeats: int) -> lis
 
 def _one(settings: Settings, services: Services, scenario: Scenario, command: list[str]) -> Run:
     """With a server of its own: memory that earlier watchers left behind would hide what these take."""
-    debate_ids = arguing.create(services, scenario.debates)
+    debate_ids = arguing.create(services, scenario.debates + scenario.unwatched)
     idle_ids = arguing.create(services, IDLE_DEBATES) if scenario.idle else []
-    wanted = [*islice(cycle(debate_ids), scenario.watchers), *islice(cycle(idle_ids), scenario.idle)]
+    wanted = [
+        *islice(cycle(debate_ids[: scenario.debates]), scenario.watchers),
+        *islice(cycle(idle_ids), scenario.idle),
+    ]
     own = settings.with_changes(server_port=free_port("127.0.0.1"))
     server = Child("server", command, own, log=settings.data_dir / "server.log")
     try:
         wait_until_served(own.server_port, str(debate_ids[0]))
-        return _watched(services, scenario, server, own.server_port, debate_ids, [str(one) for one in wanted])
+        return _watched(services, scenario, server, own, debate_ids, [str(one) for one in wanted])
     finally:
         end([server])
 
 
 def _watched(
-    services: Services, scenario: Scenario, server: Child, port: int, debate_ids: list[UUID], wanted: list[str]
+    services: Services, scenario: Scenario, server: Child, own: Settings, debate_ids: list[UUID], wanted: list[str]
 ) -> Run:
-    pid = server.process.pid
+    pid, port = server.process.pid, own.server_port
     memory = processes.memory_bytes(pid)
     spawn = multiprocessing.get_context("spawn")
     pipe, theirs = spawn.Pipe()
@@ -121,16 +137,16 @@ def _watched(
         assert pipe.recv() == "ready"
         time.sleep(SETTLE_SECONDS)
         memory = processes.memory_bytes(pid) - memory
-        cpu = processes.cpu_seconds(pid)
+        cpu, heard = processes.cpu_seconds(pid), _bytes_from_redis(own)
         committed, seconds = arguing.argue(services, debate_ids, scenario.turns, scenario.turns_a_second)
-        pipe.send({str(debate_id): 1 + scenario.turns // scenario.debates for debate_id in debate_ids})
+        pipe.send({str(debate_id): 1 + scenario.turns_a_debate for debate_id in debate_ids[: scenario.debates]})
         receipts: Receipts = pipe.recv()
-        cpu = processes.cpu_seconds(pid) - cpu
+        cpu, heard = processes.cpu_seconds(pid) - cpu, _bytes_from_redis(own) - heard
     finally:
         watchers.terminate()
         watchers.join()
     latencies = _latencies(committed, receipts)
-    assert len(latencies) == scenario.turns * scenario.watchers // scenario.debates
+    assert len(latencies) == scenario.turns_a_debate * scenario.watchers
     centiles = statistics.quantiles(latencies, n=100)
     return Run(
         p50_ms=centiles[49],
@@ -138,8 +154,15 @@ def _watched(
         worst_ms=max(latencies),
         turns_a_second=scenario.turns / seconds,
         cpu_us_a_receipt=cpu / len(latencies) * 1e6,
+        redis_bytes_a_turn=heard / scenario.turns,
         bytes_a_watcher=memory / len(wanted),
     )
+
+
+def _bytes_from_redis(settings: Settings) -> int:
+    """Sent to the one process that subscribes to anything, by Redis' own count."""
+    with Redis.from_url(str(settings.redis_url)) as redis:
+        return sum(int(client["tot-net-out"]) for client in redis.client_list("pubsub"))
 
 
 def _latencies(committed: arguing.Committed, receipts: Receipts) -> list[float]:
@@ -152,10 +175,11 @@ def _report(scenarios: list[Scenario], repeats: int, runs: list[Runs]) -> None:
     print(f"machine: {report.machine()}; {repeats} repeats, median (lowest to highest)")
     for scenario, found in zip(scenarios, runs, strict=True):
         print(f"\n{scenario.name}")
-        print(f"  {'':16}{'bare relay':>24}{'debate-runner':>24}{'ratio':>20}")
+        print(f"  {'':16}{'bare relay':>30}{'debate-runner':>30}{'ratio':>20}")
         _row("p50, ms", found, lambda one: one.p50_ms)
         _row("p99, ms", found, lambda one: one.p99_ms)
         _row("CPU, µs/receipt", found, lambda one: one.cpu_us_a_receipt)
+        _row("Redis, B/turn", found, lambda one: one.redis_bytes_a_turn)
         _row("memory, KB each", found, lambda one: one.bytes_a_watcher / 1024)
         _row("turns/s", found, lambda one: one.turns_a_second)
     print("\nEvery watcher got every turn once and in order, on both sides.\n")
@@ -175,4 +199,4 @@ def _row(name: str, found: Runs, figure: Callable[[Run], float]) -> None:
 
 def _spread(values: list[float], digits: int) -> str:
     middle, lowest, highest = statistics.median(values), min(values), max(values)
-    return f"{middle:.{digits}f} ({lowest:.{digits}f} to {highest:.{digits}f})".rjust(24 if digits == 1 else 20)
+    return f"{middle:.{digits}f} ({lowest:.{digits}f} to {highest:.{digits}f})".rjust(30 if digits == 1 else 20)

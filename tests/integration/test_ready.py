@@ -7,7 +7,7 @@ import pytest
 from harness import Place, wait_until
 from redis import Redis
 
-from app.messaging.bus import Subscription
+from app.messaging.subscription import Subscription
 from app.observe import threads
 from app.observe.threads import SupervisedThread
 from app.realtime.relay import Relay

@@ -20,7 +20,9 @@ from app.core.debate import Debate, TurnType
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.core.seats import Seat
 from app.http.requests import CreateDebateBody
-from app.messaging.bus import CHANNEL_PREFIX, EVENTS, Event, EventBus, Subscription
+from app.messaging.bus import CHANNEL_PREFIX, OPERATORS_CHANNEL, Event, EventBus
+from app.messaging.heard import DEBATE_EVENTS, OPERATORS_EVENTS
+from app.messaging.subscription import Subscription
 from app.messaging.teller import Teller
 from app.observe import metrics
 from app.realtime.feed import LOG_LENGTH, Feed, Item, Listener
@@ -43,6 +45,7 @@ def redis_of(place: Place) -> "Redis":
 @pytest.fixture
 def relay(place: Place, services: Services) -> Iterator[Relay]:
     made = Relay(Subscription(redis_of(place)), PostgresSource(services))
+    wait_until(lambda: made.hears, 60, "Redis is connected")
     yield made
     made.end()
 
@@ -342,6 +345,8 @@ A_TURN = {
     "argument": {"id": str(UUID(int=7)), "seq": 2, "type": "CLAIM"},
 }
 """What the relay reads of a turn's event, but for the debate's id."""
+ANOTHERS = {"debate": {"id": str(UUID(int=8))}}
+"""On a debate's channel; operators hear of every debate over one channel."""
 NONSENSE = [
     *({"debate": {field: None}} for field in A_TURN["debate"]),
     *({"argument": {field: None}} for field in A_TURN["argument"]),
@@ -355,7 +360,7 @@ NONSENSE = [
     {"debate": {"updated_at": "yesterday"}},
     {"debate": {"updated_at": "2026-11-16T07:24:24.377"}},
     {"debate": {"state": "NOWHERE"}},
-    {"debate": {"id": str(UUID(int=8))}},
+    ANOTHERS,
     {"argument": {"seq": -1}},
     {"argument": {"seq": 2.5}},
     {"argument": {"id": "seven"}},
@@ -364,24 +369,27 @@ NONSENSE = [
 
 def published_by_hand(debate_id: UUID) -> Iterator[bytes | str]:
     """Without a field, with one of another type, with one that is null; and what is no event at all."""
-    for event in ("new_argument", "state_changed"):
+    for event in ("new_argument", "state_changed", "debate_changed"):
         for field in A_TURN["debate"]:
             debate = {name: value for name, value in A_TURN["debate"].items() if name != field}
             yield event_text(event, {**A_TURN, "debate": {"id": str(debate_id), **debate}})
         for changes in NONSENSE:
-            if event == "state_changed" and "argument" in changes:
+            if event != "new_argument" and "argument" in changes:
+                continue
+            if event == "debate_changed" and changes is ANOTHERS:
                 continue
             turn: dict[str, Any] = {**A_TURN, "debate": {"id": str(debate_id), **A_TURN["debate"]}}
             for part, change in changes.items():
                 turn[part] = {**turn[part], **change} if isinstance(change, dict) else change
             yield event_text(event, turn)
     yield from ("", "words", "{}", "[]", "null", '{"event":"new_argument"}', b"\xff\xfe", event_text("unheard_of", {}))
-    for event in EVENTS:
+    for event in DEBATE_EVENTS | OPERATORS_EVENTS:
         yield from (event_text(event, data) for data in ([], "words", None, 5))
         yield f'{{"event":"{event}","data":{{}},"data":{{}}}}'
         yield f'{{"event":"{event}","data":{"[" * 100_000}}}'
-    yield event_text("new_argument", {})
-    yield event_text("state_changed", {})
+    yield from (event_text(event, {}) for event in (*DEBATE_EVENTS - {"argument_delta"}, *OPERATORS_EVENTS))
+    yield event_text("debate_deleted", {"debate_id": "seven"})
+    yield from (event_text("experiment_changed", {"experiment": told}) for told in ("words", {}, {"id": 7}))
 
 
 def event_text(event: str, data: object) -> str:
@@ -398,6 +406,7 @@ def test_nothing_that_somebody_publishes_by_hand_ends_the_reader(
         wait_until(lambda: relay.hears, 60, "the subscription is up")
         for text in published_by_hand(debate_id):
             redis.publish(f"{CHANNEL_PREFIX}{debate_id}", text)
+            redis.publish(OPERATORS_CHANNEL, text)
         redis.publish(f"{CHANNEL_PREFIX}nobody", "words")
         # A model's words come over Redis or not at all: no comparison with Postgres finds them.
         services.teller.publish(Event(debate_id, "argument_delta", {"text": "still here"}))

@@ -1,7 +1,6 @@
 """Commit-to-receipt latency and memory of watchers, beside a bare relay (Redis to the `websockets` library)."""
 
 import argparse
-import multiprocessing
 import statistics
 import sys
 import time
@@ -17,7 +16,7 @@ from app.settings import Settings
 from app.usecases.services import Services
 from scripts.benchmarks import arguing, processes, report
 from scripts.benchmarks.place import own_servers
-from scripts.benchmarks.watchers import Receipts, wait_until_served, watch
+from scripts.benchmarks.watchers import Receipts, latencies_ms, wait_until_served, watching
 
 BARE_COMMAND = [sys.executable, "-m", "scripts.benchmarks.bare_relay"]
 SIDES = {"bare": BARE_COMMAND, "ours": API_COMMAND}
@@ -111,14 +110,7 @@ def _watched(
 ) -> Run:
     pid = server.process.pid
     memory = processes.memory_bytes(pid)
-    spawn = multiprocessing.get_context("spawn")
-    pipe, theirs = spawn.Pipe()
-    watchers = spawn.Process(target=watch, args=(theirs, port, wanted), daemon=True)
-    watchers.start()
-    # Ours is closed, so that an end without a word is seen as one.
-    theirs.close()
-    try:
-        assert pipe.recv() == "ready"
+    with watching(port, wanted) as pipe:
         time.sleep(SETTLE_SECONDS)
         memory = processes.memory_bytes(pid) - memory
         cpu = processes.cpu_seconds(pid)
@@ -126,10 +118,7 @@ def _watched(
         pipe.send({str(debate_id): 1 + scenario.turns // scenario.debates for debate_id in debate_ids})
         receipts: Receipts = pipe.recv()
         cpu = processes.cpu_seconds(pid) - cpu
-    finally:
-        watchers.terminate()
-        watchers.join()
-    latencies = _latencies(committed, receipts)
+    latencies = latencies_ms(committed, receipts)
     assert len(latencies) == scenario.turns * scenario.watchers // scenario.debates
     centiles = statistics.quantiles(latencies, n=100)
     return Run(
@@ -140,11 +129,6 @@ def _watched(
         cpu_us_a_receipt=cpu / len(latencies) * 1e6,
         bytes_a_watcher=memory / len(wanted),
     )
-
-
-def _latencies(committed: arguing.Committed, receipts: Receipts) -> list[float]:
-    """In milliseconds."""
-    return [(at - committed[turn]) / 1e6 for turn, times in receipts.items() for at in times]
 
 
 def _report(scenarios: list[Scenario], repeats: int, runs: list[Runs]) -> None:

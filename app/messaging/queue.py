@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from celery import Celery
-from kombu import Exchange, Queue
 from kombu.exceptions import OperationalError
 from redis import Redis
 from redis.connection import parse_url
@@ -32,7 +31,7 @@ def make_celery(redis_url: str) -> Celery:
         task_default_queue=DEBATES_QUEUE,
         # Tasks are hints, and the database tells of what a lost one asked for: none is acknowledged, which would cost
         # two of three trips to Redis for each.
-        task_queues=[Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in QUEUES],
+        task_queues={name: {"exchange": name, "no_ack": True} for name in QUEUES},
         task_routes={EVALUATE: {"queue": GUARDRAIL_QUEUE}},
         task_ignore_result=True,
         worker_enable_remote_control=False,

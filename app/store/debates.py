@@ -102,17 +102,27 @@ class Counted:
     turns: int
 
 
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    id: UUID
+    turn_count: int
+    updated_at: datetime
+
+
 def count_ended(connection: Connection, before: datetime) -> Counted:
     old = _ended(before).subquery()
     statement = select(func.count(), func.coalesce(func.sum(old.c.turn_count), 0)).select_from(old)
     return Counted(*connection.execute(statement).one())
 
 
-def delete_ended(connection: Connection, before: datetime, at_most: int) -> dict[UUID, int]:
-    """Skips locked rows. Returns the deleted ids, each with its number of turns."""
-    some = _ended(before).order_by(debates.c.updated_at).limit(at_most).with_for_update(skip_locked=True).cte()
-    gone = delete(debates).where(debates.c.id == some.c.id).returning(debates.c.id, debates.c.turn_count)
-    return dict(connection.execute(gone).all())
+def delete_ended(connection: Connection, since: datetime | None, before: datetime, at_most: int) -> list[Pruned]:
+    """The oldest of them, except for locked rows. `since` is where the batch before it ended: without it every batch
+    would read past what the ones before it have deleted, for that stays in the index until the next vacuum."""
+    old = _ended(before) if since is None else _ended(before).where(debates.c.updated_at >= since)
+    chosen = old.order_by(debates.c.updated_at).limit(at_most).with_for_update(skip_locked=True).cte()
+    gone = delete(debates).where(debates.c.id == chosen.c.id)
+    returned = gone.returning(debates.c.id, debates.c.turn_count, debates.c.updated_at)
+    return [Pruned(*row) for row in connection.execute(returned)]
 
 
 def _ended(before: datetime) -> Select[tuple[UUID, int]]:

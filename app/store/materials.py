@@ -45,7 +45,15 @@ def delete_if_unused(connection: Connection, document_hash: str) -> None:
     connection.execute(delete(materials).where(is_this, ~_is_used))
 
 
-def delete_unused(connection: Connection) -> int:
+def delete_unused(connection: Connection, after: bytes, at_most: int) -> bytes | None:
+    """Looks at so many documents in the order of their hashes, and deletes those that no debate has. Returns the last
+    hash that was looked at, None when there was none."""
+    page = select(materials.c.hash).where(materials.c.hash > after).order_by(materials.c.hash).limit(at_most)
+    looked_at: list[bytes] = list(connection.execute(page).scalars())
+    if not looked_at:
+        return None
     old = materials.c.used_at < func.clock_timestamp() - KEPT_FOR
-    unused = select(materials.c.hash).where(old, ~_is_used).with_for_update(skip_locked=True).cte()
-    return connection.execute(delete(materials).where(materials.c.hash == unused.c.hash, ~_is_used)).rowcount
+    unused = select(materials.c.hash).where(materials.c.hash.in_(looked_at), old, ~_is_used)
+    chosen = unused.with_for_update(skip_locked=True).cte()
+    connection.execute(delete(materials).where(materials.c.hash == chosen.c.hash, ~_is_used))
+    return looked_at[-1]

@@ -28,17 +28,27 @@ def count_old(services: Services, age: timedelta) -> tuple[datetime, Counted]:
 
 
 def prune(services: Services, before: datetime) -> Iterator[Counted]:
-    """Deletes in batches, and yields what each batch deleted."""
+    """Deletes in batches, and yields what each batch deleted. A debate that somebody holds meanwhile stays for the next
+    time."""
+    since = None
     while True:
         with services.engine.begin() as connection:
-            gone = debates.delete_ended(connection, before, BATCH)
-            if not gone:
-                materials.delete_unused(connection)
-                return
+            gone = debates.delete_ended(connection, since, before, BATCH)
+        if not gone:
+            break
+        since = max(one.updated_at for one in gone)
         log.info("debates.pruned", debates=len(gone))
         # Listeners get the same event as for a deletion by a person.
-        services.teller.publish(*(deleted(debate_id) for debate_id in gone))
-        yield Counted(len(gone), sum(gone.values()))
+        services.teller.publish(*(deleted(one.id) for one in gone))
+        yield Counted(len(gone), sum(one.turn_count for one in gone))
+    _prune_documents(services)
+
+
+def _prune_documents(services: Services) -> None:
+    last: bytes | None = b""
+    while last is not None:
+        with services.engine.begin() as connection:
+            last = materials.delete_unused(connection, last, BATCH)
 
 
 @dataclass(frozen=True, slots=True)

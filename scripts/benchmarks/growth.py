@@ -1,4 +1,5 @@
-"""What step number 20, 200 and 2,000 of one debate costs, beside step 20."""
+"""What step number 20, 200 and 2,000 of one debate costs, beside step 20; and what a hundred debates in flight cost
+with a million finished ones in the table, beside a thousand."""
 
 import argparse
 import asyncio
@@ -24,7 +25,7 @@ from app.usecases.advance import Claim
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
-from scripts.benchmarks import arguing, processes, report
+from scripts.benchmarks import arguing, crowded, processes, report
 from scripts.benchmarks.place import own_servers, postgres_pid
 from worker.players.models.prompt import document
 from worker.players.scripted.player import ScriptedPlayer
@@ -42,11 +43,15 @@ _player, _loop = ScriptedPlayer(), asyncio.new_event_loop()
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, nargs="+", default=STEPS)
+    finished = "finished debates in the table while a hundred are in flight"
+    parser.add_argument("--finished", type=int, nargs="+", default=crowded.SIZES, help=finished)
     parser.add_argument("--repeats", type=int, default=5)
 
 
 def run(options: argparse.Namespace) -> None:
-    steps, repeats = (QUICK_STEPS, 1) if options.quick else (tuple(options.steps), options.repeats)
+    if options.quick:
+        options.steps, options.finished, options.repeats = QUICK_STEPS, crowded.QUICK_SIZES, 1
+    steps, repeats = tuple(options.steps), options.repeats
     with own_servers() as settings:
         services = build_services(settings, name="bench", database_connections=4)
         try:
@@ -57,7 +62,8 @@ def run(options: argparse.Namespace) -> None:
                 _Repeat(settings, services, steps, found).measure()
         finally:
             close_services(services)
-    _report(steps, repeats, found)
+    sizes = tuple(options.finished)
+    _report(steps, sizes, repeats, found, crowded.rows(sizes, repeats, 1 if options.quick else crowded.ROUNDS))
 
 
 class _Figures(dict[tuple[str, int], list[float]]):
@@ -183,7 +189,9 @@ def _said(services: Services, steps: int) -> _SaidDebate:
     return debate
 
 
-def _report(steps: tuple[int, ...], repeats: int, found: _Figures) -> None:
+def _report(
+    steps: tuple[int, ...], sizes: tuple[int, ...], repeats: int, found: _Figures, by_size: list[report.Row]
+) -> None:
     first = steps[0]
     rows = [
         report.Row(f"{name}, step {step:,}", values, found[name, first], AIM, digits=2 if name.endswith("ms") else 0)
@@ -192,4 +200,6 @@ def _report(steps: tuple[int, ...], repeats: int, found: _Figures) -> None:
     ]
     report.head("growth", f"what a step costs late in a debate, beside step {first}", repeats)
     report.table(rows, f"step {first}", "later")
-    report.save_rows("growth", rows, steps=steps)
+    print(f"{crowded.IN_FLIGHT} debates in flight with more finished ones in the table, beside {sizes[0]:,}\n")
+    report.table(by_size, f"{sizes[0]:,} finished", "more")
+    report.save_rows("growth", [*rows, *by_size], steps=steps, finished=sizes)

@@ -1,9 +1,11 @@
-"""Debates between scripted players, held by two worker processes, and the clock from all queued to all ended."""
+"""Debates between scripted players, held by worker processes, and the clock from all queued to all ended."""
 
+import json
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from uuid import UUID
 
 import psycopg
@@ -22,14 +24,18 @@ from scripts.benchmarks.place import sql
 
 PROCESSES = 2
 TURNS_A_ROUND = 3
+LET_GO_SECONDS = 20.0
+"""Longer than any worker should need to notice a stop; the run fails when one takes longer."""
+_NEW_TURNS = "SELECT count(*) FROM turns WHERE seq > 1 AND created_at > clock_timestamp() - interval '1 day'"
+_DELETE_NEW = "DELETE FROM debates WHERE created_at > clock_timestamp() - interval '1 day'"
 
 
 @contextmanager
-def worker_processes(settings: Settings) -> Iterator[list[Child]]:
-    logs = [settings.data_dir / f"worker-{number}.log" for number in range(PROCESSES)]
+def worker_processes(settings: Settings, count: int = PROCESSES) -> Iterator[list[Child]]:
+    logs = [settings.data_dir / f"worker-{number}.log" for number in range(count)]
     workers = [Child(log.stem, WORKER_COMMAND, settings, log) for log in logs]
     try:
-        while sql(settings, "SELECT count(*) FROM worker_leases")[0][0] < PROCESSES:
+        while sql(settings, "SELECT count(*) FROM worker_leases")[0][0] < count:
             for worker in workers:
                 worker.check()
             time.sleep(0.1)
@@ -58,6 +64,13 @@ def create(services: Services, count: int, rounds: int, think_seconds: float | N
     return made
 
 
+def queue(services: Services, count: int, rounds: int, think_seconds: float | None = None) -> list[UUID]:
+    made = create(services, count, rounds, think_seconds)
+    for debate_id in made:
+        services.tasks.send(debate_id)
+    return made
+
+
 def hold(
     settings: Settings,
     services: Services,
@@ -68,15 +81,20 @@ def hold(
 ) -> float:
     """Seconds. The clock starts when all debates are queued: creating and queueing them is the API's work."""
     with stopped(workers):
-        for debate_id in create(services, count, rounds, think_seconds):
-            services.tasks.send(debate_id)
+        queue(services, count, rounds, think_seconds)
         began = time.monotonic()
-    with psycopg.connect(str(settings.database_url), autocommit=True) as connection:
-        while connection.execute("SELECT 1 FROM debates WHERE status <> 'completed' LIMIT 1").fetchone():
-            time.sleep(0.02)
-        seconds = time.monotonic() - began
+    wait_until_ended(settings)
+    seconds = time.monotonic() - began
     clear(settings, turns=count * rounds * TURNS_A_ROUND)
     return seconds
+
+
+def wait_until_ended(settings: Settings) -> None:
+    # Named one by one, so that an index finds them among a million others.
+    under_way = "SELECT 1 FROM debates WHERE status IN ('created', 'running') LIMIT 1"
+    with psycopg.connect(str(settings.database_url), autocommit=True) as connection:
+        while connection.execute(under_way).fetchone():
+            time.sleep(0.02)
 
 
 @contextmanager
@@ -91,8 +109,25 @@ def stopped(workers: list[Child]) -> Iterator[None]:
             worker.process.send_signal(signal.SIGCONT)
 
 
+def cancelled_after(settings: Settings, answered: dict[UUID, float]) -> list[float]:
+    """Milliseconds from each stop's answer until its call was cancelled, from the workers' logs."""
+    deadline = time.monotonic() + LET_GO_SECONDS
+    while True:
+        at = {}
+        for log in settings.data_dir.glob("worker-*.log"):
+            for line in log.read_text().splitlines():
+                if '"turn.cancelled"' in line:
+                    said = json.loads(line)
+                    at[UUID(said["debate_id"])] = datetime.fromisoformat(said["timestamp"]).timestamp()
+        if answered.keys() <= at.keys():
+            return [max(0.0, at[debate_id] - moment) * 1000 for debate_id, moment in answered.items()]
+        assert time.monotonic() < deadline, f"{len(answered.keys() - at.keys())} are still thought about"
+        time.sleep(0.2)
+
+
 def clear(settings: Settings, turns: int) -> None:
-    """Looks whether there are as many turns as there should be besides the motions, and begins anew."""
-    found = sql(settings, "SELECT count(*) FROM turns WHERE seq > 1")[0][0]
+    """Looks whether there are as many turns as there should be besides the motions, and begins anew. What is older than
+    a day a part has filled in, and stays."""
+    found = sql(settings, _NEW_TURNS)[0][0]
     assert found == turns, f"{found} turns instead of {turns}"
-    sql(settings, "DELETE FROM debates")
+    sql(settings, _DELETE_NEW)

@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 from app.cli.children import API_COMMAND, Child, end
 from app.cli.stack import free_port
 from app.settings import Settings
-from scripts.benchmarks import report
-from scripts.benchmarks.place import another_database, own_servers, sql
+from scripts.benchmarks import filling, report
+from scripts.benchmarks.place import another_database, own_servers
 
 SIZES = (1_000, 100_000, 1_000_000)
 QUICK_SIZES = (100, 1_000)
@@ -47,43 +47,6 @@ PAGES = {
     "dashboard, status=completed": "/?status=completed",
     "state of the system": "/system/status",
 }
-
-# Most debates are over, and as many are in work whatever their number; the moments are shuffled over the table as a
-# year's work would leave them.
-_FILL = """
-INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
-                     turn_count, verdict, due_at, created_at, updated_at)
-SELECT gen_random_uuid(),
-       CASE WHEN number = 50 THEN 'A lighthouse, 100%% ' WHEN mod(number, 100) = 0 THEN 'A harbour for '
-            WHEN mod(number, 2) = 0 THEN 'More trams for ' ELSE 'Debate number ' END || number,
-       CASE WHEN mod(number, 4) = 0 THEN 'coding_plan_debate' ELSE 'general_debate' END,
-       CASE WHEN mod(number, 2) = 0 THEN 'dialogue' ELSE 'rounds' END,
-       status, 1 + mod(number / 100, 2), (ARRAY['debater_a', 'debater_b', 'judge'])[1 + mod(number, 3)],
-       CASE status WHEN 'completed' THEN 'max_rounds' WHEN 'stopped' THEN 'manual_stop' END,
-       '{"proposer": {"player": "scripted"}, "opponent": {"player": "external"}, "arbitrator": {"player": "scripted"}}',
-       '{"max_rounds": 3}', 10,
-       '{"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "Clearer.", "stop": false}',
-       CASE WHEN number < 1000 AND status IN ('created', 'running') THEN clock_timestamp() + interval '1 day' END,
-       moment, moment
-FROM (
-    SELECT number, clock_timestamp() - random() * interval '365 days' AS moment,
-           CASE WHEN mod(number, 100) < 90 THEN 'completed' WHEN mod(number, 100) < 94 THEN 'stopped'
-                WHEN mod(number, 100) < 96 THEN 'failed' WHEN mod(number, 100) < 98 THEN 'running'
-                WHEN mod(number, 100) < 99 THEN 'created' ELSE 'paused' END AS status
-    FROM generate_series(1, %s) AS number
-) AS made
-"""
-# Two turns of each debate, so that the words of texts are not those of the titles.
-_FILL_TURNS = """
-INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, created_at)
-SELECT gen_random_uuid(), id, seq, seq - 1, 'debater_a', CASE seq WHEN 1 THEN 'MOTION' ELSE 'CLAIM' END,
-       CASE WHEN seq = 2 THEN 'An answer that says little'
-            WHEN number = 50 THEN 'Light the lantern' WHEN mod(number, 100) = 0 THEN 'Build a quay'
-            WHEN mod(number, 2) = 0 THEN 'The council should decide' ELSE 'Nobody should decide' END || ' ' || number,
-       'scripted', created_at
-FROM (SELECT id, created_at, substring(title FROM '[0-9]+$')::int AS number FROM debates) AS numbered,
-     generate_series(1, 2) AS seq
-"""
 
 
 @dataclass(frozen=True)
@@ -137,12 +100,8 @@ def _served(settings: Settings, sizes: tuple[int, ...]) -> Iterator[list[Served]
 
 
 def _filled(settings: Settings, size: int) -> Settings:
-    print(f"  filling a database with {size:,} debates", file=sys.stderr)
     place = another_database(settings, f"list_{size}").with_changes(server_port=free_port("127.0.0.1"))
-    sql(place, _FILL, size)
-    sql(place, _FILL_TURNS)
-    # What autovacuum does by itself, a minute later.
-    sql(place, "VACUUM ANALYZE debates, debate_titles, turns")
+    filling.fill(place, size, filling.MIXED)
     return place
 
 

@@ -17,6 +17,8 @@ from app.store.migrate import upgrade
 
 _shared: list[Settings] = []
 _numbers = itertools.count(1)
+_queues = itertools.cycle(range(1, 16))
+"""Valkey has 16 databases; whoever had a number before has ended when it comes round again."""
 
 
 @contextmanager
@@ -34,9 +36,7 @@ def shared_servers() -> Iterator[None]:
 @contextmanager
 def own_servers(**changes: Any) -> Iterator[Settings]:
     if _shared:
-        number = next(_numbers)
-        redis_url = str(_shared[0].redis_url).replace("db=0", f"db={number}")
-        yield another_database(_shared[0], f"part_{number}").with_changes(redis_url=redis_url, **changes)
+        yield another_queue(another_database(_shared[0], f"part_{next(_numbers)}")).with_changes(**changes)
         return
     directory = Path(tempfile.mkdtemp(prefix="debate-bench-"))
     try:
@@ -59,6 +59,11 @@ def another_database(settings: Settings, name: str) -> Settings:
     other = settings.with_changes(database_url=re.sub(r"/\w+\?", f"/{name}?", str(settings.database_url)))
     upgrade(str(other.database_url))
     return other
+
+
+def another_queue(settings: Settings) -> Settings:
+    """On the same Valkey."""
+    return settings.with_changes(redis_url=re.sub(r"db=\d+$", f"db={next(_queues)}", str(settings.redis_url)))
 
 
 def postgres_pid(settings: Settings) -> int:

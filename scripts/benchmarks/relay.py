@@ -1,7 +1,6 @@
 """Commit-to-receipt latency and memory of watchers, beside a bare relay (Redis to the `websockets` library)."""
 
 import argparse
-import multiprocessing
 import statistics
 import sys
 import time
@@ -19,7 +18,7 @@ from app.settings import Settings
 from app.usecases.services import Services
 from scripts.benchmarks import arguing, processes, report
 from scripts.benchmarks.place import own_servers
-from scripts.benchmarks.watchers import Receipts, wait_until_served, watch
+from scripts.benchmarks.watchers import Receipts, latencies_ms, wait_until_served, watching
 
 BARE_COMMAND = [sys.executable, "-m", "scripts.benchmarks.bare_relay"]
 SIDES = {"bare": BARE_COMMAND, "ours": API_COMMAND}
@@ -127,14 +126,7 @@ def _watched(
 ) -> Run:
     pid, port = server.process.pid, own.server_port
     memory = processes.memory_bytes(pid)
-    spawn = multiprocessing.get_context("spawn")
-    pipe, theirs = spawn.Pipe()
-    watchers = spawn.Process(target=watch, args=(theirs, port, wanted), daemon=True)
-    watchers.start()
-    # Ours is closed, so that an end without a word is seen as one.
-    theirs.close()
-    try:
-        assert pipe.recv() == "ready"
+    with watching(port, wanted) as pipe:
         time.sleep(SETTLE_SECONDS)
         memory = processes.memory_bytes(pid) - memory
         cpu, heard = processes.cpu_seconds(pid), _bytes_from_redis(own)
@@ -142,10 +134,7 @@ def _watched(
         pipe.send({str(debate_id): 1 + scenario.turns_a_debate for debate_id in debate_ids[: scenario.debates]})
         receipts: Receipts = pipe.recv()
         cpu, heard = processes.cpu_seconds(pid) - cpu, _bytes_from_redis(own) - heard
-    finally:
-        watchers.terminate()
-        watchers.join()
-    latencies = _latencies(committed, receipts)
+    latencies = latencies_ms(committed, receipts)
     assert len(latencies) == scenario.turns_a_debate * scenario.watchers
     centiles = statistics.quantiles(latencies, n=100)
     return Run(
@@ -163,11 +152,6 @@ def _bytes_from_redis(settings: Settings) -> int:
     """Sent to the one process that subscribes to anything, by Redis' own count."""
     with Redis.from_url(str(settings.redis_url)) as redis:
         return sum(int(client["tot-net-out"]) for client in redis.client_list("pubsub"))
-
-
-def _latencies(committed: arguing.Committed, receipts: Receipts) -> list[float]:
-    """In milliseconds."""
-    return [(at - committed[turn]) / 1e6 for turn, times in receipts.items() for at in times]
 
 
 def _report(scenarios: list[Scenario], repeats: int, runs: list[Runs]) -> None:

@@ -6,12 +6,14 @@ then looked into.
 
 import base64
 import json
+import multiprocessing
 import resource
 import selectors
 import socket
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -93,7 +95,7 @@ class Watchers:
     def __init__(self, port: int, debate_ids: list[str]) -> None:
         self.receipts: Receipts = {}
         self.all: list[Watcher] = []
-        self._seq_of: dict[bytes, int] = {}
+        self._seq_of: dict[bytes, int | None] = {}
         """Watchers of one debate get the same bytes: they are parsed once."""
         self._selector = selectors.DefaultSelector()
         for start in range(0, len(debate_ids), AT_ONCE):
@@ -118,9 +120,11 @@ class Watchers:
             self.read(0.05)
 
     def _take(self, watcher: Watcher, message: bytes, at: int) -> None:
-        seq = self._seq_of.get(message)
+        if message not in self._seq_of:
+            self._seq_of[message] = _seq(message, watcher.debate_id)
+        seq = self._seq_of[message]
         if seq is None:
-            seq = self._seq_of[message] = _seq(message, watcher.debate_id)
+            return
         # Once, in order, with no hole: whoever measures also checks.
         assert seq == watcher.seq + 1, f"{watcher.debate_id}: {seq} came after {watcher.seq}"
         watcher.seq = seq
@@ -128,10 +132,13 @@ class Watchers:
             self.receipts.setdefault((watcher.debate_id, seq), array("q")).append(at)
 
 
-def _seq(message: bytes, debate_id: str) -> int:
+def _seq(message: bytes, debate_id: str) -> int | None:
+    """Of the turn that it tells; None for a change of state, such as that a worker has begun."""
     said = json.loads(message)
     if said["event"] == "initial_state":
         return 1
+    if said["event"] == "state_changed":
+        return None
     assert said["event"] == "new_argument", said["event"]
     argument = said["data"]["argument"]
     assert argument["debate_id"] == debate_id
@@ -152,6 +159,27 @@ def watch(pipe: Connection, port: int, debate_ids: list[str]) -> None:
         watchers.read(0.05)
     assert all(one.seq == last.get(one.debate_id, 1) for one in watchers.all)
     pipe.send(watchers.receipts)
+
+
+@contextmanager
+def watching(port: int, debate_ids: list[str]) -> Iterator[Connection]:
+    """`watch` in a process of its own, connected; it is told the last turns and answers with the receipts."""
+    spawn = multiprocessing.get_context("spawn")
+    pipe, theirs = spawn.Pipe()
+    process = spawn.Process(target=watch, args=(theirs, port, debate_ids), daemon=True)
+    process.start()
+    # Ours is closed, so that an end without a word is seen as one.
+    theirs.close()
+    try:
+        assert pipe.recv() == "ready"
+        yield pipe
+    finally:
+        process.terminate()
+        process.join()
+
+
+def latencies_ms(committed: Mapping[tuple[str, int], int], receipts: Receipts) -> list[float]:
+    return [(at - committed[turn]) / 1e6 for turn, times in receipts.items() for at in times]
 
 
 def wait_until_served(port: int, debate_id: str, seconds: float = 60) -> None:

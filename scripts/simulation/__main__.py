@@ -1,7 +1,8 @@
 """Debates that think and then queue for a worker's interpreter, for Postgres and for its disk.
 
 Arithmetic says how much each of them can do. It does not say how long a turn waits when one is nearly full, or when
-many debates come back from thinking at once: this does. What a turn costs is measured by `scripts/bench growth`.
+many debates come back from thinking at once: this does. What a turn costs is measured by `scripts/bench growth` for a
+debate that is alone, and by `scripts/bench many` for thousands that share statements.
 """
 
 import argparse

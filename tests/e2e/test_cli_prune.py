@@ -101,6 +101,23 @@ def test_it_goes_in_batches_past_what_somebody_holds_and_watchers_are_told(
     wait_until(all_were_told, 60, "every deletion was told")
 
 
+def test_a_batch_begins_where_the_one_before_it_ended(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "BATCH", 2)
+    # In this order, so that the first is the oldest.
+    old = [put(services, place, Status.COMPLETED, f"{100 - number} days") for number in range(6)]
+    before, _ = maintenance.count_old(services, timedelta(days=90))
+    with psycopg.connect(str(place.settings.database_url)) as somebody:
+        somebody.execute("SELECT 1 FROM debates WHERE id = %s FOR UPDATE", [old[0]])
+        batches = maintenance.prune(services, before)
+        assert next(batches) == maintenance.Counted(2, 2)
+    # Nobody holds it any more, but what lies before the last batch is not read again.
+    assert list(batches) == [maintenance.Counted(2, 2), maintenance.Counted(1, 1)]
+    assert left(place) == {old[0]}
+    assert list(maintenance.prune(services, before)) == [maintenance.Counted(1, 1)]
+
+
 DELIVERY = """
 INSERT INTO webhook_deliveries (id, webhook_id, event, data, created_at, due_at, delivered_at)
 VALUES (%s, %s, 'debate.completed', '{}', now() - %s::interval, now() - %s::interval, now() - %s::interval)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -16,10 +17,9 @@ from app.core.debate import TurnType
 from app.core.players import JudgeOrder
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
-from app.usecases import control, read
+from app.usecases import control, maintenance, read
 from app.usecases.documents import NewMaterial
 from app.usecases.fork import NewFork, fork_debate
-from app.usecases.maintenance import prune
 from app.usecases.services import Services
 from worker.players.models.prompt import document, instructions
 from worker.players.scripted.player import ScriptedPlayer
@@ -83,17 +83,44 @@ def test_a_document_is_stored_once_and_deleted_with_the_last_debate_that_has_it(
     assert place.sql("SELECT count(*) FROM materials") == [(0,)]
 
 
+COUNTED_TRANSACTIONS = """
+CREATE TABLE deleted_documents (hash bytea, transaction xid8);
+CREATE FUNCTION count_deleted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO deleted_documents VALUES (OLD.hash, pg_current_xact_id());
+    RETURN OLD;
+END $$;
+CREATE TRIGGER counted BEFORE DELETE ON materials FOR EACH ROW EXECUTE FUNCTION count_deleted()
+"""
+
+
 def test_pruning_deletes_the_documents_that_no_debate_has(services: Services, place: Place) -> None:
     debate = a_debate(services, material=MATERIAL)
     control.stop_debate(services, OPERATOR, debate.id, None)
     place.sql("UPDATE debates SET updated_at = now() - interval '9 days'")
     [(week_ago,)] = place.sql("SELECT now() - interval '7 days'")
-    assert sum(batch.debates for batch in prune(services, week_ago)) == 1
+    assert sum(batch.debates for batch in maintenance.prune(services, week_ago)) == 1
     # A creation that stored it may be under way.
     assert place.sql("SELECT count(*) FROM materials") == [(1,)]
     place.sql("UPDATE materials SET used_at = now() - interval '2 hours'")
-    assert list(prune(services, week_ago)) == []
+    assert list(maintenance.prune(services, week_ago)) == []
     assert place.sql("SELECT count(*) FROM materials") == [(0,)]
+
+
+def test_documents_are_pruned_in_batches_past_those_that_a_debate_has(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "BATCH", 2)
+    made = [a_debate(services, material=replace(MATERIAL, document=f"Document {number}.")) for number in range(7)]
+    kept = {made[number].id for number in (1, 4)}
+    place.sql("DELETE FROM debates WHERE NOT id = ANY(%s)", list(kept))
+    place.sql("UPDATE materials SET used_at = now() - interval '2 hours'")
+    place.sql(COUNTED_TRANSACTIONS)
+    [(week_ago,)] = place.sql("SELECT now() - interval '7 days'")
+    assert list(maintenance.prune(services, week_ago)) == []
+    assert {text for (text,) in place.sql("SELECT document FROM materials")} == {"Document 1.", "Document 4."}
+    deleted = place.sql("SELECT count(*) FROM deleted_documents GROUP BY transaction")
+    assert sum(count for (count,) in deleted) == 5
+    assert max(count for (count,) in deleted) <= 2
 
 
 def test_the_correct_answer_is_shown_when_the_debate_is_closed(api: Api) -> None:

@@ -218,7 +218,7 @@ class Relay:
             if heard.seq == feed.known and not feed.say(heard.event, heard.data, heard.state):
                 # It is late, or the change of state before it was lost.
                 self._look.set()
-        elif heard.seq == feed.known:
+        elif heard.seq == feed.known and heard.debate and heard.debate["updated_at"] > feed.compared_at:
             feed.tell(heard.event, heard.data, heard.state)
 
     def _tell_operators(self, heard: Heard) -> None:
@@ -288,6 +288,7 @@ class Relay:
             if position is None or position.change.created_at != feed.created_at:
                 feed.end()
             elif position.change.seq == feed.known and position.change.state != feed.state:
+                feed.compared_at = position.change.updated_at
                 feed.tell("state_changed", position.data, position.change.state)
 
     def _compare_all(self) -> None:

@@ -208,6 +208,20 @@ def test_whose_turn_it_is_hides_no_change_of_state_that_was_lost(
         assert f'"status":"{resumed.status.value}"' in states_told(listener)[-1]
 
 
+def test_a_change_that_a_comparison_has_told_is_not_told_again_by_its_late_event(
+    place: Place, services: Services, relay: Relay
+) -> None:
+    debate_id = a_dialogue(services)
+    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
+    with relay.listen(debate_id, 1) as listener:
+        paused = control.pause_debate(mute, OPERATOR, debate_id)
+        wait_until(lambda: len(states_told(listener)) == 1, 60, "the pause is told, from Postgres")
+        services.teller.publish(announce.state_changed(paused))
+        control.resume_debate(services, OPERATOR, debate_id)
+        wait_until(lambda: '"status":"paused"' not in states_told(listener)[-1], 60, "the resumption is told")
+        assert len(states_told(listener)) == 2
+
+
 def test_whose_turn_it_was_is_not_told_after_the_stop(services: Services, relay: Relay) -> None:
     debate_id = a_dialogue(services)
     with relay.listen(debate_id, 1) as listener:

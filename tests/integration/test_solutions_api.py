@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from agents import TOKEN, Caller, new_agent, operator, revoke
+from cells import each_of
 from sqlalchemy import event
 from test_agents_api import NOBODY, refused
 
@@ -123,7 +124,7 @@ def test_solutions_come_newest_first_page_after_page_also_when_their_times_are_e
     assert set(made) <= set(seen)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("body", "field"),
     [
         ({"title": "", "description": "x"}, "title"),

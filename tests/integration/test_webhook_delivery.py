@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import uuid4
 
 import pytest
+from cells import each_of
 from claimed_debates import until
 from webhook_receiver import Receiver, receiving
 from worker_loop import PATIENCE_SECONDS, with_settings
@@ -183,7 +184,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused_at_every_delivery(ser
     assert receiver.got == []
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
+@each_of("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
 def test_a_public_address_is_not(address):
     assert why_refused(address) is None
 

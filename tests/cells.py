@@ -27,11 +27,11 @@ def each_of(names: Names, cells: Iterable[Any], ids: Ids = None) -> Callable[[Te
         assert set(arguments) <= set(signature.parameters), f"{test.__name__} has no arguments {arguments}"
 
         @functools.wraps(test)
-        def of_each(**fixtures: Any) -> None:
+        def of_each(*test_class: Any, **fixtures: Any) -> None:
             wrong: dict[str, BaseException] = {}
             for name, values in table:
                 try:
-                    _run(test, {**fixtures, **values})
+                    _run(functools.partial(test, *test_class), {**fixtures, **values})
                 except (Exception, pytest.fail.Exception, pytest.skip.Exception) as problem:
                     problem.add_note(f"in {name}")
                     wrong[name] = problem

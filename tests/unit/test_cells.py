@@ -2,6 +2,7 @@
 
 import inspect
 import os
+from typing import ClassVar
 
 import pytest
 from cells import each_of
@@ -64,6 +65,18 @@ def test_tables_multiply_and_the_fixtures_are_what_is_left():
     assert list(inspect.signature(records).parameters) == ["place"]
     records(place="here")
     assert seen == [("here", 1, "a"), ("here", 1, "b"), ("here", 2, "a"), ("here", 2, "b")]
+
+
+class TestInAClass:
+    seen: ClassVar[list[int]] = []
+
+    @each_of("value", [1, 2])
+    def test_a_method_is_as_good_as_a_function(self, value):
+        self.seen.append(value)
+
+    def test_it_was_run_for_each(self):
+        self.test_a_method_is_as_good_as_a_function()
+        assert self.seen[-2:] == [1, 2]
 
 
 def test_what_a_cell_patches_is_undone_before_the_next(monkeypatch):

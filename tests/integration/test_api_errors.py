@@ -66,7 +66,7 @@ def test_a_body_that_is_not_a_json_object_is_refused(api, module_place, body, wo
         assert refusal_of(post_raw(api, body), "INVALID_INPUT", "body: ", words)["field"] == "body"
 
 
-@pytest.mark.parametrize("path", ["", "/stop", "/pause", "/resume", "/ruling", "/intervention"])
+@each_of("path", ["", "/stop", "/pause", "/resume", "/ruling", "/intervention"])
 def test_a_broken_body_is_refused_everywhere(api, module_place, awaits_ruling, path):
     where = f"/debates/{awaits_ruling}{path}" if path else "/debates"
     with nothing_written(module_place):
@@ -261,7 +261,7 @@ def test_an_unknown_player_is_refused_with_the_known_ones(api):
 # Sizes
 
 
-@pytest.mark.parametrize("content", ["x" * 10_241, "é" * 5_120 + "x", "日" * 3_414, "🙂" * 2_560 + "x"])
+@each_of("content", ["x" * 10_241, "é" * 5_120 + "x", "日" * 3_414, "🙂" * 2_560 + "x"])
 def test_more_than_10240_bytes_of_utf8_are_too_many(api, module_place, awaits_ruling, content):
     requests = [
         ("/debates", new_debate(motion_content=content), "motion_content"),
@@ -373,14 +373,14 @@ WRONG_VERDICTS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "body", "field"), WRONG_ACTIONS)
+@each_of(("path", "body", "field"), WRONG_ACTIONS)
 def test_a_wrong_field_of_an_action_is_refused_by_its_name(api, module_place, awaits_ruling, path, body, field):
     with nothing_written(module_place):
         answer = post_raw(api, json.dumps(body), f"/debates/{awaits_ruling}{path}")
     assert refusal_of(answer, "INVALID_INPUT")["message"].startswith(f"{field}: ")
 
 
-@pytest.mark.parametrize(("field", "value"), WRONG_VERDICTS)
+@each_of(("field", "value"), WRONG_VERDICTS)
 def test_a_wrong_verdict_is_refused_by_the_name_of_its_field(api, module_place, awaits_ruling, field, value):
     verdict = {**VERDICT, field: value} if field else value
     with nothing_written(module_place):

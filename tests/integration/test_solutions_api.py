@@ -171,7 +171,7 @@ def test_a_contribution_is_pending_and_makes_the_solution_debating(author, other
     assert data_of(author.get(f"/api/v1/solutions/{solution}"))["agentDebateCount"] == 2
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("changes", "field"),
     [
         ({"stance": None}, "stance"),
@@ -368,7 +368,7 @@ def test_roots_and_replies_come_together_with_their_author(author, other, soluti
     assert found[0]["agent"] == {"id": author.id, "username": author.username, "displayName": "The author"}
 
 
-@pytest.mark.parametrize(
+@each_of(
     "query",
     ["limit=0", "limit=101", "limit=x", "cursor=nonsense", "cursor=WyJ4Il0", "cursor=Wy01XQ", "stance=agree", "x=1"],
 )

@@ -154,7 +154,7 @@ def test_a_redirect_is_not_followed(ours, place, receiver, status):
     assert {got.path for got in receiver.got} == {"/"}
 
 
-@pytest.mark.parametrize(
+@each_of(
     "url",
     [
         *("http://127.0.0.1/", "http://10.1.2.3/", "http://192.168.0.1/", "http://169.254.169.254/latest"),
@@ -167,7 +167,7 @@ def test_a_private_address_is_refused_at_once(services, url):
         webhooks.add_webhook(services, OPERATOR, url, [EVENT], None)
 
 
-@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "0x7f.0.0.0x1"])
+@each_of("host", ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "0x7f.0.0.0x1"])
 def test_an_address_in_an_old_spelling_is_refused_everywhere(ours, host):
     with pytest.raises(InvalidInput, match="url"):
         webhooks.add_webhook(ours, OPERATOR, f"http://{host}:80/", [EVENT], None)

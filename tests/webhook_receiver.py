@@ -54,7 +54,11 @@ class Receiver:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                length = int(self.headers["Content-Length"])
+                body = self.rfile.read(length)
+                if len(body) < length:
+                    # Its sender was killed in the middle of it: no message arrived.
+                    return
                 status = outer.receive(self.path, body, dict(self.headers))
                 self.send_response(status)
                 if status // 100 == 3:

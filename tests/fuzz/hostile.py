@@ -1,6 +1,7 @@
 """What hostile clients are made of: raw sockets, and a look at the process that serves them."""
 
 import base64
+import errno
 import os
 import socket
 import time
@@ -47,9 +48,19 @@ def exchange(api: Api, sent: bytes, hang_up: bool = True) -> bytes:
     with connected(api) as sock, suppress(ConnectionError):
         sock.sendall(sent)
         if hang_up:
-            sock.shutdown(socket.SHUT_WR)
+            _hang_up(sock)
         return to_the_end(sock)
     return b""
+
+
+def _hang_up(sock: socket.socket) -> None:
+    """Sends no more, and goes on reading."""
+    try:
+        sock.shutdown(socket.SHUT_WR)
+    except OSError as problem:
+        # The server has already answered and reset the connection; what it said may still be read.
+        if problem.errno != errno.ENOTCONN:
+            raise
 
 
 def send_all_or_be_cut_off(sock: socket.socket, pieces: Iterable[bytes]) -> int:

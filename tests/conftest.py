@@ -5,6 +5,7 @@ own.
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -27,16 +28,26 @@ from app.usecases.services import Services
 # A time limit for examples would fail wherever the machine is busy.
 hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("tests")
+IS_ALL_LONG = re.compile(r"^pytestmark = .*\bpytest\.mark\.long\b", re.MULTILINE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests that are marked long, and no others")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file of which nothing would be kept is not even imported: every test worker would."""
+    if collection_path.suffix != ".py" or collection_path in _named(config):
+        return None
+    text = collection_path.read_text()
+    is_ignored = "mark.long" not in text if config.getoption("--long") else IS_ALL_LONG.search(text) is not None
+    return True if is_ignored else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --long the long tests alone; without it the others, and a file that is named whole."""
     only_long = config.getoption("--long")
-    named = {(config.invocation_params.dir / arg.split("::")[0]).resolve() for arg in config.args if ".py" in arg}
+    named = _named(config)
     kept = [
         item
         for item in items
@@ -45,6 +56,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = set(items) - set(kept)
     config.hook.pytest_deselected(items=list(left))
     items[:] = kept
+
+
+def _named(config: pytest.Config) -> set[Path]:
+    return {(config.invocation_params.dir / arg.split("::")[0]).resolve() for arg in config.args if ".py" in arg}
 
 
 @pytest.fixture(scope="session", autouse=True)

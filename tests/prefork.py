@@ -219,6 +219,8 @@ def serve(name: str, requests: socket.socket) -> dict[str, Any]:
             if pid == 0:
                 signal.set_wakeup_fd(-1)
                 _on_signal(signal.SIGCHLD, signal.SIG_DFL)
+                # In the background of a script SIGINT is ignored, and that is inherited; at a terminal it is not.
+                _on_signal(signal.SIGINT, signal.default_int_handler)
                 selector.close()
                 for other in (requests, report, *reports.values()):
                     other.close()

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 from harness import Api, Place
@@ -14,20 +15,40 @@ PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
+_running = ExitStack()
+"""Playwright and its browser."""
+_browsers: list[Browser] = []
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One for a module: Playwright keeps an event loop in this thread while it runs, which other tests may not like."""
+def browser() -> Browser:
+    """One for all tests of this folder that run one after another."""
+    if not _browsers:
+        _browsers.append(_start())
+    return _browsers[0]
+
+
+def _start() -> Browser:
     program = shutil.which("chromium")
     if program is None:
         missing = "chromium is not installed (on Debian: apt-get install chromium)"
         if BROWSER_IS_NEEDED:
             pytest.fail(missing)
         pytest.skip(missing)
-    with sync_playwright() as playwright:
-        switches = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-        started = playwright.chromium.launch(executable_path=program, args=switches)
-        yield started
-        started.close()
+    playwright = _running.enter_context(sync_playwright())
+    switches = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+    return _running.enter_context(playwright.chromium.launch(executable_path=program, args=switches))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Playwright keeps an event loop in this thread while it runs, which tests of other folders would not like."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.path.parent != item.path.parent:
+            _browsers.clear()
+            _running.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Every diagram in the documents is read by Mermaid itself. The wheel of `mermaidx` carries it; Chromium runs it."""
 
 import re
+from collections.abc import Iterator
 from importlib.resources import files
 
 import pytest
@@ -11,10 +12,10 @@ PARSE = "async (text) => { try { await mermaid.parse(text); return '' } catch (p
 
 
 @pytest.fixture(scope="module")
-def mermaid(browser: Browser) -> Page:
-    page = browser.new_page()
-    page.add_script_tag(content=(files("mermaidx") / "assets" / "mermaid.js").read_text())
-    return page
+def mermaid(browser: Browser) -> Iterator[Page]:
+    with browser.new_page() as page:
+        page.add_script_tag(content=(files("mermaidx") / "assets" / "mermaid.js").read_text())
+        yield page
 
 
 def test_every_diagram_can_be_drawn(mermaid: Page) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from cells import each_of
 from cli_home import Home, assert_one_sentence, new_home
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -16,7 +17,7 @@ def home() -> Iterator[Home]:
         assert not made.data_dir.exists(), "none of these commands has any business with the data directory"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("arguments", "word"),
     [
         (("--nonsense",), "--nonsense"),
@@ -45,7 +46,7 @@ def test_help_is_on_stdout_and_ends_with_0(home: Home) -> None:
     assert "doctor" in helped.stdout
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("arguments", "environment"),
     [
         (("list",), {}),
@@ -62,7 +63,7 @@ def test_no_server_ends_with_3_and_says_where_none_was(
     assert_one_sentence(home.debate(*arguments, **environment), 3, f"No server answers at {address}")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("name", "value"),
     [
         ("DEBATE_CLAIM_SECONDS", "abc"),
@@ -78,6 +79,6 @@ def test_a_bad_setting_is_named(home: Home, name: str, value: str) -> None:
     assert_one_sentence(home.debate("list", **{name: value}), 1, name)
 
 
-@pytest.mark.parametrize("part", ["up", "api"])
+@each_of("part", ["up", "api"])
 def test_a_server_for_the_whole_network_needs_a_token(home: Home, part: str) -> None:
     assert_one_sentence(home.debate(part, DEBATE_SERVER_HOST="0.0.0.0"), 2, "DEBATE_SERVER_HOST", "DEBATE_AUTH_TOKEN")  # noqa: S104 (refused)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from cells import each_of
 from cli_home import Home, assert_one_sentence, new_home
 from harness import Api, Place, wait_until
 
@@ -79,7 +80,7 @@ def test_every_command_with_a_receiver_that_knows_the_secret(place: Place, api: 
     assert "No webhooks yet" in home.debate("webhooks", "list").stderr
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("arguments", "words"),
     [
         (("create", "ftp://example.org"), "must be an address"),

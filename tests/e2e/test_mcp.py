@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 from agents import TOKEN, new_agent, operator
+from cells import each_of
 from harness import REPOSITORY, Api, Place, assert_whole
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -133,7 +134,7 @@ async def hold(client: Client, debate_id: str) -> list[float]:
         assert stored["argument"]["role"] == "opponent"
 
 
-@pytest.mark.parametrize(("way", "mode"), WAYS)
+@each_of(("way", "mode"), WAYS)
 def test_a_whole_debate_is_held_against_a_scripted_proposer(guarded: Api, way: str, mode: str) -> None:
     boss = operator(guarded)
     agent = new_agent(boss)
@@ -155,7 +156,7 @@ def test_a_whole_debate_is_held_against_a_scripted_proposer(guarded: Api, way: s
     assert {said["agent"]["id"] for said in transcript["arguments"] if said["role"] == "opponent"} == {agent.id}
 
 
-@pytest.mark.parametrize(("way", "mode"), WAYS)
+@each_of(("way", "mode"), WAYS)
 def test_prompts_and_resources_are_read(guarded: Api, way: str, mode: str) -> None:
     debate_id = debate_of(guarded)
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from cells import each_of
 from harness import Api, Place, assert_whole, wait_until
 
 THINKING = {role: {"player": "scripted", "think_seconds": 30} for role in ("proposer", "opponent", "arbitrator")}
@@ -66,7 +67,7 @@ class TestWhileAPlayerThinks:
             assert busy == []
             time.sleep(0.1)
 
-    @pytest.mark.parametrize("command", ["stop", "pause"])
+    @each_of("command", ["stop", "pause"])
     def test_stop_and_pause_are_obeyed(self, stage: tuple[Place, Api], command: str) -> None:
         place, api = stage
         debate_id = self.thinking(stage)

@@ -7,6 +7,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from cells import each_of
 from harness import Api
 from hostile import (
     KEY,
@@ -83,7 +84,7 @@ def is_closed_after(api: Api, sent: bytes) -> None:
         to_the_end(sock)
 
 
-@pytest.mark.parametrize("name", STRANGE_FRAMES)
+@each_of("name", STRANGE_FRAMES)
 def test_a_frame_that_is_none_ends_the_connection(stage: Stage, name: str) -> None:
     api, _ = stage
     is_closed_after(api, STRANGE_FRAMES[name])
@@ -173,7 +174,7 @@ STRANGE_HANDSHAKES = {
 }
 
 
-@pytest.mark.parametrize("name", STRANGE_HANDSHAKES)
+@each_of("name", STRANGE_HANDSHAKES)
 def test_a_handshake_that_is_none_is_a_bad_request(stage: Stage, name: str) -> None:
     api, _ = stage
     status = status_of(exchange(api, STRANGE_HANDSHAKES[name]))
@@ -243,7 +244,7 @@ ABSURD_HEADS: dict[str, tuple[list[str | bytes], set[int | None]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ABSURD_HEADS)
+@each_of("name", ABSURD_HEADS)
 def test_an_absurd_head_is_refused_or_passed_over(stage: Stage, closed_debate: str, name: str) -> None:
     api, _ = stage
     headers, expected = ABSURD_HEADS[name]

@@ -5,6 +5,7 @@ Seats, WebSockets and what a revoked key has open: test_access_rules.py. What is
 
 import pytest
 from access_matrix import CALLERS, GUESTS, TOKEN, UNKNOWN, World, operations, refusal_of
+from cells import each_of
 from test_api_envelope import nothing_written
 
 from app.bootstrap import build_relay, build_services, close_services
@@ -120,7 +121,7 @@ def test_every_operation_has_a_row_and_every_row_an_operation(world):
     assert {row.partition(" as ")[0] for row in MAY} == operations(world.document).keys()
 
 
-@pytest.mark.parametrize("row", MAY)
+@each_of("row", MAY)
 def test_who_may(world, module_place, row):
     operation, _, role = row.partition(" as ")
     given = {"role": role} if role else {}

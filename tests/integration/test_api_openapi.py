@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
+from cells import each_of
 from harness import new_debate
 from pydantic import ValidationError
 from test_api_envelope import NO_SUCH_DEBATE
@@ -208,7 +209,7 @@ TURNS = [
 ]
 
 
-@pytest.mark.parametrize("debate", DEBATES)
+@each_of("debate", DEBATES)
 def test_every_debate_on_the_wire_has_the_documented_shape(debate):
     wire = debate_json(debate)
     assert list(wire) == list(answers.DebateShape.model_fields)
@@ -216,7 +217,7 @@ def test_every_debate_on_the_wire_has_the_documented_shape(debate):
     assert shown.model_dump(mode="json", exclude_unset=True) == wire
 
 
-@pytest.mark.parametrize("turn", TURNS)
+@each_of("turn", TURNS)
 def test_every_argument_on_the_wire_has_the_documented_shape(turn):
     wire = argument_json(turn)
     assert list(wire) == list(answers.ArgumentShape.model_fields)

@@ -4,7 +4,7 @@ import csv
 import io
 import uuid
 
-import pytest
+from cells import each_of
 
 HEAD = "debate_id,motion_id,proposer,opponent,judge,winner,order,correct\n"
 ROWS = (
@@ -41,7 +41,7 @@ def test_nothing_of_it_is_held_here_and_its_name_is_taken(api):
     assert send(api, HEAD + ROWS, name).status_code == 409
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("body", "words"),
     [
         ("", "line 1"),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from cells import each_of
 from experiment_steps import a_spec, hold_until, made, motions, status_is
 
 from app.core.access import OPERATOR, Scope
@@ -92,7 +93,7 @@ def test_a_change_that_would_mix_two_experiments_is_refused_with_words(services,
     assert place.sql("SELECT spec, updated_at FROM experiments") == before
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("change", "field"),
     [
         ({"colour": "red"}, "colour"),

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from app.cli.main import app
 from app.statistics import ratings
-from scripts.truth.oracles import by_choix, by_evalica
 
 CONTESTANTS, MOTIONS = 12, 20
 JUDGES = ("openai:gpt-5", "person:ana", "local-judge")
@@ -51,6 +50,8 @@ def _side(is_won):
 
 
 def test_the_ranks_are_those_of_two_independent_libraries(api, judgments):
+    from scripts.truth import oracles  # slow to import, as scipy is
+
     path, debates = judgments
     environment = {"DEBATE_SERVER_URL": str(api.http.base_url)}
 
@@ -63,7 +64,7 @@ def test_the_ranks_are_those_of_two_independent_libraries(api, judgments):
     found = said("results", made["id"])
     ours = {row["contestant"]: row["rating"] for row in found["ratings"]}
     assert len(ours) == CONTESTANTS
-    for theirs in (by_evalica(debates, CONTESTANTS, 6), by_choix(debates, CONTESTANTS, 6)):
+    for theirs in (oracles.by_evalica(debates, CONTESTANTS, 6), oracles.by_choix(debates, CONTESTANTS, 6)):
         ranks = [np.argsort(np.argsort(each)) for each in ([ours[name] for name in NAMES], theirs)]
         assert np.corrcoef(*ranks)[0, 1] >= 0.98
     # The same from the file alone; and contestants that are named as models tell whose provider is whose.

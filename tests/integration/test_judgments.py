@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 import pytest
+from cells import each_of
 from claimed_debates import ensure_lease, lapse_lease, until
 from harness import new_debate
 from worker_loop import PATIENCE_SECONDS, live_lease, live_runner, with_settings
@@ -247,7 +248,7 @@ def test_who_may_not_judge(services, place, closed):
             judgments.ask(services, caller, closed, BOTH)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "judge",
     [
         Judge("x", SeatSetup("nobody")),

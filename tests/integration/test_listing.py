@@ -5,6 +5,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from cells import each_of
 from harness import wait_until
 from test_api_envelope import data_of, refusal_of
 
@@ -226,7 +227,7 @@ def test_a_new_dialogue_waits_for_its_first_opponent(api, word):
     assert ids(listed(api, q=word, pending_first_opponent="true")) == []
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("q", "found", "not_found"),
     [
         ("100%", "100% sure", "1000 sure"),
@@ -373,7 +374,7 @@ def test_a_cursor_works_with_the_filters_it_came_from(api, module_place, put, wo
     assert {debate["status"] for page in pages for debate in page["debates"]} == {"paused"}
 
 
-@pytest.mark.parametrize(
+@each_of(
     "cursor",
     [
         "garbage",
@@ -416,8 +417,8 @@ def test_a_total_is_exact_to_ten_thousand_and_an_estimate_beyond(api, put, word)
     assert page["total"] > 10_000
 
 
-@pytest.mark.parametrize("by_index", [True, False])
-@pytest.mark.parametrize("others", [{}, {"status": ("paused",)}])
+@each_of("by_index", [True, False])
+@each_of("others", [{}, {"status": ("paused",)}])
 def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, by_index, others, monkeypatch):
     monkeypatch.setattr(listing, "few_titles_match", lambda *_: by_index)
     engine = Engine(module_place.settings.database_url, 1, 5, "test")
@@ -427,7 +428,7 @@ def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, by_i
     assert {debate.title for debate in found.debates} == {bulk}
 
 
-@pytest.mark.parametrize("query", [{}, {"status": "paused"}, {"format": "dialogue"}])
+@each_of("query", [{}, {"status": "paused"}, {"format": "dialogue"}])
 def test_an_estimate_is_near_the_truth(api, module_place, bulk, query):
     module_place.sql("ANALYZE debates")
     rows = module_place.sql("SELECT status, format FROM debates")
@@ -437,7 +438,7 @@ def test_an_estimate_is_near_the_truth(api, module_place, bulk, query):
     assert page["total"] == pytest.approx(real, rel=0.1)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "q",
     [
         "100%",

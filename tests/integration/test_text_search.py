@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from cells import each_of
 from harness import Api, Place
 from test_api_envelope import data_of
 
@@ -45,7 +46,7 @@ def titles(api: Api, q: str, **others: Any) -> set[str]:
     return {debate["title"] for debate in found["debates"]}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("q", "found"),
     [
         ("zeppelin", {"First", "Second", "Airship, not zeppelin"}),
@@ -96,7 +97,7 @@ def test_texts_are_searched_only_where_that_is_asked_and_other_filters_count(sai
     assert [first["total"], len(first["debates"]), len(rest["debates"])] == [3, 2, 1]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@each_of("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_whatever_a_turn_says_is_stored(module_place: Place, said: Api, text: str) -> None:
     [(debate_id,)] = module_place.sql("SELECT id FROM debates WHERE title = 'First'")
     module_place.sql(

@@ -6,6 +6,7 @@ import uuid
 from itertools import permutations
 
 import pytest
+from cells import each_of
 from experiment_steps import a_spec
 from harness import wait_until
 
@@ -83,7 +84,7 @@ def test_with_a_token_the_pages_ask_to_sign_in_and_the_api_refuses(module_place,
     assert posted.headers["Location"].startswith("/sign-in")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("path", "status"),
     [
         (f"/experiments/{NO_SUCH}", 404),
@@ -165,7 +166,7 @@ def test_a_draft_says_that_nothing_was_judged(api):
     assert "Nothing judged yet" in page(api, "/experiments")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("given", "words"),
     [
         (rows("ab", motions=["m1"], winner=lambda *_: "tie"), "All debates are on one motion"),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-import pytest
+from cells import each_of
 from core_builders import a_debate
 
 from app.core.blind import HIDDEN, blind, shown_order, winner_of
@@ -40,7 +40,7 @@ def test_a_speech_keeps_which_of_its_quotes_the_document_has_and_hides_names_in_
     assert shown.speeches[0].quotes == (Quote("The mill closed", True), Quote(f"as {HIDDEN} says", False))
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("order", "said"),
     [
         (
@@ -73,7 +73,7 @@ def test_answers_follow_the_order_and_who_argues_alone_has_none():
     assert shown_order(CLOSED, JudgeOrder.SWAPPED) is JudgeOrder.SWAPPED
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "seen"),
     [
         ("I am Claude, made by Anthropic.", f"I am {HIDDEN}, made by {HIDDEN}."),
@@ -88,7 +88,7 @@ def test_names_of_contestants_models_and_providers_are_hidden_in_texts(text, see
     assert shown.speeches[0].content == seen
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("accept", "is_page"),
     [
         ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", True),

@@ -4,6 +4,7 @@ import signal
 import sys
 
 import pytest
+from cells import each_of
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -30,7 +31,7 @@ def test_help_is_grouped_and_no_summary_is_cut(monkeypatch):
     assert max(map(len, shown.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("typed", "named"),
     [
         ("./scripts/debate", "./scripts/debate"),

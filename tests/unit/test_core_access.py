@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import pytest
+from cells import each_of
 
 from app.core.access import (
     DEFAULT_SCOPES,
@@ -61,14 +62,14 @@ def test_the_table_above_knows_every_action():
     assert set(SCOPE_FOR) == set(Action)
 
 
-@pytest.mark.parametrize("action", Action, ids=lambda action: action.name)
-@pytest.mark.parametrize("scope", Scope)
+@each_of("action", Action, ids=lambda action: action.name)
+@each_of("scope", Scope)
 def test_a_key_does_what_its_scope_says_and_nothing_else(action, scope):
     assert may(require, agent(scope), action) == (SCOPE_FOR[action] == scope)
 
 
-@pytest.mark.parametrize("action", Action, ids=lambda action: action.name)
-@pytest.mark.parametrize("operator", [OPERATOR, Operator(has_token=False)], ids=["token", "open"])
+@each_of("action", Action, ids=lambda action: action.name)
+@each_of("operator", [OPERATOR, Operator(has_token=False)], ids=["token", "open"])
 def test_the_operator_may_do_everything(action, operator):
     require(operator, action)
     for seat in Seat:
@@ -83,7 +84,7 @@ def test_a_refusal_for_want_of_a_scope_names_it():
     assert refused.value.context == {"required_scope": "arbitrate"}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("bound", "seat", "allowed"),
     [
         ({}, Seat.PROPOSER, True),
@@ -102,7 +103,7 @@ def test_who_speaks_from_a_seat(bound, seat, allowed):
     assert may(require_seat, agent(*EVERYTHING), Action.SPEAK, seat, seats(**bound)) == allowed
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("bound", "allowed"),
     [
         ({}, True),
@@ -121,7 +122,7 @@ def test_who_rules(bound, allowed):
     assert not may(require_seat, agent(*DEFAULT_SCOPES), Action.RULE, Seat.ARBITRATOR, seats(**bound))
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("bound", "allowed"),
     [
         ({}, True),
@@ -137,7 +138,7 @@ def test_who_stops_pauses_resumes_and_deletes(bound, allowed):
     assert not may(require_control, agent(*DEFAULT_SCOPES), seats(**bound))
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("bound", "allowed"),
     [({}, True), ({"proposer": ME}, True), ({"proposer": OTHER}, False), ({"opponent": OTHER}, True)],
     ids=str,
@@ -147,8 +148,8 @@ def test_who_creates(bound, allowed):
     assert not may(require_creation, agent("read", "arbitrate"), seats(**bound))
 
 
-@pytest.mark.parametrize("role", ["proposer", "opponent"])
-@pytest.mark.parametrize("caller", [agent(*EVERYTHING), OPERATOR], ids=["agent", "operator"])
+@each_of("role", ["proposer", "opponent"])
+@each_of("caller", [agent(*EVERYTHING), OPERATOR], ids=["agent", "operator"])
 def test_nobody_binds_one_agent_to_a_debaters_seat_and_to_the_judges(caller, role):
     with pytest.raises(InvalidInput, match="arbitrator"):
         require_creation(caller, seats(**{role: ME, "arbitrator": ME}))

@@ -1,6 +1,6 @@
 """What a provider may send and a database cannot store."""
 
-import pytest
+from cells import each_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +21,7 @@ def test_a_text_that_can_be_stored_is_not_touched(text):
     assert storable_text(text) == text
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "stored"),
     [("a\x00b", "a\ufffdb"), ("a\ud800b", "a\ufffdb"), ("\ud83d" + "\ude42", "🙂"), ("\ude42\ud83d", "\ufffd\ufffd")],
 )

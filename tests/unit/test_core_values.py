@@ -4,6 +4,7 @@ from dataclasses import FrozenInstanceError
 from uuid import UUID
 
 import pytest
+from cells import each_of
 from core_builders import EVERY_SEAT, a_debate
 
 from app.core import errors
@@ -14,9 +15,7 @@ from app.core.players import SeatSetup, why_unknown
 from app.core.seats import Seat
 
 
-@pytest.mark.parametrize(
-    ("role", "actor"), [("proposer", "debater_a"), ("opponent", "debater_b"), ("arbitrator", "judge")]
-)
+@each_of(("role", "actor"), [("proposer", "debater_a"), ("opponent", "debater_b"), ("arbitrator", "judge")])
 def test_a_seat_has_a_role_and_an_actor_and_each_names_it(role, actor):
     seat = Seat(role)
     assert (seat.role, seat.actor) == (role, actor)
@@ -56,13 +55,13 @@ def test_a_seat_set_up_keeps_everything_that_was_said():
     assert SeatSetup(**said).as_json() == said
 
 
-@pytest.mark.parametrize("said", [{"temperature": 0.0}, {"temperature": 0}, {"think_seconds": 0.0}])
+@each_of("said", [{"temperature": 0.0}, {"temperature": 0}, {"think_seconds": 0.0}])
 def test_a_zero_that_was_said_is_kept(said):
     """temperature 0 asks for the most predictable words: it is not the provider's default."""
     assert SeatSetup("scripted", **said).as_json() == {"player": "scripted", **said}
 
 
-@pytest.mark.parametrize(
+@each_of(
     "setup",
     [
         SeatSetup("external"),
@@ -130,7 +129,7 @@ def test_a_thought_closes_nothing_unless_it_says_so():
 # Refusals
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("refused", "code", "context"),
     [
         (errors.InvalidInput("title", "is empty"), "INVALID_INPUT", {"field": "title"}),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
+from cells import each_of
 
 from scripts.breaking.experiment_history import ExperimentHistory, experiment_violations
 
@@ -41,7 +41,7 @@ def _set(rows: str, **values: Any) -> Callable[[ExperimentHistory], None]:
     return change
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("change", "words"),
     [
         (_set("experiment", status="running"), "has not ended"),

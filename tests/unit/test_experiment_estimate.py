@@ -5,6 +5,7 @@ from collections.abc import Callable
 from statistics import fmean, stdev
 
 import pytest
+from cells import each_of
 
 from app.core.experiments.estimate import CallsToCome, cost_interval
 
@@ -38,7 +39,7 @@ def test_one_that_trusts_the_mean_of_few_calls_does_not() -> None:
     assert sum(held(seed, lambda _: 10**9) for seed in range(RUNS)) < 0.7 * RUNS
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("kinds", "expected"),
     [
         ([], (0.0, 0.0)),

@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-import pytest
+from cells import each_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,7 +101,7 @@ def safe(text: str) -> Parsed:
     return page
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_of("text", HOSTILE)
 def test_nothing_of_a_hostile_text_runs_or_loads(text):
     safe(text)
 
@@ -111,7 +111,7 @@ def test_no_text_makes_a_tag_that_is_not_markdowns(text):
     safe(text)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "made"),
     [
         ("# One\n### Three\n###### Six", "<h4>One</h4>\n<h6>Three</h6>\n<h6>Six</h6>"),
@@ -146,6 +146,6 @@ def test_a_link_into_our_own_pages_is_only_text():
     assert as_html("[sign out](/sign-out)").strip() == "<p>sign out</p>"
 
 
-@pytest.mark.parametrize("text", ["[" * (MOST_MARKS + 1), "a" * (LONGEST_MARKDOWN + 1)])
+@each_of("text", ["[" * (MOST_MARKS + 1), "a" * (LONGEST_MARKDOWN + 1)])
 def test_a_text_that_would_take_long_to_parse_is_shown_as_it_is(text):
     assert as_html(text) == f'<p class="plain">{text}</p>'

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from cells import each_of
 
 from app.core.debate import TurnType, Usage
 from worker.players.models.answers import ProposersMove, Ruling, UnusableAnswer, read, read_text, thought_of
@@ -14,12 +15,12 @@ def ruling(**changes):
     return Ruling.model_validate({**GOOD, **changes})
 
 
-@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "My ruling is: {} I hope that helps."])
+@each_of("around", ["{}", "```json\n{}\n```", "My ruling is: {} I hope that helps."])
 def test_json_counts_wherever_it_stands(around):
     assert read(around.replace("{}", json.dumps(GOOD)), Ruling).winner == "proposer"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "words"),
     [
         ("", "it is empty"),
@@ -50,7 +51,7 @@ def test_what_cannot_be_used_is_said_without_repeating_it(answer, words):
     assert "me-me-me" not in str(problem.value)
 
 
-@pytest.mark.parametrize("move", ["claim", "appeal", "resolution"])
+@each_of("move", ["claim", "appeal", "resolution"])
 def test_a_proposers_move_names_its_turn(move):
     assert read(json.dumps({"move": move, "text": "So."}), ProposersMove).type is TurnType[move.upper()]
 

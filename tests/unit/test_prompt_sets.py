@@ -4,6 +4,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
+from cells import each_of
 from test_model_prompts import brief_of
 
 from app.core.errors import ContentTooLarge, InvalidInput
@@ -26,7 +27,7 @@ def test_the_built_in_set_is_a_set_that_could_be_added() -> None:
     assert set().union(*used.values()) == set().union(*FILES.values())
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("name", "files", "says"),
     [
         ("", {"persona": "x"}, "name: must be small letters"),
@@ -62,8 +63,8 @@ def test_a_hash_tells_sets_apart_and_does_not_depend_on_the_order_or_the_name() 
     assert hash_of("v1", one.files) != one.hash
 
 
-@pytest.mark.parametrize("form", list(Format))
-@pytest.mark.parametrize("seat", list(Seat))
+@each_of("form", list(Format))
+@each_of("seat", list(Seat))
 def test_what_a_set_lacks_comes_from_the_built_in_one(seat: Seat, form: Format) -> None:
     brief = brief_of("A motion", "One", seat=seat, form=form, persona="A pirate")
     mine = prompts_of(PromptSet("mine", "h", BASE, {"persona": "Speak as $persona, for $$5."}))
@@ -73,7 +74,7 @@ def test_what_a_set_lacks_comes_from_the_built_in_one(seat: Seat, form: Format) 
     assert instructions(brief, 1000, mine) == usual.replace(persona_line, 'Speak as "A pirate", for $5.')
 
 
-@pytest.mark.parametrize("seat", list(Seat))
+@each_of("seat", list(Seat))
 def test_the_language_of_a_debate_is_in_the_instructions_of_every_seat(seat: Seat) -> None:
     brief = brief_of("A motion", "One", seat=seat)
     spoken = instructions(type(brief)(brief.debate.evolve(language='German"'), brief.motion, brief.turns), 1000)

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from cells import each_of
 
 from app.core.quotes import MOST_QUOTES, Document, Quote, checked_quotes, quotes_in
 
@@ -18,7 +19,7 @@ The naïve buyers paid £2,000 (in cash)!
 DOCUMENT = Document(TEXT)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "quote",
     [
         pytest.param("closed in 1987", id="word for word"),
@@ -44,7 +45,7 @@ def test_the_document_has_it(quote: str) -> None:
     assert DOCUMENT.has(quote)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "quote",
     [
         pytest.param("", id="nothing"),
@@ -64,7 +65,7 @@ def test_the_document_does_not_have_it(quote: str) -> None:
     assert not DOCUMENT.has(quote)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("content", "quotes"),
     [
         ("No quote at all.", []),

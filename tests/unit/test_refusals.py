@@ -1,6 +1,7 @@
 """Why a move was refused, in a person's words."""
 
 import pytest
+from cells import each_of
 from core_builders import a_debate, a_move
 
 from app.core.debate import State, Status, TurnType
@@ -12,7 +13,7 @@ JUDGE, PROPOSER, OPPONENT = Seat.ARBITRATOR, Seat.PROPOSER, Seat.OPPONENT
 WORKERS = frozenset(Seat)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("debate", "seat", "kind", "says"),
     [
         (a_debate(State.AWAITING_PROPOSER), OPPONENT, TurnType.CLAIM, "It is the proposer's turn"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from cells import each_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -135,7 +136,7 @@ def test_every_turn_of_a_debater_refers_to_the_motion() -> None:
                 assert "ban private cars from their centres" in turn.content
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("motion", "named"),
     [
         ("Cities should ban private cars.", "the proposal that cities ban private cars"),
@@ -258,7 +259,7 @@ def test_a_dialogue_of_scripted_players_ends_by_itself() -> None:
     assert kinds == {TurnType.CLAIM, TurnType.APPEAL, TurnType.RESOLUTION, TurnType.RULING}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("verdict", "words"),
     [
         (Verdict("opponent", {"proposer": 4.0, "opponent": 7.0}, "why"), "found for the opponent"),
@@ -325,7 +326,7 @@ def test_many_slow_thoughts_take_no_longer_than_one_and_no_thread() -> None:
     assert time.monotonic() - started < 100, "one after another they would take 200 seconds"
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text",
     [
         "",

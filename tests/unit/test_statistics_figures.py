@@ -2,28 +2,29 @@
 
 import numpy as np
 import pytest
-from scipy import special, stats
+import scipy  # its parts are imported when they are used
+from cells import each_of
 
 from app.statistics import agreement, arms, clusters, graph, judges, ratings, student
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 5, 10, 39, 199, 5000])
-@pytest.mark.parametrize("probability", [0.001, 0.025, 0.3, 0.5, 0.8, 0.975, 0.9995])
+@each_of("freedom", [1, 2, 3, 5, 10, 39, 199, 5000])
+@each_of("probability", [0.001, 0.025, 0.3, 0.5, 0.8, 0.975, 0.9995])
 def test_quantiles_of_student_are_scipys(probability: float, freedom: int) -> None:
     assert student.quantile(probability, freedom) == pytest.approx(
-        stats.t.ppf(probability, freedom), rel=1e-9, abs=1e-9
+        scipy.stats.t.ppf(probability, freedom), rel=1e-9, abs=1e-9
     )
 
 
-@pytest.mark.parametrize("freedom", [1, 4, 39, 1000])
-@pytest.mark.parametrize("t", [0.0, 0.01, 1.0, 2.5, 30.0, -3.0])
+@each_of("freedom", [1, 4, 39, 1000])
+@each_of("t", [0.0, 0.01, 1.0, 2.5, 30.0, -3.0])
 def test_two_sided_probabilities_are_scipys(t: float, freedom: int) -> None:
-    assert student.two_sided_p(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), rel=1e-9)
+    assert student.two_sided_p(t, freedom) == pytest.approx(2 * scipy.stats.t.sf(abs(t), freedom), rel=1e-9)
 
 
-@pytest.mark.parametrize(("a", "b", "x"), [(0.5, 0.5, 0.2), (2, 3, 0.9), (100, 0.5, 0.99), (1, 1, 0), (1, 1, 1)])
+@each_of(("a", "b", "x"), [(0.5, 0.5, 0.2), (2, 3, 0.9), (100, 0.5, 0.99), (1, 1, 0), (1, 1, 1)])
 def test_the_incomplete_beta_function_is_scipys(a: float, b: float, x: float) -> None:
-    assert student.incomplete_beta(a, b, x) == pytest.approx(special.betainc(a, b, x), rel=1e-10)
+    assert student.incomplete_beta(a, b, x) == pytest.approx(scipy.special.betainc(a, b, x), rel=1e-10)
 
 
 def test_a_probability_of_one_has_no_quantile() -> None:
@@ -33,7 +34,7 @@ def test_a_probability_of_one_has_no_quantile() -> None:
 
 def test_a_mean_with_one_value_a_cluster_is_the_usual_t_test() -> None:
     values = np.random.default_rng(1).normal(0.3, 1, 25)
-    found, expected = clusters.mean(values, np.arange(25)), stats.ttest_1samp(values, 0)
+    found, expected = clusters.mean(values, np.arange(25)), scipy.stats.ttest_1samp(values, 0)
     assert found.t == pytest.approx(expected.statistic)
     assert found.p == pytest.approx(expected.pvalue)
     assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
@@ -51,7 +52,7 @@ def test_repeating_every_observation_of_a_cluster_does_not_make_a_mean_surer() -
 def test_only_wins_have_an_exact_lower_bound() -> None:
     found = clusters.share(np.ones(20), np.arange(20))
     assert (found.value, found.high) == (1, 1)
-    assert found.low == pytest.approx(stats.binomtest(20, 20).proportion_ci(0.95, "exact").low)
+    assert found.low == pytest.approx(scipy.stats.binomtest(20, 20).proportion_ci(0.95, "exact").low)
     assert clusters.share(np.zeros(20), np.arange(20)).high == pytest.approx(1 - found.low)
 
 
@@ -126,7 +127,7 @@ def test_paired_differences_are_the_paired_t_test_over_shared_motions() -> None:
     hard = rng.normal(0, 1, 30)
     first, second = hard + rng.normal(0.5, 0.3, 30), hard + rng.normal(0, 0.3, 30)
     found = arms.difference(np.append(first, 99.0), np.append(np.arange(30), 31), second, np.arange(30))
-    expected = stats.ttest_rel(first, second)
+    expected = scipy.stats.ttest_rel(first, second)
     assert found.estimate.motions == 30, "a motion that one arm alone has does not count"
     assert found.estimate.t == pytest.approx(expected.statistic)
     assert found.estimate.p == pytest.approx(expected.pvalue)
@@ -139,7 +140,7 @@ def test_the_motions_needed_show_half_of_a_difference_four_times_of_five() -> No
     assert found.estimate.value is not None
     half = found.estimate.value / 2
     deviation = found.estimate.error * np.sqrt(200)  # type: ignore[operator]
-    seen = [stats.ttest_1samp(rng.normal(half, deviation, found.needed), 0).pvalue < 0.05 for _ in range(400)]
+    seen = [scipy.stats.ttest_1samp(rng.normal(half, deviation, found.needed), 0).pvalue < 0.05 for _ in range(400)]
     assert np.mean(seen) == pytest.approx(0.8, abs=0.08)
 
 

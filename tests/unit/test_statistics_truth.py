@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from app.statistics import ratings
-from scripts.truth.oracles import agreement, by_choix, by_evalica
 from scripts.truth.simulated import CONTESTANTS, chances, coverage, held, position_bias
 
 
@@ -25,17 +24,21 @@ def test_intervals_hold_in_a_short_run_and_those_that_ignore_motions_hold_less()
 
 
 def test_ratings_agree_with_two_independent_libraries() -> None:
-    found = agreement(experiments=3, seed=3)
+    from scripts.truth import oracles  # slow to import, as scipy is
+
+    found = oracles.agreement(experiments=3, seed=3)
     assert found.evalica < 5
     assert found.choix < 5
 
 
 def test_with_the_side_term_ratings_still_rank_as_the_libraries_do() -> None:
     """Issue 20: side-swapped debates, several judges; the rank correlation is at least 0.98."""
+    from scripts.truth import oracles  # slow to import, as scipy is
+
     rng = np.random.default_rng(4)
     debates = held(chances(rng, 40), rng)
     ours = ratings.fit(debates, CONTESTANTS).theta
-    for theirs in (by_evalica(debates), by_choix(debates)):
+    for theirs in (oracles.by_evalica(debates), oracles.by_choix(debates)):
         ranks = [np.argsort(np.argsort(each)) for each in (ours, theirs)]
         assert np.corrcoef(*ranks)[0, 1] >= 0.98
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-import pytest
+from cells import each_of
 from core_builders import EVERY_SEAT, a_debate
 
 from app.core.activity import Activity
@@ -22,7 +22,7 @@ AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared"
 EVEN = Verdict("tie", {"proposer": 7, "opponent": 7}, "Even")
 
 
-@pytest.mark.parametrize("status", list(Status))
+@each_of("status", list(Status))
 def test_every_status_has_a_word(status):
     assert words.STATUS_WORDS[status]
 
@@ -37,7 +37,7 @@ def test_every_state_reason_stance_and_kind_of_turn_has_words():
     assert set(words.SOLUTION_WORDS) == set(SolutionStatus)
 
 
-@pytest.mark.parametrize("activity", list(Activity))
+@each_of("activity", list(Activity))
 def test_every_activity_is_a_sentence_about_the_debate(activity):
     debate = a_debate(State.CLOSED if activity is Activity.CLOSED else State.AWAITING_OPPONENT)
     sentence = words.doing(DashboardRow(debate, activity, None, None, None))
@@ -45,7 +45,7 @@ def test_every_activity_is_a_sentence_about_the_debate(activity):
     assert "opponent" in sentence.lower() or activity is Activity.CLOSED
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("verdict", "of_round", "of_debate"),
     [
         (AHEAD, "Round 2: opponent better, 8.2 to 6", "The whole debate: opponent wins 8.2 to 6"),
@@ -99,14 +99,12 @@ def test_a_dialogue_has_two_steps_a_round_and_the_called_judge_is_between_rounds
     assert words.share_done(debate) == 0.5
 
 
-@pytest.mark.parametrize(
-    ("usd", "said"), [(0, "$0"), (0.00021, "$0.0002"), (0.1, "$0.10"), (12.345, "$12.35")], ids=str
-)
+@each_of(("usd", "said"), [(0, "$0"), (0.00021, "$0.0002"), (0.1, "$0.10"), (12.345, "$12.35")], ids=str)
 def test_money(usd, said):
     assert words.cost(usd) == said
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("seconds", "said"), [(-3, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (7200, "2 h"), (90_000, "1 d")]
 )
 def test_durations(seconds, said):

@@ -127,3 +127,24 @@ def test_no_text_of_the_corpus_runs_or_loads_anything(open_page, site, texts):
     assert "\u202e" not in page.locator(inside).all_inner_texts()[-1]
     page.set_viewport_size(PHONE)
     assert not is_wider_than_the_window(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_that_are_seldom_seen_are_accessible_and_fit_a_phone(open_page, site, theme):
+    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+    invitation = site.http.post(f"/debates/{debate_id}/invitations", json={"role": "opponent"}).json()["data"]["url"]
+    hook = {"url": "https://hooks.example/a", "events": ["debate.completed"]}
+    webhook = site.http.post("/webhooks", json=hook).json()["data"]["webhook"]["id"]
+    page = open_page("/docs", color_scheme=theme, viewport=PHONE, expects=("status of 404",))
+    for path in ("/docs", invitation, f"/webhooks/{webhook}/view", "/nothing-is-here"):
+        page.goto(path)
+        for folded in page.locator("details").all()[:3]:
+            folded.locator("summary").first.click()
+        assert serious(page) == [], path
+        assert not is_wider_than_the_window(page), path
+    expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    page.goto(invitation)
+    expect(page.locator("main")).to_contain_text("The operator invites you to take the seat of the opponent")
+    page.get_by_role("button", name="Take the seat").click()
+    expect(page.get_by_label("Argue as the opponent")).to_be_visible()
+    assert serious(page) == []

@@ -7,19 +7,24 @@ import typer
 
 from app.cli import completion, output
 from app.cli.errors import CommandFailed
+from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, connect
 from app.core.access import Scope
 
 if TYPE_CHECKING:
     from app.cli.client import Api
 
-commands = typer.Typer(name="agents", help="Manage agents and their keys.", no_args_is_help=True)
+commands = typer.Typer(name="agents", cls=WholeSummaries, help="Manage agents and their keys.", no_args_is_help=True)
 AGENTS = "/api/v1/agents"
 
 Named = Annotated[str, typer.Argument(help="The agent's name or id.", autocompletion=completion.agents)]
 Scopes = Annotated[
     list[Scope] | None,
-    typer.Option("--scope", help="What the key may do; can be repeated. [default: read, debate]"),
+    typer.Option(
+        "--scope",
+        metavar="<read|debate|arbitrate>",
+        help="What the key may do; can be repeated. [default: read, debate]",
+    ),
 ]
 
 

@@ -9,6 +9,7 @@ import typer
 
 from app.cli import output
 from app.cli.errors import CommandFailed
+from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, read_settings
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from app.usecases.services import Services
 
 commands = typer.Typer()
-_db = typer.Typer(name="db", help="Manage the database schema.", no_args_is_help=True)
+_db = typer.Typer(name="db", cls=WholeSummaries, help="Manage the database schema.", no_args_is_help=True)
 
 
 @commands.command()

@@ -12,6 +12,7 @@ from app.cli.arguments import send
 from app.cli.content import checked, content_of, material_of, title_of
 from app.cli.errors import CommandFailed, Exit
 from app.cli.options import (
+    FORM_OPTION,
     AsJson,
     Content,
     Correct,
@@ -58,7 +59,7 @@ def create(
         str | None, typer.Option(help="At most 200 characters. [default: the beginning of the motion]")
     ] = None,
     kind: Annotated[Kind, typer.Option("--type", help="The kind of debate.")] = "general_debate",
-    form: Annotated[Form, typer.Option("--format", help="With rounds, the judge rules after each.")] = "dialogue",
+    form: Annotated[Form, FORM_OPTION] = "dialogue",
     proposer: Player = None,
     opponent: Player = None,
     arbitrator: Player = None,
@@ -82,7 +83,9 @@ def create(
     proposer_answer: ProposerAnswer = None,
     opponent_answer: OpponentAnswer = None,
     correct: Correct = None,
-    tag: Annotated[list[str] | None, typer.Option(help="A tag for `list --tag`; can be repeated.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="<tag>", help="A tag for `debate list --tag`; can be repeated.")
+    ] = None,
     no_start: Annotated[bool, typer.Option("--no-start", help="Wait: nobody speaks before `debate start`.")] = False,
     client_request_id: RequestId = None,
     as_json: AsJson = False,
@@ -147,7 +150,7 @@ def list_(
         str | None, typer.Option(help="For example running; several by comma.", autocompletion=completion.statuses)
     ] = None,
     kind: Annotated[Kind | None, typer.Option("--type", help="The kind of debate.")] = None,
-    form: Annotated[Form | None, typer.Option("--format", help="The format of the debate.")] = None,
+    form: Annotated[Form | None, FORM_OPTION] = None,
     q: Annotated[str | None, typer.Option(help="A part of the title.")] = None,
     texts: Annotated[bool, typer.Option("--texts", help="--q finds words of the turns, too.")] = False,
     pending_first_opponent: Annotated[

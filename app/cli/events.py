@@ -6,6 +6,7 @@ import typer
 
 from app.cli import output
 from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
+from app.core import event_words
 
 commands = typer.Typer()
 
@@ -27,12 +28,10 @@ def events(
         output.print_json(answer)
         return
     for event in answer["events"]:
-        about = ", ".join(f"{name} {_shown(value)}" for name, value in event["about"].items() if value is not None)
-        by = f" by {event['by']}" if event["by"] else ""
-        output.say(output.one_line(f"{event['at']}  {event['kind']}{by}{f': {about}' if about else ''}"))
+        what, about = event_words.what(event["kind"]), event_words.details(event["kind"], event["about"])
+        seq = event["about"].get("seq")
+        by = f" (by {event['by']})" if event["by"] else ""
+        told = f"{what}{f': #{seq}, ' if seq else ': ' if about else ''}{about}{by}"
+        output.say(f"{event['at']}  {output.one_line(told)}")
     if answer["next_cursor"]:
         output.note(f"Get the next page with --cursor {answer['next_cursor']}")
-
-
-def _shown(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

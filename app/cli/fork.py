@@ -6,7 +6,7 @@ import typer
 
 from app.cli import completion, output, words
 from app.cli.arguments import send
-from app.cli.options import AsJson, DebateId, NamedDebateId, RequestId, id_of
+from app.cli.options import AsJson, DebateId, NamedDebateId, RequestId, connect, id_of, page_of
 
 commands = typer.Typer()
 Player = Annotated[
@@ -48,4 +48,4 @@ def fork(
     output.say(
         f"Created debate {debate['id']} with {output.count(after_seq, 'turn')} copied. {words.whose_turn(debate)}"
     )
-    output.say(f"Next:\n  {output.program()} watch {debate['id']}")
+    output.say(f"Page: {page_of(connect(), debate['id'])}\nNext:\n  {output.program()} watch {debate['id']}")

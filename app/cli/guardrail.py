@@ -6,9 +6,12 @@ from uuid import UUID
 import typer
 
 from app.cli import completion, output
+from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, connect
 
-commands = typer.Typer(name="guardrail", help="Review what the guardrail flagged.", no_args_is_help=True)
+commands = typer.Typer(
+    name="guardrail", cls=WholeSummaries, help="Review what the guardrail flagged.", no_args_is_help=True
+)
 EVALUATIONS = "/api/v1/guardrail/evaluations"
 
 

@@ -5,9 +5,10 @@ import socket
 import typer
 
 from app.cli.errors import CommandFailed, Exit
+from app.cli.help import WholeSummaries
 from app.cli.options import connect, read_settings
 
-commands = typer.Typer(name="health", help="Health checks for containers.", no_args_is_help=True)
+commands = typer.Typer(name="health", cls=WholeSummaries, help="Health checks for containers.", no_args_is_help=True)
 TIMEOUT_SECONDS = 5
 
 

@@ -32,8 +32,8 @@ from app.cli import (
 )
 from app.cli import run as run_
 from app.cli.errors import CommandFailed, Exit, Interrupted, raise_on_signals
-from app.cli.help import GroupedHelp, as_typed
-from app.cli.output import program
+from app.cli.help import GroupedHelp, help_as_typed
+from app.cli.output import as_typed, program
 
 app = typer.Typer(
     cls=GroupedHelp,
@@ -89,13 +89,15 @@ def run() -> None:
     try:
         # Outside standalone mode typer.Exit becomes a plain return value. A completion is installed for the plain name.
         name = "debate" if any(word.endswith("-completion") for word in sys.argv[1:2]) else program()
-        code = as_typed(get_command(app), name)(prog_name=name, complete_var="_DEBATE_COMPLETE", standalone_mode=False)
+        code = help_as_typed(get_command(app), name)(
+            prog_name=name, complete_var="_DEBATE_COMPLETE", standalone_mode=False
+        )
         sys.stdout.flush()
         sys.exit(code)
     except CommandFailed as failure:
-        sys.stderr.write(f"debate: {failure.message}\n")
+        sys.stderr.write(f"debate: {as_typed(failure.message, program())}\n")
         if failure.suggestion:
-            sys.stderr.write(f"  {failure.suggestion}\n")
+            sys.stderr.write(f"  {as_typed(failure.suggestion, program())}\n")
         sys.exit(failure.exit_code)
     except Interrupted as signal:
         sys.exit(signal.exit_code)

@@ -51,7 +51,7 @@ def _found() -> output.Json:
 
 def _details(player: output.Json, shows_all: bool) -> str:
     if not player["ready"]:
-        return "; ".join(player["missing"])
+        return output.as_typed("; ".join(player["missing"]), output.program())
     names = player["models"]
     shown = names if shows_all else names[-_MOST_NAMED:]
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""

@@ -5,7 +5,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from uuid import UUID
 
 import typer
@@ -44,7 +44,7 @@ NamedDebateId = Annotated[
     str | None,
     typer.Option(
         "--debate-id",
-        help="The same, as an option.",
+        help="The debate's id, as an option.",
         parser=_beginning_of_id,
         metavar="<id>",
         autocompletion=completion.debates,
@@ -54,6 +54,9 @@ NamedDebateId = Annotated[
 Debater = Literal["proposer", "opponent"]
 Role = Literal["proposer", "opponent", "arbitrator"]
 Form = Literal["dialogue", "rounds", "final_ruling", "simultaneous", "interactive", "consultancy", "direct"]
+FORM_OPTION = typer.Option(
+    "--format", metavar="<format>", help=f"Who speaks when, and when the judge rules: {', '.join(get_args(Form))}."
+)
 Kind = Literal["general_debate", "coding_plan_debate"]
 
 Content = Annotated[str | None, typer.Option("--content", help="The text.")]
@@ -70,6 +73,7 @@ VisibleTo = Annotated[
     list[str] | None,
     typer.Option(
         "--visible-to",
+        metavar="<seat>",
         help="A seat that sees the document, such as arbitrator; can be repeated. [default: both debaters]",
     ),
 ]

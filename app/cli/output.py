@@ -1,6 +1,7 @@
 """Plain lines for people, JSON documents for programs. Imports nothing slow: every command module imports it."""
 
 import json
+import re
 import shutil
 import sys
 import unicodedata
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
+_QUOTED_COMMAND = re.compile(r"(`|Example: |\$\(|://… )debate (?=[a-z])")
 BIDI_CONTROLS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
@@ -19,6 +21,11 @@ def program() -> str:
     if name in ("", "-c", "__main__.py") or shutil.which(name) == typed:
         return "debate"
     return typed
+
+
+def as_typed(text: str, name: str) -> str:
+    """The commands that a text quotes, with the program named so: help, and what a server suggests, say `debate`."""
+    return _QUOTED_COMMAND.sub(lambda found: f"{found[1]}{name} ", text)
 
 
 def print_json(document: Any) -> None:

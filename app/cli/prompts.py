@@ -7,9 +7,10 @@ import typer
 
 from app.cli import output
 from app.cli.errors import CommandFailed, Exit
+from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, connect
 
-commands = typer.Typer(name="prompts", help="Manage prompt sets of your own.", no_args_is_help=True)
+commands = typer.Typer(name="prompts", cls=WholeSummaries, help="Manage prompt sets of your own.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(help="A folder with some or all of the files of the built-in set.")]
 Name = Annotated[str, typer.Argument(help="The name of the set.")]
@@ -60,7 +61,7 @@ def list_(as_json: AsJson = False) -> None:
         output.print_json(found)
         return
     if not found:
-        output.note("No prompt sets yet. Add one: debate prompts add <name> <folder>")
+        output.note(f"No prompt sets yet. Add one: {output.program()} prompts add <name> <folder>")
     for each in found:
         output.say(f"{each['name']:<24} {each['hash'][:12]}  {each['added_at']}  {', '.join(each['files'])}")
 

@@ -11,6 +11,7 @@ from app.cli import completion, output, watch, words
 from app.cli.content import checked, material_of, title_of
 from app.cli.errors import CommandFailed, Exit, Interrupted
 from app.cli.options import (
+    FORM_OPTION,
     AsJson,
     Correct,
     DocumentFile,
@@ -42,7 +43,7 @@ commands = typer.Typer()
 def run(
     motion: Annotated[str, typer.Argument(help="The question or statement to debate.")],
     rounds: Annotated[int, typer.Option(help="How many rounds.", min=1, max=10_000)] = 3,
-    form: Annotated[Form, typer.Option("--format", help="Who speaks when, and when the judge rules.")] = "rounds",
+    form: Annotated[Form, FORM_OPTION] = "rounds",
     player: Annotated[
         str | None, typer.Option(help="Player of every seat not given below.", autocompletion=completion.players)
     ] = None,

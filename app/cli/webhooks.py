@@ -9,6 +9,7 @@ import typer
 
 from app.cli import output
 from app.cli.errors import CommandFailed, Exit
+from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, connect
 from app.core.webhooks import WebhookEvent
 
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
     from app.cli.receiver import Receiver
     from debate_client import Delivery
 
-commands = typer.Typer(name="webhooks", help="Manage webhooks and their deliveries.", no_args_is_help=True)
+commands = typer.Typer(
+    name="webhooks", cls=WholeSummaries, help="Manage webhooks and their deliveries.", no_args_is_help=True
+)
 
 WebhookId = Annotated[UUID, typer.Argument(help="The webhook's id: `debate webhooks list` shows it.")]
 Events = Annotated[
-    list[WebhookEvent] | None, typer.Option("--event", help="What to be told of; can be repeated. [default: all]")
+    list[WebhookEvent] | None,
+    typer.Option(
+        "--event",
+        metavar="<event>",
+        help=f"What to be told of: {', '.join(WebhookEvent)}; can be repeated. [default: all]",
+    ),
 ]
 
 
@@ -44,7 +52,7 @@ def create(
         return
     output.say(f"Webhook {made.id} is told of {', '.join(made.events)}.")
     output.say(f"Secret: {made.secret}")
-    output.note(f"The secret is shown this once. Try it: debate webhooks test {made.id}")
+    output.note(f"The secret is shown this once. Try it: {output.program()} webhooks test {made.id}")
 
 
 @commands.command("list")
@@ -60,7 +68,7 @@ def list_(as_json: AsJson = False) -> None:
         output.print_json([each.raw for each in found])
         return
     if not found:
-        output.note("No webhooks yet. Register one: debate webhooks create <url>")
+        output.note(f"No webhooks yet. Register one: {output.program()} webhooks create <url>")
     for each in found:
         state = "on" if each.is_enabled else f"off: {each.disabled_reason}"
         about = f"  ({output.one_line(each.description)})" if each.description else ""
@@ -110,7 +118,7 @@ def send_test(webhook_id: WebhookId, as_json: AsJson = False) -> None:
     from debate_client import webhooks
 
     _show(connect().send(webhooks.test(str(webhook_id))), as_json)
-    output.note(f"What becomes of it: debate webhooks deliveries {webhook_id}")
+    output.note(f"What becomes of it: {output.program()} webhooks deliveries {webhook_id}")
 
 
 @commands.command()
@@ -178,7 +186,7 @@ def _listen_registered(
         try:
             api.send(webhooks.delete(made.id))
         except CommandFailed as problem:
-            output.note(f"{problem.message}. Remove the webhook later: debate webhooks delete {made.id}")
+            output.note(f"{problem.message}. Remove the webhook later: {output.program()} webhooks delete {made.id}")
 
 
 def _print_messages(receiver: "Receiver", count: int | None, as_json: bool) -> None:

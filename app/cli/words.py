@@ -51,10 +51,10 @@ def judged(ruling: Json) -> str:
     scores = ", ".join(f"{side} {round(verdict['scores'][side], 2):g}" for side in SIDES)
     # A server of the version before says no scope: every verdict of its rulings judged the round.
     if verdict.get("scope") == Scope.DEBATE:
-        place = "The whole debate"
+        place, is_ahead = "The whole debate", "wins"
     else:
-        place = f"Round {ruling['round']}" if ruling["round"] else "So far"
-    winner = "a tie" if verdict["winner"] == TIE else f"{verdict['winner']} better"
+        place, is_ahead = f"Round {ruling['round']}" if ruling["round"] else "So far", "better"
+    winner = "a tie" if verdict["winner"] == TIE else f"{verdict['winner']} {is_ahead}"
     return f"{place}: {winner} ({scores})"
 
 

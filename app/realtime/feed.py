@@ -111,8 +111,8 @@ class Feed:
         self.state = ""
         """The state that was last sent, so that a comparison sends only what is new (see `heard.state_mark`)."""
         self.compared_at = ""
-        """`updated_at` of the debate in the last change of state that a comparison has sent. An event up to then is late:
-        what it tells was sent."""
+        """`updated_at` of the debate in the last change of state that a comparison has sent. An event of an earlier
+        change is late: what it tells was sent."""
         self.created_at = ""
         """Identifies the debate together with its id: after a deletion another debate may get the same id."""
 

@@ -1,5 +1,6 @@
 """The whole application: both APIs, and the dashboard as one blueprint: pages, sign-in, headers, errors."""
 
+from http import HTTPStatus
 from urllib.parse import quote
 
 import structlog
@@ -30,7 +31,7 @@ from app.web.experiments import add_experiment_pages
 from app.web.history import add_history
 from app.web.join import GUESTS_PAGE, JOIN, add_join, current_guest
 from app.web.judging import JUDGING, add_judging
-from app.web.negotiation import PagesForBrowsers
+from app.web.negotiation import PagesForBrowsers, wants_page
 from app.web.pages import add_pages
 from app.web.sign_in import add_sign_in
 from app.web.solutions import add_solution_pages, is_safe_link
@@ -113,6 +114,15 @@ def _tell_browser(response: Response) -> Response:
 
 
 def _add_errors(web: Blueprint) -> None:
+    @web.before_app_request
+    def unknown_address() -> Response | None:
+        """A browser gets a page; the API's own handler answers programs."""
+        if request.routing_exception is None or request.routing_exception.code != HTTPStatus.NOT_FOUND:
+            return None
+        if request.method != "GET" or not wants_page(request.headers.get("Accept", "")):
+            return None
+        return _tell_browser(_error_page(404, "There is nothing at this address."))
+
     @web.errorhandler(DebateError)
     def refused(problem: DebateError) -> Response:
         status = next((status for kind, status in _STATUS_OF.items() if isinstance(problem, kind)), 400)

@@ -18,7 +18,7 @@ from app.usecases.players import list_players
 from app.usecases.services import Services
 
 PLAYER_WORDS = {
-    EXTERNAL: "a person or agent, through this page or the API",
+    EXTERNAL: "a person or an agent",
     SCRIPTED: "imitates a model, free",
     LOCAL: "a small model of 135 million parameters, free",
 }

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from flask import Blueprint, render_template, request
 
+from app.core import event_words
 from app.core.access import OPERATOR
 from app.core.errors import InvalidInput
 from app.usecases import read
@@ -20,7 +21,14 @@ def add_history(web: Blueprint, services: Services) -> None:
         debate = read.get_transcript(services, the_id, 0).debate
         cursor = request.args.get("cursor") or None
         events, next_cursor = read.get_events(services, the_id, EVENTS, cursor)
-        return render_template("history.html", debate=debate, events=events, cursor=cursor, next_cursor=next_cursor)
+        return render_template(
+            "history.html",
+            debate=debate,
+            events=events,
+            event_words=event_words,
+            cursor=cursor,
+            next_cursor=next_cursor,
+        )
 
     @web.get("/debates/<debate_id>/turns/<argument_id>/exchange")
     def exchange(debate_id: str, argument_id: str) -> str:

@@ -6,28 +6,31 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, render_template, request
 
-from app.core.debate import State, Status, Turn
+from app.core.access import OPERATOR
+from app.core.debate import Debate, State, Status, Turn
 from app.core.formats import Format
 from app.core.seats import Seat
-from app.usecases import dashboard
+from app.usecases import dashboard, read
 from app.usecases.last_day import LastDays
 from app.usecases.services import Services
 from app.usecases.system import system_status
-from app.web import forms, query
+from app.web import forms, query, words
 from app.web.forms import controls
 from app.web.join import current_guest
 from app.web.scores import chart_of
 from app.wire.markdown import as_html
 
 ROWS = 50
+FIRST_ARGUMENT = 2
+"""Its seq: the motion is 1."""
 MOST_TURNS = 500
 """A debate's page shows this many turns; a link leads to the rest."""
 
 
-def _render_texts(turns: Sequence[Turn]) -> None:
+def _render_texts(turns: Sequence[Turn], debate: Debate) -> None:
     """Fills the cache of rendered texts, and lets other requests in between: the template renders without a pause."""
     for turn in turns:
-        as_html(turn.content)
+        as_html(words.said(turn.content, debate.material))
         time.sleep(0)
 
 
@@ -62,13 +65,17 @@ def add_pages(web: Blueprint, services: Services) -> None:
         if turn is not None and first is None and turn <= seen.row.debate.turn_count - MOST_TURNS:
             # A link to an early turn of a long debate: start there.
             seen = dashboard.debate_page(services, query.uuid_of(debate_id, "debate"), turn, MOST_TURNS)
-        _render_texts(seen.arguments)
+        _render_texts(seen.arguments, seen.row.debate)
+        shown, guest = seen.row.debate, current_guest()
+        # Not when the page asks for what is new: the document never changes, and can be long.
+        is_whole = first is None or first <= FIRST_ARGUMENT
         return render_template(
             "debate.html",
             seen=seen,
-            debate=seen.row.debate,
+            debate=shown,
+            document=read.document_for(services, guest or OPERATOR, shown) if is_whole else None,
             now=seen.now,
-            controls=controls(seen.row.debate, current_guest()),
+            controls=controls(shown, guest),
             chart=chart_of(seen.verdicts),
             seats=Seat,
         )

@@ -16,12 +16,12 @@ from app.store.listing import Filters
 
 LONGEST_SEARCH = 200
 SORTS = {
-    "latest": "Latest activity first",
-    "oldest": "Oldest activity first",
+    "latest": "Latest activity",
+    "oldest": "Oldest activity",
     "newest": "Newest first",
     "eldest": "Oldest first",
-    "cost": "Most expensive first",
-    "rounds": "Most rounds first",
+    "cost": "Most expensive",
+    "rounds": "Most rounds",
 }
 BY_ACTIVITY = ("latest", "oldest")
 COLUMNS = {"now": "Now", "progress": "Progress", "cost": "Cost", "when": "Last activity", "tags": "Tags"}

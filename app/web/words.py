@@ -1,15 +1,17 @@
 """Words for debates and solutions. Every sentence about a debate on a page is made here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from app.core.activity import Activity
 from app.core.debate import STOP_WORDS, Debate, State, Status, Turn, TurnType
 from app.core.errors import ActionNotAllowed
-from app.core.events import DebateEvent, EventKind
 from app.core.formats import Format, JudgeActs
 from app.core.machine import Move, decide
-from app.core.players import SeatSetup
+from app.core.material import Material
+from app.core.players import JudgeOrder, OnTimeout, SeatSetup
+from app.core.quotes import CLOSE, OPEN, Quote
 from app.core.retry import MAX_ATTEMPTS
 from app.core.seats import Seat
 from app.core.solutions import Author, GuardrailStatus, SolutionStatus, Stance
@@ -53,18 +55,12 @@ FORMAT_WORDS = {  # name, and what it means
     Format.DIRECT: ("Direct", "nobody argues, the judge rules at once"),
 }
 DELIVERY_WORDS = {"delivered": "Delivered", "pending": "Pending", "given_up": "Given up"}
-EVENT_WORDS = {
-    EventKind.CREATED: "Created",
-    EventKind.STARTED: "Started",
-    EventKind.CLAIMED: "A worker took the turn",
-    EventKind.TURN: "A turn was stored",
-    EventKind.ATTEMPT_FAILED: "An attempt failed",
-    EventKind.POSTPONED: "The turn has to wait",
-    EventKind.RELEASED: "The worker was lost; another one takes the turn",
-    EventKind.PAUSED: "Paused",
-    EventKind.RESUMED: "Resumed",
-    EventKind.STOPPED: "Stopped",
-    EventKind.CLOSED: "Closed",
+LEAST_COST_USD = 0.0001
+"""Less is not written out: it would read as nothing."""
+JUDGE_ORDER_WORDS = {
+    JudgeOrder.AS_SPOKEN: "reads the sides as spoken",
+    JudgeOrder.SWAPPED: "reads the sides swapped",
+    JudgeOrder.BOTH: "reads the sides in both orders",
 }
 SOLUTION_WORDS = {SolutionStatus.PROPOSED: "Proposed", SolutionStatus.DEBATING: "Debating"}
 STANCE_WORDS = {  # after the author's name
@@ -158,20 +154,6 @@ def judged(turn: Turn, verdict: Verdict) -> str:
     return f"{place}: a tie, {scores}" if verdict.winner == TIE else f"{place}: {verdict.winner} better, {scores}"
 
 
-def event_details(event: DebateEvent) -> str:
-    """What an event is about: whose turn it was, why something failed. Without what the page shows as a link."""
-    about = {name: value for name, value in event.about.items() if value not in (None, False, "") and name != "seq"}
-    actor = about.pop("actor", None)
-    seat = SEAT_WORDS[Seat.of_actor(actor)].lower() if actor else None
-    round_ = about.pop("round", None)
-    said = [*([f"the {seat}"] if seat else []), *([f"round {round_}"] if round_ else [])]
-    said += [
-        name.replace("_", " ") if value is True else f"{name.replace('_', ' ')} {value}"
-        for name, value in about.items()
-    ]
-    return ", ".join(said)
-
-
 def what_arguing_does(debate: Debate) -> str:
     """One line below the form for an argument."""
     try:
@@ -200,7 +182,7 @@ def ruling_scope(debate: Debate) -> str:
     """What a ruling given now judges."""
     if debate.ruling_closes:
         return "This is the last ruling: it closes the debate, and its verdict is of the whole debate."
-    return "A verdict is of this round; if the ruling closes the debate, of the whole debate."
+    return "A verdict judges this round, or the whole debate if this ruling closes it."
 
 
 def _to(ahead: str, scores: Mapping[str, float]) -> str:
@@ -233,6 +215,8 @@ def speaker(turn: Turn) -> str:
 def cost(usd: float) -> str:
     if usd == 0:
         return "$0"
+    if usd < LEAST_COST_USD:
+        return f"under ${LEAST_COST_USD:.4f}"
     return f"${usd:.2f}" if usd >= 0.1 else f"${usd:.4f}"
 
 
@@ -267,11 +251,24 @@ def clock(moment: datetime | None) -> str:
     return f"{moment:%H:%M} UTC" if moment else ""
 
 
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
 def duration(seconds: float) -> str:
     whole = max(0, int(seconds))
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+    for size, unit in _UNITS:
         if whole >= size:
             return f"{whole // size} {unit}"
+    return "0 s"
+
+
+def time_left(seconds: float) -> str:
+    """To the next smaller unit: "1 h" could be nearly two. shell.js counts down in the same words."""
+    whole = max(0, int(seconds))
+    for (size, unit), (smaller, smaller_unit) in pairwise(_UNITS):
+        if whole >= size:
+            rest = whole % size // smaller
+            return f"{whole // size} {unit}" + (f" {rest} {smaller_unit}" if rest else "")
     return f"{whole} s"
 
 
@@ -292,3 +289,43 @@ def holder(setup: SeatSetup) -> str | None:
     if setup.held_by_name is not None:
         return HOLDER_WORDS.get(setup.held_by_name, f"agent {setup.held_by_name}")
     return "the agent that it is bound to" if setup.agent_id is not None else None
+
+
+def seat_options(setup: SeatSetup) -> list[str]:
+    """What was chosen for a seat besides its player and its persona, and who holds it."""
+    said = []
+    if setup.temperature is not None:
+        said.append(f"temperature {setup.temperature:g}")
+    if setup.thinking:
+        said.append(f"thinking {setup.thinking}")
+    if setup.max_tokens is not None:
+        said.append(f"at most {tokens(setup.max_tokens)} tokens an answer")
+    if setup.judge_order:
+        said.append(JUDGE_ORDER_WORDS[JudgeOrder(setup.judge_order)])
+    if setup.think_seconds:
+        said.append(f"takes {setup.think_seconds:g} s a turn")
+    if setup.early_stop:
+        said.append("ends a debate that is decided early")
+    for name in ("skill", "position_bias", "noise"):
+        value = getattr(setup, name)
+        if value is not None:
+            said.append(f"{name.replace('_', ' ')} {value:g}")
+    if setup.deadline_seconds is not None:
+        said.append(f"answers within {time_left(setup.deadline_seconds)}, or {_late(setup)}")
+    return said
+
+
+def _late(setup: SeatSetup) -> str:
+    if setup.takeover:
+        return f"{setup.takeover} takes the turn"
+    return "the other side wins" if setup.on_timeout == OnTimeout.FORFEIT else "the debate stops"
+
+
+def said(content: str, quoted: Material | Sequence[Quote] | None) -> str:
+    """A text with its quotes in quotation marks, where there is something to quote: what was found is said below it."""
+    return content.replace(OPEN, "“").replace(CLOSE, "”") if quoted else content
+
+
+def shown_to(material: Material) -> str:
+    names = [f"the {SEAT_WORDS[seat].lower()}" for seat in material.visible_to]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "nobody"

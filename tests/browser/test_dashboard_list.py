@@ -169,7 +169,7 @@ def test_filters_are_in_the_address_and_the_address_can_be_shared(open_page, sit
     page.get_by_label("Whose turn").select_option("Proposer's turn")
     page.wait_for_url("**state=AWAITING_PROPOSER*")
     is_live(page)
-    page.get_by_label("Order").select_option("Oldest activity first")
+    page.get_by_label("Order").select_option("Oldest activity")
     page.wait_for_url("**sort=oldest*")
     assert titles(page) == [f"{word} paused"]
 

@@ -92,6 +92,13 @@ def test_the_judges_reasons_and_the_winner_are_shown(home: Home, api: Api) -> No
     assert home.debate("get-context", debate_id, "--limit", "0").stdout.count(why) == 1
     listed = home.debate("list", "--q", "Reasons are given").stdout.splitlines()
     assert listed[0].index("winner") == listed[1].index("opponent")
+    assert "The whole debate: opponent wins (proposer 6, opponent 8)" in home.debate("watch", debate_id).stdout
+    happened = home.debate("events", debate_id).stdout
+    assert "Z  A turn was stored: #2, the judge, intervention, external (by operator)\n" in happened
+    assert happened.endswith("Z  Closed: a ruling closed it\n")
+    forked = home.debate("fork", debate_id, "--after-seq", "1").stdout
+    page = re.escape(home.settings["DEBATE_SERVER_URL"]) + "/debates/[0-9a-f-]{36}/view"
+    assert re.search(f"^Page: {page}$", forked, re.MULTILINE), forked
 
 
 def test_a_refusal_is_said_as_a_person_would(home: Home, api: Api) -> None:

@@ -202,3 +202,16 @@ def test_what_cannot_be_offered_is_refused(api, boss):
     boss.post(f"/debates/{debate_id}/stop")
     refusal_of(boss.post(path, {"role": "opponent"}), "ACTION_NOT_ALLOWED")
     invited(boss, debate_id, "watcher")
+
+
+def test_a_guests_page_has_the_document_only_in_a_seat_that_is_shown_it(api, boss):
+    material = {"document": "The secret ledger of 1931.", "visible_to": ["opponent"]}
+    debate_id, _ = a_debate(boss, material=material)
+    pages = {}
+    for role in ("opponent", "proposer", "arbitrator", "watcher"):
+        guest, _ = joined(api, invited(boss, debate_id, role))
+        pages[role] = guest.get(f"/debates/{debate_id}/view").text
+    assert "secret ledger" in pages.pop("opponent")
+    for role, page in pages.items():
+        assert "secret ledger" not in page, role
+        assert "A document of 26 bytes, shown to the opponent." in page, role

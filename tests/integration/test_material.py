@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from cells import each_of
 from claimed_debates import a_debate, claimed, take_turn
 from harness import Api, Place, new_debate

@@ -88,6 +88,17 @@ def test_an_address_that_means_nothing_gets_a_page_that_says_so(api, path, statu
     assert "Traceback" not in answer.text
 
 
+def test_a_browser_at_an_unknown_address_gets_a_page_and_a_program_json(api):
+    page = api.http.get("/nothing", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert "There is nothing at this address." in page.text
+    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+    for accept in ("*/*", "application/json"):
+        answer = api.http.get("/nothing", headers={"Accept": accept})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
+    assert api.http.post("/nothing", headers={"Accept": "text/html"}).json()["error"]["code"] == "NOT_FOUND"
+
+
 def test_the_pages_hold_everything_without_a_module(api):
     debate = api.create(title="Read & <understood>", format="dialogue", motion_content="Line one\nline two")
     page = api.http.get(f"/debates/{debate['id']}/view").text

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from app.cli import output, show, wait
 from app.cli.errors import Interrupted
-from app.cli.help import GROUPS, as_typed
+from app.cli.help import GROUPS, help_as_typed
 from app.cli.main import app
 
 
@@ -52,10 +52,32 @@ def test_a_command_that_the_shell_finds_by_name_is_named_so(monkeypatch, tmp_pat
     assert output.program() == "debate"
 
 
-def test_examples_in_help_name_it_too():
-    ruling = as_typed(get_command(app), "./scripts/debate").commands["ruling"]
-    assert "Example: ./scripts/debate ruling" in ruling.help
-    assert "Example: debate" not in ruling.help
+def every_help(command, path=()):
+    """The path and the help of every command, those of groups too, as a terminal of 80 columns shows them."""
+    with command.make_context("debate", ["--help"], resilient_parsing=True) as context:
+        yield path, command.get_help(context)
+    for name, below in getattr(command, "commands", {}).items():
+        yield from every_help(below, (*path, name))
+
+
+def test_no_help_is_wider_than_80_columns_or_cut(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for path, shown in every_help(get_command(app)):
+        assert max(map(len, shown.splitlines())) <= 80, path
+        assert "..." not in shown.replace("COMMAND [ARGS]...", ""), path
+
+
+def test_help_names_it_too():
+    whole = "\n".join(shown for _, shown in every_help(help_as_typed(get_command(app), "./scripts/debate")))
+    assert "Example: ./scripts/debate ruling" in whole
+    assert "`./scripts/debate prompts list`" in " ".join(whole.split())
+    for unnamed in ("Example: debate ", "`debate ", "$(debate "):
+        assert unnamed not in whole
+
+
+def test_a_suggestion_of_the_server_names_it_too():
+    said = "there is no prompt set; `debate prompts list` shows them"
+    assert output.as_typed(said, "./d") == "there is no prompt set; `./d prompts list` shows them"
 
 
 def test_ids_are_shortened_to_what_tells_them_apart():

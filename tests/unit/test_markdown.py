@@ -3,6 +3,7 @@
 from html.parser import HTMLParser
 
 from cells import each_of
+from hostile_markdown import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,47 +15,6 @@ TAGS = {
 }
 ATTRIBUTES = {"href", "rel", "target", "start", "class", "tabindex"}
 CLASSES = {"host", "plain", "wide"}
-
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "<ScRiPt src=//evil.example/x.js></sCrIpT>",
-    "<img src=x onerror=alert(1)>",
-    "<svg/onload=alert(1)>",
-    "<svg><style><img src=x onerror=alert(1)></style></svg>",
-    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
-    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
-    "<object data=javascript:alert(1)></object><embed src=javascript:alert(1)>",
-    "<a href=javascript:alert(1)>x</a>",
-    "<form action=/stop method=post><button>x</button></form>",
-    "<base href=//evil.example/><meta http-equiv=refresh content=0;url=//evil.example>",
-    "<link rel=stylesheet href=//evil.example/x.css><style>@import '//evil.example/x.css'</style>",
-    "<details open ontoggle=alert(1)>x</details>",
-    "<div style='background:url(//evil.example/x)' onclick=alert(1)>x</div>",
-    "<template><script>alert(1)</script></template><noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
-    "<!--><script>alert(1)</script>--><![CDATA[<script>alert(1)</script>]]><?php ?>",
-    "[x](javascript:alert(1))",
-    "[x](JaVaScRiPt:alert(1))",
-    "[x](java\nscript:alert(1))",
-    "[x](&#106;avascript:alert(1))",
-    "[x](\x01javascript:alert(1))",
-    "[x](vbscript:msgbox(1)) [y](data:text/html;base64,PHNjcmlwdD4=) [z](file:///etc/passwd)",
-    "[x](blob:https://evil.example/1) [y](ftp://evil.example/) [z](ws://evil.example/)",
-    "[x](/sign-out) [y](//evil.example/) [z](?next=//evil.example) [w](#turn-3)",
-    '[x]( https://a.example"onmouseover=alert(1) )',
-    '[x](https://a.example "title\\" onmouseover=\\"alert(1)")',
-    "[x]: javascript:alert(1)\n\n[x]",
-    '<javascript:alert(1)> <https://a.example/"onclick=alert(1)>',
-    "![x](https://evil.example/pixel.png) ![y](javascript:alert(1)) [![z](//evil.example/z.png)](https://b.example)",
-    '```"><script>alert(1)</script>\n</code></pre><script>alert(1)</script>\n```',
-    "`</code><script>alert(1)</script>`",
-    "| <script>alert(1)</script> | b |\n|---|:--|\n| [x](javascript:1) | <img src=x onerror=alert(1)> |",
-    "> </blockquote></article></li></ol></main><h1>Mine</h1>",
-    "# </h4><h1 id=debate>Mine</h1>",
-    "\u202etxt.exe\u202d \u2066https://a.example\u2069",
-    "&#x202e;txt.exe &#8237; [&#x202E;](https://a.example/&#x202e;)",
-    "<https://a.example/%E2%80%AEtxt.exe>",
-    "a\x00b\x07c\x1b[31m",
-]
 
 
 class Parsed(HTMLParser):

@@ -9,6 +9,8 @@ from core_builders import EVERY_SEAT, a_debate
 from app.core.activity import Activity
 from app.core.debate import STOP_WORDS, Limits, State, Status, StopReason, Turn, TurnType
 from app.core.formats import Format
+from app.core.material import Material
+from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.core.verdicts import Scope, Standing, Verdict
@@ -80,7 +82,9 @@ def test_the_players_are_those_who_have_a_turn():
 
 
 def test_whoever_rules_is_told_what_the_ruling_judges():
-    assert "of this round" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=3)))
+    assert "this round, or the whole debate" in words.ruling_scope(
+        a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=3))
+    )
     assert "last ruling" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=2)))
     assert "last ruling" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, Format.DIRECT))
 
@@ -99,7 +103,11 @@ def test_a_dialogue_has_two_steps_a_round_and_the_called_judge_is_between_rounds
     assert words.share_done(debate) == 0.5
 
 
-@each_of(("usd", "said"), [(0, "$0"), (0.00021, "$0.0002"), (0.1, "$0.10"), (12.345, "$12.35")], ids=str)
+@each_of(
+    ("usd", "said"),
+    [(0, "$0"), (0.00002, "under $0.0001"), (0.00021, "$0.0002"), (0.1, "$0.10"), (12.345, "$12.35")],
+    ids=str,
+)
 def test_money(usd, said):
     assert words.cost(usd) == said
 
@@ -109,6 +117,42 @@ def test_money(usd, said):
 )
 def test_durations(seconds, said):
     assert words.duration(seconds) == said
+
+
+@each_of(
+    ("seconds", "said"),
+    [(-3, "0 s"), (59.9, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (7199, "1 h 59 min"), (90_000, "1 d 1 h")],
+)
+def test_the_time_that_is_left_is_said_to_the_next_smaller_unit(seconds, said):
+    assert words.time_left(seconds) == said
+
+
+def test_a_seat_shows_all_that_was_chosen_for_it():
+    judge = SeatSetup("openai:gpt-5", temperature=0.5, max_tokens=4000, judge_order="both", thinking="low")
+    assert words.seat_options(judge) == [
+        "temperature 0.5",
+        "thinking low",
+        "at most 4,000 tokens an answer",
+        "reads the sides in both orders",
+    ]
+    late = SeatSetup("external", deadline_seconds=90, on_timeout="takeover", takeover="scripted")
+    assert words.seat_options(late) == ["answers within 1 min 30 s, or scripted takes the turn"]
+    assert words.seat_options(SeatSetup("scripted", think_seconds=2, early_stop=True, skill=1.5)) == [
+        "takes 2 s a turn",
+        "ends a debate that is decided early",
+        "skill 1.5",
+    ]
+    # Whatever an option is called, it is said: only these are shown elsewhere.
+    shown_elsewhere = {"player", "persona", "agent_id", "held_by", "held_by_name", "on_timeout", "takeover"}
+    given = {"judge_order": "both", "thinking": "low", "early_stop": True}
+    for option in set(SeatSetup.__slots__) - shown_elsewhere:
+        assert words.seat_options(SeatSetup("x", **{option: given.get(option, 1)})), option
+
+
+def test_quotes_stand_in_quotation_marks_where_there_is_a_document():
+    assert words.said("It says <quote>so</quote>.", Material("hash")) == "It says “so”."
+    assert words.said("It says <quote>so</quote>.", None) == "It says <quote>so</quote>."
+    assert words.shown_to(Material("hash", visible_to=(Seat.PROPOSER, Seat.ARBITRATOR))) == "the proposer and the judge"
 
 
 def test_what_turns_text_around_is_named_and_the_rest_is_left_alone():

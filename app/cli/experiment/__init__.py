@@ -3,9 +3,13 @@
 import typer
 
 from app.cli.experiment import control, data, figures, run
+from app.cli.help import WholeSummaries
 
 commands = typer.Typer(
-    name="experiment", help="Compare players over many debates, from one file.", no_args_is_help=True
+    name="experiment",
+    cls=WholeSummaries,
+    help="Compare players over many debates, from one file.",
+    no_args_is_help=True,
 )
 # In the order of `debate experiment --help`.
 for module in (run, control, figures, data):

@@ -27,7 +27,7 @@ def list_(as_json: AsJson = False) -> None:
         output.print_json({"experiments": found})
         return
     if not found:
-        output.note("No experiments yet. Write an example: debate experiment init demo")
+        output.note(f"No experiments yet. Write an example: {output.program()} experiment init demo")
         return
     rows = [
         (
@@ -148,7 +148,7 @@ def judge(
     if as_json:
         output.print_json(data)
     else:
-        output.say(f"{name or player} judges. Follow it: debate experiment watch {which}")
+        output.say(f"{name or player} judges. Follow it: {output.program()} experiment watch {which}")
 
 
 @commands.command()

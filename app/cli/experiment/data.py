@@ -129,4 +129,4 @@ def import_(
         output.print_json(experiment)
     else:
         output.say(f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}")
-        output.say(f"See them: debate experiment results {experiment['id']}")
+        output.say(f"See them: {output.program()} experiment results {experiment['id']}")

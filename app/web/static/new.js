@@ -136,6 +136,8 @@ function checkFields() {
   for (const field of form.elements) {
     if (!field.name || field.closest("[hidden]")) continue;
     const size = field.dataset.maxBytes ? new TextEncoder().encode(field.value).length : 0;
+    // The title is taken from the motion, which is asked for.
+    if (field === title && !title.value && !motion.value.trim()) continue;
     if (field.required && !field.value.trim()) complain(field.name, "This is required");
     else if (size > Number(field.dataset.maxBytes)) complain(field.name, `This has ${size} bytes; the limit is ${field.dataset.maxBytes}`);
     else if (!field.validity.valid) complain(field.name, field.validationMessage);

@@ -15,8 +15,10 @@ const NEAR_END_PX = 120;
 // Of the transcript, not of the page: in a narrow window other parts stand below it.
 const end = () => Math.max(0, transcript.getBoundingClientRect().bottom + scrollY - innerHeight);
 const isAtEnd = () => scrollY >= end() - NEAR_END_PX;
-let isFollowing = isAtEnd();
+let isFollowing = false;
 let lastY = scrollY;
+// Only when the forms are there too: who opens a page is not moved by what it is made of.
+addEventListener("load", () => requestAnimationFrame(() => { isFollowing = isAtEnd(); }));
 let fresh = 0;
 
 // Only the reader scrolls upwards: turns that arrive make the page longer and never move it up.

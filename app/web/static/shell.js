@@ -13,6 +13,17 @@ function duration(milliseconds) {
   return `${seconds} s`;
 }
 
+// To the next smaller unit: "1 h" could be nearly two.
+function timeLeft(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const at = units.findIndex(([size]) => seconds >= size);
+  if (at < 0 || at === units.length - 1) return `${seconds} s`;
+  const [[size, unit], [smaller, smallerUnit]] = units.slice(at);
+  const rest = Math.floor((seconds % size) / smaller);
+  return `${Math.floor(seconds / size)} ${unit}${rest ? ` ${rest} ${smallerUnit}` : ""}`;
+}
+
 // While the server is away nothing on the page is known to be true: times stop, and nothing stays green.
 export function away(isAway) {
   document.documentElement.classList.toggle("away", isAway);
@@ -24,7 +35,7 @@ export function tick(root = document) {
   const now = Date.now() + offset;
   for (const time of root.querySelectorAll("time[data-ago], time[data-since], time[data-until]")) {
     const moment = Date.parse(time.dateTime);
-    const words = "ago" in time.dataset ? `${duration(now - moment)} ago` : duration("until" in time.dataset ? moment - now : now - moment);
+    const words = "ago" in time.dataset ? `${duration(now - moment)} ago` : "until" in time.dataset ? timeLeft(moment - now) : duration(now - moment);
     if (time.textContent !== words) time.textContent = words;
   }
   for (const time of root.querySelectorAll("time[data-clock]:not([data-local])")) {

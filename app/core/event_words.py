@@ -1,0 +1,68 @@
+"""What happened to a debate, in words: for the page of its history and for `debate events`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.debate import STOP_WORDS, TurnType
+from app.core.events import EventKind
+from app.core.seats import Seat
+
+WHAT: Mapping[str, str] = {
+    EventKind.CREATED: "Created",
+    EventKind.STARTED: "Started",
+    EventKind.CLAIMED: "A worker took the turn",
+    EventKind.TURN: "A turn was stored",
+    EventKind.ATTEMPT_FAILED: "An attempt failed",
+    EventKind.POSTPONED: "The turn has to wait",
+    EventKind.RELEASED: "The worker was lost; another one takes the turn",
+    EventKind.SEAT_TAKEN: "A seat was taken",
+    EventKind.SEAT_RELEASED: "A seat was given back",
+    EventKind.DEADLINE_PASSED: "A deadline passed",
+    EventKind.PAUSED: "Paused",
+    EventKind.RESUMED: "Resumed",
+    EventKind.STOPPED: "Stopped",
+    EventKind.CLOSED: "Closed",
+}
+_SEATS = {Seat.PROPOSER: "the proposer", Seat.OPPONENT: "the opponent", Seat.ARBITRATOR: "the judge"}
+
+
+def what(kind: str) -> str:
+    """A server of a later version may have other kinds."""
+    return WHAT.get(kind, kind.replace("_", " "))
+
+
+def details(kind: str, about: Mapping[str, Any]) -> str:
+    """Whose turn it was, why something failed, what comes next. Without the seq, which a page shows as a link."""
+    said = [_place(about), *_reasons(kind, about)]
+    return ". ".join(part.rstrip(".") for part in said if part)
+
+
+def _place(about: Mapping[str, Any]) -> str:
+    seat = Seat.of_actor(about["actor"]) if about.get("actor") else Seat(about["role"]) if about.get("role") else None
+    move = about.get("type")
+    parts = [
+        _SEATS[seat] if seat else "",
+        f"round {about['round']}" if about.get("round") else "",
+        move.lower() if move and move != TurnType.CLAIM else "",
+        # A failed attempt names its player in its error.
+        about.get("player") or "" if not about.get("error") else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _reasons(kind: str, about: Mapping[str, Any]) -> list[str]:
+    reason = about.get("error") or about.get("reason")
+    said = [str(reason)] if reason else []
+    if about.get("attempt"):
+        wait = about.get("wait_seconds")
+        then = "the last one" if wait is None else f"the next one in {wait:.1f} s"
+        said.append(f"Attempt {about['attempt']}, {then}")
+    if kind == EventKind.CLOSED and about.get("stop_reason"):
+        said.append(STOP_WORDS.get(about["stop_reason"], str(about["stop_reason"])))
+    if about.get("now"):
+        said.append("the turn under way was discarded")
+    if about.get("waits_for_start"):
+        said.append("it waits for its start")
+    if about.get("forked_from"):
+        said.append(f"forked from {about['forked_from']}")
+    return said

@@ -1,0 +1,150 @@
+"""What a reader sees of one debate at both widths: options of seats, material, headers, controls, history."""
+
+import re
+
+import pytest
+from dashboard import SEATS, external, is_live, view
+from harness import wait_until
+from hostile_markdown import HOSTILE
+from looks import PHONE, WIDE, is_wider_than_the_window, serious
+from playwright.sync_api import expect
+
+DOCUMENT = "In 2019 the council closed the square. Trade rose by twelve per cent."
+
+
+def argue(site, debate_id, role, content):
+    transcript = site.transcript(debate_id)
+    latest = [transcript["motion"], *transcript["arguments"]][-1]
+    body = {"role": role, "content": content, "target_id": latest["id"], "client_request_id": f"{role}-{latest['seq']}"}
+    answer = site.http.post(f"/debates/{debate_id}/arguments", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+@pytest.fixture(scope="module")
+def about_a_document(site):
+    seats = external("proposer", "opponent") | {"arbitrator": {"player": "scripted", "think_seconds": 0}}
+    seats["opponent"] |= {"deadline_seconds": 6000, "on_timeout": "forfeit"}
+    answers = {"proposer": "It was right", "opponent": "It was <b>wrong</b>"}
+    material = {"document": DOCUMENT, "answers": answers, "correct": "proposer"}
+    return site.create(format="final_ruling", seats=seats, material=material, limits={"max_rounds": 1})["id"]
+
+
+def test_material_quotes_options_and_the_time_left_are_shown(open_page, site, about_a_document):
+    page = open_page(view(about_a_document), viewport=WIDE)
+    is_live(page)
+    material = page.get_by_role("region", name="Material")
+    expect(material).to_contain_text("It was <b>wrong</b>")
+    expect(material).not_to_contain_text("correct")
+    expect(material.get_by_text(DOCUMENT)).to_be_hidden()
+    material.get_by_text("The document").click()
+    expect(material.get_by_text(DOCUMENT)).to_be_visible()
+    expect(page.locator(".seats .opponent")).to_contain_text("external open")
+    expect(page.locator(".seats .opponent")).to_contain_text("answers within 1 h 40 min, or the other side wins")
+    assert serious(page) == []
+
+    argue(site, about_a_document, "proposer", "<quote>Trade rose by twelve per cent</quote>, it says.")
+    expect(page.locator("#turn-2 .text")).to_have_text("“Trade rose by twelve per cent”, it says.")
+    expect(page.locator("#turn-2 .quotes .verified")).to_contain_text("✓ in the document")
+    expect(page.locator("#deadline")).to_have_text(re.compile(r"must answer in 1 h 3\d min"))
+    argue(site, about_a_document, "opponent", "<quote>Trade fell by half</quote>, they say.")
+    expect(page.locator("#turn-3 .quotes .unverified")).to_contain_text("✗ not in the document")
+    expect(page.locator("#closed")).to_be_visible()
+    page.reload()
+    expect(material).to_contain_text("It was right ✓ correct")
+    # Nobody takes a seat of a debate that is closed.
+    expect(page.locator(".seats .opponent")).not_to_contain_text("open")
+
+
+def is_on_screen(page, locator):
+    box = locator.bounding_box()
+    return box["y"] >= 0 and box["y"] + box["height"] <= page.viewport_size["height"]
+
+
+def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(open_page, site):
+    debate_id = site.create(title="Read on a phone", format="dialogue", seats=external(*SEATS))["id"]
+    argue(site, debate_id, "opponent", "So it goes on. " * 300)
+    page = open_page(view(debate_id), viewport=PHONE)
+    is_live(page)
+    # Opened, it stands at its beginning.
+    assert page.evaluate("scrollY") == 0
+    links = page.get_by_role("navigation", name="Pages").get_by_role("link")
+    assert len({link.bounding_box()["y"] for link in links.all()}) == 1
+    header = page.locator("#turn-2 header")
+    assert header.locator("time").is_visible()
+    assert abs(header.locator("h3").bounding_box()["y"] - header.locator(".more").bounding_box()["y"]) < 20
+
+    page.mouse.move(200, 600)
+    page.mouse.wheel(0, 900)
+    wait_until(lambda: page.evaluate("scrollY") > 500, 60, "the reader has scrolled")
+    assert is_on_screen(page, page.locator("#state .badge"))
+    assert is_on_screen(page, page.get_by_role("button", name="Pause"))
+    # In one row, so that they leave room to read.
+    assert page.locator(".stays").bounding_box()["height"] < PHONE["height"] / 4
+    page.get_by_role("toolbar", name="Controls").get_by_text("View", exact=True).click()
+    history = page.get_by_role("link", name="History")
+    assert is_on_screen(page, history)
+    assert history.evaluate("link => document.elementFromPoint(link.getBoundingClientRect().x + 5,"
+                            " link.getBoundingClientRect().y + 5) === link")  # fmt: skip
+    assert not is_wider_than_the_window(page)
+    assert serious(page) == []
+
+    history.click()
+    row = page.get_by_role("row", name=re.compile("A turn was stored"))
+    what, at = row.locator(".what").bounding_box(), row.locator(".at").bounding_box()
+    # One below the other, each in its line.
+    assert what["y"] + what["height"] <= at["y"] + 1
+    assert what["height"] < 40
+    assert not is_wider_than_the_window(page)
+
+
+@pytest.mark.parametrize("texts", ["rich", "plain"])
+def test_no_text_of_the_corpus_runs_or_loads_anything(open_page, site, texts):
+    """The renderer is held to the same texts in tests/unit/test_markdown.py. Here the browser has the last word."""
+    debate_id = site.create(format="dialogue", seats=external(*SEATS), motion_content=HOSTILE[0])["id"]
+    half = len(HOSTILE) // 2
+    stored = [text for text in HOSTILE if "\x00" not in text]
+    for role, part in (("opponent", stored[:half]), ("proposer", stored[half:])):
+        argue(site, debate_id, role, "\n\n".join(part))
+    page = open_page("/system")
+    loaded = []
+    page.on("request", lambda request: loaded.append(request.url))
+    page.context.add_cookies([{"name": "texts", "value": texts, "url": page.url}] if texts == "plain" else [])
+    answer = page.goto(view(debate_id))
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert "'unsafe-inline'" not in answer.headers["content-security-policy"]
+    is_live(page)
+    expect(page.locator("#turn-3")).to_be_visible()
+    ours = page.evaluate("location.origin")
+    assert [url for url in loaded if not url.startswith((ours, ours.replace("http", "ws")))] == []
+    inside = ".transcript .text"
+    assert page.locator(f"{inside} :is(script, img, iframe, svg, style, form, object, link, base)").count() == 0
+    links = page.locator(f"{inside} a").evaluate_all("found => found.map(link => [link.protocol, link.rel])")
+    assert all(protocol in ("http:", "https:") and "noopener" in rel for protocol, rel in links), links
+    assert page.locator(inside).evaluate_all(
+        "found => found.flatMap(text => [...text.querySelectorAll('*')])"
+        ".flatMap(part => part.getAttributeNames()).filter(name => name.startsWith('on') || name === 'style')"
+    ) == []  # fmt: skip
+    assert "\u202e" not in page.locator(inside).all_inner_texts()[-1]
+    page.set_viewport_size(PHONE)
+    assert not is_wider_than_the_window(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_that_are_seldom_seen_are_accessible_and_fit_a_phone(open_page, site, theme):
+    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+    invitation = site.http.post(f"/debates/{debate_id}/invitations", json={"role": "opponent"}).json()["data"]["url"]
+    hook = {"url": "https://hooks.example/a", "events": ["debate.completed"]}
+    webhook = site.http.post("/webhooks", json=hook).json()["data"]["webhook"]["id"]
+    page = open_page("/docs", color_scheme=theme, viewport=PHONE, expects=("status of 404",))
+    for path in ("/docs", invitation, f"/webhooks/{webhook}/view", "/nothing-is-here"):
+        page.goto(path)
+        for folded in page.locator("details").all()[:3]:
+            folded.locator("summary").first.click()
+        assert serious(page) == [], path
+        assert not is_wider_than_the_window(page), path
+    expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    page.goto(invitation)
+    expect(page.locator("main")).to_contain_text("The operator invites you to take the seat of the opponent")
+    page.get_by_role("button", name="Take the seat").click()
+    expect(page.get_by_label("Argue as the opponent")).to_be_visible()
+    assert serious(page) == []

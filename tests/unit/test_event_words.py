@@ -1,0 +1,41 @@
+"""What happened to a debate is said as a person would say it."""
+
+import pytest
+
+from app.core import event_words
+from app.core.events import EventKind
+
+
+def test_every_kind_has_words():
+    assert set(event_words.WHAT) == set(EventKind)
+    assert event_words.what("kind_of_tomorrow") == "kind of tomorrow"
+
+
+FAILED = {"role": "proposer", "round": 2, "player": "openai:gpt-5", "kind": "connection", "claimed_at": "2026-01-01"}
+WHY = "openai:gpt-5: the provider cannot be reached."
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "said"),
+    [
+        ("attempt_failed", {**FAILED, "error": WHY, "attempt": 1, "wait_seconds": 0.5384879752641898},
+         f"the proposer, round 2. {WHY} Attempt 1, the next one in 0.5 s"),
+        ("attempt_failed", {**FAILED, "error": WHY, "attempt": 5, "wait_seconds": None},
+         f"the proposer, round 2. {WHY} Attempt 5, the last one"),
+        ("claimed", {"role": "arbitrator", "round": 1, "player": "scripted"}, "the judge, round 1, scripted"),
+        ("turn", {"role": "arbitrator", "round": 1, "type": "RULING", "player": "scripted", "seq": 4},
+         "the judge, round 1, ruling, scripted"),
+        ("turn", {"actor": "debater_b", "round": 1, "type": "CLAIM", "player": "scripted"},
+         "the opponent, round 1, scripted"),
+        ("closed", {"stop_reason": "max_rounds"}, "all rounds were held"),
+        ("closed", {"stop_reason": "of_tomorrow"}, "of_tomorrow"),
+        ("stopped", {"reason": "Asked twice"}, "Asked twice"),
+        ("paused", {"now": True}, "the turn under way was discarded"),
+        ("paused", {"now": False}, ""),
+        ("seat_taken", {"role": "opponent"}, "the opponent"),
+        ("created", {"waits_for_start": True, "forked_from": "0b0e"}, "it waits for its start. forked from 0b0e"),
+        ("created", {"waits_for_start": False, "forked_from": None}, ""),
+    ],
+)  # fmt: skip
+def test_details(kind, about, said):
+    assert event_words.details(kind, about) == said

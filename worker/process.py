@@ -46,6 +46,8 @@ STATEMENT_THREADS = 4
 DATABASE_CONNECTIONS = STATEMENT_THREADS + 3
 """Also for the lease, the sweeper, the slots of providers, and what model calls write down: each takes a moment."""
 CONNECTION_PATIENCE_SECONDS = 20.0
+HINT_PATIENCE_SECONDS = 1.0
+"""How long a task waits while its worker wants no hints. Tasks of the other kind wait behind it."""
 FINISH_SECONDS = 8.0
 """After SIGTERM turns in hand may finish for this long; then they are handed back."""
 
@@ -99,6 +101,8 @@ class WorkerProcess:
         self._feeder.start()
 
     def hint_debate(self, debate_id: UUID) -> None:
+        """Called by Celery's thread, which reads no further task meanwhile."""
+        self._runner.wants_hints.wait(HINT_PATIENCE_SECONDS)
         self._on_loop(self._runner.hint, debate_id)
 
     def hint_evaluation(self) -> None:

@@ -12,6 +12,7 @@ One `Runner` per worker process, all of it on the process' event loop. Tasks and
 
 import asyncio
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -58,7 +59,7 @@ CLAIM_PAUSE_SECONDS = 0.01
 claimed along with its own) share a statement; a worker that was idle for longer claims at once."""
 MOST_CLAIMED_AT_ONCE = 64
 """In one statement. Not all that there is room for: other workers may be idle."""
-MOST_COMMITTED_AT_ONCE = 64
+MOST_COMMITTED_AT_ONCE = 128
 COMMITS_IN_FLIGHT = 2
 MOST_HINTS = 100_000
 """Kept while there is no room. More are dropped: what they ask for is found without them."""
@@ -122,6 +123,10 @@ class Runner:
         self._crowded: set[str] = set()
         """Shares without free room in which debates wait."""
         self._hints: dict[UUID, None] = {}
+        self.wants_hints = threading.Event()
+        """Not set while it claims batch after batch: what hints would name is found without them then, and reading them
+        would take the core that claims need."""
+        self.wants_hints.set()
         self._wake = asyncio.Event()
         self._is_ending = False
         self._compare_at = 0.0
@@ -176,11 +181,13 @@ class Runner:
                 is_more = await self._claim()
             except DatabaseAway as problem:
                 log.warning("claim.database_away", problem=log_words(problem))
+                self.wants_hints.set()
                 # The connection may have been lost after the commit: then we hold claims that we do not know of.
                 self._compare_at = time.monotonic() + 2 * advance.UNKNOWN_AFTER_SECONDS
             except Exception:
                 # This task feeds the whole process: whatever goes wrong with one claim must not end it.
                 log.exception("claim.failed")
+                self.wants_hints.set()
                 self._compare_at = time.monotonic() + 2 * advance.UNKNOWN_AFTER_SECONDS
             if not is_more:
                 await self._wait_for_a_reason()
@@ -210,9 +217,14 @@ class Runner:
         )
         for claim in claimed:
             self._begin(claim)
+        is_last_batch = len(claimed) < MOST_CLAIMED_AT_ONCE
+        if is_last_batch:
+            self.wants_hints.set()
+        else:
+            self.wants_hints.clear()
         full = [share for share, free in self._room().free.items() if not free]
         self._crowded = await self._in_thread(advance.shares_with_waiting, self._services, full) if full else set()
-        return len(claimed) >= MOST_CLAIMED_AT_ONCE or bool(self._hints)
+        return not is_last_batch or bool(self._hints)
 
     def _room(self) -> Room:
         free = {share: max(0, self._concurrency - count) for share, count in self._in_use.items()}

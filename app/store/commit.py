@@ -288,9 +288,8 @@ def _outcome(
     if outcome not in (Result.STORED, Result.ALREADY_STORED):
         return Outcome(outcome, change.after, status=Status(status) if status else None)
     usage = Usage(input_tokens, output_tokens, cost_usd)
-    after = change.after.evolve(updated_at=updated_at, usage=usage, waiting_until=waiting_until)
-    if outcome is Result.STORED and status:
-        after = after.evolve(status=Status(status))
+    now = Status(status) if outcome is Result.STORED and status else change.after.status
+    after = change.after.evolve(updated_at=updated_at, usage=usage, waiting_until=waiting_until, status=now)
     return Outcome(
         outcome,
         after,

@@ -166,7 +166,8 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
     answers = claim.brief.turns[-1] if claim.brief.turns else claim.brief.motion
     quotes = quotes_of(move, claim.brief.document)
     made = tuple(turns_of(before, decision.turns, answers, first_id=claim.turn_id, quotes=quotes))
-    made = (replace(made[0], prompts_hash=thought.prompts_hash), *made[1:])
+    if thought.prompts_hash is not None:
+        made = (replace(made[0], prompts_hash=thought.prompts_hash), *made[1:])
     schedule: Schedule = SETTLED
     if decision.debate.awaits_worker and may_go_on(decision.debate):
         schedule = ClaimToken(new_claim_token(), claim.held.worker_id)

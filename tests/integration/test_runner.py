@@ -163,6 +163,30 @@ def test_many_hints_to_two_workers_take_each_turn_once(services: Services, place
     assert len(player.asked) == 9
 
 
+def test_hints_are_not_wanted_while_batch_after_batch_is_claimed(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_module, "MOST_CLAIMED_AT_ONCE", 2)
+    wanted: list[bool] = []
+
+    async def work() -> None:
+        for _ in range(5):
+            a_debate(services, seats=seats_of("scripted", think_seconds=NEVER_SECONDS))
+        async with live_runner(with_settings(services)) as runner:
+            claim = advance.claim
+
+            def watched(*args: Any) -> Any:
+                wanted.append(runner.wants_hints.is_set())
+                return claim(*args)
+
+            monkeypatch.setattr(advance, "claim", watched)
+            await until(lambda: claimed_count(place) == 5, PATIENCE_SECONDS, "all are claimed")
+            await until(runner.wants_hints.is_set, PATIENCE_SECONDS, "hints are wanted again")
+
+    asyncio.run(work())
+    assert False in wanted
+
+
 def test_hints_to_debates_that_are_not_due_do_nothing(services: Services, place: Place) -> None:
     player = Counting()
 

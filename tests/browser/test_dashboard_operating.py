@@ -50,8 +50,12 @@ def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(o
     page.get_by_role("search").get_by_text("View", exact=True).click()
     page.get_by_role("button", name="Save this view").click()
     assert serious(page) == []
+    page.get_by_role("button", name="Cancel").click()
+    assert "view=" not in page.url
+    page.get_by_role("search").get_by_text("View", exact=True).click()
+    page.get_by_role("button", name="Save this view").click()
     page.get_by_label("Name").fill("Nightly runs")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_label("Name").press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Nightly runs")
     assert "tag=nightly" in page.url
     page.goto("/")

@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, model_of, why_unknown
 from app.core.providers import NO_PLAYERS, PROVIDERS
 from app.core.rates import RateLimits
-from app.models.prices import has_price
+from app.models.table import has_price
 from app.observe import failpoints
 
 

@@ -55,7 +55,9 @@ install_environment() {
     say "debate-runner: installing $total pinned packages"
     log="$environment/install.log"
     : > "$log"
-    "$environment/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes \
+    # The lock is whole. Without --no-deps an older pip looks for psycopg[binary] apart from the psycopg that is pinned, and
+    # refuses the newer version that it finds.
+    "$environment/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes --no-deps \
         --only-binary :all: --requirement "$1" > "$log" 2>&1 &
     installer=$!
     while kill -0 "$installer" 2>/dev/null; do

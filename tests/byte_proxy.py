@@ -18,6 +18,8 @@ class ByteProxy:
         """The next connection that sends this is closed when the server has answered, and the answer is lost."""
         self.answers_instead: list[bytes] = []
         """What the next connections are answered in place of the server, one each."""
+        self.added_after: tuple[bytes, bytes] | None = None
+        """Whoever sends the first is told the second, besides what the server answers."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._lines: list[_Line] = []
@@ -28,10 +30,14 @@ class ByteProxy:
         for line in self._lines:
             line.is_dead = True
 
-    def close(self) -> None:
-        self._listener.close()
+    def hang_up(self) -> None:
+        """Those there are end; new ones are accepted."""
         for line in self._lines:
             line.hang_up()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.hang_up()
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -72,6 +78,9 @@ class _Line:
                 if wanted is not None and wanted in data:
                     self._proxy.lose_answer_to = None
                     self._answer_is_lost = True
+                added = self._proxy.added_after
+                if added is not None and added[0] in data:
+                    self._client.sendall(added[1])
                 if not self.is_dead:
                     self._server.sendall(data)
         self.hang_up()

@@ -1,33 +1,36 @@
 """Real servers for the tests: Postgres and Valkey of our own, an API on gunicorn, workers as processes.
 
-One Postgres and one Valkey serve the whole run; every test (or module, for `api`) has a database and a queue of its
-own.
+One Postgres and one Valkey serve a test worker; every test (or module, for `api`) has a database and a queue of its
+own (places.py).
 """
 
+import gc
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import hypothesis
 import prefork
 import psycopg
 import pytest
-import redis
 from databases import Databases
-from harness import Api, OwnValkey, Place, Program, StartWorker, numbers
+from harness import Api, OwnValkey, Place, Program, StartWorker
+from places import Places
 
 from app.bootstrap import build_services, close_services
 from app.embedded import EmbeddedServers, ServerUrls
-from app.settings import Settings
 from app.store.migrate import upgrade
 from app.usecases.services import Services
 
 # A time limit for examples would fail wherever the machine is busy.
 hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("tests")
+# The second of the themes is long (browser/looks.py).
+HAS_LONG = re.compile(r"\bmark\.long\b|\bTHEMES_AND_WINDOWS\b")
 IS_ALL_LONG = re.compile(r"^pytestmark = .*\bpytest\.mark\.long\b", re.MULTILINE)
 
 
@@ -40,7 +43,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix != ".py" or collection_path in _named(config):
         return None
     text = collection_path.read_text()
-    is_ignored = "mark.long" not in text if config.getoption("--long") else IS_ALL_LONG.search(text) is not None
+    is_ignored = HAS_LONG.search(text) is None if config.getoption("--long") else IS_ALL_LONG.search(text) is not None
     return True if is_ignored else None
 
 
@@ -56,6 +59,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = set(items) - set(kept)
     config.hook.pytest_deselected(items=list(left))
     items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not look at it a thousand times."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _named(config: pytest.Config) -> set[Path]:
@@ -76,11 +86,22 @@ def _settings_come_from_the_tests_alone() -> Iterator[None]:
     os.environ.update(kept)
 
 
+@contextmanager
+def _own_or_given(directory: Path) -> Iterator[ServerUrls]:
+    """The embedded servers, or empty ones of another version: TEST_DATABASE_URL (`postgresql://…/debate?…`, a
+    superuser's) and TEST_REDIS_URL (`…?db=0`)."""
+    if "TEST_DATABASE_URL" in os.environ:
+        yield ServerUrls(os.environ["TEST_DATABASE_URL"], os.environ["TEST_REDIS_URL"])
+    else:
+        with EmbeddedServers(directory) as urls:
+            yield urls
+
+
 @pytest.fixture(scope="session")
 def servers() -> Iterator[ServerUrls]:
     directory = Path(tempfile.mkdtemp(prefix="debate-tests-"))
     try:
-        with EmbeddedServers(directory) as urls:
+        with _own_or_given(directory) as urls:
             upgrade(urls.database_url)
             with psycopg.connect(urls.database_url, autocommit=True) as connection:
                 # The tests kill processes, never the machine's power: no commit needs to wait for the disk. Hundreds of
@@ -94,27 +115,23 @@ def servers() -> Iterator[ServerUrls]:
 
 
 @pytest.fixture(scope="session")
-def databases(servers: ServerUrls) -> Databases:
-    return Databases(servers)
+def places(servers: ServerUrls) -> Iterator[Places]:
+    databases = Databases(servers)
+    made = Places(servers, databases)
+    yield made
+    made.end()
+    databases.close()
 
 
 @pytest.fixture(scope="session")
-def make_place(servers: ServerUrls, databases: Databases) -> Callable[[], Place]:
-    def make() -> Place:
-        # Valkey has 16 databases; nothing of an earlier test is alive when its number comes round again.
-        redis_url = servers.redis_url.replace("db=0", f"db={next(numbers) % 16}")
-        redis.Redis.from_url(redis_url).flushdb()
-        name = databases.make()
-        return Place(Settings(database_url=databases.url(name), redis_url=redis_url, claim_seconds=3), database=name)
-
-    return make
+def make_place(places: Places) -> Callable[[], Place]:
+    return places.make
 
 
-def _place(make_place: Callable[[], Place], databases: Databases) -> Iterator[Place]:
-    made = make_place()
-    yield made
-    made.end_programs()
-    databases.take_back(made.database)
+def _place(places: Places) -> Iterator[Place]:
+    taken = places.take()
+    yield taken
+    places.give_back(taken)
 
 
 place = pytest.fixture(_place, name="place")
@@ -131,7 +148,8 @@ def services(place: Place) -> Iterator[Services]:
 
 @pytest.fixture(scope="module")
 def api(module_place: Place) -> Api:
-    """One API for a whole module, with no worker: nothing happens to a debate but what the test does."""
+    """One API for a whole module, with no worker: nothing happens to a debate but what the test does. The modules that
+    follow use it too, where they want the same."""
     return module_place.start_api()
 
 

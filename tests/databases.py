@@ -1,16 +1,23 @@
 """Databases for tests. One is emptied for the next test: that takes far less time than making one."""
 
 import itertools
+from typing import Any
 
 import psycopg
+from harness import Place
 
 from app.embedded import ServerUrls
 
 MOST_GROWTH_BYTES = 4_000_000
 """What was larger is not used again: rows that were deleted would still be there to be read past."""
+ENDING = """
+SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name NOT LIKE 'debate-api:%'
+"""
 EMPTY = """
-SET session_replication_role = replica;
 DO $$ DECLARE one text; BEGIN
+    SET LOCAL lock_timeout = '5s';
+    SET LOCAL session_replication_role = replica;
     FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
         EXECUTE format('DELETE FROM %I', one);
     END LOOP;
@@ -38,40 +45,48 @@ class Databases:
     def __init__(self, servers: ServerUrls) -> None:
         self._servers = servers
         self._numbers = itertools.count(1)
-        self._idle: list[str] = []
-        self._size, self._schema = self._fingerprint("debate")
+        self._server = psycopg.connect(self.url("postgres"), autocommit=True)
+        with psycopg.connect(self.url("debate"), autocommit=True) as connection:
+            self._size, self._schema = _fingerprint(connection)
 
     def url(self, name: str) -> str:
         return self._servers.database_url.replace("/debate?", f"/{name}?")
 
     def make(self) -> str:
         """The name of an empty one."""
-        if self._idle:
-            return self._idle.pop()
         name = f"test_{next(self._numbers)}"
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE debate")
+        self._server.execute(f"CREATE DATABASE {name} TEMPLATE debate")
         return name
 
-    def take_back(self, name: str) -> None:
-        """Empties it for the next test, or drops it if the test changed more than rows."""
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            # A killed program's session may still hold a lock.
-            ending = "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE datname = %s"
-            connection.execute(ending, [name])
-            if self._is_as_made(name):
-                with psycopg.connect(self.url(name), autocommit=True) as emptied:
-                    emptied.execute(EMPTY)
-                self._idle.append(name)
-            else:
-                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    def empty(self, place: Place) -> bool:
+        """For the next test. False if the test changed more than rows, or a program that is left holds a lock."""
+        place.sql("DISCARD ALL")
+        session = place.session()
+        # A killed program's session may still hold a lock. An API that stays keeps its own.
+        session.execute(ENDING)
+        size, schema = _fingerprint(session)
+        if size - self._size >= MOST_GROWTH_BYTES or schema != self._schema:
+            return False
+        try:
+            session.execute(EMPTY)
+        except psycopg.errors.LockNotAvailable:
+            return False
+        return True
 
-    def _is_as_made(self, name: str) -> bool:
-        size, schema = self._fingerprint(name)
-        return size - self._size < MOST_GROWTH_BYTES and schema == self._schema
+    def sessions_killed(self, name: str) -> int:
+        """So far, by whomever."""
+        query = "SELECT sessions_killed FROM pg_stat_database WHERE datname = %s"
+        [(count,)] = self._server.execute(query, [name]).fetchall()
+        return int(count)
 
-    def _fingerprint(self, name: str) -> tuple[int, list[str]]:
-        with psycopg.connect(self.url(name), autocommit=True) as connection:
-            found: tuple[int, list[str]] | None = connection.execute(FINGERPRINT).fetchone()
-        assert found
-        return found
+    def drop(self, name: str) -> None:
+        self._server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def close(self) -> None:
+        self._server.close()
+
+
+def _fingerprint(connection: "psycopg.Connection[Any]") -> tuple[int, list[str]]:
+    found: tuple[int, list[str]] | None = connection.execute(FINGERPRINT).fetchone()
+    assert found
+    return found

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import prefork
@@ -28,6 +30,8 @@ Program = subprocess.Popen[bytes] | prefork.Forked
 StartWorker = Callable[[str], Program]
 REPOSITORY = Path(__file__).parent.parent
 numbers = itertools.count(1)
+NO_CERTIFICATES = ssl.create_default_context()
+"""One for all clients of the tests' own servers, which speak plain HTTP: each would load all authorities."""
 
 
 @dataclass
@@ -37,15 +41,26 @@ class Place:
     settings: Settings
     database: str = ""
     """Its name on the tests' own server."""
+    redis_url: str = ""
+    """Its Valkey on the tests' own server."""
     log: Path | None = None
     """Where its programs write what they log; the terminal's if None."""
     programs: list[Program] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     """What its programs find there besides their settings."""
+    kept_apis: "list[KeptApi]" = field(default_factory=list)
+    """APIs that an earlier test has left running here (tests/places.py). Each is given away once."""
+    own_apis: "list[KeptApi]" = field(default_factory=list)
+    """Those that this test uses and the next one could."""
+    open_session: "psycopg.Connection[Any] | None" = None
 
-    def start(self, command: list[str], **changes: Any) -> Program:
+    def _environment(self, **changes: Any) -> dict[str, str]:
         environment = child_environment(self.settings.with_changes(**changes))
         environment.update({"PYTHONPATH": str(REPOSITORY), **self.environment})
+        return environment
+
+    def start(self, command: list[str], **changes: Any) -> Program:
+        environment = self._environment(**changes)
         module = prefork.module_of(command)
         with self.log.open("ab") if self.log else nullcontext() as log:
             program: Program
@@ -64,16 +79,51 @@ class Place:
         return self.start([sys.executable, "-m", "worker"], **changes)
 
     def start_api(self, port: int | None = None, **changes: Any) -> "Api":
+        """An API with these settings: one that an earlier test has left here, or a new one. With a port, a log, an
+        environment or failpoints of its own it is new, and nobody else's afterwards."""
+        # The name of the test that runs is no setting.
+        given = self._environment(**changes)
+        given.pop("PYTEST_CURRENT_TEST", None)
+        can_be_kept = not (port or self.log or self.environment or "failpoints" in changes)
+        for kept in self.kept_apis if can_be_kept else ():
+            if kept.given == given and kept.program.poll() is None:
+                self.kept_apis.remove(kept)
+                self.own_apis.append(kept)
+                self.programs.append(kept.program)
+                return Api.at(kept.port)
         port = port or free_port("127.0.0.1")
-        self.start(API_COMMAND, server_port=port, **changes)
-        api = Api(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False))
+        program = self.start(API_COMMAND, server_port=port, **changes)
+        api = Api.at(port)
         wait_until(lambda: api.is_up(), 60, "the API answers")
+        if can_be_kept:
+            self.own_apis.append(KeptApi(given, port, program))
         return api
 
     def sql(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        with psycopg.connect(str(self.settings.database_url), autocommit=True) as connection:
-            cursor = connection.execute(statement, parameters)
+        def run() -> list[tuple[Any, ...]]:
+            cursor = self.session().execute(statement, parameters)
             return cursor.fetchall() if cursor.description else []
+
+        try:
+            return run()
+        except psycopg.OperationalError:
+            # A test has ended every session, this idle one too.
+            if self.open_session is None or not self.open_session.closed:
+                raise
+            return run()
+
+    def session(self) -> "psycopg.Connection[Any]":
+        """Kept open: to open one takes longer than most statements. Prepares none of them: tests change tables."""
+        if self.open_session is None or self.open_session.closed:
+            url = str(self.settings.database_url)
+            self.open_session = psycopg.connect(url, autocommit=True, prepare_threshold=None)
+        return self.open_session
+
+    @property
+    def postgres_socket(self) -> Path:
+        """Where the tests' own server listens."""
+        [directory] = parse_qs(urlsplit(str(self.settings.database_url)).query)["host"]
+        return Path(directory) / ".s.PGSQL.5432"
 
     def is_claimed(self, debate_id: str, actor: str | None = None) -> bool:
         """A worker thinks about this debate's next turn (of this actor, if one is named)."""
@@ -84,22 +134,44 @@ class Place:
         return redis.Redis.from_url(str(self.settings.redis_url))
 
     def end_programs(self) -> None:
-        for program in self.programs:
-            if program.poll() is None:
-                # A program that a test has stopped (SIGSTOP) would not hear anything else.
-                os.killpg(program.pid, signal.SIGCONT)
-                program.terminate()
-        for program in self.programs:
-            try:
-                program.wait(60)
-            except subprocess.TimeoutExpired:
-                os.killpg(program.pid, signal.SIGKILL)
-                program.wait()
+        end(self.programs)
+        self.close_session()
+
+    def close_session(self) -> None:
+        if self.open_session is not None:
+            self.open_session.close()
+
+
+def end(programs: list[Program]) -> None:
+    for program in programs:
+        if program.poll() is None:
+            # A program that a test has stopped (SIGSTOP) would not hear anything else.
+            os.killpg(program.pid, signal.SIGCONT)
+            program.terminate()
+    for program in programs:
+        try:
+            program.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
+
+
+@dataclass
+class KeptApi:
+    given: dict[str, str]
+    """Its environment, but for the port."""
+    port: int
+    program: Program
 
 
 @dataclass
 class Api:
     http: httpx.Client
+
+    @classmethod
+    def at(cls, port: int, timeout: float = 60) -> "Api":
+        base_url = f"http://127.0.0.1:{port}"
+        return cls(httpx.Client(base_url=base_url, timeout=timeout, trust_env=False, verify=NO_CERTIFICATES))
 
     def is_up(self) -> bool:
         try:
@@ -143,11 +215,12 @@ def new_debate(**changes: Any) -> dict[str, Any]:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    """Asks less often the longer it takes: to ask costs time of the processor that what is waited for needs."""
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < seconds:
         if condition():
             return
-        time.sleep(0.03)
+        time.sleep(min(0.02 + waited / 20, 0.1))
     raise AssertionError(f"not within {seconds} seconds: {what}")
 
 

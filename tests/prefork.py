@@ -9,6 +9,7 @@ the interpreter is the point of a test, use `subprocess` and `python -m`.
 """
 
 import array
+import atexit
 import contextlib
 import gc
 import importlib
@@ -214,7 +215,11 @@ def serve(name: str, requests: socket.socket) -> dict[str, Any]:
             os.read(wake, 4096)
             _report_ended(reports)
         if requests in ready:
-            request, files, report = _next_request(requests)
+            asked = _next_request(requests)
+            if asked is None:
+                _end_all(reports)
+                sys.exit()
+            request, files, report = asked
             pid = _fork()
             if pid == 0:
                 signal.set_wakeup_fd(-1)
@@ -248,8 +253,21 @@ def _import(name: str) -> None:
         importlib.import_module(module)
     if name == PATCHED:
         shutil.rmtree(os.environ.pop("PROMETHEUS_MULTIPROC_DIR"))
+        _build_schemas()
     gc.collect()
     gc.freeze()
+
+
+def _build_schemas() -> None:
+    """Those that every API would build anew, which is most of its start."""
+    from flask_openapi3.utils import get_model_schema
+
+    from app.http.answers import Shape
+
+    shapes = [Shape]
+    for shape in shapes:
+        shapes += shape.__subclasses__()
+        get_model_schema(shape, mode="serialization")
 
 
 def _report_ended(reports: dict[int, socket.socket]) -> None:
@@ -261,10 +279,18 @@ def _report_ended(reports: dict[int, socket.socket]) -> None:
             report.sendall(LENGTH.pack(status))
 
 
-def _next_request(requests: socket.socket) -> tuple[dict[str, Any], list[int], socket.socket]:
+def _end_all(reports: dict[int, socket.socket]) -> None:
+    """Pytest has ended. If it was killed, programs are left, which would look for their servers for ever."""
+    for pid in reports:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+
+
+def _next_request(requests: socket.socket) -> tuple[dict[str, Any], list[int], socket.socket] | None:
+    """None when pytest has ended."""
     head, files, _, _ = socket.recv_fds(requests, LENGTH.size, 4)
     if not head:
-        sys.exit()  # pytest has ended
+        return None
     (left,) = LENGTH.unpack(head)
     body = b""
     while len(body) < left:
@@ -287,7 +313,29 @@ def _take_over(request: dict[str, Any], files: list[int]) -> None:
     os.environ.update(request["env"])
 
 
+def run_module(module: str) -> None:
+    """As `python -m`, but for the end of the interpreter: it does not take its modules apart, object by object. Threads
+    are waited for and exit functions called as ever, and an exception that nobody catches ends it as ever."""
+    left: list[int] = []
+
+    def leave() -> None:
+        if left:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(left[0])
+
+    # The first to be registered is the last to be called.
+    atexit.register(leave)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as wanted:
+        if wanted.code is None or isinstance(wanted.code, int):
+            left.append((wanted.code or 0) & 0xFF)
+        raise
+    left.append(0)
+
+
 if __name__ == "__main__":
     asked = serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2])))
     sys.argv = [asked["module"], *asked["arguments"]]
-    runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+    run_module(asked["module"])

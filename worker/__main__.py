@@ -19,7 +19,7 @@ celery_app.worker_main(
         f"--queues={','.join(QUEUES)}",
         f"--hostname={process.worker_id}",
         "--loglevel=WARNING",
-        # Each of these chatters between workers; the database already says who is alive.
+        # Messages between workers that we do not need: the database says which workers are alive.
         "--without-gossip",
         "--without-mingle",
         "--without-heartbeat",

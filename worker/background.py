@@ -1,4 +1,4 @@
-"""The threads of a worker process besides its tasks: one keeps claims alive, one sweeps."""
+"""A thread that repeats an action, such as a worker's sweep."""
 
 import threading
 from collections.abc import Callable
@@ -12,7 +12,7 @@ log = structlog.get_logger(__name__)
 
 
 class Repeat(threading.Thread):
-    """Calls something every so often until told to stop. A failure is logged, and it goes on."""
+    """Calls the action at a fixed interval until it is stopped. A failed call is logged, and the next one follows."""
 
     def __init__(self, name: str, every_seconds: float, action: Callable[[], object]) -> None:
         super().__init__(name=name, daemon=True)

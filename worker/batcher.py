@@ -1,11 +1,11 @@
 """Batches concurrent calls into one statement.
 
-The first caller runs at once; callers that arrive while as many statements as may run are in flight form the next
-batch. No call waits for a batch to fill.
+Callers of one pass of the event loop form a batch, and so do callers that arrive while as many statements as may run
+are in flight. No call waits for a batch to fill.
 
     event loop                          threads (`parallel` of them)
     ──────────                          ────────────────────────────
-    A ──► runs at once ───────────────► [A]            one statement
+    A ──► at the end of this pass ────► [A]            one statement
     B, C, D arrive meanwhile: pending     │
     A is answered ◄───────────────────────┘
           └─► B, C, D ────────────────► [B C D]        one statement
@@ -50,9 +50,13 @@ class Batcher(Generic[Item, Answer]):
         self._running = 0
 
     async def __call__(self, item: Item) -> Answer:
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Answer] = loop.create_future()
         self._pending.append((item, answer))
-        self._start()
+        if len(self._pending) >= self._largest:
+            self._start()
+        elif len(self._pending) == 1:
+            loop.call_soon(self._start)
         return await answer
 
     def _start(self) -> None:

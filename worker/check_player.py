@@ -1,4 +1,4 @@
-"""`python -m worker.check_player <player>`: one tiny call to a model, and what came of it as JSON on stdout.
+"""`python -m worker.check_player <player>`: one small call to a model, and its result as JSON on stdout.
 
 A program of its own because `debate doctor`, which asks for it, must not import the worker.
 """
@@ -9,7 +9,7 @@ import sys
 import time
 
 from app.core.players import LOCAL, why_unknown
-from app.models.prices import has_price
+from app.models.table import has_price
 from app.settings import ProviderSettings, settings_or_exit
 from worker.players.base import PlayerError
 from worker.players.models.adapter import Adapter, Question, Reply

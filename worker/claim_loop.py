@@ -36,7 +36,7 @@ AFTER_TROUBLE_SECONDS = 1.0
 """Between tries to store an opinion while the database is away."""
 
 
-class Held(Protocol):
+class ClaimedRow(Protocol):
     @property
     def id(self) -> UUID: ...
 
@@ -44,11 +44,11 @@ class Held(Protocol):
     def token(self) -> UUID: ...
 
 
-Claimed = TypeVar("Claimed", bound=Held)
+Claimed = TypeVar("Claimed", bound=ClaimedRow)
 Opinion = TypeVar("Opinion")
 
 
-class Work(Protocol[Claimed, Opinion]):
+class KindOfWork(Protocol[Claimed, Opinion]):
     """One kind of work. Everything but `think` runs in a thread."""
 
     name: str
@@ -75,7 +75,9 @@ class Work(Protocol[Claimed, Opinion]):
 
 
 class ClaimLoop(Generic[Claimed, Opinion]):
-    def __init__(self, services: Services, lease: Lease, executor: Executor, work: Work[Claimed, Opinion]) -> None:
+    def __init__(
+        self, services: Services, lease: Lease, executor: Executor, work: KindOfWork[Claimed, Opinion]
+    ) -> None:
         self._services = services
         self._lease = lease
         self._executor = executor

@@ -1,5 +1,5 @@
-"""Keeps experiments fed: makes their next debates when one of them ends, and looks once a second for what no hint has
-told of. Any worker feeds any experiment; one at a time, under the lock of its row."""
+"""Creates the next debates of experiments: when one of their debates ends (a hint), and once a second in case a hint
+was lost. Any worker does this for any experiment; the lock of the experiment's row lets one at a time do it."""
 
 import asyncio
 import contextlib

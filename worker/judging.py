@@ -1,5 +1,5 @@
-"""Judges finished debates, apart from them: any judge that fills an arbitrator's seat, in either order, again and
-again."""
+"""Judges closed debates without changing them. Any player that can fill the arbitrator's seat can judge, in either
+order of the two sides, any number of times."""
 
 import asyncio
 import time
@@ -41,7 +41,7 @@ class Judgments:
         began = time.monotonic()
         thought = await self._player_for(brief.setup.player).think(brief)
         latency_ms = round((time.monotonic() - began) * 1000)
-        return replace(thought, usage=replace(thought.usage, latency_ms=latency_ms))
+        return thought.evolve(usage=replace(thought.usage, latency_ms=latency_ms))
 
     def settle(self, services: Services, held: JudgmentClaim, opinion: Thought) -> None:
         judgments.settle(services, held, opinion)

@@ -12,7 +12,7 @@ log = structlog.get_logger(__name__)
 
 
 def show_metrics(settings: Settings) -> Callable[[], None]:
-    """Returns what ends it. A port that is taken stops no worker: turns are worth more than figures."""
+    """Returns the function that ends it. Where the port is taken, the worker runs without its metrics."""
     if settings.metrics_port is None:
         return lambda: None
     try:

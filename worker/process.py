@@ -1,7 +1,7 @@
 """One worker process: what it is made of, how it starts and how it ends.
 
 Celery's threads deliver hints. One event loop, on a thread of its own, claims, thinks and commits; a few threads run
-its statements. One thread hears of claims that have ended, one sweeps, one watches the loop.
+its statements. One thread hears of claims that have ended, one sweeps, one indexes texts, one watches the loop.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from app.bootstrap import build_services, close_services
 from app.observe import tracing
 from app.observe.threads import SupervisedThread
 from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
+from app.store.text_index import PASS_EVERY_SECONDS, index_new_turns
 from app.usecases.experiments.settled import settle_all
 from app.usecases.sweep import sweep
 from worker.background import Repeat
@@ -43,8 +44,9 @@ log = structlog.get_logger(__name__)
 SWEEP_EVERY_SECONDS = 1.0
 STATEMENT_THREADS = 4
 """Each holds a connection while its statement runs."""
-DATABASE_CONNECTIONS = STATEMENT_THREADS + 3
-"""Also for the lease, the sweeper, the slots of providers, and what model calls write down: each takes a moment."""
+DATABASE_CONNECTIONS = STATEMENT_THREADS + 4
+"""Also for the lease, the sweeper, the index of texts, the slots of providers, and what model calls write down: each
+takes a moment."""
 CONNECTION_PATIENCE_SECONDS = 20.0
 HINT_PATIENCE_SECONDS = 1.0
 """How long a task waits while its worker wants no hints. Tasks of the other kind wait behind it."""
@@ -69,6 +71,7 @@ class WorkerProcess:
         self._loop_thread = threading.Thread(target=self._loop.run_forever, name="loop", daemon=True)
         self._watchdog = Watchdog(self._loop, settings.worker_hang_seconds)
         self._sweeper = Repeat("sweeper", SWEEP_EVERY_SECONDS, self._sweep)
+        self._text_index = Repeat("text_index", PASS_EVERY_SECONDS, partial(index_new_turns, self._services.engine))
         self._notices = SupervisedThread("claim_notices", self._listen, self._ending)
 
     def start(self) -> None:
@@ -78,6 +81,7 @@ class WorkerProcess:
         self._watchdog.start()
         self._run(self._start_on_loop())
         self._sweeper.start()
+        self._text_index.start()
         self._notices.start()
 
     async def _start_on_loop(self) -> None:
@@ -115,6 +119,7 @@ class WorkerProcess:
         self._run(self._end_on_loop())
         self._ending.set()
         self._sweeper.stop()
+        self._text_index.stop()
         self._end_metrics()
         self._watchdog.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -77,6 +77,7 @@ class Ending(Enum):
     """Why a turn in hand was cancelled."""
 
     CLAIM_ENDED = "the claim has ended"  # stopped, paused, ruled on or deleted: there is nothing to store
+    LEASE_LOST = "the worker's lease was lost"  # others take the turn: what was thought so far is thrown away
     SHUTDOWN = "the worker shuts down"  # handed back, for another worker
 
 
@@ -148,8 +149,9 @@ class Runner:
             _cancel(in_hand, Ending.CLAIM_ENDED)
 
     def end_all_claims(self) -> None:
+        """The lease is lost, and with it every claim."""
         for in_hand in list(self._in_hand.values()):
-            _cancel(in_hand, Ending.CLAIM_ENDED)
+            _cancel(in_hand, Ending.LEASE_LOST)
 
     async def shut_down(self, finish_seconds: float) -> None:
         """No new turns. Those in hand may finish for a while; then they are handed back."""
@@ -289,6 +291,8 @@ class Runner:
             thought = await self._think(in_hand)
         except asyncio.CancelledError:
             log.info("turn.cancelled", reason=in_hand.ending.value if in_hand.ending else "unknown")
+            if in_hand.ending is Ending.LEASE_LOST:
+                metrics.claims_lost.inc()
             if in_hand.ending is Ending.SHUTDOWN:
                 await self._store(in_hand, lambda _: advance.release_step(claim))
             return None
@@ -322,7 +326,7 @@ class Runner:
         finally:
             in_hand.is_thinking = False
         latency_ms = round((time.monotonic() - began) * 1000)
-        return replace(thought, usage=replace(thought.usage, latency_ms=latency_ms))
+        return thought.evolve(usage=replace(thought.usage, latency_ms=latency_ms))
 
     async def _whole(self, brief: Brief) -> Brief:
         """With every turn. (A model's prompt is made from all of them when its slot is free.)"""

@@ -1,7 +1,7 @@
-"""Delivers webhooks, on the event loop: claims what is due, signs it, sends it, and writes down what came of it.
+"""Delivers webhooks, on the event loop: claims what is due, signs it, sends it, and stores the result.
 
 At least once, and in order for each debate: the next delivery of a debate is due when the one before was delivered or
-given up. Each endpoint has room for a few deliveries at once, so a slow one holds up nobody else.
+given up. Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from standardwebhooks import Webhook as Signer
 from app import __version__
 from app.core.webhooks import delay_after, why_refused
 from app.observe import metrics
+from app.store import webhooks
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.store.webhooks import DueDelivery
-from app.usecases import webhooks
 from app.usecases.services import Services
 from app.wire.debates import time_json
 
@@ -41,7 +41,7 @@ ATTEMPT_SECONDS = 15.0
 GONE = 410
 
 
-class Refused(Exception):
+class NotSent(Exception):
     """Nothing was sent; the message says why."""
 
 
@@ -99,7 +99,7 @@ class Webhooks:
             return
         in_flight = Counter(self._tasks.values())
         busy = list(in_flight)
-        for due in await self._in_thread(webhooks.claim_deliveries, self._services, busy, EACH_ENDPOINT):
+        for due in await self._in_thread(webhooks.claim, self._services.engine, busy, EACH_ENDPOINT):
             task = asyncio.create_task(self._deliver(due))
             self._tasks[task] = due.webhook_id
             task.add_done_callback(self._done)
@@ -118,7 +118,7 @@ class Webhooks:
                 error = f"answered {status}: redirects are not followed"
         except (TimeoutError, httpx.TimeoutException):
             error = f"no answer within {ATTEMPT_SECONDS:g} seconds"
-        except Refused as problem:
+        except NotSent as problem:
             error = str(problem)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as problem:
             error = f"{type(problem).__name__}: {problem}"
@@ -133,16 +133,17 @@ class Webhooks:
 
     def _settle(self, due: DueDelivery, status: int | None, error: str | None) -> None:
         metrics.webhook_deliveries.labels("delivered" if error is None else "failed").inc()
-        if error is None:
-            webhooks.settle_delivery(self._services, due, delivered=True, status=status)
-            return
-        first = self._services.settings.webhook_retry_seconds
-        gone = status == GONE
-        delay = None if gone else delay_after(due.attempts + 1, due.age_seconds, first, _jitter())
-        webhooks.settle_delivery(self._services, due, delivered=False, status=status, error=error, delay=delay)
-        log.info("webhook.failed", webhook_id=str(due.webhook_id), attempts=due.attempts + 1, problem=error)
-        if gone:
-            webhooks.switch_off(self._services, due.webhook_id, "the endpoint answered 410: it is gone")
+        engine, delay = self._services.engine, None
+        if error is not None and status != GONE:
+            first = self._services.settings.webhook_retry_seconds
+            delay = delay_after(due.attempts + 1, due.age_seconds, first, _jitter())
+        webhooks.settle(engine, due.id, delivered=error is None, status=status, error=error, delay=delay)
+        if error is not None:
+            log.info("webhook.failed", webhook_id=str(due.webhook_id), attempts=due.attempts + 1, problem=error)
+        if status == GONE:
+            reason = "the endpoint answered 410: it is gone"
+            webhooks.disable(engine, due.webhook_id, reason)
+            log.warning("webhook.switched_off", webhook_id=str(due.webhook_id), reason=reason)
 
     async def _send(self, due: DueDelivery) -> int:
         url = httpx.URL(due.url)
@@ -174,9 +175,9 @@ class Webhooks:
             for address in addresses:
                 problem = why_refused(address)
                 if problem:
-                    raise Refused(problem)
+                    raise NotSent(problem)
         if not addresses:
-            raise Refused("the name has no address")
+            raise NotSent("the name has no address")
         return addresses[0]
 
     async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:

@@ -156,7 +156,7 @@ def ruling(
 ) -> None:
     """Rule, as judge.
 
-    A person may also rule when it is the turn of a judge that a worker plays.
+    When it is the judge's turn, a person may rule in place of a judge that is a model.
 
     Example: debate ruling 0b0e… --content "The costs are settled; go on with the dates"
 

@@ -66,7 +66,9 @@ def create(
     max_rounds: Annotated[int | None, typer.Option(help="End after this many rounds.", min=1, max=10_000)] = None,
     max_seconds: Annotated[float | None, typer.Option(help="End after this many seconds.", min=0)] = None,
     max_total_tokens: Annotated[int | None, typer.Option(help="End after this many tokens.", min=1)] = None,
-    max_cost_usd: Annotated[float | None, typer.Option(help="End after models have cost this much.", min=0)] = None,
+    max_cost_usd: Annotated[
+        float | None, typer.Option(help="End when models have cost this many US dollars.", min=0)
+    ] = None,
     deadline_seconds: Annotated[
         float | None, typer.Option(help="How long an external debater may take for a turn.", min=0)
     ] = None,
@@ -86,7 +88,9 @@ def create(
     tag: Annotated[
         list[str] | None, typer.Option(metavar="<tag>", help="A tag for `debate list --tag`; can be repeated.")
     ] = None,
-    no_start: Annotated[bool, typer.Option("--no-start", help="Wait: nobody speaks before `debate start`.")] = False,
+    no_start: Annotated[
+        bool, typer.Option("--no-start", help="Do not start it: `debate start` does that later.")
+    ] = False,
     client_request_id: RequestId = None,
     as_json: AsJson = False,
 ) -> None:
@@ -151,18 +155,18 @@ def list_(
     ] = None,
     kind: Annotated[Kind | None, typer.Option("--type", help="The kind of debate.")] = None,
     form: Annotated[Form | None, FORM_OPTION] = None,
-    q: Annotated[str | None, typer.Option(help="A part of the title.")] = None,
-    texts: Annotated[bool, typer.Option("--texts", help="--q finds words of the turns, too.")] = False,
+    q: Annotated[str | None, typer.Option(help="Search for this part of a title.")] = None,
+    texts: Annotated[bool, typer.Option("--texts", help="--q also searches for words of the turns.")] = False,
     pending_first_opponent: Annotated[
         bool, typer.Option("--pending-first-opponent", help="Only debates that an opponent can join.")
     ] = False,
     player: Annotated[
-        str | None, typer.Option(help="This player is in a seat.", autocompletion=completion.seated)
+        str | None, typer.Option(help="Only debates with this player in a seat.", autocompletion=completion.seated)
     ] = None,
     winner: Annotated[
-        Literal["proposer", "opponent", "tie"] | None, typer.Option(help="Who won the whole debate.")
+        Literal["proposer", "opponent", "tie"] | None, typer.Option(help="Only debates with this verdict on the whole.")
     ] = None,
-    tag: Annotated[str | None, typer.Option(help="It has this tag.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only debates with this tag.")] = None,
     error: Annotated[bool, typer.Option("--error", help="Only debates with an error.")] = False,
     since: Annotated[str | None, typer.Option(help="Active since then: 2026-01-31T12:00:00Z.")] = None,
     until: Annotated[str | None, typer.Option(help="Last active before then.")] = None,
@@ -217,7 +221,7 @@ def get_context(
     limit: Annotated[
         int | None, typer.Option("--limit", "-l", help="Show only the last N arguments. [default: all]", min=0)
     ] = None,
-    role: Annotated[Role | None, typer.Option(help="What this role can do. [default: all roles]")] = None,
+    role: Annotated[Role | None, typer.Option(help="Show only what this role can do. [default: all roles]")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a debate, whose turn it is, and what to do next.
@@ -280,7 +284,7 @@ def stop(
 def pause(
     debate_id: DebateId = None,
     named: NamedDebateId = None,
-    now: Annotated[bool, typer.Option("--now", help="Cut off the turn under way instead of storing it first.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Discard the turn under way instead of finishing it.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Pause a debate until it is resumed. The turn under way is finished first.

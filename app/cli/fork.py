@@ -11,7 +11,7 @@ from app.cli.options import AsJson, DebateId, NamedDebateId, RequestId, connect,
 commands = typer.Typer()
 Player = Annotated[
     str | None,
-    typer.Option(help="Another player of this seat. [default: as in the debate]", autocompletion=completion.seated),
+    typer.Option(help="Player of this seat in the copy. [default: as in the debate]", autocompletion=completion.seated),
 ]
 
 
@@ -23,14 +23,19 @@ def fork(
     proposer: Player = None,
     opponent: Player = None,
     arbitrator: Player = None,
-    max_rounds: Annotated[int | None, typer.Option(help="Another limit of rounds.", min=1, max=10_000)] = None,
-    max_cost_usd: Annotated[float | None, typer.Option(help="Another limit of cost.", min=0)] = None,
+    max_rounds: Annotated[
+        int | None, typer.Option(help="A limit of rounds for the copy. [default: as in the debate]", min=1, max=10_000)
+    ] = None,
+    max_cost_usd: Annotated[
+        float | None,
+        typer.Option(help="A limit of cost for the copy, in US dollars. [default: as in the debate]", min=0),
+    ] = None,
     client_request_id: RequestId = None,
     as_json: AsJson = False,
 ) -> None:
-    """Begin a new debate with the turns of this one, up to one of them.
+    """Copy a debate up to one of its turns, and continue the copy.
 
-    No player is asked again for what is copied, and it costs nothing.
+    The copied turns cost nothing: no player is asked for them again.
 
     Example: debate fork 0b0e… --after-seq 3 --opponent openai:gpt-5-mini
     """

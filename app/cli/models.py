@@ -18,7 +18,7 @@ def models(
 ) -> None:
     """List the players that this server could use, and what is missing for the rest.
 
-    Without a server it says what a worker that is started here could use.
+    Without a server, shows what a worker on this machine could use.
 
     Example: debate models
 

@@ -65,7 +65,7 @@ Stdin = Annotated[bool, typer.Option("--stdin", help="Read the text from standar
 RequestId = Annotated[
     str | None,
     typer.Option(
-        "--client-request-id", help="Makes a repeat safe: the same id stores nothing twice. [default: a new UUID]"
+        "--client-request-id", help="A request that is repeated with the same id is stored once. [default: a new UUID]"
     ),
 ]
 DocumentFile = Annotated[Path | None, typer.Option("--document", help="A text (UTF-8) that the debate is about.")]

@@ -39,7 +39,7 @@ def check(folder: Folder, as_json: AsJson = False) -> None:
 
 @commands.command()
 def add(name: Name, folder: Folder, as_json: AsJson = False) -> None:
-    """Store a folder of prompts under a name. Debates that were created before keep what the name meant then.
+    """Store a folder of prompts under a name. Debates that exist already keep the prompts they began with.
 
     Example: debate prompts add short my-prompts
     """

@@ -11,7 +11,7 @@ from app.cli.errors import CommandFailed, Exit
 from app.cli.options import AsJson, read_settings
 
 if TYPE_CHECKING:
-    from app.store.debates import Counted
+    from app.store.debates import EndedCount
     from app.usecases.services import Services
 
 commands = typer.Typer()
@@ -25,7 +25,7 @@ def prune(
         bool, typer.Option("--exchanges", help="Only what models were sent and answered; debates and turns stay.")
     ] = False,
     deliveries: Annotated[
-        bool, typer.Option("--deliveries", help="Only deliveries of webhooks, delivered or given up; nothing else.")
+        bool, typer.Option("--deliveries", help="Only webhook deliveries that were delivered or given up.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete. [default: only count]")] = False,
     as_json: AsJson = False,
@@ -39,7 +39,7 @@ def prune(
     age = age_of(older_than)
     if exchanges and deliveries:
         raise CommandFailed("--exchanges and --deliveries are two different things", Exit.USAGE, "Give one of them")
-    from app.store.debates import Counted
+    from app.store.debates import EndedCount
     from app.usecases.maintenance import count_old
     from app.wire.debates import time_json
 
@@ -48,7 +48,7 @@ def prune(
         return
     with db.services("debate-prune") as services:
         before, found = count_old(services, age)
-        deleted = _delete(services, before, found, hidden=as_json) if yes else Counted(0, 0)
+        deleted = _delete(services, before, found, hidden=as_json) if yes else EndedCount(0, 0)
     if as_json:
         counts = {"found": _json(found), "deleted": _json(deleted)}
         output.print_json({"before": time_json(before), **counts, "dry_run": not yes})
@@ -92,26 +92,26 @@ def age_of(text: str) -> timedelta:
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
-def _delete(services: "Services", before: datetime, found: "Counted", hidden: bool) -> "Counted":
+def _delete(services: "Services", before: datetime, found: "EndedCount", hidden: bool) -> "EndedCount":
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from app.cli.show import err
-    from app.store.debates import Counted
+    from app.store.debates import EndedCount
     from app.usecases.maintenance import prune
 
     columns = (TextColumn("Deleting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    deleted = Counted(0, 0)
+    deleted = EndedCount(0, 0)
     with Progress(*columns, console=err, disable=hidden or not err.is_terminal, transient=True) as bar:
         task = bar.add_task("", total=found.debates)
         for batch in prune(services, before):
-            deleted = Counted(deleted.debates + batch.debates, deleted.turns + batch.turns)
+            deleted = EndedCount(deleted.debates + batch.debates, deleted.turns + batch.turns)
             bar.update(task, completed=deleted.debates)
     return deleted
 
 
-def _json(counted: "Counted") -> dict[str, int]:
+def _json(counted: "EndedCount") -> dict[str, int]:
     return {"debates": counted.debates, "turns": counted.turns}
 
 
-def _counted(counted: "Counted") -> str:
+def _counted(counted: "EndedCount") -> str:
     return f"{output.count(counted.debates, 'debate')} with {output.count(counted.turns, 'turn')}"

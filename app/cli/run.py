@@ -61,7 +61,7 @@ def run(
         Literal["as_spoken", "swapped", "both"] | None,
         typer.Option(help="Order in which a model that judges reads the two sides."),
     ] = None,
-    max_cost_usd: Annotated[float | None, typer.Option(help="End after models have cost this much.")] = None,
+    max_cost_usd: Annotated[float | None, typer.Option(help="End when models have cost this many US dollars.")] = None,
     thinking: Thinks = None,
     language: Language = None,
     prompts: Prompts = None,
@@ -122,12 +122,15 @@ def _hold(settings: "Settings", request: output.Json, as_json: bool) -> output.J
         debate = api.post("/debates", request, repeatable=True)["debate"]
         _say_how_to_join(api, debate, is_ours, as_json)
         try:
-            return watch.print_live(follow(api, debate["id"], check=check), as_json, arguments)
+            ended = watch.print_live(follow(api, debate["id"], check=check), as_json, arguments)
         except Interrupted as signal:
             output.note("\nStopping the debate …")
             api.post(f"/debates/{debate['id']}/stop", {"reason": f"{signal} to `debate run`"}, repeatable=True)
             _say_how_to_go_on(debate["id"], len(arguments), is_ours)
             raise
+    if is_ours and not as_json:
+        output.note(f"Its page was served while it ran. `{output.program()} up` serves it again.")
+    return ended
 
 
 def _say_how_to_join(api: "Api", debate: output.Json, is_ours: bool, as_json: bool) -> None:

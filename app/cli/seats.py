@@ -23,7 +23,7 @@ def take(
 ) -> None:
     """Take an open external seat, and hold it until you give it back.
 
-    Only its holder speaks from a seat that was taken.
+    Once a seat is taken, only its holder can speak from it.
 
     Example: debate take 0b0e… --role opponent
     """
@@ -43,7 +43,7 @@ def release(
     role: Annotated[Role, typer.Option(help="The seat.")] = "opponent",
     as_json: AsJson = False,
 ) -> None:
-    """Give a seat back that was taken, for somebody else to take.
+    """Give a seat back, so that somebody else can take it.
 
     Example: debate release 0b0e… --role opponent
     """

@@ -100,7 +100,7 @@ def replay(
     delivery_id: Annotated[UUID, typer.Argument(help="The delivery's id: `debate webhooks deliveries` shows it.")],
     as_json: AsJson = False,
 ) -> None:
-    """Deliver once more, also what was given up.
+    """Send a delivery again, also one that was given up.
 
     Example: debate webhooks replay 0b0e… 9c1d…
     """
@@ -111,7 +111,7 @@ def replay(
 
 @commands.command("test")
 def send_test(webhook_id: WebhookId, as_json: AsJson = False) -> None:
-    """Send a message of the type webhook.test, to try the endpoint out.
+    """Send a test message (webhook.test) to an endpoint.
 
     Example: debate webhooks test 0b0e…
     """
@@ -148,7 +148,7 @@ def listen(
         str | None,
         typer.Option(help="The secret of an endpoint that is registered already; registers none."),
     ] = None,
-    count: Annotated[int | None, typer.Option(help="End after so many messages.", min=1)] = None,
+    count: Annotated[int | None, typer.Option(help="End after this many messages.", min=1)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Receive messages on this machine, verify their signatures and print them, until Ctrl-C.

@@ -3,12 +3,12 @@
 import shlex
 
 from app.cli.output import Json, clean, program
-from app.core.debate import STOP_WORDS, State, Status, TurnType
+from app.core.debate import HELD_ELSEWHERE, STOP_WORDS, State, Status, TurnType, is_held_elsewhere
 from app.core.formats import Format
 from app.core.machine import judge_asks, moves_in
 from app.core.players import EXTERNAL
 from app.core.seats import Seat
-from app.core.verdicts import SIDES, TIE, Scope
+from app.core.verdicts import SIDES, TIE, VerdictScope
 
 COMMAND_OF = {
     TurnType.CLAIM: "submit",
@@ -40,6 +40,8 @@ def has_ended(debate: Json) -> bool:
 def ending(debate: Json) -> str:
     if debate["status"] == Status.FAILED:
         return f"The debate failed: {clean(debate['last_error'] or 'no reason was recorded')}"
+    if is_held_elsewhere(debate["stop_reason"], debate["argument_count"]):
+        return f"The debate is {debate['status']}: {HELD_ELSEWHERE}."
     # A newer server may have reasons that this client does not know.
     reason = STOP_WORDS.get(debate["stop_reason"], debate["stop_reason"])
     return f"The debate is {debate['status']}: {reason}."
@@ -50,7 +52,7 @@ def judged(ruling: Json) -> str:
     verdict = ruling["verdict"]
     scores = ", ".join(f"{side} {round(verdict['scores'][side], 2):g}" for side in SIDES)
     # A server of the version before says no scope: every verdict of its rulings judged the round.
-    if verdict.get("scope") == Scope.DEBATE:
+    if verdict.get("scope") == VerdictScope.DEBATE:
         place, is_ahead = "The whole debate", "wins"
     else:
         place, is_ahead = f"Round {ruling['round']}" if ruling["round"] else "So far", "better"

@@ -23,6 +23,7 @@ speaks for the other side nor judges its own debate.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from typing import ClassVar
 from uuid import UUID
 
 from app.core.debate import Debate
@@ -42,22 +43,18 @@ class Scope(StrEnum):
 DEFAULT_SCOPES = frozenset({Scope.READ, Scope.DEBATE})
 
 
+# `credential` is the hash of the key or session that a caller came with: it may be revoked during a request. It is None
+# for the operator's token, which cannot be revoked. `name` says in logs and events whose doing something was.
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """A caller with the operator's token; on a server without a token, a caller that sends no key."""
 
     has_token: bool = True
-    session: bytes | None = field(default=None, repr=False)
-    """The hash of the session of a browser that signed in."""
-
-    @property
-    def credential(self) -> bytes | None:
-        """The hash of the key or session, which may be revoked during a request; None for the token, which cannot."""
-        return self.session
-
-    @property
-    def name(self) -> str:
-        return "operator"
+    credential: bytes | None = field(default=None, repr=False)
+    """Of a browser that signed in."""
+    name: ClassVar[str] = "operator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +63,7 @@ class Agent:
     username: str
     scopes: frozenset[Scope]
     display_name: str | None = None
-    key_hash: bytes = field(default=b"", repr=False)
-    """Of the key that was sent, to check later whether it is still valid."""
-
-    @property
-    def credential(self) -> bytes | None:
-        return self.key_hash
+    credential: bytes = field(default=b"", repr=False)
 
     @property
     def name(self) -> str:
@@ -86,16 +78,8 @@ class Guest:
     debate_id: UUID
     seat: Seat | None
     """None for a watcher."""
-    session: bytes = field(repr=False)
-    """The hash of the session or the key."""
-
-    @property
-    def credential(self) -> bytes | None:
-        return self.session
-
-    @property
-    def name(self) -> str:
-        return "guest"
+    credential: bytes = field(repr=False)
+    name: ClassVar[str] = "guest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +90,8 @@ class GuestJudge:
     judge: str
     """The person's name."""
     salt: bytes = field(repr=False)
-    session: bytes = field(repr=False)
-
-    @property
-    def credential(self) -> bytes | None:
-        return self.session
-
-    @property
-    def name(self) -> str:
-        return "guest judge"
+    credential: bytes = field(repr=False)
+    name: ClassVar[str] = "guest judge"
 
 
 Caller = Operator | Agent | Guest | GuestJudge

@@ -11,6 +11,7 @@ from app.core.machine import moves_of
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.quotes import Document
 from app.core.seats import Seat
+from app.core.values import Evolving
 from app.core.verdicts import Verdict
 
 
@@ -115,8 +116,8 @@ class Exchange:
     """Of the document of the debate's material, if the model was shown it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
+@dataclass(frozen=True)
+class Thought(Evolving):
     type: TurnType
     content: str
     verdict: Verdict | None = None

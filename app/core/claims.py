@@ -1,11 +1,12 @@
 """What a worker does with a debate that it has claimed, and which share of its capacity a turn uses."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.deadlines import after_deadline
 from app.core.debate import Cursor, Debate, Status, Turn
 from app.core.limits import ended_by, limit_reached
-from app.core.machine import implied_cursor
+from app.core.machine import PlannedTurn, implied_cursor
 from app.core.players import SCRIPTED, SeatSetup, model_of
 from app.core.seats import Seat
 
@@ -50,7 +51,7 @@ def decide_claim(debate: Debate, last_turns: tuple[Turn, ...]) -> ClaimDecision:
     return TakeTurn(debate.evolve(status=Status.RUNNING))
 
 
-def reconciled(debate: Debate, last_turns: tuple[Turn, ...]) -> Debate:
+def reconciled(debate: Debate, last_turns: Sequence[Turn | PlannedTurn]) -> Debate:
     """The debate with the cursor that its turns imply. The two differ only after damage from outside."""
     implied = implied_cursor(debate.format, debate.limits.max_rounds, last_turns)
     if implied is None:

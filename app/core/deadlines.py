@@ -1,10 +1,11 @@
-"""What becomes of a debate whose external seat has let its deadline pass. A takeover ends nothing (`Debate.floor`)."""
+"""What happens to a debate when an external seat misses its deadline: it is stopped, or the other side wins. With a
+takeover the debate continues (`Debate.floor`)."""
 
 from app.core.debate import Debate, StopReason
 from app.core.limits import close
 from app.core.players import OnTimeout
 from app.core.seats import Seat
-from app.core.verdicts import SIDES, Scope, Verdict
+from app.core.verdicts import SIDES, Verdict, VerdictScope
 
 _WINNERS_SCORE, _LOSERS_SCORE = 10.0, 0.0
 """No judge gave them: a verdict has scores, the winner's are the higher ones, and the ends of the scale mislead least.
@@ -24,5 +25,5 @@ def _forfeited(debate: Debate, loser: Seat, words: str) -> Debate:
     [winner] = [side for side in SIDES if side != loser.role]
     reasons = f"{words} and forfeits the debate: the {winner} wins."
     scores = {winner: _WINNERS_SCORE, loser.role: _LOSERS_SCORE}
-    verdict = Verdict(winner, scores, reasons, stop=True, scope=Scope.DEBATE)
+    verdict = Verdict(winner, scores, reasons, stop=True, scope=VerdictScope.DEBATE)
     return close(debate, StopReason.FORFEIT).evolve(verdict=verdict, stop_note=reasons)

@@ -1,10 +1,9 @@
 """The values of a debate. All are frozen: a change makes a new value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 from app.core.formats import Format
@@ -12,6 +11,7 @@ from app.core.material import Material
 from app.core.players import OnTimeout, SeatSetup
 from app.core.quotes import Quote
 from app.core.seats import Seat
+from app.core.values import Evolving
 from app.core.verdicts import Standing, Verdict
 
 
@@ -63,6 +63,12 @@ STOP_WORDS = {  # after "The debate is completed:", or in brackets after the ver
     StopReason.RESOLUTION: "the proposer ended it in agreement",
     StopReason.FORFEIT: "a side did not answer in time and forfeited it",
 }
+HELD_ELSEWHERE = "it was held elsewhere, and only its judgments were imported"
+
+
+def is_held_elsewhere(reason: str | None, turn_count: int) -> bool:
+    """Whether it is closed by its rounds without a turn but the motion: an imported debate has no transcript."""
+    return reason == StopReason.MAX_ROUNDS and turn_count <= 1
 
 
 class TurnType(StrEnum):
@@ -144,8 +150,8 @@ class Speaker:
     username: str
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+@dataclass(frozen=True)
+class Turn(Evolving):
     id: UUID
     debate_id: UUID
     seq: int
@@ -176,8 +182,8 @@ class Origin:
     after_seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Debate:
+@dataclass(frozen=True)
+class Debate(Evolving):
     id: UUID
     title: str
     debate_type: str
@@ -292,15 +298,3 @@ class Debate:
         """
         turn_goes_on = self.intervention_open and not self.format.facts.ruling_on_intervention_has_a_round
         return self.closing is not None or (self.is_last_round and not turn_goes_on)
-
-    def evolve(self, **changes: Any) -> "Debate":
-        # Not `dataclasses.replace`, which runs `__init__` and takes three times as long: a turn makes several copies.
-        made = object.__new__(Debate)
-        for name in _FIELDS:
-            object.__setattr__(made, name, changes.pop(name) if name in changes else getattr(self, name))
-        if changes:
-            raise TypeError(f"a debate has no {', '.join(changes)}")
-        return made
-
-
-_FIELDS = tuple(field.name for field in fields(Debate))

@@ -1,4 +1,4 @@
-"""What happened to a debate, besides what its turns tell."""
+"""The history of a debate: events that are not turns, such as claims, failed attempts, pauses and stops."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ from app.core.errors import InvalidInput
 from app.core.machine import implied_cursor
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.core.verdicts import Scope, Standing, standing_after
+from app.core.verdicts import Standing, VerdictScope, standing_after
 
 
 def fork(source: Debate, copied: Sequence[Turn], seats: Mapping[Seat, SeatSetup], limits: Limits) -> Debate:
@@ -57,7 +57,7 @@ def _closed_by(source: Debate, last: Turn) -> bool:
     """Not where somebody stopped the debate, or a limit ended it, after a ruling on a round."""
     if not source.is_closed or last.type is not TurnType.RULING or last.seq != source.turn_count:
         return False
-    judges_the_debate = last.verdict is not None and last.verdict.scope is Scope.DEBATE
+    judges_the_debate = last.verdict is not None and last.verdict.scope is VerdictScope.DEBATE
     return judges_the_debate or source.stop_reason in _BY_RULINGS
 
 

@@ -7,6 +7,7 @@ table (a test compares them).
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 from uuid import UUID
 
 from app.core.debate import Cursor, Debate, State, Status, StopReason, Turn, TurnType, Usage, is_last_round
@@ -16,7 +17,7 @@ from app.core.limits import close, ended_by, limit_reached
 from app.core.players import EXTERNAL
 from app.core.refusals import explain
 from app.core.seats import Seat
-from app.core.verdicts import Scope, Verdict, standing_after, why_contradictory
+from app.core.verdicts import Verdict, VerdictScope, standing_after, why_contradictory
 
 
 class Next(Enum):
@@ -103,12 +104,14 @@ def judge_asks(form: Format, max_rounds: int | None, round_: int) -> bool:
     return form.facts.judge is JudgeActs.ASKS and not is_last_round(form, max_rounds, round_)
 
 
-def moves_in(state: State, seat: Seat, asks: bool) -> list[TurnType]:
+@cache
+def moves_in(state: State, seat: Seat, asks: bool) -> tuple[TurnType, ...]:
     """Every move that the rules have for this seat, whoever fills it. `asks`: what `judge_asks` says of the round."""
-    return [kind for mover, kind in TRANSITIONS[state] if mover is seat and (asks or kind is not TurnType.QUESTION)]
+    moves = TRANSITIONS[state]
+    return tuple(kind for mover, kind in moves if mover is seat and (asks or kind is not TurnType.QUESTION))
 
 
-def moves_of(debate: Debate, seat: Seat) -> list[TurnType]:
+def moves_of(debate: Debate, seat: Seat) -> tuple[TurnType, ...]:
     asks = debate.closing is None and judge_asks(debate.format, debate.limits.max_rounds, debate.cursor.round)
     return moves_in(debate.state, seat, asks)
 
@@ -161,7 +164,7 @@ def _checked(verdict: Verdict | None, closes: bool) -> Verdict | None:
     problem = why_contradictory(verdict)
     if problem:
         raise InvalidInput("verdict", problem)
-    return replace(verdict, scope=Scope.DEBATE if closes else Scope.ROUND)
+    return replace(verdict, scope=VerdictScope.DEBATE if closes else VerdictScope.ROUND)
 
 
 def _with_automatic_ruling(resolution: PlannedTurn, after: Debate) -> Decision:

@@ -110,13 +110,14 @@ def why_unknown(player: str, endpoints: Collection[str] = ()) -> str | None:
         return None
     if model and model[0] in NO_PLAYERS:
         return f"unknown player {player!r}: {model[0]} {NO_PLAYERS[model[0]]}"
-    own = f", of {', '.join(endpoints)}" if endpoints else ""
+    own = f", or one of {', '.join(endpoints)}" if endpoints else ""
     return (
-        f"unknown player {player!r}: this server knows {EXTERNAL!r}, {SCRIPTED!r}, {LOCAL!r} and models such as "
-        f"'openai:gpt-5-mini'{own} and of the providers that `debate models` lists"
+        f"unknown player {player!r}: choose {EXTERNAL!r}, {SCRIPTED!r}, {LOCAL!r} or a model such as "
+        f"'openai:gpt-5-mini'{own}; `debate models` lists the providers"
     )
 
 
+@lru_cache(maxsize=1024)
 def model_of(player: str) -> tuple[str, str] | None:
     """(provider or endpoint, model's name) of a player such as `openai:gpt-5-mini`; None for the others. Whether there
     is such a provider is checked when a debate is created."""

@@ -10,7 +10,7 @@ TIE = "tie"
 NO_REASONS = "No reasons were given."
 
 
-class Scope(StrEnum):
+class VerdictScope(StrEnum):
     """What a verdict judges."""
 
     ROUND = "round"
@@ -29,7 +29,7 @@ class Verdict:
     """Only where a judge was shown both orders and named different winners: winner and scores of each."""
     confidence: float | None = None
     """0 to 1, where the judge says it."""
-    scope: Scope = Scope.ROUND
+    scope: VerdictScope = VerdictScope.ROUND
     """Set by the machine, from what the ruling does to the debate; never by whoever rules."""
 
     def says_the_same_as(self, other: "Verdict | None") -> bool:

@@ -5,20 +5,21 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from flask import Response, jsonify
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.core.debate import State, Status, StopReason, TurnType
+from app.core.debate import Debate, State, Status, StopReason, TurnType
 from app.core.events import EventKind
 from app.core.formats import Format
 from app.core.guidance import NextAction
-from app.core.verdicts import Scope
+from app.core.verdicts import VerdictScope
 from app.usecases.create import Stored
-from app.wire.debates import told_json
+from app.wire.debates import debate_json, told_json
 
+Data = TypeVar("Data")
 Responses = dict[str | int, Any]
 """Status → shape, for flask-openapi3."""
 NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
@@ -55,7 +56,7 @@ class VerdictShape(Shape):
     scores: dict[str, float]
     reasoning: str
     confidence: float | None
-    scope: Scope = Field(description="What it judges: its round, or the whole debate")
+    scope: VerdictScope = Field(description="What it judges: its round, or the whole debate")
     stop: bool
     orders: OrdersShape | None = Field(
         None, description="Only if the judge named different winners for the two orders: its result for each order"
@@ -341,20 +342,20 @@ class PollNothing(Shape):
     last_seen_seq: int
 
 
-class Success(Shape):
+class Success(Shape, Generic[Data]):
+    """The envelope. `Success[ListData]` is `ListAnswer` in the OpenAPI document."""
+
     success: Literal[True]
+    data: Data
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        return f"{params[0].__name__.removesuffix('Data')}Answer"
 
 
-class StoredAnswer(Success):
-    data: StoredData
-
-
-class DebateAnswer(Success):
-    data: DebateData
-
-
-class TranscriptAnswer(Success):
-    data: TranscriptData
+StoredAnswer = Success[StoredData]
+DebateAnswer = Success[DebateData]
+TranscriptAnswer = Success[TranscriptData]
 
 
 def _one_of(schema: dict[str, Any]) -> None:
@@ -362,48 +363,21 @@ def _one_of(schema: dict[str, Any]) -> None:
     schema["oneOf"] = schema.pop("anyOf")
 
 
-class PollAnswer(Success):
+class PollAnswer(Shape):
+    success: Literal[True]
     data: PollNew | PollNothing = Field(json_schema_extra=_one_of)
 
 
-class ListAnswer(Success):
-    data: ListData
-
-
-class EventsAnswer(Success):
-    data: EventsData
-
-
-class ExchangeAnswer(Success):
-    data: ExchangeData
-
-
-class ModelsAnswer(Success):
-    data: ModelsData
-
-
-class PromptSetsAnswer(Success):
-    data: PromptSetsData
-
-
-class PromptSetAnswer(Success):
-    data: PromptSetData
-
-
-class DeletedAnswer(Success):
-    data: DeletedData
-
-
-class InvitationAnswer(Success):
-    data: InvitationData
-
-
-class HealthAnswer(Success):
-    data: HealthData
-
-
-class SystemAnswer(Success):
-    data: SystemData
+ListAnswer = Success[ListData]
+EventsAnswer = Success[EventsData]
+ExchangeAnswer = Success[ExchangeData]
+ModelsAnswer = Success[ModelsData]
+PromptSetsAnswer = Success[PromptSetsData]
+PromptSetAnswer = Success[PromptSetData]
+DeletedAnswer = Success[DeletedData]
+InvitationAnswer = Success[InvitationData]
+HealthAnswer = Success[HealthData]
+SystemAnswer = Success[SystemData]
 
 
 class ErrorBody(BaseModel):
@@ -435,9 +409,16 @@ def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
     return jsonify({"success": status < 400, "data": data}), status
 
 
+def debate_answer(debate: Debate) -> tuple[Response, int]:
+    return success({"debate": debate_json(debate)})
+
+
 def stored_answer(stored: Stored) -> tuple[Response, int]:
-    told = stored.told or told_json(stored.debate, stored.turn)
-    response, status = success(told, 200 if stored.replayed else 201)
-    if stored.replayed:
+    return created_answer(stored.told or told_json(stored.debate, stored.turn), stored.replayed)
+
+
+def created_answer(data: dict[str, Any], replayed: bool) -> tuple[Response, int]:
+    response, status = success(data, 200 if replayed else 201)
+    if replayed:
         response.headers["Idempotent-Replayed"] = "true"
     return response, status

@@ -17,21 +17,19 @@ from app.http.experiments.experiments import (
     experiment_results_blueprint,
     experiments_blueprint,
 )
-from app.http.experiments.judgments import JudgmentBody, judgments_blueprint
-from app.http.experiments.shapes import JudgeInvitationBody, JudgesBody, PlanBody, SpecBody
+from app.http.experiments.judgments import judgments_blueprint
 from app.http.hooks import register_request_rules
 from app.http.mcp import view as mcp
 from app.http.models import models_blueprint
 from app.http.rates import make_rate_limiter
 from app.http.seats import seats_blueprint
-from app.http.solutions import requests as solution_schemas
 from app.http.solutions.agents import agents_blueprint
 from app.http.solutions.review import review_blueprint
 from app.http.solutions.solutions import solutions_blueprint
 from app.http.streams import realtime_blueprint
 from app.http.submissions import submissions_blueprint
 from app.http.system import health_blueprint, metrics_blueprint, system_blueprint
-from app.http.webhooks import WebhookBody, webhooks_blueprint
+from app.http.webhooks import webhooks_blueprint
 from app.realtime.credentials import KeyWatch
 from app.realtime.relay import Relay
 from app.usecases.identity import valid_credentials
@@ -46,9 +44,10 @@ class _WithExamples(OpenAPI):
     def generate_spec_json(self) -> None:
         super().generate_spec_json()  # type: ignore[no-untyped-call]
         described = self.spec_json["components"]["schemas"]
-        experiments = (JudgmentBody, SpecBody, PlanBody, JudgesBody, JudgeInvitationBody)
-        for body in (*requests.BODIES, *solution_schemas.BODIES, *experiments, WebhookBody, *mcp.BODIES):
-            described[body.__name__]["examples"] = body.model_config["json_schema_extra"]["examples"]  # type: ignore[index]
+        for body in requests.Request.all_kinds():
+            examples = body.model_config.get("json_schema_extra")
+            if examples and body.__name__ in described:
+                described[body.__name__] |= examples
         self.spec_json["paths"][websocket.PATH] = websocket.DESCRIPTION
 
 

@@ -3,10 +3,9 @@
 from flask import Response
 from flask_openapi3 import Tag
 
-from app.core.debate import Debate
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, success
+from app.http.answers import ERRORS, NEEDS_TOKEN, created_answer, debate_answer, success
 from app.http.blueprint import Blueprint
 from app.usecases import control, read
 from app.usecases.fork import fork_debate
@@ -17,28 +16,24 @@ _TAG = Tag(name="control", description="Start, stop, hold and fork debates")
 _DEBATE: answers.Responses = {200: answers.DebateAnswer}
 
 
-def _debate_answer(debate: Debate) -> tuple[Response, int]:
-    return success({"debate": debate_json(debate)})
-
-
 def control_blueprint(services: Services) -> Blueprint:
     api = Blueprint("control", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.post("/debates/<debate_id>/start", summary="Begin a debate that was created to wait", responses=_DEBATE)
     def start(path: requests.DebatePath) -> tuple[Response, int]:
-        return _debate_answer(control.start_debate(services, current_caller(), path.debate_id))
+        return debate_answer(control.start_debate(services, current_caller(), path.debate_id))
 
     @api.post("/debates/<debate_id>/stop", summary="End a debate now", responses=_DEBATE)
     def stop(path: requests.DebatePath, body: requests.StopBody) -> tuple[Response, int]:
-        return _debate_answer(control.stop_debate(services, current_caller(), path.debate_id, body.reason))
+        return debate_answer(control.stop_debate(services, current_caller(), path.debate_id, body.reason))
 
     @api.post("/debates/<debate_id>/pause", summary="Pause a debate", responses=_DEBATE)
     def pause(path: requests.DebatePath, body: requests.PauseBody) -> tuple[Response, int]:
-        return _debate_answer(control.pause_debate(services, current_caller(), path.debate_id, body.now))
+        return debate_answer(control.pause_debate(services, current_caller(), path.debate_id, body.now))
 
     @api.post("/debates/<debate_id>/resume", summary="Continue a paused or failed debate", responses=_DEBATE)
     def resume(path: requests.DebatePath) -> tuple[Response, int]:
-        return _debate_answer(control.resume_debate(services, current_caller(), path.debate_id))
+        return debate_answer(control.resume_debate(services, current_caller(), path.debate_id))
 
     @api.post(
         "/debates/<debate_id>/fork",
@@ -47,10 +42,7 @@ def control_blueprint(services: Services) -> Blueprint:
     )
     def fork(path: requests.DebatePath, body: requests.ForkBody) -> tuple[Response, int]:
         forked = fork_debate(services, current_caller(), path.debate_id, body.new_fork())
-        response, status = success({"debate": debate_json(forked.debate)}, 200 if forked.replayed else 201)
-        if forked.replayed:
-            response.headers["Idempotent-Replayed"] = "true"
-        return response, status
+        return created_answer({"debate": debate_json(forked.debate)}, forked.replayed)
 
     @api.get(
         "/debates/<debate_id>/events",

@@ -1,5 +1,6 @@
 """Bodies, queries and paths of requests to the debate API. Use cases check sizes, players and state."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from enum import StrEnum
 from functools import cache
@@ -47,6 +48,12 @@ class Request(BaseModel):
     """Unknown fields are rejected: a misspelt limit must not silently mean no limit."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def all_kinds(cls) -> Iterator[type[Self]]:
+        for kind in cls.__subclasses__():
+            yield kind
+            yield from kind.all_kinds()
 
 
 def with_examples(*examples: dict[str, Any], required: bool = True) -> ConfigDict:
@@ -509,10 +516,7 @@ class PromptSetPath(BaseModel):
     name: str = Field(max_length=63, pattern="^[^\\x00]*$")
 
 
-class InvitationBody(Request):
-    model_config = with_examples({"role": "opponent", "expires_in_seconds": 3600})
-
-    role: Literal["proposer", "opponent", "arbitrator", "watcher"]
+class ExpiringBody(Request):
     expires_in_seconds: StrictInt | None = Field(
         None, ge=1, le=365 * 24 * 3600, description="How long the link can be used; a week if absent"
     )
@@ -522,24 +526,14 @@ class InvitationBody(Request):
         return None if self.expires_in_seconds is None else timedelta(seconds=self.expires_in_seconds)
 
 
+class InvitationBody(ExpiringBody):
+    model_config = with_examples({"role": "opponent", "expires_in_seconds": 3600})
+
+    role: Literal["proposer", "opponent", "arbitrator", "watcher"]
+
+
 class InterventionBody(OptionalBody):
     model_config = with_examples({"content": "Stop: this needs a person."}, required=False)
 
     content: str | None = None
     client_request_id: str | None = None
-
-
-BODIES = (
-    CreateDebateBody,
-    ForkBody,
-    SubmissionBody,
-    ArgumentBody,
-    StopBody,
-    RulingBody,
-    QuestionBody,
-    PauseBody,
-    PromptSetBody,
-    InvitationBody,
-    InterventionBody,
-)
-"""Bodies with examples for the OpenAPI document."""

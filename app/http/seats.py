@@ -3,15 +3,14 @@
 from flask import Response, request
 from flask_openapi3 import Tag
 
-from app.core.debate import Debate
 from app.core.seats import Seat
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, success
+from app.http.answers import ERRORS, NEEDS_TOKEN, debate_answer, success
 from app.http.blueprint import Blueprint
 from app.usecases import invitations, seats
 from app.usecases.services import Services
-from app.wire.debates import debate_json, time_json
+from app.wire.debates import time_json
 
 _TAG = Tag(name="seats", description="Who holds an external seat")
 _TAKEN: answers.Responses = {200: answers.DebateAnswer, 409: answers.ErrorAnswer}
@@ -19,20 +18,16 @@ _INVITED: answers.Responses = {201: answers.InvitationAnswer}
 _RELEASED: answers.Responses = {200: answers.DebateAnswer}
 
 
-def _debate_answer(debate: Debate) -> tuple[Response, int]:
-    return success({"debate": debate_json(debate)})
-
-
 def seats_blueprint(services: Services) -> Blueprint:
     api = Blueprint("seats", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
     @api.post("/debates/<debate_id>/seats/<role>/take", summary="Take an open external seat", responses=_TAKEN)
     def take(path: requests.SeatPath) -> tuple[Response, int]:
-        return _debate_answer(seats.take_seat(services, current_caller(), path.debate_id, Seat(path.role)))
+        return debate_answer(seats.take_seat(services, current_caller(), path.debate_id, Seat(path.role)))
 
     @api.post("/debates/<debate_id>/seats/<role>/release", summary="Give a taken seat back", responses=_RELEASED)
     def release(path: requests.SeatPath) -> tuple[Response, int]:
-        return _debate_answer(seats.release_seat(services, current_caller(), path.debate_id, Seat(path.role)))
+        return debate_answer(seats.release_seat(services, current_caller(), path.debate_id, Seat(path.role)))
 
     @api.post("/debates/<debate_id>/invitations", summary="A link and a key for one seat", responses=_INVITED)
     def invite(path: requests.DebatePath, body: requests.InvitationBody) -> tuple[Response, int]:

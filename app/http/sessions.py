@@ -3,6 +3,7 @@ every API process."""
 
 import hmac
 import re
+from collections.abc import Callable
 from uuid import UUID
 
 from flask import Request
@@ -42,11 +43,15 @@ def guest_cookie(debate_id: UUID) -> str:
     return f"debate_guest_{debate_id.hex}"
 
 
-def set_guest_cookie(response: Response, request: Request, debate_id: UUID, secret: str) -> None:
-    """Sent to the debate's own addresses only, and to the WebSocket. Lax: people come from a link in a message."""
-    for path in (f"/debates/{debate_id}", "/ws"):
+def judge_cookie(experiment_id: UUID) -> str:
+    return f"debate_judge_{experiment_id.hex}"
+
+
+def set_guest_cookie(response: Response, request: Request, name: str, secret: str, *paths: str) -> None:
+    """Sent to these addresses only. Lax: people come from a link in a message."""
+    for path in paths:
         response.set_cookie(
-            guest_cookie(debate_id),
+            name,
             secret,
             max_age=GUEST_LIFETIME,
             httponly=True,
@@ -58,49 +63,32 @@ def set_guest_cookie(response: Response, request: Request, debate_id: UUID, secr
 
 def guest_secret(request: Request) -> tuple[UUID, str] | None:
     """With the debate that the request names, in its path or (for a WebSocket) its query."""
-    named = (request.view_args or {}).get("debate_id") or request.args.get("debate_id")
-    try:
-        debate_id = UUID(str(named))
-    except ValueError:
-        return None
-    given = request.cookies.get(guest_cookie(debate_id), "")
-    return (debate_id, given) if _SECRET.fullmatch(given) else None
-
-
-def judge_cookie(experiment_id: UUID) -> str:
-    return f"debate_judge_{experiment_id.hex}"
-
-
-def set_judge_cookie(response: Response, request: Request, experiment_id: UUID, secret: str) -> None:
-    """Sent to the page of judging only."""
-    response.set_cookie(
-        judge_cookie(experiment_id),
-        secret,
-        max_age=GUEST_LIFETIME,
-        httponly=True,
-        samesite="Lax",
-        secure=request.is_secure,
-        path=f"/experiments/{experiment_id}/judge",
+    return _secret_of(
+        (request.view_args or {}).get("debate_id") or request.args.get("debate_id"), request, guest_cookie
     )
 
 
 def judge_secret(request: Request) -> tuple[UUID, str] | None:
     """With the experiment that the request names in its path."""
+    return _secret_of((request.view_args or {}).get("experiment_id"), request, judge_cookie)
+
+
+def _secret_of(named: str | None, request: Request, cookie: Callable[[UUID], str]) -> tuple[UUID, str] | None:
     try:
-        experiment_id = UUID(str((request.view_args or {}).get("experiment_id")))
+        guests_own = UUID(str(named))
     except ValueError:
         return None
-    given = request.cookies.get(judge_cookie(experiment_id), "")
-    return (experiment_id, given) if _SECRET.fullmatch(given) else None
+    secret = secret_in_cookie(request, cookie(guests_own))
+    return (guests_own, secret) if secret else None
 
 
 def clear_cookie(response: Response) -> None:
     response.delete_cookie(COOKIE, httponly=True, samesite="Strict")
 
 
-def secret_in_cookie(request: Request) -> str | None:
+def secret_in_cookie(request: Request, cookie: str = COOKIE) -> str | None:
     """None when the cookie is absent or not in the format of our secrets."""
-    given = request.cookies.get(COOKIE, "")
+    given = request.cookies.get(cookie, "")
     return given if _SECRET.fullmatch(given) else None
 
 

@@ -1,4 +1,4 @@
-"""Webhooks, for the operator: who is told of what, and what became of it."""
+"""Webhooks, for the operator: endpoints, the events that each receives, and the deliveries with their results."""
 
 from typing import Any
 from uuid import UUID
@@ -80,20 +80,10 @@ class DeliveriesData(Shape):
     deliveries: list[DeliveryShape]
 
 
-class WebhookAnswer(Success):
-    data: WebhookData
-
-
-class WebhooksAnswer(Success):
-    data: WebhooksData
-
-
-class DeliveryAnswer(Success):
-    data: DeliveryData
-
-
-class DeliveriesAnswer(Success):
-    data: DeliveriesData
+WebhookAnswer = Success[WebhookData]
+WebhooksAnswer = Success[WebhooksData]
+DeliveryAnswer = Success[DeliveryData]
+DeliveriesAnswer = Success[DeliveriesData]
 
 
 def webhook_json(webhook: Webhook) -> dict[str, Any]:

@@ -19,7 +19,7 @@ LOOK_BACK = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Change:
+class Version:
     """Identifies one version of a debate."""
 
     updated_at: str
@@ -63,7 +63,7 @@ class OperatorsFeed:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._listeners: set[OperatorsListener] = set()
-        self._told: OrderedDict[UUID, Change] = OrderedDict()
+        self._told: OrderedDict[UUID, Version] = OrderedDict()
         """The last change sent for each recent debate, so that a comparison sends only what is new."""
         self.compared_until: datetime | None = None
         """Changes in Postgres up to this time were compared; None while nobody listens."""
@@ -83,11 +83,11 @@ class OperatorsFeed:
                 self._told.clear()
                 self.compared_until = None
 
-    def is_news(self, debate_id: UUID, change: Change) -> bool:
+    def is_news(self, debate_id: UUID, change: Version) -> bool:
         told = self._told.get(debate_id)
         return told is None or (change.updated_at >= told.updated_at and change != told)
 
-    def tell(self, debate_id: UUID, change: Change, debate_data: str) -> None:
+    def tell(self, debate_id: UUID, change: Version, debate_data: str) -> None:
         """`debate_data` is the JSON of {debate}."""
         with self._lock:
             if not self.is_news(debate_id, change):

@@ -23,7 +23,7 @@ from app.messaging.subscription import Subscription
 from app.observe import metrics
 from app.observe.threads import SupervisedThread
 from app.realtime.feed import Feed, Item, Listener, Message
-from app.realtime.operators import LOOK_BACK, Change, OperatorsFeed, OperatorsListener
+from app.realtime.operators import LOOK_BACK, OperatorsFeed, OperatorsListener, Version
 from app.realtime.source import PostgresSource
 
 log = structlog.get_logger(__name__)
@@ -228,7 +228,7 @@ class Relay:
             self._operators.tell_experiment(heard.debate_id, heard.data)
         elif heard.debate is not None:
             shown = heard.debate
-            change = Change(shown["updated_at"], shown["argument_count"], heard.state, shown["created_at"])
+            change = Version(shown["updated_at"], shown["argument_count"], heard.state, shown["created_at"])
             self._operators.tell(heard.debate_id, change, heard.data)
 
     def _compare_again_and_again(self) -> None:
@@ -265,7 +265,7 @@ class Relay:
         if untold:
             self._tell_state(untold)
 
-    def _catch_up(self, feed: Feed, change: Change) -> None:
+    def _catch_up(self, feed: Feed, change: Version) -> None:
         metrics.relay_missed_turns.inc(change.seq - feed.known)
         metrics.relay_lag_seconds.observe(metrics.seconds_since(change.updated_at))
         feed.offer(self._stored(feed, feed.known), change.state)

@@ -9,7 +9,7 @@ from uuid import UUID
 from app.core.errors import DebateNotFound, InvalidInput
 from app.messaging.heard import state_mark
 from app.realtime.feed import Item
-from app.realtime.operators import MOST_WAITING, Change
+from app.realtime.operators import MOST_WAITING, Version
 from app.store.overview import Changed
 from app.usecases import read
 from app.usecases.services import Services
@@ -23,7 +23,7 @@ PAGE = 50
 class Position:
     """The latest version of a debate in Postgres."""
 
-    change: Change
+    change: Version
     data: str
     """The JSON of {debate}."""
 
@@ -57,15 +57,15 @@ class PostgresSource:
         found = {}
         for debate in read.get_debates(self._services, debate_ids):
             shown = debate_json(debate)
-            change = Change(shown["updated_at"], debate.turn_count, state_mark(shown), shown["created_at"])
+            change = Version(shown["updated_at"], debate.turn_count, state_mark(shown), shown["created_at"])
             found[debate.id] = Position(change, text({"debate": shown}))
         return found
 
-    def changes(self, since: datetime | None) -> tuple[datetime, dict[UUID, Change]]:
+    def changes(self, since: datetime | None) -> tuple[datetime, dict[UUID, Version]]:
         until, found = read.changes_since(self._services, since, MOST_WAITING)
         return until, {one.id: _change(one) for one in found}
 
-    def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]:
+    def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Version]:
         return {one.id: _change(one) for one in read.last_changes(self._services, debate_ids)}
 
     def initial_state(self, debate_id: UUID, after_seq: int) -> Snapshot:
@@ -92,9 +92,9 @@ class PostgresSource:
         return Snapshot(str(time_json(debate.created_at)), debate.turn_count, parts())
 
 
-def _change(one: Changed) -> Change:
+def _change(one: Changed) -> Version:
     mark = state_mark({"status": one.status, "attempts": one.attempts})
-    return Change(str(time_json(one.updated_at)), one.turn_count, mark, str(time_json(one.created_at)))
+    return Version(str(time_json(one.updated_at)), one.turn_count, mark, str(time_json(one.created_at)))
 
 
 def text(data: dict[str, object]) -> str:

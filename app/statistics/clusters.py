@@ -39,16 +39,21 @@ class Estimate:
 
 def mean(values: Floats, clusters: Codes) -> Estimate:
     """The mean with its interval, and the test of whether it is zero."""
-    n = len(values)
-    if n == 0:
+    if len(values) == 0:
         return Estimate(None, why="There is nothing to take a mean of.")
     value = float(values.mean())
+    return _with_interval(value, values - value, len(values), clusters)
+
+
+def _with_interval(value: float, scores: Floats, size: float, clusters: Codes) -> Estimate:
+    """`scores` sum to zero over all motions; the value moves by their sum over `size`."""
+    n = len(scores)
     numbers, first = grouped(clusters)
     count = len(first)
     if count < 2:
         return Estimate(value, n=n, motions=count, why="One motion has no interval: nothing says how motions differ.")
-    sums = totals(values - value, numbers, count)
-    error = sqrt(count / (count - 1) * float(sums @ sums)) / n
+    sums = totals(scores, numbers, count)
+    error = sqrt(count / (count - 1) * float(sums @ sums)) / size
     if error < 1e-12:
         return Estimate(
             value, n=n, motions=count, why="Every motion gave the same value: no interval follows from that."
@@ -84,26 +89,13 @@ def only_wins(motions: int) -> float:
 def slope(x: Floats, y: Floats, clusters: Codes) -> Estimate:
     """Of y on x, both of which have mean zero in their groups: Σ xy / Σ x², with the clustered error of its
     residuals."""
-    n = len(x)
     spread = float(x @ x)
-    numbers, first = grouped(clusters)
-    count = len(first)
-    if n == 0 or spread < 1e-12:
-        return Estimate(
-            None, n=n, motions=count, why="The lengths do not differ between debates of the same contestants."
-        )
+    if spread < 1e-12:
+        motions = len(grouped(clusters)[1])
+        why = "The lengths do not differ between debates of the same contestants."
+        return Estimate(None, n=len(x), motions=motions, why=why)
     value = float(x @ y) / spread
-    if count < 2:
-        return Estimate(value, n=n, motions=count, why="One motion has no interval: nothing says how motions differ.")
-    sums = totals(x * (y - value * x), numbers, count)
-    error = sqrt(count / (count - 1) * float(sums @ sums)) / spread
-    if error < 1e-12:
-        return Estimate(
-            value, n=n, motions=count, why="Every motion gave the same value: no interval follows from that."
-        )
-    reach = student.quantile(UPPER, count - 1) * error
-    t = value / error
-    return Estimate(value, value - reach, value + reach, n, count, t, student.two_sided_p(t, count - 1), error=error)
+    return _with_interval(value, x * (y - value * x), spread, clusters)
 
 
 def centred(values: Floats, groups: Codes) -> Floats:

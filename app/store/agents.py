@@ -74,16 +74,7 @@ class AgentRecord:
     revoked_at: datetime | None
 
 
-_columns = (
-    agents.c.id,
-    agents.c.username,
-    agents.c.display_name,
-    agents.c.scopes,
-    agents.c.key_hint,
-    agents.c.created_at,
-    agents.c.key_created_at,
-    agents.c.revoked_at,
-)
+_columns = [agents.c[name] for name in AgentRecord.__slots__]
 
 
 def insert_agent(

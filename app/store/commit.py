@@ -17,7 +17,7 @@ psycopg is used directly: SQLAlchemy's share of a statement this size costs more
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -293,7 +293,7 @@ def _outcome(
     return Outcome(
         outcome,
         after,
-        tuple(replace(turn, created_at=at) for turn in change.turns),
+        tuple(turn.evolve(created_at=at) for turn in change.turns),
         has_next_claim=isinstance(change.schedule, ClaimToken) and has_next_claim,
         ended_claim=ended_claim,
     )

@@ -177,8 +177,8 @@ def create(
         "is_queued": debate.awaits_worker,
         "answer_seconds": debate.answer_seconds,
         "created_by": str(caller.id) if isinstance(caller, Agent) else OPERATOR,
-        "key_hash": caller.key_hash if isinstance(caller, Agent) else None,
-        "session_hash": caller.session if isinstance(caller, Operator) else None,
+        "key_hash": caller.credential if isinstance(caller, Agent) else None,
+        "session_hash": caller.credential if isinstance(caller, Operator) else None,
         "bound": [UUID(setup.agent_id) for setup in debate.seats.values() if setup.agent_id],
     }
     for _ in range(MOST_RACES):

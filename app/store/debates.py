@@ -97,7 +97,7 @@ _LOCK = _GET.with_for_update()
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class EndedCount:
     debates: int
     turns: int
 
@@ -109,10 +109,10 @@ class Pruned:
     updated_at: datetime
 
 
-def count_ended(connection: Connection, before: datetime) -> Counted:
+def count_ended(connection: Connection, before: datetime) -> EndedCount:
     old = _ended(before).subquery()
     statement = select(func.count(), func.coalesce(func.sum(old.c.turn_count), 0)).select_from(old)
-    return Counted(*connection.execute(statement).one())
+    return EndedCount(*connection.execute(statement).one())
 
 
 def delete_ended(connection: Connection, since: datetime | None, before: datetime, at_most: int) -> list[Pruned]:

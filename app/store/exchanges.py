@@ -8,22 +8,13 @@ from sqlalchemy import Connection, delete, func, select
 from app.core.brief import Exchange
 from app.store.tables import exchanges
 
+_COLUMNS = [exchanges.c[name] for name in Exchange.__slots__]
+
 
 def of_turn(connection: Connection, turn_id: UUID) -> list[Exchange]:
-    statement = select(exchanges).where(exchanges.c.turn_id == turn_id).order_by(exchanges.c.number)
-    return [
-        Exchange(
-            system=row.system,
-            messages=tuple(row.messages),
-            settings=row.settings,
-            model=row.model,
-            answer=row.answer,
-            request_id=row.request_id,
-            judge_order=row.judge_order,
-            document_hash=row.document_hash,
-        )
-        for row in connection.execute(statement)
-    ]
+    statement = select(*_COLUMNS).where(exchanges.c.turn_id == turn_id).order_by(exchanges.c.number)
+    rows = connection.execute(statement).mappings()
+    return [Exchange(**{**row, "messages": tuple(row["messages"])}) for row in rows]
 
 
 def count_before(connection: Connection, before: datetime) -> int:

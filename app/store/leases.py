@@ -25,13 +25,9 @@ MIGRATION_LOCK = 0x5EB47E02
 OLD_WORKER_SECONDS = 15.0
 """A worker from before leases that was not seen for this long no longer counts."""
 
-# A new lease, or more time for one that is still there. `true` as the second parameter: only more time.
 _RENEW = """
-WITH renewed AS (
-    UPDATE worker_leases SET renewed_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(secs => %s)
-    WHERE worker_id = %s RETURNING worker_id
-)
-SELECT EXISTS (SELECT FROM renewed)
+UPDATE worker_leases SET renewed_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(secs => %s)
+WHERE worker_id = %s
 """
 _BEGIN = """
 INSERT INTO worker_leases (worker_id, renewed_at, expires_at, players)
@@ -101,8 +97,7 @@ def reported_players(connection: Connection) -> list[dict[str, list[str]]]:
 def renew(engine: Engine, worker_id: str, seconds: float) -> bool:
     """False when the lease is gone: it had lapsed, and its claims were released."""
     with engine.autocommit() as connection:
-        [renewed] = connection.execute(_RENEW, [seconds, worker_id]).fetchone() or (False,)
-        return bool(renewed)
+        return connection.execute(_RENEW, [seconds, worker_id]).rowcount == 1
 
 
 def hold(connection: Connection, worker_id: str) -> bool:

@@ -32,11 +32,10 @@ from app.core.debate import Debate, State, Status
 from app.core.seats import Seat
 from app.store import search
 from app.store.engine import Engine
-from app.store.estimates import RowEstimate
 from app.store.ids import ids_beginning_with
 from app.store.page_cursors import pack_time_and_id, unpack_time_and_id
 from app.store.rows import debate_columns, debate_of
-from app.store.statements import Statement
+from app.store.statements import RowEstimate, Statement
 from app.store.tables import (
     debate_titles,
     debates,
@@ -104,14 +103,14 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CountedPage:
     debates: list[Debate]
     total: int
     total_is_estimate: bool
     next_cursor: str | None
 
 
-def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str | None) -> Page:
+def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str | None) -> CountedPage:
     asked: dict[str, Any] = {"limit": limit + 1, "offset": offset}
     if cursor:
         asked["at"], asked["beyond"] = unpack_time_and_id(cursor)
@@ -123,7 +122,7 @@ def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str 
         total = max(_estimate(filters).rows_on(connection), counted) if is_estimate else counted
     found = [debate_of(dict(zip(_NAMES, row, strict=False))) for row in read[:limit]]
     next_cursor = cursor_of(found[-1]) if found and len(read) > limit else None
-    return Page(found, total, is_estimate, next_cursor)
+    return CountedPage(found, total, is_estimate, next_cursor)
 
 
 _Found = tuple[list[tuple[Any, ...]], int, bool]

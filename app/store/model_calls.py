@@ -15,7 +15,7 @@ LOWER_EVERY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class ProviderLimit:
     """A provider, its row locked by this transaction."""
 
     lowered_to: int | None
@@ -61,12 +61,12 @@ def costs_today(connection: Connection) -> tuple[float, float]:
     return (row[0], row[1]) if row else (0.0, 0.0)
 
 
-def lock_provider(connection: Connection, name: str) -> Provider:
+def lock_provider(connection: Connection, name: str) -> ProviderLimit:
     connection.execute(insert(providers).values(name=name).on_conflict_do_nothing())
     since = func.coalesce(func.extract("epoch", _now - providers.c.lowered_at), 0)
     statement = select(providers.c.lowered_to, since, func.extract("epoch", _now)).where(providers.c.name == name)
     lowered_to, seconds, clock = connection.execute(statement.with_for_update()).one()
-    return Provider(lowered_to, float(seconds), float(clock))
+    return ProviderLimit(lowered_to, float(seconds), float(clock))
 
 
 def lower_provider(connection: Connection, name: str, to: int) -> bool:
@@ -99,7 +99,7 @@ def write_slots(
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class DayRefused:
     """The day's limit does not allow this call."""
 
     is_spent: bool
@@ -108,7 +108,7 @@ class Refused:
     """Of this day."""
 
 
-def reserve_cost(connection: Connection, amount: float, limit: float) -> date | Refused:
+def reserve_cost(connection: Connection, amount: float, limit: float) -> date | DayRefused:
     """Reserves the amount; returns the day on which to settle it."""
     costs = daily_costs
     connection.execute(insert(costs).from_select(["day"], select(_today)).on_conflict_do_nothing())
@@ -122,7 +122,7 @@ def reserve_cost(connection: Connection, amount: float, limit: float) -> date | 
     left = 86_400 - func.extract("epoch", _now) % 86_400
     row = connection.execute(select(costs.c.spent_usd, left).where(costs.c.day == _today)).one_or_none()
     spent, seconds = row or (0.0, 0.0)  # the day has just ended
-    return Refused(spent + amount > limit, float(seconds))
+    return DayRefused(spent + amount > limit, float(seconds))
 
 
 def settle_cost(connection: Connection, day: date, reserved: float, spent: float) -> None:

@@ -17,7 +17,7 @@ _is_claimed = debates.c.claim_token.is_not(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class NextWork:
     """When and by whom a debate is worked on next, as its row says."""
 
     claimed_by: str | None
@@ -45,10 +45,10 @@ def clock(connection: Connection) -> datetime:
     return now
 
 
-def schedules(connection: Connection, debate_ids: Sequence[UUID]) -> dict[UUID, Schedule]:
+def schedules(connection: Connection, debate_ids: Sequence[UUID]) -> dict[UUID, NextWork]:
     rows = connection.execute(_SCHEDULES, {"ids": list(debate_ids)})
     return {
-        row.id: Schedule(
+        row.id: NextWork(
             row.claimed_by if row.live else None,
             time_of(row.claim_token) or row.updated_at if row.live else None,
             row.due_at,
@@ -131,12 +131,5 @@ def last_changes(connection: Connection, debate_ids: Sequence[UUID]) -> list[Cha
     return [Changed(*row) for row in connection.execute(_LAST_CHANGES, {"ids": list(debate_ids)})]
 
 
-_COLUMNS = (
-    debates.c.id,
-    debates.c.created_at,
-    debates.c.updated_at,
-    debates.c.turn_count,
-    debates.c.status,
-    debates.c.attempts,
-)
+_COLUMNS = [debates.c[name] for name in Changed.__slots__]
 _LAST_CHANGES = select(*_COLUMNS).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))

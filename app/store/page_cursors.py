@@ -1,12 +1,28 @@
-"""Page cursors: the place where a page ended, encoded so that clients treat it as opaque."""
+"""Pages of lists, and page cursors: the position where a page ended, encoded so that clients treat it as opaque."""
 
 import base64
 import binascii
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from app.core.errors import InvalidInput
+
+Listed = TypeVar("Listed")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Listed]):
+    items: list[Listed]
+    next_cursor: str | None
+
+
+def page_of(found: list[Listed], limit: int, place: Callable[[Listed], str]) -> Page[Listed]:
+    """`found` has one more than `limit` where there is another page; `place` packs where an item stands in the list."""
+    return Page(found[:limit], place(found[limit - 1]) if len(found) > limit else None)
 
 
 def pack(*place: str | int) -> str:

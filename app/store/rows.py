@@ -12,7 +12,7 @@ from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from app.core.verdicts import Scope, Standing, Verdict
+from app.core.verdicts import Standing, Verdict, VerdictScope
 from app.store.tables import debates, turns
 
 _SEATS = tuple(Seat)
@@ -62,7 +62,7 @@ def verdict_row(verdict: Verdict | None) -> dict[str, Any] | None:
 
 
 def verdict_of(value: dict[str, Any] | None) -> Verdict | None:
-    return Verdict(**{**value, "scope": Scope(value["scope"])}) if value else None
+    return Verdict(**{**value, "scope": VerdictScope(value["scope"])}) if value else None
 
 
 def _verdict_columns(verdict: Verdict | None) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def verdict_in(row: RowMapping | dict[str, Any]) -> Verdict | None:
     """Of a turn or a debate. One without a scope was stored by the version before migration 0010: a round's."""
     if not row["verdict"]:
         return None
-    scope = Scope(row["verdict_scope"] or Scope.ROUND)
+    scope = VerdictScope(row["verdict_scope"] or VerdictScope.ROUND)
     return Verdict(**row["verdict"], scope=scope, confidence=row["verdict_confidence"])
 
 
@@ -126,7 +126,7 @@ def debate_of(row: RowMapping | dict[str, Any]) -> Debate:
         last_error=row["last_error"],
         turn_count=row["turn_count"],
         usage=Usage(row["input_tokens"], row["output_tokens"], row["cost_usd"]),
-        verdict=verdict_in(row) if row["verdict_scope"] == Scope.DEBATE else None,
+        verdict=verdict_in(row) if row["verdict_scope"] == VerdictScope.DEBATE else None,
         standing=Standing(**row["standing"]) if row["standing"] else None,
         attempts=row["attempts"],
         language=row["language"],

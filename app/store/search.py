@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 import psycopg
-from sqlalchemy import ColumnElement, Select, func, literal, or_, select, union
+from sqlalchemy import ColumnElement, CompoundSelect, Select, func, literal, or_, select, text, union, union_all
 
-from app.store.estimates import RowEstimate
-from app.store.tables import debate_titles, debates, turns
+from app.store.statements import RowEstimate
+from app.store.tables import debate_titles, debates, indexed_turns, text_index, turns
 
 FEW_TURNS = 30_000
 """So many turns are always found by the index."""
@@ -29,9 +29,24 @@ def ids_by_title(part: str, by_index: bool = False) -> Select[Any]:
     return query
 
 
-def ids_by_text(words: str) -> Select[Any]:
-    """The ids of the debates with a turn that has words with all these beginnings; an id for each such turn."""
-    return select(turns.c.debate_id).where(_has_words(words))
+def ids_by_text(words: str) -> CompoundSelect[Any]:
+    """The ids of the debates with a turn that has words with all these beginnings; an id for each such turn. The index
+    names them, but for turns that were stored a moment ago: these are read."""
+    last_indexed = select(func.max(indexed_turns.c.seq)).where(indexed_turns.c.debate_id == debates.c.id)
+    not_indexed = (
+        select(turns.c.debate_id)
+        .join(debates, debates.c.id == turns.c.debate_id)
+        .where(
+            debates.c.updated_at > func.coalesce(select(text_index.c.indexed_until).scalar_subquery(), text("'epoch'")),
+            turns.c.seq > func.coalesce(last_indexed.correlate(debates).scalar_subquery(), 0),
+            _has_words(func.turn_words(turns.c.content), words),
+        )
+    )
+    return union_all(_indexed(words), not_indexed)
+
+
+def _indexed(words: str) -> Select[Any]:
+    return select(indexed_turns.c.debate_id).where(_has_words(indexed_turns.c.words, words))
 
 
 def is_found(part: str, by_index: bool, texts: bool) -> ColumnElement[bool]:
@@ -41,7 +56,8 @@ def is_found(part: str, by_index: bool, texts: bool) -> ColumnElement[bool]:
     if by_index:
         return debates.c.id.in_(union(ids_by_title(part, by_index), ids_by_text(part)).subquery().select())
     # Not EXISTS: the planner would rather find all turns with these words first.
-    said = select(literal(True)).where(turns.c.debate_id == debates.c.id, _has_words(part)).limit(1)
+    has_words = _has_words(func.turn_words(turns.c.content), part)
+    said = select(literal(True)).where(turns.c.debate_id == debates.c.id, has_words).limit(1)
     return or_(_title_contains(part), said.correlate(debates).scalar_subquery())
 
 
@@ -50,8 +66,8 @@ def _title_contains(part: str) -> ColumnElement[bool]:
     return func.strpos(func.lower(debates.c.title), func.lower(part)) > 0
 
 
-def _has_words(words: str) -> ColumnElement[bool]:
-    return func.turn_words(turns.c.content).bool_op("@@")(func.turn_search(words))
+def _has_words(vector: ColumnElement[Any], words: str) -> ColumnElement[bool]:
+    return vector.bool_op("@@")(func.turn_search(words))
 
 
 def _pattern(part: str) -> str:
@@ -67,10 +83,10 @@ def title_estimate(part: str) -> RowEstimate:
 
 @lru_cache(maxsize=256)
 def _text_estimate(words: str) -> RowEstimate:
-    return RowEstimate(ids_by_text(words))
+    return RowEstimate(_indexed(words))
 
 
-_turns_in_all = RowEstimate(select(turns.c.id))
+_turns_in_all = RowEstimate(select(indexed_turns.c.seq))
 
 
 def few_turns_match(connection: "psycopg.Connection[Any]", words: str) -> bool:

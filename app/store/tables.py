@@ -22,8 +22,9 @@ from sqlalchemy import (
     false,
     func,
     text,
+    true,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
 metadata = MetaData()
 # A missing value is SQL's NULL, never the JSON text "null".
@@ -294,13 +295,29 @@ turns = Table(
     CheckConstraint("(agent_id IS NULL) = (agent_username IS NULL)", name="turns_agent_has_a_name"),
 )
 
-# For the search in texts (app/store/search.py). Every search reads the pending entries, and an insert moves them when
-# they are a megabyte, some 300 turns.
+# The words of turns, for the search in texts (app/store/search.py). Workers add them a few seconds after a turn is
+# stored (app/store/text_index.py). GIN collects new entries in a pending list, which every search reads: a megabyte.
+indexed_turns = Table(
+    "indexed_turns",
+    metadata,
+    Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("words", TSVECTOR, nullable=False),
+)
 Index(
-    "turns_by_word",
-    func.turn_words(turns.c.content),
+    "indexed_turns_by_word",
+    indexed_turns.c.words,
     postgresql_using="gin",
     postgresql_with={"gin_pending_list_limit": 1024},
+)
+# One row, from the first pass on. All turns of debates that have not changed since `indexed_until` are indexed.
+text_index = Table(
+    "text_index",
+    metadata,
+    Column("is_only_row", Boolean, primary_key=True, server_default=true()),
+    Column("indexed_until", _timestamp, nullable=False),
+    Column("next_pass_at", _timestamp, nullable=False),
+    CheckConstraint("is_only_row", name="text_index_has_one_row"),
 )
 
 # The owner of a client_request_id within a debate: the agent whose key was sent, else the seat, because the operator

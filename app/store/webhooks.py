@@ -1,4 +1,4 @@
-"""Webhooks, and the outbox of what they are told. Triggers write the outbox; workers empty it."""
+"""Webhooks, and the outbox of their deliveries. Triggers write the outbox; workers deliver from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

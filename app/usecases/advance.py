@@ -146,7 +146,7 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
     """Stores the turn and moves the cursor. Where the next seat is a worker's too and `may_go_on` says so of the debate
     as it is then, takes the next claim in the same transaction."""
     before = claim.debate.evolve(past_deadline=True) if past_deadline else claim.debate
-    thought = replace(thought, usage=storable_usage(thought.usage))
+    usage = storable_usage(thought.usage)
     move = Move(
         claim.brief.seat,
         thought.type,
@@ -154,7 +154,7 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
         by_worker=True,
         close=thought.close,
         verdict=thought.verdict,
-        usage=thought.usage,
+        usage=usage,
     )
     try:
         checked_text("content", thought.content, LARGEST_THOUGHT_BYTES)
@@ -167,11 +167,11 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
     quotes = quotes_of(move, claim.brief.document)
     made = tuple(turns_of(before, decision.turns, answers, first_id=claim.turn_id, quotes=quotes))
     if thought.prompts_hash is not None:
-        made = (replace(made[0], prompts_hash=thought.prompts_hash), *made[1:])
+        made = (made[0].evolve(prompts_hash=thought.prompts_hash), *made[1:])
     schedule: Schedule = SETTLED
     if decision.debate.awaits_worker and may_go_on(decision.debate):
         schedule = ClaimToken(new_claim_token(), claim.held.worker_id)
-    change = Change(decision.debate, claim.held, made, thought.exchanges, thought.usage, schedule)
+    change = Change(decision.debate, claim.held, made, thought.exchanges, usage, schedule)
     return Step(claim, change, _tell_turn)
 
 

@@ -1,7 +1,6 @@
 """Agents and their keys: create, list, revoke, rotate. Only for the operator."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -12,7 +11,7 @@ from app.core.texts import checked_text
 from app.store import agents
 from app.store.agents import AgentRecord, NewKey, UsernameTaken, new_key
 from app.store.ids import new_id
-from app.store.page_cursors import pack, unpack
+from app.store.page_cursors import Page, pack, page_of, unpack
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -20,12 +19,6 @@ log = structlog.get_logger(__name__)
 
 MAX_NAME_BYTES = 400
 """100 characters of at most four bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentPage:
-    agents: list[AgentRecord]
-    next_cursor: str | None
 
 
 @repeated_on_conflict
@@ -46,12 +39,12 @@ def create_agent(
     return record, key
 
 
-def list_agents(services: Services, caller: Caller, limit: int, cursor: str | None) -> AgentPage:
+def list_agents(services: Services, caller: Caller, limit: int, cursor: str | None) -> Page[AgentRecord]:
     require(caller, Action.MANAGE)
     after = str(unpack(cursor, str)[0]) if cursor else None
     with services.engine.connect() as connection:
         found = agents.page(connection, after, limit)
-    return AgentPage(found[:limit], pack(found[limit - 1].username) if len(found) > limit else None)
+    return page_of(found, limit, lambda agent: pack(agent.username))
 
 
 @repeated_on_conflict

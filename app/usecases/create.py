@@ -14,8 +14,7 @@ from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens, most_inp
 from app.core.players import EXTERNAL, OnTimeout, SeatSetup, why_unknown
 from app.core.seats import Seat
 from app.core.texts import checked_text
-from app.models.prices import cost_usd, has_price
-from app.models.windows import shown_tokens
+from app.models.table import cost_usd, has_price, shown_tokens
 from app.observe import failpoints
 from app.store import create, turns
 from app.store.engine import ConnectionLost
@@ -76,24 +75,34 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     require_creation(caller, debate.seats)
     for name, text in (("title", debate.title), ("motion_content", motion.content)):
         refuse_rejected(opinion_of(services, text), debate.seats[Seat.PROPOSER], name)
-    failpoints.reach("create.before_commit", ConnectionLost)
     document = new.material.document if new.material else None
-    outcome = create.create(services.engine, caller, debate, motion, new.debate_id is not None, document)
-    failpoints.reach("create.after_commit", ConnectionLost)
-    if isinstance(outcome, create.RequestUsed):
-        return _replay(services, new, outcome.debate_id)
-    debate, motion = created(outcome, debate)
+    stored = store(services, caller, debate, motion, new.debate_id is not None, document)
+    if isinstance(stored, UUID):
+        return _replay(services, new, stored)
+    debate, motion = stored
     [told] = tell_stored(services, debate, [motion])
     if debate.awaits_worker:
         services.teller.enqueue(debate.id)
     return Stored(debate, motion, told=told)
 
 
-def created(outcome: create.Outcome, debate: Debate) -> tuple[Debate, Turn]:
-    """Raises where the statement has refused; a used request's id is the caller's to look at before."""
+def store(
+    services: Services,
+    caller: Caller,
+    debate: Debate,
+    motion: Turn,
+    id_was_asked_for: bool = False,
+    document: str | None = None,
+) -> tuple[Debate, Turn] | UUID:
+    """The id of another debate where this caller has created that one under the motion's client_request_id."""
+    failpoints.reach("create.before_commit", ConnectionLost)
+    outcome = create.create(services.engine, caller, debate, motion, id_was_asked_for, document)
+    failpoints.reach("create.after_commit", ConnectionLost)
     match outcome:
-        case create.Created(stored, motion):
-            return stored, motion
+        case create.Created(stored, stored_motion):
+            return stored, stored_motion
+        case create.RequestUsed(debate_id):
+            return debate_id
         case create.KeyRevoked():
             raise refused()
         case create.UnknownAgents(unknown):
@@ -282,7 +291,6 @@ def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:
 def _says_the_same(new: NewDebate, debate: Debate, motion: Turn) -> bool:
     """Whether all that the request states is as stored. What it leaves to defaults is not compared: they may have
     changed since."""
-    limits = ((getattr(new.limits, name), getattr(debate.limits, name)) for name in Limits.__slots__)
     return (
         new.debate_id in (None, debate.id)
         and (new.title, new.debate_type, new.format) == (debate.title, debate.debate_type, debate.format)
@@ -291,9 +299,12 @@ def _says_the_same(new: NewDebate, debate: Debate, motion: Turn) -> bool:
         and (material_of(new.material) if new.material else None) == debate.material
         and new.language in (None, debate.language)
         and new.prompts in (None, debate.prompts)
-        and all(
-            replace(debate.seats[seat], held_by=None, held_by_name=None) == setup
-            for seat, setup in (new.seats or {}).items()
-        )
-        and all(stated in (None, stored) for stated, stored in limits)
+        and states_the_same(new.seats or {}, new.limits, debate)
     )
+
+
+def states_the_same(seats: Mapping[Seat, SeatSetup], limits: Limits, debate: Debate) -> bool:
+    """Whether the stated seats and limits are as stored, whoever has taken a seat since."""
+    return all(
+        replace(debate.seats[seat], held_by=None, held_by_name=None) == setup for seat, setup in seats.items()
+    ) and all(getattr(limits, name) in (None, getattr(debate.limits, name)) for name in Limits.__slots__)

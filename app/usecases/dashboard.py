@@ -11,7 +11,7 @@ from app.core.verdicts import Verdict
 from app.store import listing, overview, turns
 from app.store.engine import Connection
 from app.store.listing import Filters
-from app.store.overview import Schedule
+from app.store.overview import NextWork
 from app.usecases.read import existing, snapshot
 from app.usecases.services import Services
 
@@ -135,7 +135,7 @@ def _rows(connection: Connection, found: Sequence[Debate], now: datetime) -> lis
     return [_with_activity(debate, schedules[debate.id], now) for debate in found]
 
 
-def _with_activity(debate: Debate, schedule: Schedule, now: datetime) -> DashboardRow:
+def _with_activity(debate: Debate, schedule: NextWork, now: datetime) -> DashboardRow:
     # A debate that has lost its schedule is shown as due since its last change, so that the operator notices it.
     due_at = schedule.due_at or debate.updated_at or now
     activity = activity_of(

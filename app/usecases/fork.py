@@ -13,12 +13,10 @@ from app.core.fork import fork
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.core.texts import checked_text
-from app.observe import failpoints
-from app.store import create, debates, turns
-from app.store.engine import ConnectionLost
+from app.store import debates, turns
 from app.store.ids import new_id
 from app.usecases.announce import state_changed
-from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, created
+from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, states_the_same, store
 from app.usecases.identity import speaker
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
@@ -59,12 +57,10 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
     debate = fork(source, copied, seats, limits).evolve(id=new_id())
     require_creation(caller, debate.seats)
     motion = replace(copied[0], client_request_id=new.client_request_id, agent=speaker(caller))
-    failpoints.reach("create.before_commit", ConnectionLost)
-    outcome = create.create(services.engine, caller, debate, motion, id_was_asked_for=False)
-    failpoints.reach("create.after_commit", ConnectionLost)
-    if isinstance(outcome, create.RequestUsed):
-        return _replay(services, source_id, new, outcome.debate_id)
-    debate, _ = created(outcome, debate)
+    stored = store(services, caller, debate, motion)
+    if isinstance(stored, UUID):
+        return _replay(services, source_id, new, stored)
+    debate, _ = stored
     log.info("debate.forked", debate_id=str(debate.id), source=str(source_id), after_seq=new.after_seq, by=caller.name)
     services.teller.publish(state_changed(debate))
     if debate.awaits_worker:
@@ -97,14 +93,7 @@ def _replay(services: Services, source_id: UUID, new: NewFork, debate_id: UUID) 
     if debate is None:
         # Deleted between the two statements: the client may simply retry.
         raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
-    limits = ((getattr(new.limits, name), getattr(debate.limits, name)) for name in Limits.__slots__)
-    is_the_same = (
-        debate.forked_from == Origin(source_id, new.after_seq)
-        and all(
-            replace(debate.seats[seat], held_by=None, held_by_name=None) == setup for seat, setup in new.seats.items()
-        )
-        and all(stated in (None, stored) for stated, stored in limits)
-    )
-    if not is_the_same:
+    is_same_place = debate.forked_from == Origin(source_id, new.after_seq)
+    if not (is_same_place and states_the_same(new.seats, new.limits, debate)):
         raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")
     return Forked(debate, replayed=True)

@@ -104,7 +104,7 @@ def operator_of_session(services: Services, secret: str) -> Operator | None:
     session_hash = _hash_of(services, secret)
     with services.engine.statements() as connection:
         is_valid = session_hash in sessions.valid_among(connection, [session_hash])
-    return Operator(session=session_hash) if is_valid else None
+    return Operator(credential=session_hash) if is_valid else None
 
 
 def _hash_of(services: Services, secret: str) -> bytes:

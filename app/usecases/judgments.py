@@ -25,7 +25,7 @@ from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
 from app.core.retry import GiveUp, after_failure
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
-from app.models.prices import has_price
+from app.models.table import has_price
 from app.observe import failpoints, metrics
 from app.store import debates, turns
 from app.store import judgments as store

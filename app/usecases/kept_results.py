@@ -1,4 +1,4 @@
-"""Results of experiments that were computed last, with the state of the data that they were computed from."""
+"""A cache of experiments' results. Each entry holds the state of the data that it was computed from."""
 
 import threading
 from collections import OrderedDict

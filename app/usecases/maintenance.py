@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import structlog
 
 from app.store import debates, exchanges, materials, overview, webhooks
-from app.store.debates import Counted
+from app.store.debates import EndedCount
 from app.store.engine import Connection
 from app.store.repair import CursorRepair, repair_cursors
 from app.usecases.announce import deleted
@@ -20,16 +21,16 @@ BATCH = 100
 """Debates per transaction. Small, so that locks are held briefly and an interruption loses little."""
 
 
-def count_old(services: Services, age: timedelta) -> tuple[datetime, Counted]:
+def count_old(services: Services, age: timedelta) -> tuple[datetime, EndedCount]:
     """The time that lies `age` ago, and how many debates ended and last changed before it."""
     with services.engine.begin() as connection:
         before = overview.clock(connection) - age
         return before, debates.count_ended(connection, before)
 
 
-def prune(services: Services, before: datetime) -> Iterator[Counted]:
-    """Deletes in batches, and yields what each batch deleted. A debate that somebody holds meanwhile stays for the next
-    time."""
+def prune(services: Services, before: datetime) -> Iterator[EndedCount]:
+    """Deletes in batches, and yields what each batch deleted. Debates whose row is locked are skipped; the next prune
+    deletes them."""
     since = None
     while True:
         with services.engine.begin() as connection:
@@ -40,7 +41,7 @@ def prune(services: Services, before: datetime) -> Iterator[Counted]:
         log.info("debates.pruned", debates=len(gone))
         # Listeners get the same event as for a deletion by a person.
         services.teller.publish(*(deleted(one.id) for one in gone))
-        yield Counted(len(gone), sum(one.turn_count for one in gone))
+        yield EndedCount(len(gone), sum(one.turn_count for one in gone))
     _prune_documents(services)
 
 
@@ -53,7 +54,7 @@ def _prune_documents(services: Services) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What is kept for looking up, and can be deleted by its age alone."""
+    """Records that are deleted by age, while their debates stay."""
 
     count: Callable[[Connection, datetime], int]
     delete: Callable[[Connection, datetime, int], int]
@@ -85,7 +86,16 @@ def prune_records(services: Services, kind: str, before: datetime) -> Iterator[i
         yield gone
 
 
-@repeated_on_conflict
 def repair(services: Services) -> list[CursorRepair]:
+    repaired: list[CursorRepair] = []
+    last: UUID | None = UUID(int=0)
+    while last is not None:
+        some, last = _repair_some(services, last)
+        repaired += some
+    return repaired
+
+
+@repeated_on_conflict
+def _repair_some(services: Services, after: UUID) -> tuple[list[CursorRepair], UUID | None]:
     with services.engine.begin() as connection:
-        return repair_cursors(connection)
+        return repair_cursors(connection, after, BATCH)

@@ -17,7 +17,7 @@ from app.store.engine import Connection
 from app.store.experiments import costs
 from app.store.experiments.costs import BudgetRefused
 from app.store.ids import new_id
-from app.store.model_calls import Refused
+from app.store.model_calls import DayRefused
 from app.usecases.experiments.manage import stop_for_budget
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
@@ -78,7 +78,7 @@ def slow_down(services: Services, provider: str) -> None:
         log.warning("provider.slowed_down", provider=provider, calls_at_once=to)
 
 
-def _limit(services: Services, provider: store.Provider | store.SlotsNow) -> int:
+def _limit(services: Services, provider: store.ProviderLimit | store.SlotsNow) -> int:
     configured = services.settings.model_concurrency
     if provider.lowered_to is None:
         return configured
@@ -133,26 +133,26 @@ def reserve(
     experiment_id: UUID | None = None,
     worker_id: str = "",
     call: Call | None = None,
-) -> Reservation | Refused | BudgetRefused:
+) -> Reservation | DayRefused | BudgetRefused:
     """Reserves the maximum cost of a call, if the daily limit and the experiment's budget allow it, and records that
     the call begins. An experiment whose budget has nothing left for the call, whatever the calls under way give back,
     is stopped."""
     limit = services.settings.max_cost_usd_per_day
-    reserved: date | Refused | None = None
+    reserved: date | DayRefused | None = None
     budget_id = new_id() if experiment_id else None
     with services.engine.begin() as connection:
         too_much = _within_budget(connection, budget_id, experiment_id, worker_id, amount_usd)
         if too_much is None and limit is not None:
             reserved = store.reserve_cost(connection, amount_usd, limit)
-            if isinstance(reserved, Refused) and budget_id:
+            if isinstance(reserved, DayRefused) and budget_id:
                 costs.settle(connection, budget_id, 0.0)
-        if too_much is None and not isinstance(reserved, Refused):
+        if too_much is None and not isinstance(reserved, DayRefused):
             _record(connection, call, worker_id)
     if too_much is not None:
         if too_much.is_spent and experiment_id:
             stop_for_budget(services, experiment_id, too_much.budget_usd)
         return too_much
-    if isinstance(reserved, Refused):
+    if isinstance(reserved, DayRefused):
         return reserved
     return Reservation(amount_usd, reserved, budget_id, call.id if call else None)
 
@@ -179,27 +179,17 @@ def _within_budget(
 
 
 @repeated_on_conflict
-def settle(services: Services, reservation: Reservation, spent_usd: float) -> None:
-    """Replaces the reservation by the actual cost."""
+def settle(services: Services, reservation: Reservation, spent_usd: float, was_made: bool = True) -> None:
+    """Replaces the reservation by the actual cost. A call that was not made is not under way either."""
     with services.engine.begin() as connection:
         if reservation.day is not None:
             store.settle_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
         if reservation.of_experiment is not None:
             costs.settle(connection, reservation.of_experiment, spent_usd)
+        if reservation.call_id is not None and not was_made:
+            calls_under_way.remove(connection, call_id=reservation.call_id)
     if reservation.of_experiment is not None and spent_usd:
         metrics.experiment_cost.inc(spent_usd)
-
-
-@repeated_on_conflict
-def give_back(services: Services, reservation: Reservation) -> None:
-    """Of a call that was not made."""
-    with services.engine.begin() as connection:
-        if reservation.day is not None:
-            store.settle_cost(connection, reservation.day, reservation.amount_usd, 0.0)
-        if reservation.of_experiment is not None:
-            costs.settle(connection, reservation.of_experiment, 0.0)
-        if reservation.call_id is not None:
-            calls_under_way.remove(connection, call_id=reservation.call_id)
 
 
 @repeated_on_conflict

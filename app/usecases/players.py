@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED
 from app.core.providers import PROVIDERS, PlayerChoice, missing
-from app.models.known import models_of
 from app.models.local import is_installed as local_is_installed
+from app.models.table import models_of
 from app.settings import Settings, variable
 from app.store import leases
 from app.usecases.services import Services

@@ -87,7 +87,7 @@ def _turns_until(services: Services, debate_id: UUID, last_seq: int) -> Iterator
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Polled:
     created_at: datetime
     """Of the debate: after a deletion another debate may have its id."""
     state: State
@@ -102,14 +102,14 @@ class News:
         return Told(self.state, argument_json(self.latest), self.judge_asks) if self.latest else None
 
 
-def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> News:
+def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
     found = turns.latest(services.engine, debate_id, last_seen)
     if found is None:
         raise DebateNotFound(debate_id)
     if last_seen is not None and found.seen_seq is None:
         raise InvalidInput("argument_id", "is not an argument of this debate")
     seen = found.seen_seq or 0
-    return News(
+    return Polled(
         found.created_at,
         found.state,
         seen,
@@ -178,7 +178,7 @@ def get_exchanges(services: Services, caller: Caller, debate_id: UUID, turn_id: 
 
 def list_debates(
     services: Services, caller: Caller, filters: listing.Filters, limit: int, offset: int, cursor: str | None
-) -> listing.Page:
+) -> listing.CountedPage:
     if filters.pending_first_opponent and isinstance(caller, Agent):
         filters = replace(filters, asked_by=caller.id)
     return listing.page(services.engine, filters, limit, offset, cursor)

@@ -1,4 +1,4 @@
-"""Finding what nobody works on: the claims of workers that are gone, which become due again.
+"""Releases the claims of dead workers: their debates become due again.
 
 What is due needs no task to be found: every worker looks twice a second, and whenever it has room again.
 """

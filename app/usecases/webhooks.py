@@ -16,7 +16,7 @@ from app.core.texts import checked_text
 from app.core.webhooks import TEST_EVENT, why_refused
 from app.store import webhooks
 from app.store.ids import new_id
-from app.store.webhooks import Delivery, DueDelivery, Webhook
+from app.store.webhooks import Delivery, Webhook
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -88,27 +88,6 @@ def replay_delivery(services: Services, caller: Caller, webhook_id: UUID, delive
     if again is None:
         raise NotFound(f"The webhook {webhook_id} has no delivery {delivery_id}")
     return again
-
-
-def claim_deliveries(services: Services, busy: Sequence[UUID], each: int) -> list[DueDelivery]:
-    return webhooks.claim(services.engine, busy, each)
-
-
-def settle_delivery(
-    services: Services,
-    due: DueDelivery,
-    *,
-    delivered: bool,
-    status: int | None = None,
-    error: str | None = None,
-    delay: float | None = None,
-) -> None:
-    webhooks.settle(services.engine, due.id, delivered=delivered, status=status, error=error, delay=delay)
-
-
-def switch_off(services: Services, webhook_id: UUID, reason: str) -> None:
-    webhooks.disable(services.engine, webhook_id, reason)
-    log.warning("webhook.switched_off", webhook_id=str(webhook_id), reason=reason)
 
 
 def _check_url(url: str, may_be_private: bool) -> None:

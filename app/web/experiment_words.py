@@ -7,7 +7,7 @@ from app.core.judgments import PERSON, Judgment
 from app.core.players import JudgeOrder
 from app.core.verdicts import TIE
 from app.store.experiments.experiments import Counts, Experiment, ExperimentStatus, Progress
-from app.web.words import cost, count, duration
+from app.web.words import cost, count
 from app.wire import figures
 
 Json = dict[str, Any]
@@ -46,10 +46,27 @@ def all_of(counts: Counts) -> int:
 
 def done(counts: Counts) -> str:
     """ "12 of 40", and what is under way or has failed."""
-    said = [f"{counts.completed:,} of {all_of(counts):,}"]
+    return f"{counts.completed:,} {of_all(counts)}" if all_of(counts) else "none planned yet"
+
+
+def of_all(counts: Counts) -> str:
+    """What follows the number of those that are done."""
+    if not all_of(counts):
+        return "none planned yet"
+    said = [f"of {all_of(counts):,}"]
     said += [f"{counts.running:,} under way"] if counts.running else []
     said += [f"{counts.failed:,} failed"] if counts.failed else []
     return ", ".join(said)
+
+
+def so_far(progress: Progress) -> str:
+    """Judgments are planned when their debate has ended: until the last one has, there will be more."""
+    unheld = progress.matches.planned + progress.matches.running
+    return " so far" if unheld and all_of(progress.judgments) else ""
+
+
+def judgments_done(progress: Progress) -> str:
+    return done(progress.judgments) + so_far(progress)
 
 
 def share(part: float, whole: float | None) -> int:
@@ -62,7 +79,7 @@ def missing(progress: Progress) -> list[str]:
     said = []
     for what, counts in (("debate", progress.matches), ("judgment", progress.judgments)):
         waiting = counts.planned + counts.running
-        said += [f"{count(waiting, what)} not there yet."] if waiting else []
+        said += [f"{count(waiting, what)} still to come."] if waiting else []
         said += [f"{count(counts.failed, what)} failed: missing, never a loss or a tie."] if counts.failed else []
     return said
 
@@ -80,12 +97,12 @@ def expected(estimate: Json) -> str:
 
 
 def time_left(experiment: Experiment, estimate: Json) -> str:
+    """What follows the time that is left."""
     if experiment.status is ExperimentStatus.DRAFT:
         return "not started"
     if experiment.status is ExperimentStatus.COMPLETED or not estimate["seconds_left"]:
         return "nothing left to do"
-    left = f"about {duration(estimate['seconds_left'])}"
-    return f"{left} left" if experiment.status is ExperimentStatus.RUNNING else f"{left} of work left"
+    return "left, roughly" if experiment.status is ExperimentStatus.RUNNING else "of work left, roughly"
 
 
 def leader(found: Json) -> str:

@@ -35,7 +35,7 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
     def experiments() -> str:
         cursor = request.args.get("cursor") or None
         page = read.page(services, cursor, ROWS)
-        rows = [(one, progress, _leader(services, one.id)) for one, progress in page.experiments]
+        rows = [(one, progress, _leader(services, one.id)) for one, progress in page.items]
         return _page("experiments.html", rows=rows, cursor=cursor, next_cursor=page.next_cursor)
 
     @web.get("/experiments/<experiment_id>/view")
@@ -86,7 +86,7 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
             experiment=both[0],
             other=both[1] if other else None,
             found=found,
-            others=[one for one, _ in listed.experiments if one.id != first],
+            others=[one for one, _ in listed.items if one.id != first],
         )
 
 

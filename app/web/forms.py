@@ -11,7 +11,7 @@ from app.core.formats import Format
 from app.core.machine import allowed_moves
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, SeatSetup, Thinking
 from app.core.seats import Seat
-from app.models.prices import cost_usd
+from app.models.table import cost_usd
 from app.usecases import read
 from app.usecases.experiments.estimate import USUAL_TOKENS
 from app.usecases.players import list_players
@@ -156,6 +156,8 @@ def controls(debate: Debate, guest: Guest | None = None) -> list[str]:
     offered = [_MOVES[kind] for seat in seats for kind in allowed_moves(debate, seat)]
     if guest is not None:
         return offered
+    if debate.is_held_back:
+        offered.append("start")
     if not debate.is_closed:
         offered.append("stop")
     if debate.status in ACTIVE_STATUSES and not debate.is_held_back:

@@ -39,10 +39,12 @@ def add_join(web: Blueprint, services: Services) -> None:
         accepted = judging.accept(services, token)
         if accepted is not None:
             judge, secret = accepted
-            response = redirect(f"/experiments/{judge.experiment_id}/judge", 303)
-            sessions.set_judge_cookie(response, request, judge.experiment_id, secret)
+            page = f"/experiments/{judge.experiment_id}/judge"
+            response = redirect(page, 303)
+            sessions.set_guest_cookie(response, request, sessions.judge_cookie(judge.experiment_id), secret, page)
             return response
         guest, secret = invitations.accept(services, token)
         response = redirect(f"/debates/{guest.debate_id}/view", 303)
-        sessions.set_guest_cookie(response, request, guest.debate_id, secret)
+        cookie = sessions.guest_cookie(guest.debate_id)
+        sessions.set_guest_cookie(response, request, cookie, secret, f"/debates/{guest.debate_id}", "/ws")
         return response

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.verdicts import Scope, Verdict
+from app.core.verdicts import Verdict, VerdictScope
 
 WIDTH, HEIGHT, MARGIN = 280, 90, 8
 LEFT = 22
@@ -36,7 +36,7 @@ class Chart:
 
 def chart_of(verdicts: Sequence[tuple[int | None, Verdict]]) -> Chart | None:
     """From (round, verdict) pairs; only verdicts of rounds are drawn. None for fewer than two."""
-    of_rounds = [(round_, verdict) for round_, verdict in verdicts if round_ and verdict.scope is Scope.ROUND]
+    of_rounds = [(round_, verdict) for round_, verdict in verdicts if round_ and verdict.scope is VerdictScope.ROUND]
     if len(of_rounds) < 2:
         return None
     across = (WIDTH - MARGIN - LEFT) / (len(of_rounds) - 1)

@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from app.core.activity import Activity
-from app.core.debate import STOP_WORDS, Debate, State, Status, Turn, TurnType
+from app.core.debate import HELD_ELSEWHERE, STOP_WORDS, Debate, State, Status, Turn, TurnType, is_held_elsewhere
 from app.core.errors import ActionNotAllowed
 from app.core.formats import Format, JudgeActs
 from app.core.machine import Move, decide
@@ -15,7 +15,7 @@ from app.core.quotes import CLOSE, OPEN, Quote
 from app.core.retry import MAX_ATTEMPTS
 from app.core.seats import Seat
 from app.core.solutions import Author, GuardrailStatus, SolutionStatus, Stance
-from app.core.verdicts import SIDES, TIE, Scope, Standing, Verdict
+from app.core.verdicts import SIDES, TIE, Standing, Verdict, VerdictScope
 from app.usecases.dashboard import DashboardRow
 from app.wire.debates import time_json
 
@@ -77,7 +77,13 @@ GUARDRAIL_WORDS = {
 }
 
 
+def has_no_transcript(debate: Debate) -> bool:
+    return is_held_elsewhere(debate.stop_reason, debate.turn_count)
+
+
 def progress(debate: Debate) -> str:
+    if has_no_transcript(debate):
+        return "No transcript"
     if not debate.format.facts.has_rounds:
         return "No rounds"
     rounds = debate.limits.max_rounds
@@ -112,9 +118,7 @@ def doing(watched: DashboardRow) -> str:
         case Activity.RETRYING:
             return f"Attempt {debate.attempts} of {MAX_ATTEMPTS} at {turn} failed, next attempt"
         case Activity.WAITING:
-            if debate.intervention_open:
-                return "Interrupted: waiting for a person's ruling"
-            return f"It is {turn}: waiting for a person or agent"
+            return _waits(debate, turn)
         case Activity.PAUSED:
             return f"Paused before {turn}"
         case Activity.FAILED:
@@ -123,8 +127,18 @@ def doing(watched: DashboardRow) -> str:
             return outcome(debate)
 
 
+def _waits(debate: Debate, turn: str) -> str:
+    if debate.is_held_back:
+        return "Nobody speaks before it is started"
+    if debate.intervention_open:
+        return "Interrupted: waiting for a person's ruling"
+    return f"It is {turn}: waiting for a person or agent"
+
+
 def outcome(debate: Debate) -> str:
     """How a closed debate ended. A debate that was judged round by round only has no winner."""
+    if has_no_transcript(debate):
+        return _sentence(HELD_ELSEWHERE)
     how = STOP_WORDS[debate.stop_reason] if debate.stop_reason else ""
     if debate.verdict:
         return f"{winner(debate.verdict)} ({how})"
@@ -147,7 +161,7 @@ def standing(so_far: Standing) -> str:
 
 def judged(turn: Turn, verdict: Verdict) -> str:
     """The verdict of one ruling, with what it judges: its round, or the whole debate."""
-    if verdict.scope is Scope.DEBATE:
+    if verdict.scope is VerdictScope.DEBATE:
         return f"The whole debate: {_lowered(winner(verdict))}"
     scores = _to(verdict.winner, verdict.scores)
     place = f"Round {turn.round}" if turn.round else "So far"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.experiments.estimate import Estimate
+from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.spec import Spec
 from app.store.experiments.experiments import Counts, Experiment, Progress
 from app.wire.debates import Json, time_json
@@ -34,7 +34,7 @@ def _counts(counts: Counts) -> dict[str, Any]:
     return {name: getattr(counts, name) for name in Counts.__slots__}
 
 
-def estimate_json(experiment: Experiment, estimate: Estimate) -> Json:
+def estimate_json(experiment: Experiment, estimate: CostEstimate) -> Json:
     """Of the whole: what was spent, and what is left."""
     spent = experiment.spent_usd
     is_over = not estimate.matches and not estimate.judgments
@@ -46,19 +46,19 @@ def estimate_json(experiment: Experiment, estimate: Estimate) -> Json:
     }
 
 
-def _at_most(experiment: Experiment, estimate: Estimate) -> float | None:
+def _at_most(experiment: Experiment, estimate: CostEstimate) -> float | None:
     most = None if estimate.at_most_usd is None else experiment.spent_usd + estimate.at_most_usd
     if experiment.budget_usd is None:
         return most
     return experiment.budget_usd if most is None else min(most, experiment.budget_usd)
 
 
-def _interval(estimate: Estimate, spent: float = 0.0) -> Json:
+def _interval(estimate: CostEstimate, spent: float = 0.0) -> Json:
     low, high = estimate.interval_usd or (None, None)
     return {"low_usd": None if low is None else spent + low, "high_usd": None if high is None else spent + high}
 
 
-def plan_json(spec: Spec, estimate: Estimate) -> Json:
+def plan_json(spec: Spec, estimate: CostEstimate) -> Json:
     names = ("matches", "debate_calls", "judgments", "expected_tokens", "expected_usd", "at_most_usd", "seconds")
     return {
         **{name: getattr(estimate, name) for name in names},

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from app.core.debate import Debate, Turn, TurnType
-from app.core.verdicts import Scope, Verdict
+from app.core.verdicts import Verdict, VerdictScope
 from app.wire import markdown
 from app.wire.debates import argument_json, debate_json, time_json
 from app.wire.texts import legible
@@ -102,7 +102,7 @@ def _result(debate: Debate) -> str:
 
 def _judged(turn: Turn, verdict: Verdict) -> str:
     """What a ruling's verdict judges."""
-    if verdict.scope is Scope.DEBATE:
+    if verdict.scope is VerdictScope.DEBATE:
         return _WHOLE
     return "Verdict so far" if turn.round is None else f"Verdict of round {turn.round}"
 

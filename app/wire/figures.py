@@ -18,8 +18,9 @@ MATRIX_SAYS = (
     "The stronger the colour, the more."
 )
 JUDGES_SAY = (
-    "Flips are debates that got another winner when the two sides were shown in the other order. A preference for the "
-    "first position is in points of win rate, with its 95 % interval."
+    "Flips are debates that got another winner when the two sides were shown in the other order. First position, own "
+    "provider and length are preferences in points of win rate, with 95 % intervals: for the side shown first, for the "
+    "side of the judge's own provider, and for each doubling of a side's text."
 )
 ARMS_SAY = "Differences over the motions that both arms have, in points; p is that of a paired t test, not corrected."
 SIDES_SAY = (
@@ -37,10 +38,43 @@ MANY = 10
 """From so many contestants on, the matrix has smaller cells."""
 SHORT = 6
 """Names of the matrix' columns that are longer than this stand upright."""
+LONGEST_NAME, LONGEST_UPRIGHT = 24, 20
+LETTER = 8
+"""Room for one letter, in pixels."""
 
 
 def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
+def told_apart(names: Sequence[str], width: int) -> dict[str, str]:
+    """Each name in at most `width` characters, no two alike: without its middle; where that makes two alike, without
+    the beginning that all share; and where that is not enough, with a number before it."""
+    different = list(dict.fromkeys(names))
+    shared = _shared_beginning(different)
+    rests = [f"…{name[shared:]}" if shared > 1 else name for name in different]
+    numbered = [f"{number} {name}" for number, name in enumerate(rests, 1)]
+    for tried in (different, rests, numbered):
+        labels = [_without_middle(name, width) for name in tried]
+        if len(set(labels)) == len(labels):
+            break
+    return dict(zip(different, labels, strict=True))
+
+
+def _shared_beginning(names: Sequence[str]) -> int:
+    """How many characters, up to the end of a word."""
+    first, last = min(names, default=""), max(names, default="")
+    length = next((at for at, pair in enumerate(zip(first, last, strict=False)) if len(set(pair)) > 1), 0)
+    while length and first[length - 1].isalnum():
+        length -= 1
+    return length
+
+
+def _without_middle(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    end = max(0, width - 1) // 2
+    return f"{text[: max(0, width - 1 - end)]}…{text[len(text) - end :]}"
 
 
 def number(value: float | None, form: str = ".0f") -> str:
@@ -62,25 +96,29 @@ def points(figure: Json | None) -> str:
     """A figure of points of win rate, with its interval."""
     if not figure or figure.get("value") is None:
         return "-"
-    return f"{100 * figure['value']:+.1f} ({interval(figure, '+.1f', 100)})"
+    value, within = f"{100 * figure['value']:+.1f}", interval(figure, "+.1f", 100)
+    return value if within == "-" else f"{value} ({within})"
 
 
 def pretty(document: Any) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def ranks(row: Json) -> str:
-    return str(row["rank_low"]) if row["rank_low"] == row["rank_high"] else f"{row['rank_low']} to {row['rank_high']}"
+def ranks(row: Json, to: str = " to ") -> str:
+    return str(row["rank_low"]) if row["rank_low"] == row["rank_high"] else f"{row['rank_low']}{to}{row['rank_high']}"
 
 
-def rating_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def rating_rows(
+    found: Json, penalised: str = " (penalised)", to: str = " to "
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """`penalised` marks a contestant without a finite rating of its own, `to` stands between two ranks."""
     header = ("contestant", "rating", "95 %", "ranks", "win rate", "won", "tied", "lost", "debates")
     return header, [
         (
-            row["contestant"] + (" (penalised)" if row["penalised"] else ""),
+            row["contestant"] + (penalised if row["penalised"] else ""),
             number(row["rating"], "+.0f"),
             interval(row, "+.0f"),
-            ranks(row),
+            ranks(row, to),
             percent(row["win_rate"]),
             *(str(row[name]) for name in ("wins", "ties", "losses", "debates")),
         )
@@ -120,17 +158,17 @@ def judge_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     ]
 
 
-def arm_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def arm_rows(found: Json, what: str = "arm") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     known = any(arm["accuracy"] is not None for arm in found["arms"])
     measure = "accuracy" if known else "proposer_share"
-    header = ("arm", "accuracy" if known else "proposer's share", "95 %", "motions")
+    header = (what, "accuracy" if known else "proposer's share", "95 %", "motions")
     return header, [
         (arm["arm"], percent(arm.get(measure)), interval(arm, ".0f", 100), str(arm["motions"])) for arm in found["arms"]
     ]
 
 
-def difference_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    header = ("arms", "difference (95 %)", "p", "motions", "motions needed")
+def difference_rows(found: Json, what: str = "arms") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    header = (what, "difference (95 %)", "p", "motions", "motions needed")
     return header, [
         (
             " - ".join(pair["arms"]),
@@ -155,12 +193,13 @@ def ratings_svg(ratings: list[Json], narrow: bool = False) -> str:
 
     height = step * len(ratings) + SCALE_HEIGHT
     zero = x(0, 0)
+    labels = _labels([row["contestant"] for row in ratings], LONGEST_NAME)
     parts = [f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{height - 24}"/>']
     for place, row in enumerate(ratings):
         y = place * step + (step - 12 if narrow else step / 2)
         low, high = x(row["low"], left), x(row["high"], left + plot)
         name_at = (left, y - 14) if narrow else (0, y + 4)
-        parts.append(f'<text x="{name_at[0]}" y="{name_at[1]:.1f}">{_label(row["contestant"], 24)}</text>')
+        parts.append(f'<text x="{name_at[0]}" y="{name_at[1]:.1f}">{labels[row["contestant"]]}</text>')
         if row["low"] is not None or row["high"] is not None:
             parts.append(f'<line class="line" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
             parts += [_arrow(at, y, open_to) for at, open_to in _open_ends(row, low, high)]
@@ -176,7 +215,7 @@ def _scale(least: float, most: float, x: Callable[[float, float], float], y: flo
     if all(abs(x(0, 0) - x(end, 0)) > 40 for end in shown):
         shown[0.0] = "middle"
     return [
-        f'<text x="{x(value, 0):.1f}" y="{y}" text-anchor="{anchor}">{value:+.0f}</text>'
+        f'<text x="{x(value, 0):.1f}" y="{y}" text-anchor="{anchor}">{f"{value:+.0f}" if value else "0"}</text>'
         for value, anchor in shown.items()
     ]
 
@@ -201,14 +240,16 @@ def matrix_svg(cells: list[Json], names: Sequence[str] = (), address: Callable[[
     place = {name: number for number, name in enumerate(ordered)}
     many = len(ordered) >= MANY
     upright = many or any(len(name) > SHORT for name in ordered)
-    size, top = SMALL_CELL if many else CELL, 110 if upright else 30
+    rows, columns = _labels(ordered, LONGEST_NAME), _labels(ordered, LONGEST_UPRIGHT if upright else SHORT)
+    size = SMALL_CELL if many else CELL
+    top = 14 + LETTER * max(map(len, columns.values()), default=0) if upright else 30
     parts = []
     for name, at in place.items():
-        parts.append(f'<text x="0" y="{top + at * size + size / 2 + 4}">{_label(name, 24)}</text>')
+        parts.append(f'<text x="0" y="{top + at * size + size / 2 + 4}">{rows[name]}</text>')
         middle = LEFT + at * size + size / 2
         turned = f' transform="rotate(-90 {middle + 4} {top - 6})"' if upright else ""
         where = f'x="{middle + 4}" y="{top - 6}"' if upright else f'x="{middle}" y="18" text-anchor="middle"'
-        parts.append(f"<text {where}{turned}>{_label(name, 13 if upright else SHORT)}</text>")
+        parts.append(f"<text {where}{turned}>{columns[name]}</text>")
     for cell in cells:
         drawn = _cell(cell, LEFT + place[cell["opponent"]] * size, top + place[cell["proposer"]] * size, size)
         parts.append(_linked(drawn, cell, address(cell)) if address else drawn)
@@ -236,8 +277,14 @@ def _linked(drawn: str, cell: Json, address: str) -> str:
     return f'<a href="{escape(address)}" aria-label="{words}"><title>{words}</title>{drawn}</a>'
 
 
-def _label(text: str, width: int) -> str:
-    return escape(shortened(legible(text), width))
+def _labels(names: Sequence[str], width: int) -> dict[str, str]:
+    """With the whole name where it is shortened."""
+    shown = {name: legible(name) for name in names}
+    short = told_apart(list(shown.values()), width)
+    return {
+        name: escape(short[words]) + (f"<title>{escape(words)}</title>" if short[words] != words else "")
+        for name, words in shown.items()
+    }
 
 
 def _svg(width: float, height: float, title: str, parts: list[str], is_image: bool = True) -> str:

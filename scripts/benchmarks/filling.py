@@ -12,8 +12,8 @@ MIXED = """CASE WHEN mod(number, 100) < 90 THEN 'completed' WHEN mod(number, 100
 ENDED = "CASE WHEN mod(number, 100) < 96 THEN 'completed' ELSE 'stopped' END"
 """All of them are over."""
 
-ROWS = 4
-"""Of each: itself, its title, and two turns."""
+ROWS = 6
+"""Of each: itself, its title, and two turns with their words."""
 
 # The moments are shuffled over the table.
 _DEBATES = """
@@ -48,6 +48,12 @@ SELECT gen_random_uuid(), id, seq, seq - 1, 'debater_a', CASE seq WHEN 1 THEN 'M
 FROM (SELECT id, created_at, substring(title FROM '[0-9]+$')::int AS number FROM debates) AS numbered,
      generate_series(1, 2) AS seq
 """
+# What workers would do within minutes.
+_WORDS = "INSERT INTO indexed_turns SELECT debate_id, seq, strip(turn_words(content)) FROM turns"
+_INDEXED = (
+    "INSERT INTO text_index (indexed_until, next_pass_at)"
+    " VALUES (clock_timestamp() - interval '1 minute', clock_timestamp())"
+)
 
 
 def fill(settings: Settings, count: int, status: str, days_ago: int = 0) -> None:
@@ -55,5 +61,7 @@ def fill(settings: Settings, count: int, status: str, days_ago: int = 0) -> None
     print(f"  filling a database with {count:,} debates", file=sys.stderr)
     sql(settings, _DEBATES.replace("{status}", status), days_ago, count)
     sql(settings, _TURNS)
+    sql(settings, _WORDS)
+    sql(settings, _INDEXED)
     # What autovacuum does by itself, a minute later.
-    sql(settings, "VACUUM ANALYZE debates, debate_titles, turns")
+    sql(settings, "VACUUM ANALYZE debates, debate_titles, turns, indexed_turns")

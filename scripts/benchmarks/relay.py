@@ -1,6 +1,7 @@
 """Commit-to-receipt latency and memory of watchers, beside a bare relay (Redis to the `websockets` library)."""
 
 import argparse
+import math
 import statistics
 import sys
 import time
@@ -176,8 +177,8 @@ def _report(scenarios: list[Scenario], repeats: int, runs: list[Runs]) -> None:
 
 def _row(name: str, found: Runs, figure: Callable[[Run], float]) -> None:
     bare, ours = [figure(one) for one in found["bare"]], [figure(one) for one in found["ours"]]
-    # Each repeat beside its neighbour.
-    ratios = [mine / reference for mine, reference in zip(ours, bare, strict=True)]
+    # Each repeat beside its neighbour. Two watchers may find room in memory that the bare relay already has.
+    ratios = [mine / reference if reference else math.nan for mine, reference in zip(ours, bare, strict=True)]
     print(f"  {name:16}{_spread(bare, 1)}{_spread(ours, 1)}{_spread(ratios, 2)}")
 
 

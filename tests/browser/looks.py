@@ -11,8 +11,13 @@ BACKWARDS = "\u202edrawkcab\u202c \u2067\u05d0\u05d1\u2069"
 HOSTILE = f"{MARKUP} {LINK} {BACKWARDS} "
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
+# Both are tried in both widths of window.
 THEMES_AND_WINDOWS = pytest.mark.parametrize(
-    ("theme", "window", "other"), [("light", WIDE, PHONE), ("dark", PHONE, WIDE)], ids=["light-wide", "dark-phone"]
+    ("theme", "window", "other"),
+    [
+        pytest.param("light", WIDE, PHONE, id="light-wide"),
+        pytest.param("dark", PHONE, WIDE, id="dark-phone", marks=pytest.mark.long),
+    ],
 )
 
 

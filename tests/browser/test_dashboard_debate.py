@@ -75,7 +75,7 @@ def test_what_it_costs_at_most_is_said_where_a_model_speaks(open_page):
     proposer.get_by_label("Player", exact=True).select_option("another model, by name …")
     proposer.get_by_label("Name of the model").fill("openai:gpt-5-mini")
     expect(page.locator("#cost")).to_contain_text("not known")
-    page.get_by_label("Cost in US dollars").fill("2.5")
+    page.get_by_label("Cost in USD").fill("2.5")
     expect(page.locator("#cost")).to_contain_text("It ends when it has cost $2.50")
 
 
@@ -298,6 +298,10 @@ def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(open_page,
     # Nothing keeps counting or stays green while nobody knows.
     expect(page.locator("html")).to_have_class(re.compile(r"\baway\b"))
     expect(page.locator("#banner-server")).to_contain_text("The server does not answer")
+    times = page.locator("time[data-ago], time[data-since]")
+    said = times.all_inner_texts()
+    page.wait_for_function("began => performance.now() - began > 2500", arg=page.evaluate("performance.now()"))
+    assert times.all_inner_texts() == said
     shown = seqs(page)[-1]
 
     def turns_stored():

@@ -105,5 +105,5 @@ def test_the_form_says_what_a_debate_will_cost(open_page, site):
     three_rounds = cost.text_content()
     page.get_by_label("Rounds").fill("30")
     expect(cost).not_to_have_text(three_rounds)
-    page.get_by_label("Cost in US dollars").fill("0.5")
+    page.get_by_label("Cost in USD").fill("0.5")
     expect(cost).to_contain_text("It ends when it has cost $0.50.")

@@ -3,6 +3,7 @@
 import json
 import re
 
+from agents import Caller, new_agent
 from dashboard import SEATS, external, is_live, row, stored_id, view
 from harness import wait_until
 from looks import serious
@@ -133,8 +134,14 @@ def test_history_fork_and_raw_json_of_a_debate(open_page, site):
 
 
 def test_a_debate_that_is_started_again_keeps_every_option(open_page, site):
+    agent = new_agent(Caller(site, None))
     seats = {
-        "proposer": {"player": "external", "deadline_seconds": 90, "on_timeout": {"takeover": "scripted"}},
+        "proposer": {
+            "player": "external",
+            "agent_id": agent.id,
+            "deadline_seconds": 90,
+            "on_timeout": {"takeover": "scripted"},
+        },
         "opponent": {"player": "scripted", "think_seconds": 61, "skill": 2, "persona": "Dry"},
         "arbitrator": {
             "player": "local",

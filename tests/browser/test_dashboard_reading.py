@@ -1,6 +1,8 @@
 """Reading a debate: Markdown, following its end, unread turns, what the reader has chosen."""
 
 import re
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from dashboard import external, is_live, view
@@ -125,16 +127,26 @@ def test_a_watcher_stays_at_the_end_and_one_who_scrolled_up_is_not_moved(open_pa
     expect(page.locator("#unread")).to_be_hidden()
 
 
-def test_a_turn_can_be_collapsed_and_its_link_copied_by_keyboard(open_page, talk):
+def test_a_turn_can_be_collapsed_and_its_link_and_text_copied_by_keyboard(open_page, talk):
     debate = talk()
-    debate.say("Short and clear.")
-    page = open_page(view(debate.id), viewport=WIDE, permissions=["clipboard-read", "clipboard-write"])
+    debate.say("Short and **clear**.")
+    clipboard = ["clipboard-read", "clipboard-write"]
+    page = open_page(view(debate.id), viewport=WIDE, permissions=clipboard, timezone_id="Asia/Tokyo", locale="en-GB")
+    # The time of day is the reader's own.
+    at = datetime.fromisoformat(page.locator("#turn-2 time").get_attribute("datetime"))
+    tokyo = at.astimezone(ZoneInfo("Asia/Tokyo"))
+    expect(page.locator("#turn-2 time")).to_have_text(f"{tokyo:%H:%M}")
     page.get_by_role("button", name="Actions for turn 2").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("menuitem", name="Copy link")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".toast")).to_have_text("Link copied")
     assert page.evaluate("navigator.clipboard.readText()").endswith(f"/debates/{debate.id}/view?turn=2#turn-2")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast").last).to_have_text("Text copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "Short and clear."
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")

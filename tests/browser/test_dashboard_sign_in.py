@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 from dashboard import has_status, is_live, slow, view
 from harness import Api, wait_until
-from looks import serious
+from looks import PHONE, serious
 from playwright.sync_api import Error, expect
 
 TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
@@ -70,6 +70,12 @@ def test_a_page_whose_session_ended_asks_to_sign_in_again(open_page, site):
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Sign in").click()
     is_live(page)
+    # On a phone everything of the first row fits into it.
+    page.set_viewport_size(PHONE)
+    first_row = [page.locator(".brand"), page.get_by_role("button", name="Sign out"), page.locator(".top .primary")]
+    middles = [box["y"] + box["height"] / 2 for box in (part.bounding_box() for part in first_row)]
+    assert max(middles) - min(middles) < 5, middles
+    assert serious(page) == []
     debate = site.create(title="Still there", seats=slow(30))
     wait_until(lambda: site.debate(debate["id"])["status"] == "running", 60, "there is something to pause")
     page.goto(view(debate["id"]))

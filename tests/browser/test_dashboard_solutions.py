@@ -146,3 +146,14 @@ def test_what_was_flagged_is_decided_in_the_queue_and_in_the_thread(open_page, a
     expect(page.get_by_role("heading", name="Nothing waits for a decision")).to_be_visible()
     was_not_reloaded(page)
     assert status_of(module_place, second) == "rejected"
+
+
+def test_a_numbered_list_in_a_contribution_keeps_its_numbers(open_page, agent, module_place):
+    solution = proposed(agent, "Count first", "1. Ask\n2. Count")
+    contribute(agent, module_place, solution, "The plan needs an order:\n\n1. Ask the nurses\n2. Count", "approved")
+    page = open_page(f"/solutions/{solution}")
+    numbers = "lists => lists.map(list => getComputedStyle(list).listStyleType)"
+    assert page.locator(".text ol").evaluate_all(numbers) == ["decimal", "decimal"]
+    # The numbers stand inside the text, not left of its edge.
+    text, item = page.locator(".thread .text"), page.locator(".thread .text li").first
+    assert item.bounding_box()["x"] - text.bounding_box()["x"] > 15

@@ -11,7 +11,9 @@ from dashboard import is_live, marked, was_not_reloaded
 from harness import wait_until
 from looks import (
     HOSTILE,
+    PHONE,
     THEMES_AND_WINDOWS,
+    WIDE,
     assert_every_page_is_readable,
     serious,
 )
@@ -165,3 +167,24 @@ def test_without_javascript_one_can_still_judge_and_read(open_page, held):
     expect(page.locator("#counted")).to_have_text("1 debate judged, 11 left")
     page.goto(held)
     expect(page.get_by_role("img", name="Ratings with their intervals")).to_be_visible()
+
+
+def test_names_that_begin_and_end_alike_can_be_told_apart_at_both_widths(open_page, site):
+    """In the chart, the table, the matrix and the table of two experiments."""
+    at = imported(site, 8, 1, name=f"alike-{uuid.uuid4()}")
+    other = imported(site, 2, 1)
+    page = open_page(at, viewport=WIDE)
+    texts = "found => found.map(text => text.firstChild.textContent)"
+    names = page.locator("#figures .numbers").first.locator("tbody th")
+    for window, chart in ((WIDE, ".wide-plot"), (PHONE, ".narrow-plot")):
+        page.set_viewport_size(window)
+        labels = page.locator(f"{chart} text").evaluate_all(texts)
+        assert len({label for label in labels if "…" in label}) == 8, labels
+        assert names.evaluate_all("found => found.filter(name => name.scrollWidth > name.clientWidth).length") == 0
+        upright = page.locator(".plot .wide text[transform]").evaluate_all(texts)
+        assert len(set(upright)) == 8, upright
+    page.goto(f"{at}/compare?with={other.rpartition('/')[2]}")
+    # The two experiments get as much room as each other.
+    row = page.get_by_role("row", name=re.compile("^contestants")).get_by_role("cell")
+    widths = [cell.bounding_box()["width"] for cell in row.all()]
+    assert min(widths) > 0.9 * max(widths), widths

@@ -176,7 +176,10 @@ def test_it_is_steered_shown_and_deleted(cli: Cli, api: Api, worker: Place) -> N
     assert cli("show", "steered", "--json").document["progress"]["matches"]["planned"] > 0
     assert "steered is running." in cli.well("resume", "steered")
     assert "steered is stopped: manual stop." in cli.well("stop", "steered")
-    assert "stopped: manual stop" in cli.well("list")
+    [listed] = [line for line in cli.well("list").splitlines() if line.startswith("steered ")]
+    assert "stopped: manual stop" in listed
+    # What the list shows of the id is enough to name it.
+    assert cli("show", listed.split()[-1], "--json").document["id"] == str(experiment_id)
     stopped = cli("watch", "steered")
     assert stopped.code == 1
     assert "run it again" in stopped.stderr

@@ -54,6 +54,7 @@ def test_ctrl_c_while_the_servers_start_leaves_nothing() -> None:
         fresh.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_kill_9_in_the_middle_of_a_turn_leaves_nothing_running_and_the_next_worker_finishes_the_debate(
     home: Home,
 ) -> None:

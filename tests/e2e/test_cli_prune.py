@@ -78,13 +78,13 @@ def test_it_goes_in_batches_past_what_somebody_holds_and_watchers_are_told(
     listener.psubscribe("debate:events:*")
     old = [put(services, place, Status.COMPLETED, OLD) for _ in range(6)]
     before, found = maintenance.count_old(services, timedelta(days=90))
-    assert found == maintenance.Counted(6, 6)
+    assert found == maintenance.EndedCount(6, 6)
     with psycopg.connect(str(place.settings.database_url)) as somebody:
         somebody.execute("SELECT 1 FROM debates WHERE id = %s FOR UPDATE", [old[3]])
         assert list(maintenance.prune(services, before)) == [
-            maintenance.Counted(2, 2),
-            maintenance.Counted(2, 2),
-            maintenance.Counted(1, 1),
+            maintenance.EndedCount(2, 2),
+            maintenance.EndedCount(2, 2),
+            maintenance.EndedCount(1, 1),
         ]
         # Resumed by a person while it was being looked at: it runs, and stays.
         somebody.execute("UPDATE debates SET status = 'running', stop_reason = NULL WHERE id = %s", [old[3]])
@@ -112,11 +112,11 @@ def test_a_batch_begins_where_the_one_before_it_ended(
     with psycopg.connect(str(place.settings.database_url)) as somebody:
         somebody.execute("SELECT 1 FROM debates WHERE id = %s FOR UPDATE", [old[0]])
         batches = maintenance.prune(services, before)
-        assert next(batches) == maintenance.Counted(2, 2)
+        assert next(batches) == maintenance.EndedCount(2, 2)
     # Nobody holds it any more, but what lies before the last batch is not read again.
-    assert list(batches) == [maintenance.Counted(2, 2), maintenance.Counted(1, 1)]
+    assert list(batches) == [maintenance.EndedCount(2, 2), maintenance.EndedCount(1, 1)]
     assert left(place) == {old[0]}
-    assert list(maintenance.prune(services, before)) == [maintenance.Counted(1, 1)]
+    assert list(maintenance.prune(services, before)) == [maintenance.EndedCount(1, 1)]
 
 
 DELIVERY = """

@@ -39,7 +39,9 @@ def test_a_first_run_holds_three_rounds_from_motion_to_verdict(first_run: Comman
     assert any("winner" in line for line in lines)
     assert lines[-2] == "The debate is completed: all rounds were held."
     assert re.fullmatch(r"[0-9a-f-]{36}", lines[-1])
-    assert re.fullmatch(rf"Page: http://127\.0\.0\.1:\d+/debates/{lines[-1]}/view\n", first_run.stderr)
+    page, afterwards = first_run.stderr.splitlines()
+    assert re.fullmatch(rf"Page: http://127\.0\.0\.1:\d+/debates/{lines[-1]}/view", page)
+    assert afterwards == "Its page was served while it ran. `debate up` serves it again."
 
 
 def test_a_run_into_a_file_has_no_colours_no_spinner_and_no_blanks_at_line_ends(first_run: Command) -> None:

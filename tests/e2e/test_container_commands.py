@@ -59,8 +59,9 @@ class Containers:
             "PYTHONPATH": str(REPOSITORY),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        assert set(told) <= set(ours), "every variable that names a container is replaced"
-        return ours
+        for_compose_alone = {name: value for name, value in told.items() if not value}
+        assert set(told) - set(for_compose_alone) <= set(ours), "every variable that names a container is replaced"
+        return for_compose_alone | ours
 
     def command(self, arguments: list[str]) -> list[str]:
         assert arguments[0] == "debate"

@@ -16,6 +16,8 @@ from app.cli.stack import free_port
 
 DOCKER = shutil.which("docker") or "docker"
 TOKEN = "a-token-with-a-$ign-in-it"  # noqa: S105 (made up)
+PASSWORD = "pa$$word with a $HOME and a # in it"  # noqa: S105 (made up)
+ANOTHER = "an$ther one, with $PATH and a #"
 DEBATES = 12
 SLOW = {role: {"player": "scripted", "think_seconds": 5} for role in ("proposer", "opponent", "arbitrator")}
 IN_THE_STACK = ("postgres", "redis", "api", "worker", "proxy")
@@ -31,9 +33,9 @@ services:
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
 
-def docker(*arguments: str, directory: Path = REPOSITORY, seconds: int = 1200) -> str:
+def docker(*arguments: str, directory: Path = REPOSITORY, typed: str = "") -> str:
     done = subprocess.run(
-        [DOCKER, *arguments], cwd=directory, capture_output=True, text=True, check=False, timeout=seconds
+        [DOCKER, *arguments], cwd=directory, input=typed, capture_output=True, text=True, check=False, timeout=1200
     )
     assert done.returncode == 0, f"docker {' '.join(arguments)}\n{done.stdout}{done.stderr}"
     return done.stdout
@@ -84,9 +86,9 @@ class Stack:
         )
         self.api = Api(http)
 
-    def configure(self, release: int, workers: int) -> None:
+    def configure(self, release: int, workers: int, password: str = PASSWORD) -> None:
         lines = {
-            "DEBATE_PG_PASSWORD": "'pa$$word with a $HOME and a # in it'",
+            "DEBATE_PG_PASSWORD": f"'{password}'",
             "DEBATE_AUTH_TOKEN": f"'{TOKEN}'",
             "DEBATE_PROXY_PORT": str(self.port),
             "DEBATE_IMAGE_TAG": self.tag(release),
@@ -100,8 +102,18 @@ class Stack:
     def tag(self, release: int) -> str:
         return f"{self.project}-{release}"
 
-    def compose(self, *arguments: str) -> str:
-        return docker("compose", "--project-name", self.project, *arguments, directory=self.directory)
+    def write_release(self, release: int) -> None:
+        """The program is another one."""
+        with (self.directory / "app" / "__init__.py").open("a") as file:
+            file.write(f"# release {release}\n")
+
+    def compose(self, *arguments: str, typed: str = "") -> str:
+        return docker("compose", "--project-name", self.project, *arguments, directory=self.directory, typed=typed)
+
+    def images(self, *services: str) -> set[str]:
+        """Which the containers of these services run."""
+        found = {name: self.compose("ps", "-a", "-q", name).split() for name in services}
+        return {self.inspected(container, ".Image") for ids in found.values() for container in ids}
 
     def containers(self) -> dict[str, list[str]]:
         """The ids of each service's containers that run."""
@@ -161,8 +173,8 @@ def test_the_stack_comes_up_grows_rolls_and_survives_with_its_debates(stack: Sta
     stack.compose("up", "-d", "--build", "--wait")
     first = stack.containers()
     assert set(first) == set(IN_THE_STACK)
-    images = {stack.inspected(stack.compose("ps", "-a", "-q", name).split()[0], ".Image") for name in OURS}
-    assert len(images) == 1, "built once"
+    first_release = stack.images(*OURS)
+    assert len(first_release) == 1, "built once"
     debates = stack.create()
 
     stack.compose("up", "-d", "--wait", "--scale", "worker=3")
@@ -170,7 +182,11 @@ def test_the_stack_comes_up_grows_rolls_and_survives_with_its_debates(stack: Sta
     assert len(grown["worker"]) == 3
     assert set(first["worker"]) < set(grown["worker"])
     assert {**grown, "worker": []} == {**first, "worker": []}, "nothing else was replaced"
+    stack.configure(release=1, workers=3)
+    stack.compose("up", "-d", "--wait")
+    assert stack.containers() == grown, "the number in .env is no container's business"
 
+    stack.write_release(2)
     stack.configure(release=2, workers=3)
     stack.compose("build")
     stack.compose("run", "--rm", "migrate")
@@ -182,6 +198,9 @@ def test_the_stack_comes_up_grows_rolls_and_survives_with_its_debates(stack: Sta
         assert not set(rolled[name]) & set(grown[name]), name
     for name in ("postgres", "redis", "proxy"):
         assert rolled[name] == first[name], name
+    second_release = stack.images("worker", "api")
+    assert len(second_release) == 1
+    assert second_release != first_release
     # The proxy has asked for the new address within five seconds.
     wait_until(stack.is_ready, 120, "the new API is reached")
     debates += stack.create()
@@ -190,6 +209,24 @@ def test_the_stack_comes_up_grows_rolls_and_survives_with_its_debates(stack: Sta
         stack.kill(rolled[name][0])
         wait_until(stack.is_ready, 180, f"all is well after {name} was killed")
     assert stack.containers() == rolled
+
+    typed = f"{ANOTHER}\n{ANOTHER}\n"
+    stack.compose(
+        "exec", "-T", "postgres", "psql", "--username=debate", "--dbname=debate", r"--command=\password", typed=typed
+    )
+    stack.configure(release=2, workers=3, password=ANOTHER)
+    stack.compose("up", "-d", "--wait")
+    wait_until(stack.is_ready, 120, "all are in with the new password")
+
+    stack.configure(release=1, workers=3, password=ANOTHER)
+    before = stack.containers()
+    stack.compose("up", "-d", "--wait", "--no-deps", "worker")
+    stack.compose("up", "-d", "--wait", "--no-deps", "api")
+    assert stack.images("worker", "api") == first_release, "rolled back, and nothing was built"
+    after = stack.containers()
+    assert {name: after[name] for name in ("postgres", "redis", "proxy")} == {
+        name: before[name] for name in ("postgres", "redis", "proxy")
+    }
 
     stack.compose("down")
     stack.compose("up", "-d", "--wait")

@@ -12,7 +12,7 @@ from harness import Api, Place, StartWorker, assert_all_is_well, wait_until
 from model_place import model_place
 
 from app.core.debate import Usage
-from app.models.prices import cost_usd
+from app.models.table import cost_usd
 from scripts.breaking.experiment_history import first_experiment_violation, read_experiments
 
 pytestmark = pytest.mark.long

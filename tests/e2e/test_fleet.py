@@ -70,6 +70,7 @@ def test_an_api_and_a_worker_may_die_at_once(fleet: Fleet) -> None:
         fleet.start(name)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_a_rolling_restart_of_everything_loses_nothing_and_watchers_miss_nothing(fleet: Fleet) -> None:
     """A hundred debates run all the while: most are far from their end, and are stopped when all was replaced."""

@@ -11,7 +11,7 @@ from observed import CALLERS_TRACE, CELERY_ENDS, MODEL, STREAMS, Observed, obser
 from otlp_receiver import Span
 
 from app.core.debate import Usage
-from app.models.prices import cost_usd
+from app.models.table import cost_usd
 from app.observe.tracing import ids_of
 from worker.process import DATABASE_CONNECTIONS
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -37,9 +37,8 @@ def documented() -> str:
 def pgbouncer(place: Place, directory: Path, settings: str) -> Iterator[str]:
     """The address of the place's database through it."""
     address = urlsplit(str(place.settings.database_url))
-    [socket_dir] = parse_qs(address.query)["host"]
     # The tests' servers can be reached by their own user only, which PgBouncer refuses to be when that is root.
-    to_postgres = ByteProxy(Path(socket_dir) / ".s.PGSQL.5432")
+    to_postgres = ByteProxy(place.postgres_socket)
     port = free_port("127.0.0.1")
     file = directory / "pgbouncer.ini"
     file.write_text(

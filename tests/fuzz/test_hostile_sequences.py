@@ -11,6 +11,7 @@ from hostile import Stage
 from hypothesis import HealthCheck
 from schemathesis.checks import not_a_server_error, response_schema_conformance, status_code_conformance
 
+pytest_plugins = ["schemathesis.pytest.plugin"]
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 bounded = hypothesis.settings(
     max_examples=15,

@@ -308,6 +308,16 @@ def _write_call_under_way(connection: "psycopg.Connection[Any]", ids: dict[str, 
     )
 
 
+def _write_words(connection: "psycopg.Connection[Any]", ids: dict[str, UUID]) -> None:
+    connection.execute(
+        "INSERT INTO indexed_turns SELECT debate_id, seq, strip(turn_words(content)) FROM turns WHERE debate_id = %s",
+        (ids["completed"],),
+    )
+    connection.execute(
+        "INSERT INTO text_index (indexed_until, next_pass_at) VALUES ('epoch', 'epoch') ON CONFLICT DO NOTHING"
+    )
+
+
 def _write_webhook(connection: "psycopg.Connection[Any]", ids: dict[str, UUID]) -> None:
     webhook = uuid4()
     connection.execute(
@@ -334,5 +344,6 @@ _OTHERS = [
     ({"worker_leases"}, _write_lease),
     ({"providers", "provider_slots", "daily_costs"}, _write_model_calls),
     ({"model_calls"}, _write_call_under_way),
+    ({"indexed_turns", "text_index"}, _write_words),
     ({"agents", "solutions", "contributions", "upvotes", "guardrail_evaluations"}, _write_solutions),
 ]

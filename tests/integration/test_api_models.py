@@ -31,7 +31,7 @@ def test_a_player_that_nobody_could_run_is_refused(api: Api, player: str) -> Non
     error = answer(api, {"opponent": {"player": player}})["error"]
     assert (error["code"], error["field"]) == ("INVALID_INPUT", "seats.opponent.player")
     assert "unknown player" in error["message"]
-    assert "of the providers that `debate models` lists" in error["message"]
+    assert "`debate models` lists the providers" in error["message"]
 
 
 @each_of("order", ["as_spoken", "swapped", "both"])

@@ -225,6 +225,24 @@ def test_every_argument_on_the_wire_has_the_documented_shape(turn):
     assert shown.model_dump(mode="json", exclude_unset=True) == wire
 
 
+def shapes_below(kind):
+    for each in kind.__subclasses__():
+        yield each
+        yield from shapes_below(each)
+
+
+def test_no_two_schemas_share_a_name(document):
+    """flask-openapi3 keeps the one that comes last: the scope of a verdict was documented as the scope of a key."""
+    described = document["components"]["schemas"]
+    for shape in shapes_below(answers.Shape):
+        if shape.__name__ in described:
+            for name, own in shape.model_json_schema(mode="serialization").get("$defs", {}).items():
+                assert described[name].get("enum") == own.get("enum"), (shape.__name__, name)
+                assert described[name].get("properties", {}).keys() == own.get("properties", {}).keys(), name
+    assert described["VerdictScope"]["enum"] == ["round", "debate"]
+    assert described["Scope"]["enum"] == ["read", "debate", "arbitrate"]
+
+
 def test_a_field_that_the_document_does_not_know_would_be_noticed():
     with pytest.raises(ValidationError, match="surprise"):
         answers.DebateShape.model_validate({**debate_json(a_debate()), "surprise": 1})

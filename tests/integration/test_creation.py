@@ -84,7 +84,7 @@ def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Ag
 
     assert attempt(OPERATOR, "request", uuid4(), True) == create.RequestUsed(debate.id)
     assert attempt(OPERATOR, "other", debate.id, True) == create.IdTaken()
-    assert attempt(replace(agent, key_hash=b"no such key"), "third", uuid4(), True) == create.KeyRevoked()
+    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4(), True) == create.KeyRevoked()
     assert counted(place) == [(1, 1)]
     elsewhere = attempt(OPERATOR, "other", debate.id, False)
     assert isinstance(elsewhere, create.Created)

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 from byte_proxy import ByteProxy, byte_proxy
-from claimed_debates import a_debate, claimed, is_closed, take_turn, until
+from claimed_debates import a_debate, claimed, commit_turn, is_closed, until
 from harness import Api, Place, new_debate, wait_until
 from psycopg.conninfo import conninfo_to_dict
 from read_only import read_only
@@ -37,23 +38,24 @@ from worker import runner
 from worker.players.scripted.player import ScriptedPlayer
 
 LOSE_CONNECTIONS = (
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE starts_with(application_name, 'debate-api:')"
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE starts_with(application_name, 'debate-api:') AND datname = current_database()"
 )
 
 
-def stop(services: Services, debate: Debate) -> Callable[[], Any]:
+def stop(services: Services, debate: Debate, _other_is_done: threading.Event | None = None) -> Callable[[], Any]:
     return lambda: control.stop_debate(services, OPERATOR, debate.id, None)
 
 
-def store_a_turn(services: Services, debate: Debate) -> Callable[[], Any]:
+def store_a_turn(services: Services, debate: Debate, other_is_done: threading.Event) -> Callable[[], Any]:
     claim = claimed(services, debate)
 
     def store() -> None:
-        # As a worker does it: what Postgres undid is tried again.
-        for _ in range(2):
-            with suppress(*DatabaseAway):
-                take_turn(services, claim, CLAIM)
-                return
+        # As a worker does it: what Postgres undid is tried again after a pause.
+        with suppress(*DatabaseAway):
+            commit_turn(services, claim, CLAIM)
+        assert other_is_done.wait(20)
+        commit_turn(services, claim, CLAIM)
 
     return store
 
@@ -72,10 +74,11 @@ def waiting_for_a_lock(place: Place) -> bool:
     ids=["stop", "store a turn"],
 )
 def test_a_write_that_postgres_undid_in_a_deadlock_is_done_again(
-    services: Services, place: Place, write: Callable[[Services, Debate], Callable[[], Any]], what_it_needs: str
+    services: Services, place: Place, write: Callable[..., Callable[[], Any]], what_it_needs: str
 ) -> None:
     debate = a_debate(services)
-    work = write(services, debate)
+    other_is_done = threading.Event()
+    work = write(services, debate, other_is_done)
     place.sql(
         "CREATE FUNCTION wait_a_while() RETURNS trigger LANGUAGE plpgsql AS"
         " 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN new; END'"
@@ -89,6 +92,7 @@ def test_a_write_that_postgres_undid_in_a_deadlock_is_done_again(
         wait_until(lambda: waiting_for_a_lock(place), 60, "ours has the debate and waits for the other")
         other.execute("UPDATE debates SET title = 'The other was here'")
         other.commit()
+        other_is_done.set()
         done.result(20)
     after, turns = assert_sound(services, debate)
     assert after.title == "The other was here"

@@ -290,7 +290,7 @@ def test_a_failed_attempt_has_a_delay(services, place, contribution):
 
 def assert_a_person_is_asked(services, place, contribution, kind):
     assert status_of(place, contribution) == ("flagged", "flagged")
-    [waiting] = review.list_flagged(services, OPERATOR, 10, None).reviews
+    [waiting] = review.list_flagged(services, OPERATOR, 10, None).items
     words = f"It could not be evaluated (the evaluator failed: {kind}); a person has to decide"
     assert waiting.evaluation.reasons == (Finding("evaluator", Severity.FLAG, words),)
     assert waiting.evaluation.evaluator == "rules/2 + stand-in/1"
@@ -495,7 +495,7 @@ def test_a_decision_is_recorded_with_who_and_why_and_the_verdict_stays(services,
     )
     assert (decided.decided_by, decided.decision_reason) == ("referee", "A public office's address")
     assert status_of(place, flagged) == (decision.value, "flagged")
-    assert review.list_flagged(services, OPERATOR, 10, None).reviews == []
+    assert review.list_flagged(services, OPERATOR, 10, None).items == []
 
 
 def test_whoever_decided_first_has_decided(services, flagged):
@@ -535,7 +535,7 @@ def test_what_waits_for_a_person_comes_oldest_first_page_after_page(services, pl
     seen, cursor = [], None
     while True:
         page = review.list_flagged(services, OPERATOR, 2, cursor)
-        seen += [one.evaluation.id for one in page.reviews]
+        seen += [one.evaluation.id for one in page.items]
         cursor = page.next_cursor
         if cursor is None:
             break

@@ -129,7 +129,7 @@ def test_a_reservation_that_is_refused_records_no_call_and_one_that_is_given_bac
     reservation = model_calls.reserve(limited, 0.5, None, WORKER, call)
     assert isinstance(reservation, model_calls.Reservation)
     assert recorded(place) == 1
-    model_calls.give_back(limited, reservation)
+    model_calls.settle(limited, reservation, 0.0, was_made=False)
     assert recorded(place) == 0
     assert place.sql("SELECT reserved_usd, spent_usd FROM daily_costs") == [(0.0, 0.0)]
 

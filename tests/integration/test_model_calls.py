@@ -13,7 +13,7 @@ from harness import Place
 from app.core.debate import Limits, Status, Usage
 from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
 from app.store.commit import Result
-from app.store.model_calls import Refused
+from app.store.model_calls import DayRefused
 from app.usecases import advance, model_calls
 from app.usecases.advance import Claim
 from app.usecases.model_calls import Reservation
@@ -77,14 +77,14 @@ def test_reservations_that_race_never_pass_the_days_limit(services: Services, pl
         got = list(pool.map(lambda _: model_calls.reserve(ours, 0.15), range(32)))
     reservations = [each for each in got if isinstance(each, Reservation)]
     assert len(reservations) == 6
-    refused = next(each for each in got if isinstance(each, Refused))
+    refused = next(each for each in got if isinstance(each, DayRefused))
     assert (refused.is_spent, 0 < refused.seconds_left <= 86_400) == (False, True)
     for reservation in reservations:
         model_calls.settle(ours, reservation, 0.16)
     [(reserved, spent)] = place.sql("SELECT reserved_usd, spent_usd FROM daily_costs")
     assert (reserved, spent) == (pytest.approx(0, abs=1e-9), pytest.approx(0.96))
     again = model_calls.reserve(ours, 0.15)
-    assert isinstance(again, Refused)
+    assert isinstance(again, DayRefused)
     assert again.is_spent
     place.sql("UPDATE daily_costs SET day = day - 1")
     assert isinstance(model_calls.reserve(ours, 0.15), Reservation), "a new day"

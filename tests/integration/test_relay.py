@@ -26,7 +26,7 @@ from app.messaging.subscription import Subscription
 from app.messaging.teller import Teller
 from app.observe import metrics
 from app.realtime.feed import LOG_LENGTH, Feed, Item, Listener
-from app.realtime.operators import Change
+from app.realtime.operators import Version
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
 from app.usecases import announce, control
@@ -249,7 +249,7 @@ def test_who_comes_while_the_server_goes_away_is_not_told_that_the_debate_is_gon
     debate_id = a_dialogue(services)
 
     class Leaving(PostgresSource):
-        def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]:
+        def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Version]:
             relay.end()
             return super().last_changes(debate_ids)
 

@@ -30,7 +30,7 @@ from app.messaging.subscription import Subscription
 from app.messaging.teller import Teller
 from app.observe import metrics
 from app.realtime.feed import Listener
-from app.realtime.operators import Change
+from app.realtime.operators import Version
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
 from app.usecases import announce, control
@@ -166,7 +166,7 @@ def test_the_position_is_read_when_redis_has_confirmed_the_subscription(
     redis, found = redis_of(place), []
 
     class Curious(PostgresSource):
-        def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]:
+        def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Version]:
             found.extend(subscribers(redis, channel_of(debate_id)) for debate_id in debate_ids)
             return super().last_changes(debate_ids)
 
@@ -205,7 +205,7 @@ def test_a_turn_that_is_heard_while_the_position_is_read_is_not_lost(
     class Slow(PostgresSource):
         is_first = True
 
-        def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Change]:
+        def last_changes(self, debate_ids: Sequence[UUID]) -> dict[UUID, Version]:
             changes = super().last_changes(debate_ids)
             if self.is_first:
                 self.is_first = False

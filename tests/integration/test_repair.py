@@ -1,4 +1,4 @@
-"""`repair` in SQL agrees with the core, for every format: whatever was played, a healthy debate is left alone, and a
+"""`repair`, for every format: whatever was played, a healthy debate is left alone, and a
 damaged cursor comes back to where it was. Many debates are played by the core alone and stored in one statement."""
 
 from dataclasses import replace
@@ -98,9 +98,7 @@ def as_repaired(debate: Debate) -> tuple[object, ...]:
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=12, unique=True))
-def test_repair_in_sql_agrees_with_the_core_for_every_format(
-    services: Services, place: Place, seeds: list[int]
-) -> None:
+def test_repair_puts_right_what_was_damaged_in_every_format(services: Services, place: Place, seeds: list[int]) -> None:
     some = [played(form, seed) for seed in seeds for form in Format]
     store(services, some)
     assert repair(services) == [], "healthy debates are left alone"

@@ -24,7 +24,7 @@ from app.core.players import SeatSetup
 from app.core.retry import MAX_ATTEMPTS
 from app.core.seats import Seat
 from app.messaging.queue import DEBATES_QUEUE
-from app.observe import failpoints
+from app.observe import failpoints, metrics
 from app.store.clock import now
 from app.store.commit import Outcome, Result
 from app.usecases import advance, control
@@ -713,6 +713,7 @@ def test_a_lost_lease_cancels_everything_and_the_debates_go_on_under_the_new_one
 ) -> None:
     hung = Hanging()
     players: list[Player] = [hung]
+    lost_before = metrics.REGISTRY.get_sample_value("debate_claims_lost_total") or 0
 
     async def work() -> None:
         for _ in range(3):
@@ -725,3 +726,4 @@ def test_a_lost_lease_cancels_everything_and_the_debates_go_on_under_the_new_one
             assert hung.cancelled == 3
 
     asyncio.run(work())
+    assert metrics.REGISTRY.get_sample_value("debate_claims_lost_total") == lost_before + 3

@@ -25,6 +25,7 @@ from test_formats_api import SPEECHES
 from test_protocol_table import STATES, after, standing_in
 
 # Every operation of the document is one test here.
+pytest_plugins = ["schemathesis.pytest.plugin"]
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ALL_CLEAR = range(200, 300)

@@ -1,15 +1,19 @@
 """`q` with `texts=true`: debates are found by the words of their turns as well as by their title."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 from cells import each_of
-from harness import Api, Place
+from harness import Api, Place, wait_until
 from test_api_envelope import data_of
 
 from app.store import listing, search
 from app.store.engine import Engine
 from app.store.listing import Filters, count_by_status, page
+from app.store.text_index import TURNS_AT_ONCE, index_new_turns
 
 MOTIONS = {
     "First": "The Zeppelin's return: it's 100% well-known in app/store/listing.py.",
@@ -40,6 +44,20 @@ def said(api: Api) -> Api:
     return api
 
 
+@pytest.fixture(scope="module")
+def engine(module_place: Place) -> Iterator[Engine]:
+    made = Engine(str(module_place.settings.database_url), 2, 5, "test")
+    yield made
+    made.dispose()
+
+
+def index_all(place: Place, engine: Engine) -> int:
+    """As if every debate had been quiet for long enough, and no pass had been made for a while."""
+    place.sql("UPDATE debates SET updated_at = updated_at - interval '10 minutes'")
+    place.sql("UPDATE text_index SET indexed_until = 'epoch', next_pass_at = 'epoch'")
+    return index_new_turns(engine)
+
+
 def titles(api: Api, q: str, **others: Any) -> set[str]:
     found = data_of(api.http.get("/debates", params={"q": q, "texts": "true", **others}))
     assert (found["total"], found["total_is_estimate"]) == (len(found["debates"]), False)
@@ -68,16 +86,18 @@ def titles(api: Api, q: str, **others: Any) -> set[str]:
     ],
 )
 def test_a_search_in_texts_finds_beginnings_of_words_or_a_part_of_the_title(
-    said: Api, q: str, found: set[str], monkeypatch: pytest.MonkeyPatch, module_place: Place
+    said: Api, q: str, found: set[str], monkeypatch: pytest.MonkeyPatch, module_place: Place, engine: Engine
 ) -> None:
-    assert titles(said, q) == found
+    module_place.sql("TRUNCATE indexed_turns")
+    module_place.sql("UPDATE text_index SET indexed_until = 'epoch'")
+    assert titles(said, q) == found, "before any turn is indexed"
+    assert index_all(module_place, engine) == len(MOTIONS)
+    assert titles(said, q) == found, "by the index"
     # The other way to search, reading texts in the order of the list, finds the same, and does not count.
     monkeypatch.setattr(search, "few_turns_match", lambda *_: False)
-    engine = Engine(str(module_place.settings.database_url), 1, 5, "test")
     read = page(engine, Filters(q=q, texts=True), 200, 0, None)
     with engine.connect() as connection:
         counts = count_by_status(connection, Filters(q=q, texts=True), 51)
-    engine.dispose()
     assert {debate.title for debate in read.debates} == found
     assert (read.total >= len(found), read.total_is_estimate) == (True, True)
     assert sum(counts.values()) == len(found)
@@ -98,7 +118,7 @@ def test_texts_are_searched_only_where_that_is_asked_and_other_filters_count(sai
 
 
 @each_of("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_whatever_a_turn_says_is_stored(module_place: Place, said: Api, text: str) -> None:
+def test_whatever_a_turn_says_is_stored_and_indexed(module_place: Place, said: Api, engine: Engine, text: str) -> None:
     [(debate_id,)] = module_place.sql("SELECT id FROM debates WHERE title = 'First'")
     module_place.sql(
         "INSERT INTO turns (id, debate_id, seq, actor, type, content, player)"
@@ -107,25 +127,90 @@ def test_whatever_a_turn_says_is_stored(module_place: Place, said: Api, text: st
         text,
         debate_id,
     )
+    module_place.sql("UPDATE debates SET turn_count = 2 WHERE id = %s", debate_id)
+    assert data_of(said.http.get("/debates", params={"q": text[:200], "texts": "true"}))
+    assert index_all(module_place, engine) >= 1
     assert data_of(said.http.get("/debates", params={"q": text[:200], "texts": "true"}))
     # Other tests want Postgres to know which words are frequent, and not these.
     module_place.sql("DELETE FROM turns WHERE debate_id = %s AND seq > 1", debate_id)
+    module_place.sql("DELETE FROM indexed_turns WHERE debate_id = %s AND seq > 1", debate_id)
+    module_place.sql("UPDATE debates SET turn_count = 1 WHERE id = %s", debate_id)
 
 
-def test_rare_words_are_found_by_the_index(module_place: Place, said: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    module_place.sql(
+def add_turns(place: Place, title: str, count: int) -> None:
+    place.sql(
         "INSERT INTO turns (id, debate_id, seq, actor, type, content, player)"
-        " SELECT gen_random_uuid(), debates.id, 1000 + number, 'judge', 'INTERVENTION', 'frequent ' || number, 'x'"
-        " FROM debates, generate_series(1, 5000) AS number WHERE title = 'Third'"
+        " SELECT gen_random_uuid(), debates.id, 1 + number, 'judge', 'INTERVENTION',"
+        " concat_ws(' ', 'frequent', number, (SELECT string_agg(md5(number + other || ''), ' ')"
+        " FROM generate_series(1, 15) AS other)), 'x'"
+        " FROM debates, generate_series(1, %s) AS number WHERE title = %s",
+        count,
+        title,
     )
-    module_place.sql("ANALYZE turns")
+    place.sql("UPDATE debates SET turn_count = 1 + %s WHERE title = %s", count, title)
+
+
+def test_rare_words_are_found_by_the_index(
+    module_place: Place, said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_turns(module_place, "Third", 5000)
+    assert index_all(module_place, engine) >= 5000, "in many statements"
+    assert titles(said, "5000") == titles(said, "frequent 17") == {"Third"}
+    module_place.sql("ANALYZE indexed_turns")
     statement = listing._page_statement(Filters(q="harbour", texts=True), False, by_index=True)
-    engine = Engine(str(module_place.settings.database_url), 1, 5, "test")
     with engine.autocommit() as connection:
         parameters = {**statement._constants, "limit": 50, "offset": 0}
         plan = "\n".join(row[0] for row in connection.execute("EXPLAIN " + statement._sql, parameters))
         assert search.few_turns_match(connection, "harbour")
         monkeypatch.setattr(search, "FEW_TURNS", 100)
         assert not search.few_turns_match(connection, "frequent")
-    engine.dispose()
-    assert "turns_by_word" in plan, plan
+    assert "indexed_turns_by_word" in plan, plan
+
+
+def test_a_pass_takes_what_changed_since_the_last_one_and_leaves_what_has_just_changed(
+    module_place: Place, said: Api, engine: Engine
+) -> None:
+    index_all(module_place, engine)
+    fresh = said.create(title="Fresh", motion_content="An ocelot appears", format="dialogue")
+    assert index_new_turns(engine) == 0, "another pass has just begun"
+    module_place.sql("UPDATE text_index SET next_pass_at = 'epoch'")
+    assert index_new_turns(engine) == 0, "it changed a moment ago"
+    assert titles(said, "ocelot") == {"Fresh"}
+    module_place.sql("UPDATE debates SET updated_at = clock_timestamp() - interval '20 seconds' WHERE title = 'Fresh'")
+    module_place.sql("UPDATE text_index SET next_pass_at = 'epoch'")
+    assert index_new_turns(engine) == 1
+    assert titles(said, "ocelot") == {"Fresh"}
+    add_turns(module_place, "Fresh", TURNS_AT_ONCE + 1)
+    module_place.sql("UPDATE text_index SET next_pass_at = 'epoch'")
+    assert index_new_turns(engine) == TURNS_AT_ONCE + 1, "it is looked at again for a minute after its last change"
+    said.http.delete(f"/debates/{fresh['id']}").raise_for_status()
+    assert module_place.sql("SELECT count(*) FROM indexed_turns WHERE debate_id = %s", fresh["id"])[0][0] == 0
+    assert titles(said, "ocelot") == set()
+
+
+def test_a_debate_that_is_deleted_meanwhile_keeps_no_other_from_the_index(
+    module_place: Place, said: Api, engine: Engine
+) -> None:
+    gone = said.create(title="Gone", motion_content="A walrus", format="dialogue")["id"]
+    said.create(title="Stays", motion_content="A narwhal", format="dialogue")
+    module_place.sql("UPDATE debates SET updated_at = updated_at - interval '10 minutes'")
+    deleting = psycopg.connect(str(module_place.settings.database_url))
+    deleting.execute("DELETE FROM debates WHERE id = %s", [gone])
+    module_place.sql("UPDATE text_index SET indexed_until = 'epoch', next_pass_at = 'epoch'")
+    with ThreadPoolExecutor(1) as executor:
+        passing = executor.submit(index_new_turns, engine)
+        waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%indexed_turns%%'"
+        wait_until(lambda: bool(module_place.sql(waits)), 30, "the pass waits for the deletion")
+        deleting.commit()
+        assert passing.result(30) >= 1
+    deleting.close()
+    assert titles(said, "narwhal") == {"Stays"}
+    assert titles(said, "walrus") == set()
+
+
+def test_a_running_worker_indexes_what_is_said(place: Place) -> None:
+    place.start_worker()
+    place.start_api().create(limits={"max_rounds": 1})
+    wait_until(lambda: place.sql("SELECT 1 FROM debates WHERE status = 'completed'"), 60, "the debate is held")
+    place.sql("UPDATE debates SET updated_at = clock_timestamp() - interval '20 seconds'")
+    wait_until(lambda: place.sql("SELECT count(*) FROM indexed_turns")[0][0] == 4, 60, "its turns are indexed")

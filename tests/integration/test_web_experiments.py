@@ -164,6 +164,12 @@ def test_a_draft_says_that_nothing_was_judged(api):
     assert "Not started" in shown
     assert "<svg role=" not in shown
     assert "Nothing judged yet" in page(api, "/experiments")
+    # It was not begun, and "0 of 0" would look like all of it.
+    for said in (shown, page(api, "/experiments")):
+        assert "Begun" not in said
+        assert "0 of 0" not in said
+        assert "none planned yet" in said
+    assert "0 judgments" not in shown
 
 
 @each_of(
@@ -220,3 +226,16 @@ def test_results_are_kept_until_anything_they_rest_on_changes(api, module_place,
     assert "person:late" in page(api, held)
     module_place.sql("DELETE FROM judgments WHERE judge = 'person:late'")
     assert results() == before
+
+
+def test_an_imported_debate_says_that_it_has_no_transcript(api):
+    at = imported(api, rows("ab"))
+    debate_id = api.http.get(f"{at}/matches").json()["data"]["matches"][0]["debate_id"]
+    for shown in (page(api, f"/debates/{debate_id}/view"), page(api, f"/?experiment={at.rpartition('/')[2]}")):
+        assert "It was held elsewhere, and only its judgments were imported" in shown
+        assert "No transcript" in shown
+        assert "ll rounds were held" not in shown
+        assert "0 rounds" not in shown
+    listed = page(api, f"{at}/debates")
+    assert "Transcript</a>" not in listed
+    assert "Side by side</a>" in listed

@@ -98,6 +98,16 @@ def test_no_batch_is_larger_than_it_may_be_and_the_order_is_kept(executor: Threa
     run(work)
 
 
+def test_calls_of_one_pass_of_the_loop_are_one_batch(executor: ThreadPoolExecutor) -> None:
+    async def work() -> None:
+        statements = Statements(gated=0)
+        batcher = batcher_of(statements, executor, parallel=2)
+        assert await asyncio.gather(*(batcher(number) for number in range(10))) == [2 * number for number in range(10)]
+        assert statements.ran == [list(range(10))]
+
+    run(work)
+
+
 def test_as_many_statements_run_beside_each_other_as_may_and_no_more(executor: ThreadPoolExecutor) -> None:
     async def work() -> None:
         statements = Statements(gated=3)

@@ -27,7 +27,7 @@ def test_help_is_grouped_and_no_summary_is_cut(monkeypatch):
     assert titles == ["Options", *GROUPS]
     assert "..." not in shown.split("Options:")[1]
     # A summary that is longer than its line goes on below it.
-    assert "Begin a new debate with the turns of this one, up to one of them." in " ".join(shown.split())
+    assert "Copy a debate up to one of its turns, and continue the copy." in " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 80
 
 

@@ -98,7 +98,7 @@ def test_no_secret_is_in_the_files() -> None:
     for service in SERVICES.values():
         for name, value in service.get("environment", {}).items():
             if re.search("PASSWORD|TOKEN|KEY|SECRET", name):
-                assert re.fullmatch(r"\$\{[A-Z_]+:\?[^}]+\}|/run/secrets/[a-z_]+", value), name
+                assert re.fullmatch(r"|\$\{[A-Z_]+:\?[^}]+\}|/run/secrets/[a-z_]+", value), name
     for secret in yaml.safe_load(COMPOSE.read_text())["secrets"].values():
         assert list(secret) == ["environment"]
     given = re.findall(r"^#?([A-Z_]*(?:PASSWORD|TOKEN|KEY)[A-Z_]*)=(.*)$", EXAMPLE, re.MULTILINE)
@@ -117,8 +117,17 @@ def test_what_the_compose_file_asks_for_is_in_the_example_and_nothing_else() -> 
 
 
 def test_what_our_services_are_told_are_settings() -> None:
-    told = {name for name in SERVICES["worker"]["environment"] if name.startswith("DEBATE_")}
-    assert set(told) <= SETTINGS
+    told = {name for name, value in SERVICES["worker"]["environment"].items() if name.startswith("DEBATE_") and value}
+    assert told <= SETTINGS
+
+
+@each_of("name", OURS)
+def test_what_env_says_to_compose_alone_reaches_no_container(name: str) -> None:
+    """All of .env would: a change of the number of workers would replace every container, and the API would know the
+    password of Grafana."""
+    secrets = {secret["environment"] for secret in yaml.safe_load(COMPOSE.read_text())["secrets"].values()}
+    emptied = {setting for setting, value in SERVICES[name]["environment"].items() if value == ""}
+    assert emptied == (INTERPOLATED | secrets) - SETTINGS
 
 
 @each_of("name", OURS)

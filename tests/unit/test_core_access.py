@@ -157,4 +157,4 @@ def test_nobody_binds_one_agent_to_a_debaters_seat_and_to_the_judges(caller, rol
 
 
 def test_a_key_is_not_shown_where_an_agent_is_printed():
-    assert "secret" not in repr(Agent(ME, "me", EVERYTHING, key_hash=b"secret"))
+    assert "secret" not in repr(Agent(ME, "me", EVERYTHING, credential=b"secret"))

@@ -13,7 +13,7 @@ from app.core.limits import ended_by, limit_reached
 from app.core.machine import decide
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.core.verdicts import Scope, Standing, Verdict, leader_of, standing_after, why_contradictory
+from app.core.verdicts import Standing, Verdict, VerdictScope, leader_of, standing_after, why_contradictory
 
 scores = st.fixed_dictionaries(dict.fromkeys(("proposer", "opponent"), st.floats(0, 10)))
 EVERYBODY = frozenset(Seat)
@@ -66,7 +66,7 @@ def test_a_round_is_judged_for_the_standing_and_the_last_ruling_for_the_debate()
     first, last = {"proposer": 8.0, "opponent": 6.0}, {"proposer": 5.0, "opponent": 7.0}
     debate = a_debate(State.AWAITING_ARBITRATOR, workers=EVERYBODY, limits=Limits(max_rounds=3))
     decision = ruled(debate, Verdict("proposer", first, "Why."), by_worker=True)
-    assert decision.turns[0].verdict.scope is Scope.ROUND
+    assert decision.turns[0].verdict.scope is VerdictScope.ROUND
     assert (decision.debate.verdict, decision.debate.standing) == (None, Standing(first, 1))
 
     at_the_end = a_debate(
@@ -74,7 +74,7 @@ def test_a_round_is_judged_for_the_standing_and_the_last_ruling_for_the_debate()
     )
     decision = ruled(at_the_end, Verdict("opponent", last, "Why."), by_worker=True)
     assert decision.debate.stop_reason is StopReason.MAX_ROUNDS
-    assert (decision.debate.verdict.winner, decision.debate.verdict.scope) == ("opponent", Scope.DEBATE)
+    assert (decision.debate.verdict.winner, decision.debate.verdict.scope) == ("opponent", VerdictScope.DEBATE)
     assert decision.debate.standing == Standing(first, 1)
 
 
@@ -103,7 +103,7 @@ def test_a_limit_ends_the_speeches_and_the_judge_still_rules(form, limits, usage
     assert limit_reached(closing) is None
     decision = ruled(closing, Verdict("tie", {"proposer": 5, "opponent": 5}, "Even."), by_worker=True)
     assert (decision.debate.status, decision.debate.stop_reason) == (Status.STOPPED, reason)
-    assert decision.debate.verdict.scope is Scope.DEBATE
+    assert decision.debate.verdict.scope is VerdictScope.DEBATE
 
 
 def test_a_limit_closes_at_once_where_a_person_judges_or_somebody_has_not_spoken():

@@ -16,7 +16,7 @@ from app.core.errors import ActionNotAllowed
 from app.core.formats import Format
 from app.core.machine import Move, PlannedTurn, decide, first_cursor, implied_cursor, motion_round, moves_of
 from app.core.seats import Seat
-from app.core.verdicts import Scope, Verdict, leader_of
+from app.core.verdicts import Verdict, VerdictScope, leader_of
 
 EVERY_PAIR = list(product(Seat, TurnType))
 # Shrinking a long walk takes minutes, longer than a test may run: the walk is shown as it was found.
@@ -136,8 +136,8 @@ def holds_together(walk: Walk) -> None:
     assert reconciled(debate, tuple(turns)) == debate
     assert debate.closing is None or debate.cursor.seat is Seat.ARBITRATOR
     verdicts = [turn.verdict for turn in turns if turn.verdict]
-    assert all(verdict.scope is Scope.ROUND for verdict in verdicts[:-1])
-    assert debate.verdict is None or debate.verdict.scope is Scope.DEBATE
+    assert all(verdict.scope is VerdictScope.ROUND for verdict in verdicts[:-1])
+    assert debate.verdict is None or debate.verdict.scope is VerdictScope.DEBATE
     assert (debate.stop_reason is not None) is debate.is_closed
     assert not (debate.is_closed and debate.intervention_open)
     assert (debate.state is State.CLOSED) is debate.is_closed

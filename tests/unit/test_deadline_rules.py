@@ -8,7 +8,7 @@ from app.core.debate import Cursor, Limits, State, Status, StopReason, TurnType
 from app.core.machine import decide
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.core.verdicts import Scope, Standing, why_contradictory
+from app.core.verdicts import Standing, VerdictScope, why_contradictory
 
 WITH_DEADLINE = {
     "stop": {"on_timeout": "stop"},
@@ -60,7 +60,7 @@ def test_a_forfeit_gives_the_debate_to_the_other_side_even_from_behind(loser, wi
     after = decision.debate
     assert (after.status, after.stop_reason) == (Status.COMPLETED, StopReason.FORFEIT)
     assert after.verdict is not None
-    assert (after.verdict.winner, after.verdict.scope) == (winner, Scope.DEBATE)
+    assert (after.verdict.winner, after.verdict.scope) == (winner, VerdictScope.DEBATE)
     assert why_contradictory(after.verdict) is None
     assert after.standing == leads, "no judge gave these scores: they count in no mean"
 

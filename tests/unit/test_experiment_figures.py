@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cells import each_of
 from typer.testing import CliRunner
 
 from app.cli.errors import CommandFailed
@@ -16,6 +17,7 @@ from app.cli.experiment.run import duration, in_parts, progress_of, progress_wor
 from app.cli.experiment.source import judgments_of_file, results_of
 from app.cli.experiment.tables import WIDTH, results_text, table
 from app.cli.main import app
+from app.wire.figures import points, told_apart
 
 HEADER = "debate_id,motion_id,proposer,opponent,judge,order,repeat,winner,confidence,correct\n"
 
@@ -188,3 +190,34 @@ def test_the_markdown_report_has_a_table_for_each_part(tmp_path: Path) -> None:
         "## All figures",
     ]
     assert next(iter(results_text(results_of(str(tmp_path / "judgments.csv"))[0]))) in text
+
+
+ALIKE = [f"anthropic:claude-opus-4-5-{day}-prompt-{style}" for day in (1, 2) for style in ("careful", "careful-2")]
+
+
+@each_of(
+    ("names", "width", "shown"),
+    [
+        (["a", "bb"], 3, ["a", "bb"]),
+        (["a-long-name-1", "a-long-name-2"], 9, ["a-lo…me-1", "a-lo…me-2"]),
+        # Their ends are alike too: what all of them begin with is left out.
+        (ALIKE, 14, ["…1-prom…areful", "…1-prom…eful-2", "…2-prom…areful", "…2-prom…eful-2"]),
+        (["x" * 30 + "y" + "x" * 30, "x" * 30 + "z" + "x" * 30], 9, ["1 xx…xxxx", "2 xx…xxxx"]),
+        ([], 9, []),
+    ],
+)
+def test_long_names_are_shortened_so_that_they_can_be_told_apart(names, width, shown):
+    assert list(told_apart(names, width).values()) == shown
+    assert all(len(name) <= width for name in shown)
+
+
+def test_tables_and_the_plot_in_a_terminal_tell_long_names_apart():
+    rows = [(name, "1") for name in ALIKE]
+    lines = list(table(("contestant", "x" * 60), rows))
+    assert len(set(lines)) == 5
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_a_figure_without_an_interval_has_no_empty_brackets():
+    assert points({"value": 0.1, "low": None, "high": None}) == "+10.0"
+    assert points({"value": 0.1, "low": 0.05, "high": 0.15}) == "+10.0 (+5.0 to +15.0)"

@@ -167,6 +167,7 @@ def assert_grows_with_the_text(look: Callable[[str], object], text_of: Callable[
 ALL_PATTERNS = dict(patterns())
 
 
+@pytest.mark.long
 @each_of("name", ALL_PATTERNS)
 def test_a_pattern_takes_time_in_proportion_to_what_was_made_to_slow_it_down(name: str) -> None:
     pattern = ALL_PATTERNS[name]

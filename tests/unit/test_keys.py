@@ -31,7 +31,7 @@ def test_comparing_takes_any_text():
 
 
 def an_agent(key):
-    return Agent(UUID(int=1), "me", frozenset(Scope), key_hash=key)
+    return Agent(UUID(int=1), "me", frozenset(Scope), credential=key)
 
 
 class Asked:

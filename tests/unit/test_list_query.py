@@ -8,7 +8,7 @@ from cells import each_of
 
 from app.core.debate import Status
 from app.core.errors import InvalidInput
-from app.core.verdicts import Scope, Verdict
+from app.core.verdicts import Verdict, VerdictScope
 from app.web.query import list_query
 from app.web.scores import MOST_IN_WORDS, chart_of
 
@@ -78,7 +78,7 @@ def test_a_value_that_means_nothing_is_refused_by_name(name, value):
 
 
 def test_the_chart_has_all_rounds_and_says_the_last_ones():
-    verdict = Verdict("proposer", {"proposer": 7, "opponent": 5}, "Why", scope=Scope.ROUND)
+    verdict = Verdict("proposer", {"proposer": 7, "opponent": 5}, "Why", scope=VerdictScope.ROUND)
     chart = chart_of([(number, verdict) for number in range(1, 201)])
     assert chart is not None
     assert chart.rounds == list(range(1, 201))

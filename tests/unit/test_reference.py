@@ -280,10 +280,20 @@ def _(found: list[Row]) -> None:
 
 @checks("dashboard.md", "words")
 def _(found: list[Row]) -> None:
-    told = [Activity.GENERATING, Activity.QUEUED, Activity.STALLED, Activity.RETRYING, Activity.WAITING]
-    for activity, (phrase, meaning) in zip(told, found, strict=True):
-        assert phrase in words.doing(DashboardRow(a_debate(), activity, None, None, None)).lower()
+    activities = [Activity.GENERATING, Activity.QUEUED, Activity.STALLED, Activity.RETRYING, Activity.WAITING]
+    not_started = a_debate(status=Status.CREATED, waits_for_start=True)
+    imported = a_debate(status=Status.COMPLETED, stop_reason=StopReason.MAX_ROUNDS, turn_count=1)
+    told = [(a_debate(), activity) for activity in activities]
+    told += [(not_started, Activity.WAITING), (imported, Activity.CLOSED)]
+    for (debate, activity), (phrase, meaning) in zip(told, found, strict=True):
+        assert phrase in words.doing(DashboardRow(debate, activity, None, None, None)).lower()
         assert activity is not Activity.STALLED or f"{STALLED_AFTER_SECONDS:.0f} seconds" in meaning
+
+
+@checks("metrics.md", "alert")
+def _(found: list[Row]) -> None:
+    alerts = re.findall(r"- alert: (\w+)", (REPOSITORY / "monitoring" / "alerts.yml").read_text())
+    assert sorted(name for row in found for name in codes(row[0])) == sorted(alerts)
 
 
 @checks("install.md", "shell")

@@ -6,6 +6,7 @@ from uuid import UUID
 from cells import each_of
 from core_builders import EVERY_SEAT, a_debate
 
+from app.cli.words import ending
 from app.core.activity import Activity
 from app.core.debate import STOP_WORDS, Limits, State, Status, StopReason, Turn, TurnType
 from app.core.formats import Format
@@ -13,9 +14,10 @@ from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
-from app.core.verdicts import Scope, Standing, Verdict
+from app.core.verdicts import Standing, Verdict, VerdictScope
+from app.store.experiments.experiments import Counts, Progress
 from app.usecases.dashboard import DashboardRow
-from app.web import words
+from app.web import experiment_words, words
 from app.web.forms import controls
 from app.web.scores import chart_of
 from app.wire.texts import legible
@@ -58,7 +60,7 @@ def test_every_activity_is_a_sentence_about_the_debate(activity):
 def test_a_ruling_says_what_it_judges(verdict, of_round, of_debate):
     ruling = Turn(UUID(int=1), UUID(int=2), 4, 2, Seat.ARBITRATOR, TurnType.RULING, "Why.", "external")
     assert words.judged(ruling, verdict) == of_round
-    assert words.judged(ruling, replace(verdict, scope=Scope.DEBATE)) == of_debate
+    assert words.judged(ruling, replace(verdict, scope=VerdictScope.DEBATE)) == of_debate
     on_interruption = replace(ruling, round=None)
     assert words.judged(on_interruption, verdict).startswith("So far: ")
 
@@ -69,7 +71,7 @@ def test_the_standing_is_not_called_a_win():
     assert words.standing(even) == "Even, 7 to 7, after 1 judged round"
     stopped = a_debate(State.CLOSED, standing=ahead, stop_reason=StopReason.MANUAL_STOP)
     assert words.outcome(stopped) == "It was stopped by hand. Opponent ahead, 8.2 to 6.1, after 2 judged rounds"
-    judged = stopped.evolve(verdict=replace(AHEAD, scope=Scope.DEBATE), stop_reason=StopReason.MAX_ROUNDS)
+    judged = stopped.evolve(verdict=replace(AHEAD, scope=VerdictScope.DEBATE), stop_reason=StopReason.MAX_ROUNDS)
     assert words.outcome(judged) == "Opponent wins 8.2 to 6 (all rounds were held)"
 
 
@@ -172,9 +174,30 @@ def test_controls_are_what_the_state_machine_would_take():
 
 def test_a_chart_needs_two_rounds_and_says_in_words_what_it_shows():
     assert chart_of([(1, AHEAD)]) is None
-    assert chart_of([(1, AHEAD), (2, replace(AHEAD, scope=Scope.DEBATE)), (None, AHEAD)]) is None
+    assert chart_of([(1, AHEAD), (2, replace(AHEAD, scope=VerdictScope.DEBATE)), (None, AHEAD)]) is None
     chart = chart_of([(1, AHEAD), (2, Verdict("tie", {"proposer": 10, "opponent": 0}, "Even"))])
     assert chart.in_words == "round 1: proposer 6, opponent 8.25; round 2: proposer 10, opponent 0"
     [proposer, opponent] = chart.lines
     # Ten is at the top, and nothing at the bottom.
     assert proposer.points[1][1] < proposer.points[0][1] < opponent.points[1][1]
+
+
+def test_the_progress_of_an_experiment_never_reads_as_all_of_it_before_it_is():
+    nothing, under_way = Counts(0, 0, 0, 0), Counts(planned=10, running=2, completed=4, failed=1)
+    assert experiment_words.done(nothing) == "none planned yet"
+    assert experiment_words.done(under_way) == "4 of 17, 2 under way, 1 failed"
+    # Each debate is judged when it has ended, so the judgments of the others are not even planned.
+    judged = Counts(planned=0, running=0, completed=8, failed=0)
+    assert experiment_words.judgments_done(Progress(under_way, judged)) == "8 of 8 so far"
+    assert experiment_words.judgments_done(Progress(judged, judged)) == "8 of 8"
+    assert experiment_words.missing(Progress(under_way, judged))[0] == "12 debates still to come."
+
+
+def test_a_debate_without_a_turn_that_ended_by_its_rounds_was_held_elsewhere():
+    imported = replace(a_debate(State.CLOSED), stop_reason=StopReason.MAX_ROUNDS, turn_count=1)
+    assert words.outcome(imported) == "It was held elsewhere, and only its judgments were imported"
+    assert words.progress(imported) == "No transcript"
+    assert "all rounds were held" in words.outcome(replace(imported, turn_count=2)).lower()
+    shown = {"status": "completed", "stop_reason": "max_rounds", "argument_count": 1}
+    assert ending(shown) == "The debate is completed: it was held elsewhere, and only its judgments were imported."
+    assert ending({**shown, "argument_count": 2}) == "The debate is completed: all rounds were held."

@@ -17,7 +17,7 @@ from app.core.formats import Format
 from app.core.limits import ended_by
 from app.core.machine import Move, decide
 from app.core.seats import Seat
-from app.core.verdicts import SIDES, Scope, Standing, leader_of, standing_after
+from app.core.verdicts import SIDES, Standing, VerdictScope, leader_of, standing_after
 
 DEBATES = 200
 scores = st.fixed_dictionaries(dict.fromkeys(SIDES, st.integers(0, 100).map(lambda tenths: tenths / 10)))
@@ -36,7 +36,7 @@ def test_over_two_hundred_debates_the_winner_never_has_the_lower_total(form):
         debate, turns = held(form, number, early_stop=number % 2 == 0)
         rulings = [turn.verdict for turn in turns if turn.verdict]
         assert all(verdict.winner == leader_of(verdict.scores) for verdict in rulings)
-        of_rounds = [verdict for verdict in rulings if verdict.scope is Scope.ROUND]
+        of_rounds = [verdict for verdict in rulings if verdict.scope is VerdictScope.ROUND]
         if form is Format.DIALOGUE and debate.verdict is None:
             continue
         assert debate.verdict is rulings[-1], "the ruling that closes is the debate's"
@@ -69,7 +69,7 @@ def test_a_debate_that_a_limit_cuts_short_is_judged_as_a_whole(form):
     assert "the whole debate" in thought.content
     after = decide(closing, Move(Seat.ARBITRATOR, thought.type, thought.content, True, False, thought.verdict)).debate
     assert after.stop_reason is StopReason.TOKEN_LIMIT
-    assert after.verdict.scope is Scope.DEBATE
+    assert after.verdict.scope is VerdictScope.DEBATE
     if debate.standing:
         assert after.verdict.scores == {side: round(debate.standing.scores[side], 1) for side in SIDES}
 

@@ -29,18 +29,26 @@ def list_(as_json: AsJson = False) -> None:
     if not found:
         output.note(f"No experiments yet. Write an example: {output.program()} experiment init demo")
         return
+    from app.cli.show import shortest_unique
+
+    digits = shortest_unique([one["id"] for one in found])
     rows = [
         (
             one["name"],
             ending(one),
-            f"{one['progress']['matches']['completed']} of {sum(one['progress']['matches'].values())}",
+            _held(one["progress"]["matches"]),
             money(one["cost_usd"]),
-            one["id"],
+            one["id"][:digits],
         )
         for one in found
     ]
     for line in table(("name", "status", "debates", "USD", "id"), rows, left=2):
         output.say(line)
+
+
+def _held(matches: output.Json) -> str:
+    planned = sum(matches.values())
+    return f"{matches['completed']} of {planned}" if planned else "not planned"
 
 
 @commands.command()
@@ -86,7 +94,7 @@ def _act(which: str, action: str, as_json: bool) -> None:
 
 @commands.command()
 def pause(which: Named, as_json: AsJson = False) -> None:
-    """Begin no new debates. Those under way are finished and judged.
+    """Pause an experiment: no new debates begin. Those under way are finished and judged.
 
     Example: debate experiment pause demo
     """
@@ -113,7 +121,7 @@ def stop(which: Named, as_json: AsJson = False) -> None:
 
 @commands.command("retry-failed")
 def retry_failed(which: Named, as_json: AsJson = False) -> None:
-    """Try the failed matches and judgments again, and just those.
+    """Try only the failed matches and judgments again.
 
     Example: debate experiment retry-failed demo
     """
@@ -133,12 +141,12 @@ def judge(
     player: Annotated[str, typer.Option(help="The player that judges, such as openai:gpt-5.")],
     name: Annotated[str | None, typer.Option(help="The judge's name in the results. [default: the player]")] = None,
     orders: Annotated[
-        Literal["as_spoken", "swapped", "both"], typer.Option(help="In which order it is shown the two sides.")
+        Literal["as_spoken", "swapped", "both"], typer.Option(help="The order in which the judge reads the two sides.")
     ] = "both",
     repeats: Annotated[int, typer.Option(help="How often it is asked in each order.", min=1, max=100)] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Judge what was held again, with one more judge. Nothing is debated again.
+    """Have the finished debates judged by one more judge. Nothing is debated again.
 
     Example: debate experiment judge demo --player openai:gpt-5 --name big
     """
@@ -160,7 +168,7 @@ def invite(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a link with which one person judges the debates in a browser, blind, and opens nothing else.
+    """Print a link that lets one person judge the debates blind in a browser, and nothing else.
 
     Example: debate experiment invite demo --name ana
     """

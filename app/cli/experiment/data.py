@@ -24,7 +24,7 @@ def matches(
     judge: Annotated[str | None, typer.Option(help="Only those that this judge judged.")] = None,
     disagree: Annotated[bool, typer.Option("--disagree", help="Only those whose judgments disagree.")] = False,
     status: Annotated[MatchStatus | None, typer.Option(help="Only those with this status.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-l", help="At most so many.", min=1, max=10_000)] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-l", help="How many to show.", min=1, max=10_000)] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List the matches of an experiment with their debates, and why some failed.
@@ -112,7 +112,7 @@ def import_(
     name: Annotated[str, typer.Option(help="The experiment's name.")],
     as_json: AsJson = False,
 ) -> None:
-    """Take judgments that were made elsewhere as an experiment, so that its results can be seen here.
+    """Import judgments that were made elsewhere, to see their results here.
 
     Example: debate experiment import judgments.csv --name published
     """

@@ -96,7 +96,7 @@ def _motions_in(path: Path, given: Any, line_of: Callable[[Place], int], first_l
 
 
 def _require_prices(path: Path, spec: Spec, line_of: Callable[[Place], int]) -> None:
-    from app.models.prices import has_price
+    from app.models.table import has_price
 
     for place, player in spec.players.items():
         # What may be an endpoint of the server's own is the server's to judge; `run` gives its words the line.
@@ -107,7 +107,7 @@ def _require_prices(path: Path, spec: Spec, line_of: Callable[[Place], int]) -> 
             )
 
 
-def _text(path: Path, most: int) -> str:
+def read_text(path: Path, most: int) -> str:
     try:
         if path.stat().st_size > most:
             size = path.stat().st_size
@@ -123,7 +123,7 @@ def _text(path: Path, most: int) -> str:
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(_text(path, MAX_BYTES).split("\n"), 1):
+    for number, line in enumerate(read_text(path, MAX_BYTES).split("\n"), 1):
         if line.strip():
             try:
                 yield number, json.loads(line)
@@ -133,7 +133,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 def _csv(path: Path) -> Iterator[tuple[int, Any]]:
     csv.field_size_limit(MAX_BYTES)
-    reader = csv.reader(io.StringIO(_text(path, MAX_BYTES), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path, MAX_BYTES), newline=""), strict=True)
     try:
         columns = next(reader, [])
         _require_columns(path, columns)
@@ -177,7 +177,7 @@ def _yaml(path: Path, most: int) -> tuple[Any, Callable[[Place], int]]:
     """The document, and the line of each of its places."""
     import yaml
 
-    loader = yaml.SafeLoader(_text(path, most))
+    loader = yaml.SafeLoader(read_text(path, most))
     try:
         node = loader.get_single_node()
         lines: dict[Place, int] = {}

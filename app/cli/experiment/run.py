@@ -82,10 +82,10 @@ def plan(
 def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson = False) -> None:
     """Hold an experiment and follow it to its results.
 
-    Shows what it will cost and asks before it starts. Ctrl-C stops following, not the experiment. The same command
-    again goes on, and after adding motions, contestants, judges or repeats to the file it holds only what is new.
-    Starts Postgres, Valkey, an API and a worker when no server answers; then the experiment rests while the command
-    does not run.
+    Shows what it will cost and asks before it starts. Ctrl-C stops following, not the experiment. Run the same command
+    again to continue; after you add motions, contestants, judges or repeats to the file, it holds only what is new.
+    When no server answers it starts Postgres, Valkey, an API and a worker, and the experiment goes on only while this
+    command runs.
 
     Example: debate experiment run demo/experiment.yaml --yes
     """

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.cli.errors import CommandFailed
+from app.cli.experiment.files import read_text
 from app.cli.experiment.named import experiment_in, path_of
 from app.cli.output import Json
 from app.statistics.exported import COLUMNS, NEEDED, judgment_of
@@ -27,17 +28,7 @@ def is_file(which: str) -> bool:
 
 def rows_of_file(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each row with its line. A wrong column is refused at once."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise CommandFailed(f"{path} has more than the {MAX_BYTES:,} bytes that are read")
-        data = path.read_bytes()
-    except OSError as problem:
-        raise CommandFailed(f"{path} cannot be read: {problem.strerror}") from problem
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data[: problem.start].count(b"\n") + 1
-        raise CommandFailed(f"{path}, line {line}: not UTF-8 (the byte {data[problem.start]:#04x})") from None
+    text = read_text(path, MAX_BYTES)
     try:
         yield from _csv(path, text) if path.suffix.lower() == ".csv" else _json_lines(text)
     except (csv.Error, ValueError) as problem:

@@ -4,22 +4,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.cli.output import Json, clean, count
-from app.wire.figures import arm_rows, interval, number, percent, points, shortened
+from app.wire.figures import (
+    arm_rows,
+    difference_rows,
+    interval,
+    judge_rows,
+    matrix_rows,
+    number,
+    points,
+    rating_rows,
+    shortened,
+    told_apart,
+)
 
 WIDTH = 80
 PLOT_WIDTH = 44
+NAME_WIDTH = 24
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int = 1) -> Iterator[str]:
-    """Columns as wide as they must be; the first `left` stand to the left, and the widest text is cut to fit."""
+    """Columns as wide as they must be. The first `left` hold names and stand to the left; the widest text is cut to
+    fit, names so that they can be told apart."""
     cells = [header, *[tuple(clean(cell) for cell in row) for row in rows]]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     while sum(widths) + 2 * (len(widths) - 1) > WIDTH:
         widest = widths.index(max(widths))
         widths[widest] -= 1
+    names = [told_apart([row[column] for row in cells[1:]], widths[column]) for column in range(left)]
     for row in cells:
         shown = [
-            shortened(cell, width).ljust(width) if column < left else shortened(cell, width).rjust(width)
+            shortened(names[column].get(cell, cell), width).ljust(width)
+            if column < left
+            else shortened(cell, width).rjust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join(shown).rstrip()
@@ -42,25 +58,9 @@ def ratings_text(found: Json) -> Iterator[str]:
     if not found["ratings"]:
         yield f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet')}"
         return
-    header = ("contestant", "rating", "95 %", "rank", "win rate", "won", "tied", "lost", "debates")
-    rows = [
-        (
-            row["contestant"] + ("*" if row["penalised"] else ""),
-            number(row["rating"], "+.0f"),
-            interval(row, "+.0f"),
-            _ranks(row),
-            percent(row["win_rate"]),
-            *(str(row[name]) for name in ("wins", "ties", "losses", "debates")),
-        )
-        for row in found["ratings"]
-    ]
-    yield from table(header, rows)
+    yield from table(*rating_rows(found, penalised="*", to="-"))
     if any(row["penalised"] for row in found["ratings"]):
         yield "* no finite rating from the data alone; see the notes"
-
-
-def _ranks(row: Json) -> str:
-    return str(row["rank_low"]) if row["rank_low"] == row["rank_high"] else f"{row['rank_low']}-{row['rank_high']}"
 
 
 def plot_text(ratings: list[Json]) -> Iterator[str]:
@@ -72,6 +72,7 @@ def plot_text(ratings: list[Json]) -> Iterator[str]:
     def column(value: float) -> int:
         return int(0.5 + ((value - least) / span * (PLOT_WIDTH - 1)))
 
+    names = told_apart([clean(row["contestant"]) for row in ratings], NAME_WIDTH)
     for row in ratings:
         line = [" "] * PLOT_WIDTH
         known = row["low"] is not None or row["high"] is not None
@@ -81,8 +82,8 @@ def plot_text(ratings: list[Json]) -> Iterator[str]:
             line[low : high + 1] = ["─"] * (high - low + 1)
             line[low], line[high] = ("◂" if row["low"] is None else "├"), ("▸" if row["high"] is None else "┤")
         line[column(row["rating"])] = "●"
-        yield f"{shortened(clean(row['contestant']), 24):<24}  {''.join(line)}  {row['rating']:+.0f}".rstrip()
-    yield f"{'':<24}  {least:<+{PLOT_WIDTH // 2}.0f}{most:>+{PLOT_WIDTH - PLOT_WIDTH // 2}.0f}"
+        yield f"{names[clean(row['contestant'])]:<{NAME_WIDTH}}  {''.join(line)}  {row['rating']:+.0f}".rstrip()
+    yield f"{'':<{NAME_WIDTH}}  {least:<+{PLOT_WIDTH // 2}.0f}{most:>+{PLOT_WIDTH - PLOT_WIDTH // 2}.0f}"
 
 
 def _matrix_text(found: Json) -> Iterator[str]:
@@ -90,18 +91,7 @@ def _matrix_text(found: Json) -> Iterator[str]:
         return
     yield ""
     yield "The proposer's share of the points, by who proposed and who opposed"
-    header = ("proposer", "opponent", "share", "95 %", "won", "tied", "lost", "motions")
-    rows = [
-        (
-            cell["proposer"],
-            cell["opponent"],
-            percent(cell["mean"]),
-            interval(cell, ".0f", 100),
-            *(str(cell[name]) for name in ("wins", "ties", "losses", "motions")),
-        )
-        for cell in found["matrix"]
-    ]
-    yield from table(header, rows, left=2)
+    yield from table(*matrix_rows(found), left=2)
 
 
 def _sides_text(found: Json) -> Iterator[str]:
@@ -116,19 +106,7 @@ def _judges_text(found: Json) -> Iterator[str]:
         return
     yield ""
     header = ("judge", "judgments", "ties", "flips", "prefers first, points", "accuracy", "Brier")
-    rows = [
-        (
-            judge["judge"],
-            str(judge["judgments"]),
-            str(judge["ties"]),
-            f"{judge['flips']} of {judge['compared']}" if judge.get("compared") else "-",
-            points(judge["first_position"]),
-            percent((judge.get("accuracy") or {}).get("value")),
-            number((judge.get("brier") or {}).get("value"), ".2f"),
-        )
-        for judge in found["judges"]
-    ]
-    yield from table(header, rows)
+    yield from table(header, [(*row[:5], *row[7:]) for row in judge_rows(found)[1]])
     agreed = found["agreement"]
     if agreed["alpha"] is not None:
         yield f"Agreement of all judges: alpha {agreed['alpha']:.2f} ({interval(agreed, '.2f')})"
@@ -146,17 +124,7 @@ def differences_text(found: Json) -> Iterator[str]:
     yield from table(*arm_rows(found))
     yield ""
     header = ("difference, in points", "value (95 %)", "p", "motions", "needed")
-    differences = [
-        (
-            " - ".join(pair["arms"]),
-            points(pair),
-            number(pair["p"], ".3f"),
-            str(pair["motions"]),
-            str(pair.get("motions_needed") or "-"),
-        )
-        for pair in found["differences"]
-    ]
-    yield from table(header, differences)
+    yield from table(header, difference_rows(found)[1])
     yield "needed: motions that would show half of this difference, four times of five"
 
 

@@ -9,7 +9,7 @@ _STANDARD_ERRORS = 1.96
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     matches: int
     debate_calls: int
     judgments: int

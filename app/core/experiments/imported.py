@@ -6,7 +6,7 @@ from typing import Any
 
 from app.core.errors import InvalidInput
 from app.core.players import EXTERNAL, JudgeOrder, why_unknown
-from app.core.verdicts import SIDES, TIE, leader_of
+from app.core.verdicts import SIDES, TIE, leader_of, scores_for
 
 NEEDED = ("debate_id", "motion_id", "proposer", "judge", "winner")
 OPTIONAL = (
@@ -84,7 +84,7 @@ def judgment_of(where: str, row: Mapping[Any, Any]) -> ImportedJudgment:
 def _scores(where: str, texts: Mapping[str, str]) -> dict[str, float]:
     """Where none are given, those that say no more than the winner."""
     winner = texts["winner"]
-    usual = {side: 5.0 if winner == TIE else 6.0 if winner == side else 4.0 for side in SIDES}
+    usual = scores_for(winner)
     scores = {side: _number(where, f"score_{side}", texts[f"score_{side}"], usual[side], 0, 10) for side in SIDES}
     if leader_of(scores) != winner:
         raise InvalidInput(where, "the scores contradict the winner")

@@ -54,9 +54,9 @@ def experiments_blueprint(services: Services) -> Blueprint:
         return _shown(services, made.id, 201 if is_new else 200)
 
     @api.get("/experiments", summary="Experiments by last change", responses={200: shapes.ExperimentsAnswer})
-    def list_all(query: shapes.ListQuery) -> tuple[Response, int]:
+    def list_all(query: shapes.ExperimentsQuery) -> tuple[Response, int]:
         page = read.page(services, query.cursor, query.limit)
-        shown = [experiment_json(one, progress) for one, progress in page.experiments]
+        shown = [experiment_json(one, progress) for one, progress in page.items]
         return success({"experiments": shown, "next_cursor": page.next_cursor})
 
     @api.get(_AT, summary="An experiment with its progress, cost and time left", responses=_ONE)
@@ -129,7 +129,7 @@ def experiment_results_blueprint(services: Services) -> Blueprint:
         return _shown(services, made, 201)
 
     @api.get(f"{_AT}/export", summary="Its debates, turns or judgments as a download", responses=_EXPORT_RESPONSES)
-    def export(path: ExperimentPath, query: shapes.ExportQuery) -> Response:
+    def export(path: ExperimentPath, query: shapes.RowsQuery) -> Response:
         pages = exported(services, path.experiment_id, query.what)
         render, mimetype = _EXPORTS[query.format]
         response = Response(render(query.what, pages), mimetype=mimetype)

@@ -1,4 +1,4 @@
-"""Judgments of a single debate: a worker's judge is asked, or somebody says what they think."""
+"""Judgments of a single debate: made by a worker's judge, or sent by a person or an agent."""
 
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -89,8 +89,7 @@ class JudgmentsData(Shape):
     judgments: list[JudgmentShape]
 
 
-class JudgmentsAnswer(Success):
-    data: JudgmentsData
+JudgmentsAnswer = Success[JudgmentsData]
 
 
 def _answer(found: list[Judgment], status: int = 200) -> tuple[Response, int]:

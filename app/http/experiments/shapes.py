@@ -3,18 +3,17 @@
 import csv
 import io
 import json
-from datetime import timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.core.errors import InvalidInput
 from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
 from app.core.experiments.problems import SpecProblem
 from app.http.answers import Shape, Success
-from app.http.requests import OptionalBody, Query, Request, with_examples
+from app.http.requests import ExpiringBody, Query, Request, with_examples
 from app.store.experiments.experiments import ExperimentStatus
 from app.store.experiments.reading import MatchFilters
 
@@ -28,7 +27,7 @@ class ExperimentPath(BaseModel):
     experiment_id: UUID
 
 
-class SpecBody(BaseModel):
+class SpecBody(Request):
     """As the file of an experiment has it; docs/experiments.md lists the fields. An unknown one is refused."""
 
     model_config = ConfigDict(
@@ -83,29 +82,18 @@ class JudgesBody(Request):
     judges: list[dict[str, Any]] = Field(min_length=1, max_length=50)
 
 
-class JudgeInvitationBody(Request):
+class JudgeInvitationBody(ExpiringBody):
     model_config = with_examples({"name": "ana", "expires_in_seconds": 86400})
 
     name: str = Field(min_length=1, max_length=100, description="Of the person; judgments are those of person:<name>")
-    expires_in_seconds: StrictInt | None = Field(
-        None, ge=1, le=365 * 24 * 3600, description="How long the link can be used; a week if absent"
-    )
-
-    @property
-    def lasts(self) -> timedelta | None:
-        return None if self.expires_in_seconds is None else timedelta(seconds=self.expires_in_seconds)
 
 
-class NoBody(OptionalBody):
-    """Nothing is said."""
-
-
-class ListQuery(Query):
+class ExperimentsQuery(Query):
     limit: int = Field(50, ge=1, le=MOST_LISTED)
     cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
 
 
-class MatchesQuery(ListQuery):
+class MatchesQuery(ExperimentsQuery):
     contestant: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="On either side")
     against: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Also, on the other side")
     motion: str | None = Field(None, max_length=400, pattern=_NO_NUL)
@@ -117,7 +105,7 @@ class MatchesQuery(ListQuery):
         return MatchFilters(self.contestant, self.against, self.motion, self.judge, self.disagree, self.status)
 
 
-class ExportQuery(Query):
+class RowsQuery(Query):
     what: Literal["debates", "turns", "judgments"] = "judgments"
     format: Literal["csv", "jsonl", "parquet"] = "csv"
 
@@ -223,16 +211,14 @@ class ExperimentData(Shape):
     experiment: ExperimentShape
 
 
-class ExperimentAnswer(Success):
-    data: ExperimentData
+ExperimentAnswer = Success[ExperimentData]
 
 
 class CountedData(ExperimentData):
     count: int
 
 
-class CountedAnswer(Success):
-    data: CountedData
+CountedAnswer = Success[CountedData]
 
 
 class ExperimentsData(Shape):
@@ -240,8 +226,7 @@ class ExperimentsData(Shape):
     next_cursor: str | None
 
 
-class ExperimentsAnswer(Success):
-    data: ExperimentsData
+ExperimentsAnswer = Success[ExperimentsData]
 
 
 class MotionsData(Shape):
@@ -249,8 +234,7 @@ class MotionsData(Shape):
     motions: int
 
 
-class MotionsAnswer(Success):
-    data: MotionsData
+MotionsAnswer = Success[MotionsData]
 
 
 class PlanShape(Shape):
@@ -271,8 +255,7 @@ class PlanData(Shape):
     plan: PlanShape
 
 
-class PlanAnswer(Success):
-    data: PlanData
+PlanAnswer = Success[PlanData]
 
 
 class MatchShape(Shape):
@@ -296,8 +279,7 @@ class MatchesData(Shape):
     next_cursor: str | None
 
 
-class MatchesAnswer(Success):
-    data: MatchesData
+MatchesAnswer = Success[MatchesData]
 
 
 class JudgeInvitationData(Shape):
@@ -306,13 +288,11 @@ class JudgeInvitationData(Shape):
     expires_at: str
 
 
-class JudgeInvitationAnswer(Success):
-    data: JudgeInvitationData
+JudgeInvitationAnswer = Success[JudgeInvitationData]
 
 
 class ResultsData(Shape):
     results: dict[str, Any]
 
 
-class ResultsAnswer(Success):
-    data: ResultsData
+ResultsAnswer = Success[ResultsData]

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from flask import Response, jsonify, request
 from flask_openapi3 import Tag
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.http import answers
 from app.http.access import current_caller
@@ -13,7 +13,7 @@ from app.http.blueprint import Blueprint
 from app.http.mcp.methods import SERVER, methods_of
 from app.http.mcp.protocol import answer
 from app.http.mcp.tools import Context
-from app.http.requests import with_examples
+from app.http.requests import Request, with_examples
 from app.realtime.credentials import KeyWatch
 from app.realtime.relay import Relay
 from app.usecases.services import Services
@@ -28,12 +28,11 @@ _RESPONSES: answers.Responses = {
 }
 
 
-class McpBody(BaseModel):
+class McpBody(Request):
     """One JSON-RPC message. Without `id` it is a notification."""
 
     model_config = ConfigDict(
         extra="ignore",
-        frozen=True,
         **with_examples(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
             {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "open_seats", "arguments": {}}},
@@ -44,9 +43,6 @@ class McpBody(BaseModel):
     method: str = Field(examples=["tools/call"])
     id: str | int | None = None
     params: dict[str, Any] | None = None
-
-
-BODIES = (McpBody,)
 
 
 def mcp_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:

@@ -31,7 +31,7 @@ def agents_blueprint(services: Services) -> Blueprint:
     @api.get("/agents", summary="Agents by name", responses={200: answers.AgentsAnswer})
     def list_all(query: requests.PageQuery) -> tuple[Response, int]:
         page = agents.list_agents(services, current_caller(), query.limit, query.cursor)
-        return solutions_page([agent_json(record) for record in page.agents], page.next_cursor)
+        return solutions_page([agent_json(record) for record in page.items], page.next_cursor)
 
     @api.post(
         "/agents/<agentId>/revoke",

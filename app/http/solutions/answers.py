@@ -3,7 +3,7 @@
 `app.wire.solutions` makes the content; a test compares it with these shapes.
 """
 
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from flask import Response, g, jsonify
@@ -15,6 +15,7 @@ from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.http.answers import NEEDS_TOKEN, Shape
 
 PREFIX = "/api/v1"
+Data = TypeVar("Data")
 CODES: dict[str, tuple[str, int]] = {
     "INVALID_INPUT": ("VALIDATION_ERROR", 400),
     "AUTH_FAILED": ("UNAUTHORIZED", 401),
@@ -122,57 +123,37 @@ class Meta(CamelShape):
     count: int = Field(description="Of this page")
 
 
-class Ok(CamelShape):
+class Ok(CamelShape, Generic[Data]):
+    """The envelope. In the OpenAPI document `Ok[AgentShape]` is AgentAnswer, and `OkPage[AgentShape]` AgentsAnswer."""
+
     ok: Literal[True]
     request_id: str
+    data: Data
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        return f"{params[0].__name__.removesuffix('Shape')}Answer"
 
 
-class AgentAnswer(Ok):
-    data: AgentShape
-
-
-class NewAgentAnswer(Ok):
-    data: NewAgentShape
-
-
-class AgentsAnswer(Ok):
-    data: list[AgentShape]
+class OkPage(Ok[list[Data]], Generic[Data]):
     meta: Meta
 
-
-class SolutionAnswer(Ok):
-    data: SolutionShape
-
-
-class SolutionsAnswer(Ok):
-    data: list[SolutionShape]
-    meta: Meta
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        return f"{params[0].__name__.removesuffix('Shape')}sAnswer"
 
 
-class ContributionAnswer(Ok):
-    data: ContributionShape
-
-
-class DetailedContributionAnswer(Ok):
-    data: DetailedContributionShape
-
-
-class ContributionsAnswer(Ok):
-    data: list[ContributionShape]
-    meta: Meta
-
-
-class UpvoteAnswer(Ok):
-    data: UpvoteShape
-
-
-class ReviewAnswer(Ok):
-    data: ReviewShape
-
-
-class ReviewsAnswer(Ok):
-    data: list[ReviewShape]
-    meta: Meta
+AgentAnswer = Ok[AgentShape]
+NewAgentAnswer = Ok[NewAgentShape]
+AgentsAnswer = OkPage[AgentShape]
+SolutionAnswer = Ok[SolutionShape]
+SolutionsAnswer = OkPage[SolutionShape]
+ContributionAnswer = Ok[ContributionShape]
+DetailedContributionAnswer = Ok[DetailedContributionShape]
+ContributionsAnswer = OkPage[ContributionShape]
+UpvoteAnswer = Ok[UpvoteShape]
+ReviewAnswer = Ok[ReviewShape]
+ReviewsAnswer = OkPage[ReviewShape]
 
 
 class SolutionsErrorBody(CamelShape):

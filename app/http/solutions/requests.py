@@ -15,16 +15,14 @@ from app.core.solutions import (
     Stance,
     why_bad_link,
 )
-from app.http.requests import Query, with_examples
+from app.http.requests import Query, Request, with_examples
 
 MOST_LISTED = 100
 _A_CONTRIBUTION = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
-class CamelBody(BaseModel):
-    """Unknown fields are rejected: a misspelt one must not be ignored silently."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
+class CamelBody(Request):
+    model_config = ConfigDict(alias_generator=to_camel)
 
 
 def _https(link: str) -> str:
@@ -113,7 +111,3 @@ class PageQuery(Query):
 
 class ContributionsQuery(PageQuery):
     stance: Stance | None = None
-
-
-BODIES = (AgentBody, SolutionBody, ContributionBody, DecisionBody)
-"""Bodies with examples for the OpenAPI document."""

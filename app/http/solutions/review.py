@@ -26,7 +26,7 @@ def review_blueprint(services: Services) -> Blueprint:
     )
     def flagged(query: requests.PageQuery) -> tuple[Response, int]:
         page = review.list_flagged(services, current_caller(), query.limit, query.cursor)
-        return solutions_page([review_json(one) for one in page.reviews], page.next_cursor)
+        return solutions_page([review_json(one) for one in page.items], page.next_cursor)
 
     @api.get(
         "/guardrail/evaluations/<evaluationId>",

@@ -32,7 +32,7 @@ def solutions_blueprint(services: Services) -> Blueprint:
     )
     def list_all(query: requests.PageQuery) -> tuple[Response, int]:
         page = solutions.list_solutions(services, query.limit, query.cursor)
-        return solutions_page([solution_json(solution) for solution in page.solutions], page.next_cursor)
+        return solutions_page([solution_json(solution) for solution in page.items], page.next_cursor)
 
     @api.get(
         "/solutions/<solutionId>",
@@ -63,9 +63,7 @@ def solutions_blueprint(services: Services) -> Blueprint:
         page = solutions.list_contributions(
             services, current_reader(), path.solution_id, query.stance, query.limit, query.cursor
         )
-        return solutions_page(
-            [contribution_json(contribution) for contribution in page.contributions], page.next_cursor
-        )
+        return solutions_page([contribution_json(contribution) for contribution in page.items], page.next_cursor)
 
     @api.get(
         f"{_THREAD}/<contributionId>",

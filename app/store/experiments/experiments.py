@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pydantic_core import to_json
-from sqlalchemy import Connection, case, delete, func, select, text, update
+from sqlalchemy import Connection, Select, case, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import RowMapping
 
@@ -109,24 +109,20 @@ def _of_spec(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 def get(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment | None:
     query = select(experiments).where(experiments.c.id == experiment_id)
-    row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
-    return _experiment(row) if row else None
+    return _one(connection, query.with_for_update() if lock else query)
 
 
 def lock_unless_locked(connection: Connection, experiment_id: UUID) -> Experiment | None:
-    query = select(experiments).where(experiments.c.id == experiment_id).with_for_update(skip_locked=True)
-    row = connection.execute(query).mappings().one_or_none()
-    return _experiment(row) if row else None
+    query = select(experiments).where(experiments.c.id == experiment_id)
+    return _one(connection, query.with_for_update(skip_locked=True))
 
 
-def lock_named(connection: Connection, created_by: str, name: str) -> Experiment | None:
-    named = (experiments.c.created_by == created_by, experiments.c.name == name)
-    row = connection.execute(select(experiments).where(*named).with_for_update()).mappings().one_or_none()
-    return _experiment(row) if row else None
-
-
-def get_named(connection: Connection, created_by: str, name: str) -> Experiment | None:
+def get_named(connection: Connection, created_by: str, name: str, lock: bool = False) -> Experiment | None:
     query = select(experiments).where(experiments.c.created_by == created_by, experiments.c.name == name)
+    return _one(connection, query.with_for_update() if lock else query)
+
+
+def _one(connection: Connection, query: Select[Any]) -> Experiment | None:
     row = connection.execute(query).mappings().one_or_none()
     return _experiment(row) if row else None
 

@@ -52,17 +52,17 @@ ON CONFLICT ON CONSTRAINT judgments_one_per_key DO NOTHING
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledMatches:
     completed: list[UUID]
     """Debates."""
     failed: int
 
 
-def settle(connection: Connection, experiment_id: UUID) -> Settled:
+def settle(connection: Connection, experiment_id: UUID) -> SettledMatches:
     """Marks the matches whose debate has ended."""
     rows = connection.execute(_SETTLE, {"experiment_id": experiment_id}).all()
     completed = [debate_id for debate_id, status in rows if status == "completed"]
-    return Settled(completed, len(rows) - len(completed))
+    return SettledMatches(completed, len(rows) - len(completed))
 
 
 def plan_judgments(

@@ -34,7 +34,7 @@ class ToJudge:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class JudgedCount:
     judged: int
     left: int
 
@@ -86,12 +86,14 @@ def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]
     return {bytes(found) for found in connection.execute(_VALID_AMONG, {"hashes": list(hashes)}).scalars()}
 
 
-def next_debate(connection: Connection, experiment_id: UUID, judge: str, salt: bytes) -> tuple[ToJudge | None, Counted]:
+def next_debate(
+    connection: Connection, experiment_id: UUID, judge: str, salt: bytes
+) -> tuple[ToJudge | None, JudgedCount]:
     """Of the debates that this person has not judged, one that the fewest people have judged, drawn among those."""
     given = {"experiment_id": experiment_id, "judge": f"{PERSON}{judge}", "salt": salt, "people": PERSON}
     judged, left = connection.execute(_COUNTS, given).one()
     row = connection.execute(_NEXT, given).one_or_none()
-    return (_to_judge(*row) if row else None), Counted(judged, left)
+    return (_to_judge(*row) if row else None), JudgedCount(judged, left)
 
 
 def of_ticket(connection: Connection, experiment_id: UUID, salt: bytes, ticket: str) -> ToJudge | None:

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from app.core.debate import Usage
-from app.core.experiments.estimate import CallsToCome, Estimate, cost_interval
+from app.core.experiments.estimate import CallsToCome, CostEstimate, cost_interval
 from app.core.experiments.extension import judges_of, setup_of
 from app.core.experiments.spec import Arm, Spec
 from app.core.formats import JudgeActs
 from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens
 from app.core.players import SCRIPTED, SeatSetup
 from app.core.seats import Seat
-from app.models.prices import cost_usd
+from app.models.table import cost_usd
 from app.store.experiments.reading import Pairing, SeenCalls
 from app.usecases.create import most_cost_of_a_turn
-from app.usecases.experiments.held import Held
+from app.usecases.experiments.held import HeldExperiment
 
 USUAL_TOKENS = (2_000, 400)
 """In and out, of a call to a model that this server has not seen yet."""
@@ -26,12 +26,12 @@ _LONGEST_MOTION_BYTES = 10_240
 
 
 def estimate_of(
-    experiment: Held,
+    experiment: HeldExperiment,
     matches: Mapping[Pairing, int],
     open_judgments: Mapping[str, int],
     seen: Mapping[str, SeenCalls],
     seen_judgments: Mapping[str, SeenCalls] = MappingProxyType({}),
-) -> Estimate:
+) -> CostEstimate:
     """Of what is left to do: these matches with their judgments, and by judge the judgments of debates that were
     held."""
     calls = _calls(experiment, matches)
@@ -49,7 +49,7 @@ def estimate_of(
     seconds = sum(number * _seconds(setup, known) for setup, number, known in kinds) / max(
         1, experiment.spec.concurrency
     )
-    return Estimate(
+    return CostEstimate(
         matches=count,
         debate_calls=calls.total(),
         judgments=judged.total(),
@@ -76,7 +76,7 @@ def _times(number: int, each: float | None) -> float | None:
     return None if each is None else number * each
 
 
-def _calls(experiment: Held, matches: Mapping[Pairing, int]) -> Counter[SeatSetup]:
+def _calls(experiment: HeldExperiment, matches: Mapping[Pairing, int]) -> Counter[SeatSetup]:
     spec: Spec = experiment.spec
     arms = {arm.name: arm for arm in spec.arms}
     setups = {one.name: setup_of(one) for one in spec.contestants}

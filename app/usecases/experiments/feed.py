@@ -43,7 +43,7 @@ def at_work(services: Services) -> list[UUID]:
 
 @repeated_on_conflict
 def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
-    """Nothing where another worker feeds it right now, or where it is at rest."""
+    """Does nothing if another worker has locked the experiment, or if it is neither running nor paused."""
     with services.engine.begin() as connection:
         experiment = experiments.lock_unless_locked(connection, experiment_id)
         if experiment is None or experiment.status not in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
@@ -85,7 +85,9 @@ def _make(services: Services, connection: Connection, experiment: Experiment, at
     return [debate for _, debate, _ in made]
 
 
-def _tell(services: Services, experiment_id: UUID, made: list[Debate], settled: feed.Settled, is_over: bool) -> None:
+def _tell(
+    services: Services, experiment_id: UUID, made: list[Debate], settled: feed.SettledMatches, is_over: bool
+) -> None:
     metrics.matches.labels("running").inc(len(made))
     metrics.matches.labels("completed").inc(len(settled.completed))
     metrics.matches.labels("failed").inc(settled.failed)

@@ -20,7 +20,7 @@ from app.usecases.services import Services
 NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
 
 
-class Held(Protocol):
+class HeldExperiment(Protocol):
     """What of an experiment its debates follow from."""
 
     @property
@@ -35,7 +35,7 @@ class Held(Protocol):
 
 def debate_of(
     services: Services,
-    experiment: "Held",
+    experiment: "HeldExperiment",
     match: Match,
     motion: Motion,
     attempt: int,

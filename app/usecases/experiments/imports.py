@@ -6,16 +6,15 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Agent, Caller, require
+from app.core.access import Action, Caller, require
 from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.imported import ImportedJudgment
 from app.core.players import EXTERNAL, SeatSetup
 from app.core.verdicts import Verdict
-from app.store.create import OPERATOR as BY_OPERATOR
 from app.store.experiments import experiments, imports
 from app.store.ids import new_id
 from app.store.rows import verdict_row
-from app.usecases.experiments.manage import parsed
+from app.usecases.experiments.manage import owner, parsed
 from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
@@ -30,10 +29,9 @@ def import_rows(services: Services, caller: Caller, name: str, given: Sequence[I
     stated = _stated(name, given)
     parsed(stated)
     experiment_id = new_id()
-    created_by = str(caller.id) if isinstance(caller, Agent) else BY_OPERATOR
     with services.engine.begin() as connection:
         check_still_valid(connection, caller)
-        if not experiments.add(connection, experiment_id, stated, SeatSetup(EXTERNAL), created_by):
+        if not experiments.add(connection, experiment_id, stated, SeatSetup(EXTERNAL), owner(caller)):
             raise Conflict(f"There is an experiment named {name!r} already", suggestion="Give another name")
         ids = {debate: row["debate_id"] for debate, row in debates.items()}
         imports.add(connection, experiment_id, _motions(given), list(debates.values()), _judgments(given, ids))

@@ -21,7 +21,7 @@ from app.store.agents import hash_of
 from app.store.engine import Connection
 from app.store.experiments import judging
 from app.store.experiments.experiments import Experiment
-from app.store.experiments.judging import Counted, JudgeInvitation, ToJudge
+from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
 from app.store.ids import new_id
 from app.usecases import judgments
 from app.usecases.experiments.announce import tell_changed
@@ -40,13 +40,13 @@ _TICKET = re.compile(r"[0-9a-f]{64}", re.ASCII)
 @dataclass(frozen=True, slots=True)
 class NewJudgeInvitation:
     token: str
-    """Shown once, in the link."""
+    """ShownDebate once, in the link."""
     judge: str
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownDebate:
     ticket: str
     debate: BlindDebate
     document: str | None
@@ -54,9 +54,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class NextDebate:
-    shown: Shown | None
+    shown: ShownDebate | None
     """None when this person has judged all."""
-    counted: Counted
+    counted: JudgedCount
 
 
 @repeated_on_conflict
@@ -131,7 +131,7 @@ def next_debate(services: Services, judge: GuestJudge) -> NextDebate:
     return NextDebate(shown, counted)
 
 
-def _shown(services: Services, experiment: Experiment, chosen: ToJudge) -> Shown | None:
+def _shown(services: Services, experiment: Experiment, chosen: ToJudge) -> ShownDebate | None:
     found = turns.with_debate(services.engine, chosen.debate_id, None)
     if found is None:
         return None  # deleted since it was chosen
@@ -139,7 +139,7 @@ def _shown(services: Services, experiment: Experiment, chosen: ToJudge) -> Shown
     names = {one.name: one.player for one in experiment.spec.contestants}
     document = services.documents.of(services.engine, debate)
     is_shown = debate.material is not None and debate.material.shows_document_to(Seat.ARBITRATOR)
-    return Shown(
+    return ShownDebate(
         chosen.ticket,
         blind(debate, motion, others, shown_order(debate, chosen.order), names),
         document.text if document is not None and is_shown else None,

@@ -21,7 +21,7 @@ from app.core.experiments.spec import Spec, spec_of
 from app.core.judgments import AGENT, PERSON
 from app.core.players import SeatSetup, why_unknown
 from app.core.texts import storable_text
-from app.models.prices import has_price
+from app.models.table import has_price
 from app.store.create import OPERATOR as BY_OPERATOR
 from app.store.engine import Connection
 from app.store.experiments import experiments, feed
@@ -68,7 +68,7 @@ def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple
     with services.engine.begin() as connection:
         check_still_valid(connection, caller)
         is_new = experiments.add(connection, new_id(), stated, given_spec.checked.arbitrator, created_by)
-        found = experiments.lock_named(connection, created_by, spec.name)
+        found = experiments.get_named(connection, created_by, spec.name, lock=True)
         assert found is not None  # noqa: S101 (it was added, or is the reason why it was not)
         if not is_new:
             refuse_mixing(found, spec)

@@ -10,7 +10,7 @@ from app.core.access import Action, Caller, require
 from app.core.debate import Debate, Turn
 from app.core.errors import NotFound
 from app.core.experiments import plan as plans
-from app.core.experiments.estimate import Estimate
+from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.extension import judges_of
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import Spec
@@ -20,35 +20,29 @@ from app.store.engine import Connection
 from app.store.experiments import experiments, reading
 from app.store.experiments.experiments import Experiment, ExperimentStatus, Progress
 from app.store.experiments.reading import MatchFilters, Pairing
-from app.store.page_cursors import pack_time_and_id, unpack_time_and_id
+from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
 from app.usecases.experiments.estimate import estimate_of
-from app.usecases.experiments.held import Held
+from app.usecases.experiments.held import HeldExperiment
 from app.usecases.experiments.manage import Checked, check_prompts, checked_spec, existing, owner, refuse_mixing
 from app.usecases.read import snapshot
 from app.usecases.services import Services
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownExperiment:
     experiment: Experiment
     progress: Progress
-    estimate: Estimate
+    estimate: CostEstimate
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentPage:
-    experiments: list[tuple[Experiment, Progress]]
-    next_cursor: str | None
-
-
-def show(services: Services, experiment_id: UUID) -> Shown:
+def show(services: Services, experiment_id: UUID) -> ShownExperiment:
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
         progress = experiments.progress(connection, [experiment_id])[experiment_id]
         left, open_judgments = reading.left(connection, experiment_id)
         if experiment.status is ExperimentStatus.DRAFT:
             left = _planned(connection, experiment)
-        return Shown(experiment, progress, _estimated(connection, experiment, left, open_judgments))
+        return ShownExperiment(experiment, progress, _estimated(connection, experiment, left, open_judgments))
 
 
 def named(services: Services, experiment_id: UUID) -> Experiment:
@@ -56,7 +50,7 @@ def named(services: Services, experiment_id: UUID) -> Experiment:
         return existing(connection, experiment_id)
 
 
-def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec, Estimate]:
+def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec, CostEstimate]:
     """What starting it now would add."""
     require(caller, Action.READ)
     with snapshot(services) as connection:
@@ -66,7 +60,7 @@ def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec,
 
 def plan_spec(
     services: Services, caller: Caller, given: Mapping[str, Any], motions: Sequence[Motion]
-) -> tuple[Spec, Estimate]:
+) -> tuple[Spec, CostEstimate]:
     """What drafting and starting this spec would add, to the caller's experiment of that name if there is one. Nothing
     is stored. Of `motions` only the ids count, and whether they have answers."""
     require(caller, Action.CREATE)
@@ -82,7 +76,9 @@ def plan_spec(
         return spec, _plan(connection, held, added)
 
 
-def _plan(connection: Connection, experiment: Held, added: Mapping[str, Motion] = MappingProxyType({})) -> Estimate:
+def _plan(
+    connection: Connection, experiment: HeldExperiment, added: Mapping[str, Motion] = MappingProxyType({})
+) -> CostEstimate:
     known = reading.keys(connection, experiment.id)
     left = _planned(connection, experiment, known, added)
     open_left, open_judgments = reading.left(connection, experiment.id)
@@ -95,7 +91,7 @@ def _plan(connection: Connection, experiment: Held, added: Mapping[str, Motion] 
 
 def _planned(
     connection: Connection,
-    experiment: Held,
+    experiment: HeldExperiment,
     known: frozenset[str] = frozenset(),
     added: Mapping[str, Motion] = MappingProxyType({}),
 ) -> dict[Pairing, int]:
@@ -109,21 +105,20 @@ def _planned(
 
 
 def _estimated(
-    connection: Connection, experiment: Held, left: Mapping[Pairing, int], open_judgments: Mapping[str, int]
-) -> Estimate:
+    connection: Connection, experiment: HeldExperiment, left: Mapping[Pairing, int], open_judgments: Mapping[str, int]
+) -> CostEstimate:
     players = [*experiment.spec.players.values(), experiment.arbitrator.player]
     seen, judged = reading.seen_calls(connection, players), reading.seen_judgments(connection, experiment.id)
     return estimate_of(experiment, left, open_judgments, seen, judged)
 
 
-def page(services: Services, cursor: str | None, limit: int) -> ExperimentPage:
+def page(services: Services, cursor: str | None, limit: int) -> Page[tuple[Experiment, Progress]]:
     after = unpack_time_and_id(cursor) if cursor else None
     with snapshot(services) as connection:
         found = experiments.page(connection, after, limit)
-        shown = found[:limit]
-        progress = experiments.progress(connection, [one.id for one in shown])
-    last = pack_time_and_id(shown[-1].updated_at, shown[-1].id) if len(found) > limit else None
-    return ExperimentPage([(one, progress[one.id]) for one in shown], last)
+        progress = experiments.progress(connection, [one.id for one in found])
+    shown = [(one, progress[one.id]) for one in found]
+    return page_of(shown, limit, lambda one: pack_time_and_id(one[0].updated_at, one[0].id))
 
 
 def matches(

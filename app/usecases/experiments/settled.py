@@ -53,7 +53,7 @@ def settle_debates(services: Services, experiment_id: UUID) -> None:
 def each_debate(
     services: Services, debate_ids: Sequence[UUID], action: Callable[[Services, Caller, UUID], object]
 ) -> None:
-    """One that has ended or is gone meanwhile is left alone."""
+    """A debate that refuses the action, because it has ended or was deleted, is skipped."""
     for debate_id in debate_ids:
         try:
             action(services, OPERATOR, debate_id)

@@ -61,10 +61,10 @@ class ReviewQueue:
 def list_page(services: Services, limit: int, cursor: str | None) -> SolutionListPage:
     with snapshot(services) as connection:
         page = solution_page(connection, limit, cursor)
-        moments = solutions.last_contributed(connection, [solution.id for solution in page.solutions])
+        moments = solutions.last_contributed(connection, [solution.id for solution in page.items])
         flagged = evaluations.count_flagged(connection, EXACT_COUNT + 1)
         now = overview.clock(connection)
-    return SolutionListPage([_row(solution, moments) for solution in page.solutions], page.next_cursor, flagged, now)
+    return SolutionListPage([_row(solution, moments) for solution in page.items], page.next_cursor, flagged, now)
 
 
 def thread_page(services: Services, solution_id: UUID, limit: int, cursor: str | None) -> ThreadPage:
@@ -86,10 +86,10 @@ def thread_page(services: Services, solution_id: UUID, limit: int, cursor: str |
 def review_page(services: Services, limit: int, cursor: str | None) -> ReviewQueue:
     with snapshot(services) as connection:
         page = flagged_page(connection, limit, cursor)
-        titles = solutions.titles(connection, {review.contribution.solution_id for review in page.reviews})
+        titles = solutions.titles(connection, {review.contribution.solution_id for review in page.items})
         flagged = evaluations.count_flagged(connection, EXACT_COUNT + 1)
         now = overview.clock(connection)
-    return ReviewQueue(page.reviews, titles, page.next_cursor, flagged, now)
+    return ReviewQueue(page.items, titles, page.next_cursor, flagged, now)
 
 
 def cursor_at(position: int) -> str | None:

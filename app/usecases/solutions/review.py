@@ -1,6 +1,5 @@
 """Flagged contributions, and decisions of a person."""
 
-from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -10,7 +9,7 @@ from app.core.errors import Conflict, Forbidden, NotFound
 from app.core.guardrail.opinion import GuardrailVerdict
 from app.core.texts import checked_text
 from app.store.engine import Connection
-from app.store.page_cursors import pack_time_and_id, unpack_time_and_id
+from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
 from app.store.solutions import evaluations
 from app.store.solutions.evaluations import Review
 from app.usecases.identity import check_still_valid
@@ -21,22 +20,15 @@ log = structlog.get_logger(__name__)
 MAX_REASON_BYTES = 8_000
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewPage:
-    reviews: list[Review]
-    next_cursor: str | None
-
-
-def list_flagged(services: Services, caller: Caller, limit: int, cursor: str | None) -> ReviewPage:
+def list_flagged(services: Services, caller: Caller, limit: int, cursor: str | None) -> Page[Review]:
     require(caller, Action.REVIEW)
     with services.engine.connect() as connection:
         return flagged_page(connection, limit, cursor)
 
 
-def flagged_page(connection: Connection, limit: int, cursor: str | None) -> ReviewPage:
+def flagged_page(connection: Connection, limit: int, cursor: str | None) -> Page[Review]:
     found = evaluations.flagged(connection, unpack_time_and_id(cursor) if cursor else None, limit)
-    last = found[limit - 1].evaluation if len(found) > limit else None
-    return ReviewPage(found[:limit], pack_time_and_id(last.created_at, last.id) if last else None)
+    return page_of(found, limit, lambda one: pack_time_and_id(one.evaluation.created_at, one.evaluation.id))
 
 
 def get_review(services: Services, caller: Caller, evaluation_id: UUID) -> Review:

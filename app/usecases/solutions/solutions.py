@@ -17,7 +17,7 @@ from app.core.solutions import (
 from app.core.texts import checked_text
 from app.store.engine import Connection
 from app.store.ids import new_id
-from app.store.page_cursors import pack, pack_time_and_id, unpack_position, unpack_time_and_id
+from app.store.page_cursors import Page, pack, pack_time_and_id, page_of, unpack_position, unpack_time_and_id
 from app.store.solutions import evaluations, solutions
 from app.store.solutions.evaluations import Evaluation
 from app.store.solutions.solutions import NewContribution
@@ -36,18 +36,6 @@ class ContributionRequest:
     parent_id: UUID | None
 
 
-@dataclass(frozen=True, slots=True)
-class SolutionPage:
-    solutions: list[Solution]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ContributionPage:
-    contributions: list[Contribution]
-    next_cursor: str | None
-
-
 @repeated_on_conflict
 def propose(services: Services, caller: Caller, title: str, description: str) -> Solution:
     agent = require_author(caller)
@@ -63,15 +51,14 @@ def get_solution(services: Services, solution_id: UUID) -> Solution:
         return existing(connection, solution_id)
 
 
-def list_solutions(services: Services, limit: int, cursor: str | None) -> SolutionPage:
+def list_solutions(services: Services, limit: int, cursor: str | None) -> Page[Solution]:
     with services.engine.connect() as connection:
         return solution_page(connection, limit, cursor)
 
 
-def solution_page(connection: Connection, limit: int, cursor: str | None) -> SolutionPage:
+def solution_page(connection: Connection, limit: int, cursor: str | None) -> Page[Solution]:
     found = solutions.list_solutions(connection, unpack_time_and_id(cursor) if cursor else None, limit)
-    last = found[limit - 1] if len(found) > limit else None
-    return SolutionPage(found[:limit], pack_time_and_id(last.created_at, last.id) if last else None)
+    return page_of(found, limit, lambda solution: pack_time_and_id(solution.created_at, solution.id))
 
 
 @repeated_on_conflict
@@ -114,12 +101,12 @@ def get_contribution(
 
 def list_contributions(
     services: Services, reader: Caller | None, solution_id: UUID, stance: Stance | None, limit: int, cursor: str | None
-) -> ContributionPage:
+) -> Page[Contribution]:
     after = unpack_position(cursor) if cursor else 0
     with services.engine.connect() as connection:
         existing(connection, solution_id)
         found = solutions.list_contributions(connection, solution_id, _id_of(reader), stance, after, limit)
-    return ContributionPage(found[:limit], pack(found[limit - 1].position) if len(found) > limit else None)
+    return page_of(found, limit, lambda contribution: pack(contribution.position))
 
 
 @repeated_on_conflict

@@ -20,12 +20,14 @@ export function offer(refresh) {
   showForms(offered);
 }
 
-// Without a dialog: pause and resume
+// Without a dialog: start, pause and resume
+
+const done = { start: "Started", pause: "Paused", resume: "Resumed" };
 
 async function now(name) {
   try {
     await call("POST", `${address}/${name}`, {});
-    toast(name === "pause" ? "Paused" : "Resumed");
+    toast(done[name]);
   } catch (problem) {
     toast(problem.message, true);
   }
@@ -67,9 +69,9 @@ for (const form of document.querySelectorAll("dialog form[data-for]")) {
   });
 }
 
-debate.querySelector(".controls").addEventListener("click", (event) => {
+debate.addEventListener("click", (event) => {
   const name = event.target.dataset.control;
-  if (name === "pause" || name === "resume") return now(name);
+  if (name in done) return now(name);
   if (name === "rule") return openJudging();
   const dialog = name && document.querySelector(`#${name}-dialog`);
   if (dialog) ask(dialog);

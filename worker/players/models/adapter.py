@@ -23,7 +23,7 @@ from app.core.players import LOCAL, Thinking, model_of
 from app.core.providers import PROVIDERS, endpoint_key, key_words, missing
 from app.core.retry import why_not_waited_for
 from app.core.texts import storable_text
-from app.models.prices import cost_usd
+from app.models.table import cost_usd
 from app.settings import ProviderSettings, variable
 from app.store.ids import new_id
 from worker.players.base import PlayerError

@@ -12,14 +12,14 @@ import structlog
 from app.core.debate import Usage
 from app.core.players import LOCAL, model_of
 from app.core.texts import storable_usage
-from app.models.prices import cost_usd
+from app.models.table import cost_usd
 from app.observe import metrics, tracing
 from app.settings import ProviderSettings
 from app.store.calls_under_way import Call
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.store.experiments.costs import BudgetRefused
-from app.store.model_calls import Refused
+from app.store.model_calls import DayRefused
 from app.usecases import judgments, model_calls
 from app.usecases.model_calls import LeaseLapsed, Reservation
 from app.usecases.services import Services
@@ -165,7 +165,7 @@ class ModelCalls:
             return None
         task = asyncio.create_task(beginning)
         try:
-            begun: Reservation | Refused | BudgetRefused = await asyncio.shield(task)
+            begun: Reservation | DayRefused | BudgetRefused = await asyncio.shield(task)
         except asyncio.CancelledError:
             await self._give_back(task)
             raise
@@ -174,7 +174,7 @@ class ModelCalls:
             raise NotNow("The call could not be written down before it began.", _BEGIN_AGAIN_SECONDS) from problem
         if isinstance(begun, BudgetRefused):
             raise _not_within(begun)
-        if isinstance(begun, Refused):
+        if isinstance(begun, DayRefused):
             raise _not_now(begun, self.services.settings.max_cost_usd_per_day or 0.0)
         return begun
 
@@ -195,7 +195,7 @@ class ModelCalls:
             raise PlayerError(words, permanent=True, kind="price")
         return amount
 
-    async def _give_back(self, beginning: "asyncio.Task[Reservation | Refused | BudgetRefused]") -> None:
+    async def _give_back(self, beginning: "asyncio.Task[Reservation | DayRefused | BudgetRefused]") -> None:
         """A reservation that is not settled would stay until the end of the day."""
         try:
             begun = await beginning
@@ -203,7 +203,7 @@ class ModelCalls:
             log.warning("model_call.not_written_down", problem=log_words(problem))
             return
         if isinstance(begun, Reservation):
-            await self._write_down(model_calls.give_back, begun)
+            await self._write_down(model_calls.settle, begun, 0.0, False)
 
 
 def _call_id(question: Question) -> UUID | None:
@@ -233,7 +233,7 @@ def read_answer(question: Question, reply: Reply, reader: Callable[[str], Result
         raise PlayerError(words, kind="answer", usage=reply.usage) from None
 
 
-def _not_now(refused: Refused, limit: float) -> NotNow:
+def _not_now(refused: DayRefused, limit: float) -> NotNow:
     spread = random.SystemRandom().uniform(0.5, 1.0)
     if not refused.is_spent:
         words = f"Waiting for calls under way: with them the limit of ${limit:g} for a day is reached."

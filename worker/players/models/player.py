@@ -15,7 +15,7 @@ from app.core.model_calls import answer_tokens
 from app.core.players import JudgeOrder
 from app.core.seats import Seat
 from app.messaging.bus import Event
-from app.models.windows import shown_tokens
+from app.models.table import shown_tokens
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.usecases.advance import with_all_turns
@@ -143,7 +143,7 @@ def _made(thought: Thought, question: Question | None, *exchanges: Exchange) -> 
     if question is None:
         return thought
     usage = replace(thought.usage, context_shortened=question.is_shortened)
-    return replace(thought, usage=usage, exchanges=exchanges, prompts_hash=question.prompts_hash)
+    return thought.evolve(usage=usage, exchanges=exchanges, prompts_hash=question.prompts_hash)
 
 
 def exchange_of(question: Question, reply: Reply, order: JudgeOrder | None = None) -> Exchange:

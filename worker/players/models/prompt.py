@@ -85,7 +85,7 @@ def as_json_string(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ShownText:
     """What a model is shown of a debate."""
 
     text: str
@@ -95,7 +95,7 @@ class Document:
     """What is stored of the text where the debate has a document: with the document's hash in its place."""
 
 
-def document(brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.AS_SPOKEN) -> Document:
+def document(brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.AS_SPOKEN) -> ShownText:
     room = context_tokens * BYTES_PER_TOKEN
     motion, motion_cut = _shortened(brief.motion.content, room // 3)
     about, about_cut = _shortened(brief.shown_document or "", room // 2)
@@ -121,7 +121,7 @@ def document(brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.A
     ]
     text = "\n".join(line for line in lines if line)
     kept = text.replace(told, as_json_string(f"sha256:{brief.shown_document_hash}"), 1) if told else None
-    return Document(text, is_shortened, kept)
+    return ShownText(text, is_shortened, kept)
 
 
 def _line(turn: Turn, text: str, cut: bool) -> str:

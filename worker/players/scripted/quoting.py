@@ -1,6 +1,7 @@
 """Quotes other turns inside a sentence, in any language and of any length, hostile or empty."""
 
 import re
+from functools import lru_cache
 from itertools import chain
 
 from worker.players.scripted import lines
@@ -71,6 +72,16 @@ def quoted(line: str, limit: int) -> str:
 
 def telling_phrase(content: str, limit: int = QUOTE_CHARS) -> str | None:
     """The fullest sentence that fits and is the speaker's own words, in quotation marks; None when nothing was said."""
+    own = _own_sentences(content)
+    if not own:
+        return None
+    fitting = [part for part in own if _FULL_SENTENCE_CHARS <= len(part) <= limit]
+    return quoted(max(fitting or own, key=len), limit)
+
+
+@lru_cache(maxsize=1024)
+def _own_sentences(content: str) -> list[str]:
+    """Cached: the other side, the judge and the next round quote the same turn."""
     line = cleaned(content)
     if not line.isascii():
         for stop in _WIDE_STOPS:
@@ -78,11 +89,7 @@ def telling_phrase(content: str, limit: int = QUOTE_CHARS) -> str | None:
     sentences = [part for part in _SENTENCE_END.split(line) if part]
     if len(content) > LOOK_CHARS and len(sentences) > 1:
         sentences.pop()  # cut off in the middle
-    own = [part for part in sentences if part not in _STOCK and "“" not in part and '"' not in part] or sentences
-    if not own:
-        return None
-    fitting = [part for part in own if _FULL_SENTENCE_CHARS <= len(part) <= limit]
-    return quoted(max(fitting or own, key=len), limit)
+    return [part for part in sentences if part not in _STOCK and "“" not in part and '"' not in part] or sentences
 
 
 def sentence_of(document: str, number: int) -> str | None:

@@ -1,0 +1,111 @@
+"""Where things stand on a page, and that they stay there."""
+
+import pytest
+from dashboard import SEATS, external, has_status, is_live, slow, view
+from looks import PHONE, WIDE, is_wider_than_the_window, serious
+from playwright.sync_api import expect
+
+
+def bottom(locator):
+    box = locator.bounding_box()
+    return box["y"] + box["height"]
+
+
+def test_controls_stand_under_the_reason_of_a_stop(open_page, site):
+    debate_id = site.create(seats=slow(60))["id"]
+    site.http.post(f"/debates/{debate_id}/stop", json={"reason": "Asked twice"})
+    page = open_page(view(debate_id), viewport=WIDE)
+    reason = page.locator("#state .note")
+    expect(reason).to_have_text("Reason: Asked twice")
+    controls = page.get_by_role("toolbar", name="Controls")
+    assert controls.bounding_box()["y"] >= bottom(reason)
+    assert controls.bounding_box()["x"] == page.locator("#state").bounding_box()["x"]
+
+
+def test_a_debate_that_waits_for_its_start_says_so_and_is_started_there(open_page, site):
+    debate_id = site.create(title="Waits for its start", start=False)["id"]
+    page = open_page("/?q=Waits+for+its+start")
+    is_live(page)
+    expect(page.locator("#rows .now")).to_have_text("Nobody speaks before it is started")
+    # Nobody's answer is missing, so the tab does not count it.
+    expect(page).to_have_title("Debates · debate-runner")
+    page.goto(view(debate_id))
+    is_live(page)
+    has_status(page, "Not started")
+    expect(page.locator("#state .doing")).to_have_text("Nobody speaks before it is started")
+    expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator("#closed")).to_be_visible()
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_hidden()
+
+
+def test_the_judge_asks_from_the_form_where_the_format_has_questions(open_page, site):
+    debate_id = site.create(format="interactive", seats=external("arbitrator"), limits={"max_rounds": 2})["id"]
+    page = open_page(view(debate_id), viewport=WIDE)
+    is_live(page)
+    form = page.get_by_role("form", name="Rule as the judge")
+    form.get_by_role("button", name="Ask a question instead …").click()
+    page.get_by_role("dialog").get_by_label("Question").fill("What would it cost?")
+    page.get_by_role("dialog").get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#turn-4 .text")).to_have_text("What would it cost?")
+    # After the last round there is nothing to ask: the judge rules.
+    expect(page.locator("#turn-6")).to_be_visible()
+    expect(form.get_by_role("button", name="Give the ruling")).to_be_visible()
+    expect(form.get_by_role("button", name="Ask a question instead …")).to_be_hidden()
+
+
+def test_deliveries_of_a_webhook_fit_a_phone(open_page, site):
+    body = {"url": "http://localhost/hooks-on-a-phone", "events": ["debate.completed"]}
+    webhook = site.http.post("/webhooks", json=body).json()["data"]["webhook"]
+    site.wait_closed(site.create(limits={"max_rounds": 1})["id"])
+    page = open_page(f"/webhooks/{webhook['id']}/view", viewport=PHONE)
+    row = page.locator("#deliveries tbody tr").first
+    expect(row).to_contain_text("debate.completed")
+    expect(row).to_contain_text("Attempts: ")
+    assert not is_wider_than_the_window(page)
+    name, status = row.locator(".title").bounding_box(), row.locator(".status").bounding_box()
+    assert name["x"] + name["width"] <= status["x"]
+    # The id takes two lines at most, not one for each of its letters.
+    assert row.locator(".id").bounding_box()["height"] < 50
+    assert serious(page) == []
+    site.http.delete(f"/webhooks/{webhook['id']}")
+
+
+@pytest.mark.parametrize("window", [WIDE, PHONE], ids=["wide", "phone"])
+def test_more_filters_open_below_and_their_button_stays_where_it_was(open_page, window):
+    page = open_page("/", viewport=window)
+    is_live(page)
+    button = page.get_by_text("More filters", exact=True)
+    before = button.bounding_box()
+    button.click()
+    player = page.get_by_label("Player in any seat")
+    expect(player).to_be_visible()
+    assert button.bounding_box() == before
+    assert player.bounding_box()["y"] > before["y"] + before["height"]
+    button.click()
+    expect(player).to_be_hidden()
+    assert not is_wider_than_the_window(page)
+
+
+def test_the_limits_of_a_new_debate_stand_in_one_line(open_page):
+    page = open_page("/new", viewport=WIDE)
+    limits = [page.get_by_label(name, exact=True) for name in ("Rounds", "Seconds", "Tokens", "Cost in USD")]
+    assert len({limit.bounding_box()["y"] for limit in limits}) == 1
+
+
+def test_lists_in_a_turn_have_the_marks_of_outer_lists(open_page, site):
+    text = "1. first\n2. second\n\n- point\n  - inner"
+    debate_id = site.create(format="dialogue", seats=external(*SEATS), motion_content=text)["id"]
+    site.http.post(
+        f"/debates/{debate_id}/arguments",
+        json={
+            "role": "opponent",
+            "content": text,
+            "target_id": site.transcript(debate_id)["motion"]["id"],
+            "client_request_id": "lists",
+        },
+    )
+    page = open_page(view(debate_id))
+    marks = "lists => lists.map(list => getComputedStyle(list).listStyleType)"
+    for turn in ("#turn-1", "#turn-2"):
+        assert page.locator(f"{turn} .text :is(ol, ul)").evaluate_all(marks) == ["decimal", "disc", "circle"], turn

@@ -57,13 +57,14 @@ def _pieces_and_end(texts: Iterable[str]) -> Iterator[str | None]:
 class Item(Message):
     """A turn, encoded once for all listeners."""
 
-    __slots__ = ("seq", "turn_id")
+    __slots__ = ("seq", "stored_at", "turn_id")
 
-    def __init__(self, seq: int, turn_id: str, data: str) -> None:
-        """`data` is the JSON of {debate, argument}."""
+    def __init__(self, seq: int, turn_id: str, data: str, stored_at: str = "") -> None:
+        """`data` is the JSON of {debate, argument}. `stored_at`, an ISO time, is known of turns read from Postgres."""
         super().__init__("new_argument", data)
         self.seq = seq
         self.turn_id = turn_id
+        self.stored_at = stored_at
 
 
 class Passing(Message):

@@ -267,8 +267,10 @@ class Relay:
 
     def _catch_up(self, feed: Feed, change: Version) -> None:
         metrics.relay_missed_turns.inc(change.seq - feed.known)
-        metrics.relay_lag_seconds.observe(metrics.seconds_since(change.updated_at))
-        feed.offer(self._stored(feed, feed.known), change.state)
+        missed = self._stored(feed, feed.known)
+        for item in missed:
+            metrics.relay_lag_seconds.observe(metrics.seconds_since(item.stored_at))
+        feed.offer(missed, change.state)
         # If the feed is still behind, the gap is too large for the log: listeners read Postgres from their position.
         feed.start(change.seq, change.state, change.created_at)
 

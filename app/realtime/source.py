@@ -49,8 +49,10 @@ class PostgresSource:
         shown = debate_json(debate)
         if shown["created_at"] != created_at:
             raise DebateNotFound(debate_id)
+        told = ((turn, argument_json(turn)) for turn in found)
         return [
-            Item(turn.seq, str(turn.id), text({"debate": shown, "argument": argument_json(turn)})) for turn in found
+            Item(turn.seq, str(turn.id), text({"debate": shown, "argument": argument}), argument["created_at"])
+            for turn, argument in told
         ]
 
     def positions(self, debate_ids: Sequence[UUID]) -> dict[UUID, Position]:

@@ -28,8 +28,8 @@ def home() -> Iterator[Home]:
         yield made
 
 
-def children_of(command: Command, *words: str) -> dict[int, str]:
-    """The direct children of a command whose command line has these words, oldest first."""
+def children_of(program: int, *words: str) -> dict[int, str]:
+    """The direct children of a process whose command line has these words, oldest first."""
     found = {}
     for pid in sorted(int(entry) for entry in os.listdir("/proc") if entry.isdigit()):
         try:
@@ -37,17 +37,17 @@ def children_of(command: Command, *words: str) -> dict[int, str]:
             line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(bytes(1), b" ").decode(errors="replace").strip()
         except OSError:
             continue
-        if parent == command.process.pid and all(word in line for word in words):
+        if parent == program and all(word in line for word in words):
             found[pid] = line
     return found
 
 
 def workers_of(command: Command) -> list[int]:
-    return list(children_of(command, "-m worker"))
+    return list(children_of(command.process.pid, "-m worker"))
 
 
 def api_of(command: Command) -> int:
-    [pid] = children_of(command, "gunicorn")
+    [pid] = children_of(command.process.pid, "gunicorn")
     return pid
 
 
@@ -134,10 +134,12 @@ def test_killed_guardian_and_killed_api_come_back_at_the_same_addresses(home: Ho
     assert (api_of(up), workers_of(up)) == (serving, workers)
     assert len(api.http.get("/debates").json()["data"]["debates"]) == 2
 
+    orphans = children_of(serving)
     os.kill(serving, signal.SIGKILL)
     up.wait_for("API ended (killed by SIGKILL)")
     up.wait_for("Restarted API", 60)
-    # A connection that is still open may be one of the killed master's process, which ends a little later.
+    # The killed master's processes end a little later, and until then may take a connection and drop it.
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans), 60, "they have ended")
     api = client_of(home)
     wait_until(api.is_up, 60, "the API is back on its port")
     hold_debate(api)

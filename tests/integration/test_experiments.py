@@ -9,6 +9,9 @@ from experiment_steps import a_spec, hold_until, made, motions, status_is
 from app.core.access import OPERATOR, Scope
 from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.core.experiments.motions import motion_of
+from app.store.experiments import costs
+from app.store.experiments.costs import BudgetRefused
+from app.store.ids import new_id
 from app.usecases import control
 from app.usecases.agents import create_agent
 from app.usecases.experiments import feed, manage
@@ -168,6 +171,18 @@ def test_a_stopped_experiment_holds_its_debates_and_judgments_and_goes_on_where_
     hold(services, place)
     assert before < debate_ids(place)
     assert counts(place, "judgments") == {"completed": 16}
+
+
+def test_a_refusal_by_a_budget_that_was_raised_since_stops_nothing(services, place):
+    experiment_id = made(services, 1, budget_usd=1)
+    with services.engine.begin() as connection:
+        refused = costs.reserve(connection, new_id(), experiment_id, "worker", 2)
+    assert refused == BudgetRefused(is_spent=True, budget_usd=1)
+    manage.draft(services, OPERATOR, a_spec(budget_usd=50))
+    manage.stop_for_budget(services, experiment_id, refused.budget_usd)
+    assert place.sql("SELECT status, stop_reason FROM experiments") == [("running", None)]
+    manage.stop_for_budget(services, experiment_id, 50)
+    assert place.sql("SELECT status, stop_reason FROM experiments") == [("stopped", "budget")]
 
 
 def test_a_failed_match_is_kept_apart_and_tried_again_with_its_own_debate(services, place):

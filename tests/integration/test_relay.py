@@ -433,6 +433,34 @@ def test_nothing_that_somebody_publishes_by_hand_ends_the_reader(
     assert after == before, "it was refused at the edge, not survived"
 
 
+class SilentBus(EventBus):
+    def publish(self, events: list[Event]) -> None:
+        """Every event is lost."""
+
+
+def test_the_lag_of_a_missed_turn_is_counted_from_when_that_turn_was_stored(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # This test says when Postgres is compared.
+    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", 600)
+    relay = Relay(Subscription(redis_of(place)), PostgresSource(services))
+    wait_until(lambda: relay.hears, 60, "Redis is connected")
+    debate_id = a_dialogue(services)
+    with relay.listen(debate_id) as listener:
+        assert taken(relay, listener) == [1]
+        before = lag_seconds()
+        argue(replace(services, teller=Teller(SilentBus(redis_of(place)), services.tasks)), debate_id, 1)
+        place.sql("UPDATE turns SET created_at = created_at - interval '1 hour' WHERE seq = 2")
+        assert relay.is_of(listener, None), "compares"
+        assert taken(relay, listener) == [2, 3]
+        assert 3600 <= lag_seconds() - before < 3700
+    relay.end()
+
+
+def lag_seconds() -> float:
+    return metrics.REGISTRY.get_sample_value("debate_relay_lag_seconds_sum") or 0.0
+
+
 def test_a_feed_never_goes_past_a_hole() -> None:
     feed = Feed(UUID(int=1))
     feed.start(3, "running/0", "2026-11-16T07:24:24.377Z")

@@ -252,17 +252,20 @@ def stop(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
 
 
 def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) -> None:
+    """After a call was refused by this budget. Nothing where it was changed since: the next call decides anew."""
     try:
-        _stop(services, OPERATOR, experiment_id, BUDGET)
+        _stop(services, OPERATOR, experiment_id, BUDGET, spent_budget=budget_usd)
     except (Conflict, ExperimentNotFound):
         # It is over or gone: only a judgment that somebody asks for by hand is refused.
         return
     log.info("experiment.budget_reached", experiment_id=str(experiment_id), budget_usd=budget_usd)
 
 
-def _stop(services: Services, caller: Caller, experiment_id: UUID, reason: str) -> Experiment:
+def _stop(
+    services: Services, caller: Caller, experiment_id: UUID, reason: str, spent_budget: float | None = None
+) -> Experiment:
     working = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
-    after = _change(services, caller, experiment_id, ExperimentStatus.STOPPED, working, reason)
+    after = _change(services, caller, experiment_id, ExperimentStatus.STOPPED, working, reason, spent_budget)
     settle_debates(services, experiment_id)
     return after
 
@@ -274,12 +277,15 @@ def _change(
     status: ExperimentStatus,
     allowed: Sequence[ExperimentStatus],
     reason: str | None = None,
+    spent_budget: float | None = None,
 ) -> Experiment:
     with services.engine.begin() as connection:
         check_still_valid(connection, caller)
         experiment = existing(connection, experiment_id, lock=True)
         if experiment.status is status:
             return experiment
+        if spent_budget not in (None, experiment.budget_usd):
+            raise Conflict("The budget was changed")
         if experiment.status not in allowed:
             raise Conflict(f"This experiment is {experiment.status.value}, so it cannot become {status.value}")
         experiments.set_status(connection, experiment_id, status, reason)

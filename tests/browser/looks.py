@@ -15,7 +15,7 @@ PHONE = {"width": 390, "height": 844}
 THEMES_AND_WINDOWS = pytest.mark.parametrize(
     ("theme", "window", "other"),
     [
-        pytest.param("light", WIDE, PHONE, id="light-wide"),
+        pytest.param("light", WIDE, PHONE, id="light-wide", marks=pytest.mark.long),
         pytest.param("dark", PHONE, WIDE, id="dark-phone", marks=pytest.mark.long),
     ],
 )

@@ -129,7 +129,8 @@ def test_no_text_of_the_corpus_runs_or_loads_anything(open_page, site, texts):
     assert not is_wider_than_the_window(page)
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pages_that_are_seldom_seen_are_accessible_and_fit_a_phone(open_page, site, theme):
     debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
     invitation = site.http.post(f"/debates/{debate_id}/invitations", json={"role": "opponent"}).json()["data"]["url"]

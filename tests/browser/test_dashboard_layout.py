@@ -5,6 +5,8 @@ from dashboard import SEATS, external, has_status, is_live, slow, view
 from looks import PHONE, WIDE, is_wider_than_the_window, serious
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.long
+
 
 def bottom(locator):
     box = locator.bounding_box()

@@ -19,6 +19,7 @@ def site(module_place) -> Api:
     return api
 
 
+@pytest.mark.long
 def test_the_sign_in_and_the_empty_pages_are_accessible(open_page, site):
     for debate in site.http.get("/debates").json()["data"]["debates"]:
         site.http.delete(f"/debates/{debate['id']}")

@@ -21,6 +21,7 @@ from app.embedded import EmbeddedServers
 from app.embedded.binaries import postgres_program
 from scripts.breaking.history import History, read
 
+pytestmark = pytest.mark.long
 PAGE = (REPOSITORY / "docs" / "backup.md").read_text()
 THINKING = {role: {"player": "scripted", "think_seconds": 0.2} for role in ("proposer", "opponent", "arbitrator")}
 
@@ -103,7 +104,6 @@ SELECT (SELECT sum(input_tokens) FROM debates) + (SELECT sum(input_tokens) FROM 
 UNDER_WAY = "SELECT count(*) FROM model_calls"
 
 
-@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_an_experiment_in_flight_goes_on_elsewhere_and_only_calls_under_way_are_paid_again(
     make_place: Any, fresh_server: str, tmp_path: Path

@@ -655,6 +655,7 @@ def test_every_command_has_an_example_in_its_help(command: str) -> None:
 # By hand
 
 
+@pytest.mark.long
 def test_the_commands_in_the_document_lead_a_person_to_the_verdict(cli: Cli, api: Api, module_place: Place) -> None:
     """docs/agents.md, run as it stands. The last of this module: from here on there is a worker."""
     page = (REPOSITORY / "docs" / "agents.md").read_text()

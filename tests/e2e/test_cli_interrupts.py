@@ -9,6 +9,8 @@ import pytest
 from cli_home import Home, new_home
 from harness import wait_until
 
+pytestmark = pytest.mark.long
+
 THINK_SECONDS = 100
 THINKING = ("--rounds", "1", "--think", str(THINK_SECONDS))
 
@@ -54,7 +56,6 @@ def test_ctrl_c_while_the_servers_start_leaves_nothing() -> None:
         fresh.wait_until_nothing_runs()
 
 
-@pytest.mark.long
 def test_kill_9_in_the_middle_of_a_turn_leaves_nothing_running_and_the_next_worker_finishes_the_debate(
     home: Home,
 ) -> None:

@@ -82,6 +82,7 @@ def test_run_holds_a_debate_between_models(home: Home) -> None:
     assert debate["usage"]["input_tokens"] == 400
 
 
+@pytest.mark.long
 def test_run_says_why_a_model_could_not_go_on(home: Home, models: ModelServer) -> None:
     models.plan("gpt-4o-mini", "401")
     seen = home.debate("run", "Cities should ban private cars", "--player", "openai:gpt-4o-mini", seconds=200)

@@ -8,6 +8,8 @@ import pytest
 from cli_home import Home, new_home
 from harness import Api, Place, wait_until
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def home() -> Iterator[Home]:

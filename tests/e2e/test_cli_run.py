@@ -65,6 +65,7 @@ def two_at_once(home: Home, first_run: Command) -> tuple[Command, Command]:
     return short, long
 
 
+@pytest.mark.long
 def test_a_later_run_in_the_same_directory_prints_one_json_document_and_nothing_else(
     two_at_once: tuple[Command, Command],
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_later_run_in_the_same_directory_prints_one_json_document_and_nothing_
     assert all(argument["usage"]["latency_ms"] >= 200 for argument in document["arguments"][1:])
 
 
+@pytest.mark.long
 def test_the_first_of_two_runs_to_end_leaves_the_other_alone(home: Home, two_at_once: tuple[Command, Command]) -> None:
     _, run = two_at_once
     assert run.process.returncode == 0, run.stderr

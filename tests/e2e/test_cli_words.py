@@ -138,6 +138,7 @@ def test_a_missing_key_is_found_before_anything_starts() -> None:
         assert not untouched.data_dir.exists()
 
 
+@pytest.mark.long
 def test_commands_find_the_server_that_runs_on_their_data_directory() -> None:
     with new_home() as home:
         port, home.port = home.port, 0
@@ -158,8 +159,9 @@ def test_commands_find_the_server_that_runs_on_their_data_directory() -> None:
         up.send(signal.SIGINT)
         assert up.end() == 0
         assert "go on with the next `debate up`" in up.stderr
-        gone = home.debate("list")
-        assert_one_sentence(gone, 3, "No server answers at http://127.0.0.1:3456")
+        # Not the default port: another server may listen there.
+        gone = home.debate("list", DEBATE_SERVER_PORT=port)
+        assert_one_sentence(gone, 3, f"No server answers at http://127.0.0.1:{port}")
 
 
 def test_the_script_of_a_checkout_says_how_it_was_typed() -> None:

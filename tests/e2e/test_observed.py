@@ -16,7 +16,7 @@ from app.observe.tracing import ids_of
 from worker.process import DATABASE_CONNECTIONS
 
 # The whole life is lived in the first test's set-up; a busy machine takes its time to start three processes.
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

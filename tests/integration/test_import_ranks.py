@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from app.cli.main import app
 from app.statistics import ratings
 
+pytestmark = pytest.mark.long
 CONTESTANTS, MOTIONS = 12, 20
 JUDGES = ("openai:gpt-5", "person:ana", "local-judge")
 NAMES = [f"{'openai' if n % 2 else 'anthropic'}:model-{n}" for n in range(CONTESTANTS)]

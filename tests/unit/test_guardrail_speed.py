@@ -26,6 +26,7 @@ from app.core.guardrail.personal import personal_data
 from app.core.guardrail.secrets import leaked_secrets
 from app.core.guardrail.spam import spam
 
+pytestmark = pytest.mark.long
 SMALL, TIMES = 2_500, 8
 MOST_TIMES = 24
 """Quadratic would be 64."""
@@ -167,7 +168,6 @@ def assert_grows_with_the_text(look: Callable[[str], object], text_of: Callable[
 ALL_PATTERNS = dict(patterns())
 
 
-@pytest.mark.long
 @each_of("name", ALL_PATTERNS)
 def test_a_pattern_takes_time_in_proportion_to_what_was_made_to_slow_it_down(name: str) -> None:
     pattern = ALL_PATTERNS[name]

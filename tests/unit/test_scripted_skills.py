@@ -14,6 +14,7 @@ from app.core.seats import Seat
 from worker.players.scripted.judge import ruling
 from worker.players.scripted.skills import by_skill
 
+pytestmark = pytest.mark.long
 MANY = 4000
 ORDERS = (JudgeOrder.AS_SPOKEN, JudgeOrder.SWAPPED)
 

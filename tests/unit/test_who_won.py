@@ -29,6 +29,7 @@ def held(form: Format, number: int, **options):
     return played(debate.evolve(id=uuid5(debate.id, f"{form} {number}"), limits=Limits(max_rounds=rounds)))
 
 
+@pytest.mark.long
 @each_of("form", Format)
 def test_over_two_hundred_debates_the_winner_never_has_the_lower_total(form):
     winners = Counter()

@@ -1,8 +1,8 @@
 """Debates that think and then queue for a worker's interpreter, for Postgres and for its disk.
 
 Arithmetic says how much each of them can do. It does not say how long a turn waits when one is nearly full, or when
-many debates come back from thinking at once: this does. What a turn costs is measured by `scripts/bench growth` for a
-debate that is alone, and by `scripts/bench many` for thousands that share statements.
+many debates come back from thinking at once: this does. What a turn costs is taken from the last `scripts/bench many`
+of this checkout, where there was one with a thousand debates or more, and otherwise from docs/performance.md.
 """
 
 import argparse
@@ -12,6 +12,8 @@ import statistics
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from scripts.simulation.costs import costs
 
 
 @dataclass
@@ -117,6 +119,7 @@ def main() -> None:
     loads = {"a worker": busiest, "Postgres": postgres.load(given.seconds)}
     centiles = statistics.quantiles(waits, n=100)
     print(f"{given.debates:,} debates that think {given.think:g} s, {given.workers} workers")
+    print(f"a turn costs       {_told(given)}")
     print(f"turns per second   {rate:,.0f} of {ideal:,.0f} if storing took no time ({rate / ideal:.2f})")
     print(f"storing a turn     p50 {centiles[49]:.1f} ms, p99 {centiles[98]:.1f} ms")
     print(f"WAL                {rate * given.wal_bytes / 1e6:.1f} MB/s")
@@ -124,16 +127,30 @@ def main() -> None:
     print(f"the first wall is  {max(loads, key=lambda name: loads[name])}")
 
 
+def _told(given: argparse.Namespace) -> str:
+    known = costs()
+    is_known = (given.worker_us, given.postgres_us, given.wal_bytes) == (
+        known.worker_us,
+        known.postgres_us,
+        known.wal_bytes,
+    )
+    cpu = f"{given.worker_us:,.0f} µs of a worker, {given.postgres_us:,.0f} µs of Postgres"
+    return f"{cpu}, {given.wal_bytes:,.0f} bytes of WAL ({known.source if is_known else 'as given'})"
+
+
 def _options() -> argparse.Namespace:
+    known = costs()
     parser = argparse.ArgumentParser(prog="scripts/simulate", description=__doc__)
     parser.add_argument("--debates", type=int, default=1_000, help="that run at once")
     parser.add_argument("--think", type=float, default=4.0, help="seconds of a turn, on average")
     parser.add_argument("--workers", type=int, default=2, help="worker processes, each with a core of its own")
-    parser.add_argument("--worker-us", type=float, default=690, help="CPU of a worker for a turn, in microseconds")
-    parser.add_argument("--postgres-us", type=float, default=358, help="CPU of Postgres for a turn, in microseconds")
+    parser.add_argument("--worker-us", type=float, default=known.worker_us, help="CPU of a worker for a turn, in µs")
+    parser.add_argument(
+        "--postgres-us", type=float, default=known.postgres_us, help="CPU of Postgres for a turn, in µs"
+    )
     parser.add_argument("--postgres-cores", type=int, default=2)
     parser.add_argument("--flush-ms", type=float, default=1.0, help="that the disk takes to make a commit durable")
-    parser.add_argument("--wal-bytes", type=float, default=5_400, help="of a turn")
+    parser.add_argument("--wal-bytes", type=float, default=known.wal_bytes, help="of a turn")
     parser.add_argument("--seconds", type=float, default=60.0, help="to simulate")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()

@@ -20,7 +20,7 @@ from app.usecases.dashboard import DashboardRow
 from app.wire.debates import time_json
 
 STATUS_WORDS = {
-    Status.CREATED: "Not started",
+    Status.CREATED: "New",
     Status.RUNNING: "Running",
     Status.PAUSED: "Paused",
     Status.COMPLETED: "Completed",
@@ -79,6 +79,15 @@ GUARDRAIL_WORDS = {
 
 def has_no_transcript(debate: Debate) -> bool:
     return is_held_elsewhere(debate.stop_reason, debate.turn_count)
+
+
+def status(debate: Debate) -> str:
+    """One or a few words. A new debate says what it waits for: its start, somebody outside, or a worker."""
+    if debate.status is not Status.CREATED:
+        return STATUS_WORDS[debate.status]
+    if debate.is_held_back:
+        return "Not started"
+    return f"Waits for the {SEAT_WORDS[debate.cursor.seat].lower()}" if debate.awaits_seat else "Queued"
 
 
 def progress(debate: Debate) -> str:

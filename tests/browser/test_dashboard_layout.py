@@ -39,6 +39,16 @@ def test_a_debate_that_waits_for_its_start_says_so_and_is_started_there(open_pag
     expect(page.get_by_role("button", name="Start", exact=True)).to_be_hidden()
 
 
+def test_a_debate_that_waits_for_its_first_turn_says_for_whose(open_page, site):
+    debate_id = site.create(title="Waits for its opponent", format="dialogue", seats=external(*SEATS))["id"]
+    page = open_page(view(debate_id))
+    is_live(page)
+    has_status(page, "Waits for the opponent")
+    page.goto("/?q=Waits+for+its+opponent")
+    expect(page.locator("#rows .badge")).to_have_text("Waits for the opponent")
+    expect(page.locator("#chips .created")).to_have_text("New 1")
+
+
 def test_the_judge_asks_from_the_form_where_the_format_has_questions(open_page, site):
     debate_id = site.create(format="interactive", seats=external("arbitrator"), limits={"max_rounds": 2})["id"]
     page = open_page(view(debate_id), viewport=WIDE)

@@ -31,6 +31,20 @@ def test_every_status_has_a_word(status):
     assert words.STATUS_WORDS[status]
 
 
+@each_of(
+    ("debate", "expected"),
+    [
+        (a_debate(status=Status.CREATED, waits_for_start=True), "Not started"),
+        (a_debate(State.AWAITING_OPPONENT, status=Status.CREATED), "Waits for the opponent"),
+        (a_debate(State.AWAITING_ARBITRATOR, status=Status.CREATED), "Waits for the judge"),
+        (a_debate(workers=EVERY_SEAT, status=Status.CREATED), "Queued"),
+        (a_debate(), "Running"),
+    ],
+)
+def test_a_debate_in_which_nobody_has_spoken_says_what_it_waits_for(debate, expected):
+    assert words.status(debate) == expected
+
+
 def test_every_state_reason_stance_and_kind_of_turn_has_words():
     assert set(words.STATE_WORDS) == set(State)
     assert set(STOP_WORDS) == set(StopReason)

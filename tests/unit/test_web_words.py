@@ -31,6 +31,15 @@ def test_every_status_has_a_word(status):
     assert words.STATUS_WORDS[status]
 
 
+def test_a_tie_of_two_readings_says_that_they_disagree():
+    readings = {"as_spoken": {"winner": "opponent"}, "swapped": {"winner": "proposer"}}
+    verdict = Verdict("tie", {"proposer": 6.5, "opponent": 7.5}, "Both", orders=readings, scope=VerdictScope.DEBATE)
+    said = "A tie: the judge's two readings disagree, 6.5 to 7.5 on average"
+    assert words.winner(verdict) == said
+    turn = Turn(UUID(int=3), UUID(int=1), 4, 2, Seat.ARBITRATOR, TurnType.RULING, "A tie", "scripted")
+    assert words.judged(turn, replace(verdict, scope=VerdictScope.ROUND)) == f"Round 2: a{said[1:]}"
+
+
 @each_of(
     ("debate", "expected"),
     [

@@ -6,6 +6,8 @@ given up. Each endpoint has a limit of concurrent deliveries, so a slow endpoint
 
 import asyncio
 import random
+import socket
+import ssl
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -43,6 +45,30 @@ GONE = 410
 
 class NotSent(Exception):
     """Nothing was sent; the message says why."""
+
+
+def failure_words(problem: BaseException) -> str:
+    """Why no answer came, as pages and the command line show it. httpx keeps the cause behind its own exceptions."""
+    causes = [problem]
+    while following := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(following)
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"the certificate was not accepted: {cause.verify_message}"
+    return next((words for kind, words in _FAILURES for cause in causes if isinstance(cause, kind)), "no connection")
+
+
+_FAILURES: tuple[tuple[type[BaseException], str], ...] = (
+    (socket.gaierror, "the host name could not be resolved"),
+    (UnicodeError, "the host name could not be resolved"),  # too long a part of it, for example
+    (ssl.SSLError, "no TLS connection could be made: does the endpoint speak https?"),
+    (ConnectionRefusedError, "the connection was refused: nothing listens at this address"),
+    (httpx.RemoteProtocolError, "the answer was not valid HTTP, or broke off"),
+    (httpx.ReadError, "the connection was closed before an answer came"),
+    (httpx.WriteError, "the connection was closed before an answer came"),
+    (httpx.InvalidURL, "the address cannot be read"),
+    (OSError, "the host could not be reached"),
+)
 
 
 class Webhooks:
@@ -120,11 +146,11 @@ class Webhooks:
             error = f"no answer within {ATTEMPT_SECONDS:g} seconds"
         except NotSent as problem:
             error = str(problem)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as problem:
-            error = f"{type(problem).__name__}: {problem}"
-        except Exception as problem:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as problem:
+            error = failure_words(problem)
+        except Exception:
             log.exception("webhook.crashed", webhook_id=str(due.webhook_id))
-            error = type(problem).__name__
+            error = "an error inside the worker; its log has the details"
         try:
             await self._in_thread(self._settle, due, status, error)
         except DatabaseAway as problem:

@@ -84,5 +84,6 @@ def material_of(
 
 
 def title_of(motion: str) -> str:
-    title = " ".join(motion.split())
+    """The first line of the motion, without the marks of a Markdown heading."""
+    title = " ".join(motion.strip().split("\n", 1)[0].lstrip("#").split()) or " ".join(motion.split())
     return title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1] + "…"

@@ -127,17 +127,16 @@ def create(
         output.print_json(data)
         return
     debate = data["debate"]
-    _say_created(debate, waits=no_start)
+    _say_created(debate)
 
 
-def _say_created(debate: output.Json, waits: bool) -> None:
-    output.say(
-        f"Created debate {debate['id']}. {'It waits for its start.' if waits else words.whose_turn(debate)}\n"
-        f"Page: {page_of(connect(), debate['id'])}\nNext:"
-    )
-    if waits:
-        output.say(f"  {output.program()} start {debate['id']}")
+def _say_created(debate: output.Json) -> None:
+    output.say(f"Created debate {debate['id']}. {words.whose_turn(debate)}\nPage: {page_of(connect(), debate['id'])}")
+    if words.waits_for_start(debate):
+        for line in words.start_steps(debate["id"]):
+            output.say(line)
         return
+    output.say("Next:")
     for role in ("proposer", "opponent"):
         if debate["seats"][role]["player"] == EXTERNAL:
             output.say(f"  {words.wait_command(debate['id'], role, None, '--my-turn')}")
@@ -251,10 +250,12 @@ def get_context(
         show.print_end(debate, transcript["arguments"])
     for each in roles:
         output.say(f"{each}: {', '.join(words.commands_for(debate, each)) or 'nothing to do now'}")
-    if role:
+    steps = words.start_steps(the_id) if words.waits_for_start(debate) else []
+    if role and not steps:
         latest = [transcript["motion"], *transcript["arguments"]][-1]["id"]
-        for line in words.next_steps(debate, role, latest):
-            output.say(line)
+        steps = words.next_steps(debate, role, latest)
+    for line in steps:
+        output.say(line)
 
 
 @commands.command()

@@ -62,7 +62,7 @@ def judged(ruling: Json) -> str:
 
 def commands_for(debate: Json, role: str) -> list[str]:
     """The commands that the server would now accept from an agent or a person in this role."""
-    if debate["status"] == Status.PAUSED:
+    if debate["status"] == Status.PAUSED or waits_for_start(debate):
         return []
     seat = Seat(role)
     # A person may always act as the judge, whatever player has the seat.
@@ -72,9 +72,16 @@ def commands_for(debate: Json, role: str) -> list[str]:
     return [COMMAND_OF[kind] for kind in moves_in(State(debate["state"]), seat, asks)]
 
 
+def waits_for_start(debate: Json) -> bool:
+    # A server of the version before does not say it.
+    return bool(debate.get("waits_for_start"))
+
+
 def whose_turn(debate: Json) -> str:
     if debate["state"] == State.CLOSED:
         return "The debate is closed."
+    if waits_for_start(debate):
+        return "The debate was not started: nobody takes a turn before that."
     role = Seat.of_actor(debate["next_actor"]).role
     player = debate["seats"][role]["player"]
     if debate["state"] == State.INTERVENTION_PENDING:
@@ -98,6 +105,10 @@ def next_steps(debate: Json, role: str, latest_id: str) -> list[str]:
     width = max(len(example) for example in examples)
     title = "It is your turn:" if Seat(role).actor == debate["next_actor"] else "You can:"
     return [title, *(f"  {example.ljust(width)}  # {_MEANS[command]}" for example, command in examples.items())]
+
+
+def start_steps(debate_id: str) -> list[str]:
+    return ["Start it:", f"  {program()} start {debate_id}"]
 
 
 def wait_command(debate_id: str, role: str, last_seen: str | None, *options: str) -> str:

@@ -126,6 +126,7 @@ class DebateShape(Shape):
     tags: list[str]
     material: MaterialShape | None
     forked_from: OriginShape | None = Field(description="The debate whose turns it began with, and up to which")
+    waits_for_start: bool = Field(description="Nobody takes a turn before it is started")
     waiting_until: str | None = Field(description="When the external seat whose turn it is has to have made its move")
     experiment_id: UUID | None = Field(description="The experiment that it belongs to")
     created_at: str

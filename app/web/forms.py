@@ -17,6 +17,8 @@ from app.usecases.experiments.estimate import USUAL_TOKENS
 from app.usecases.players import list_players
 from app.usecases.services import Services
 
+FIRST_MODELS = ("openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash")
+"""For somebody's first debate with a model: quick and cheap ones. The first one by name may be old and dear."""
 PLAYER_WORDS = {
     EXTERNAL: "a person or an agent",
     SCRIPTED: "imitates a model, free",
@@ -82,12 +84,13 @@ class Start:
 
 
 def new_start(services: Services, wanted: str | None = None) -> Start:
-    """`wanted`: scripted, or model for the first one that a live worker could call."""
+    """`wanted`: scripted, or model for one that a live worker could call."""
     default = services.settings.default_player
     if wanted == SCRIPTED:
         default = SCRIPTED
     elif wanted == "model":
-        default = next(iter(models_to_choose(services)), LOCAL)
+        offered = models_to_choose(services)
+        default = next((model for model in FIRST_MODELS if model in offered), next(iter(offered), LOCAL))
     return Start(seats={seat.role: {"player": default} for seat in Seat}, limits={"max_rounds": 3})
 
 

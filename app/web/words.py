@@ -20,7 +20,7 @@ from app.usecases.dashboard import DashboardRow
 from app.wire.debates import time_json
 
 STATUS_WORDS = {
-    Status.CREATED: "Not started",
+    Status.CREATED: "New",
     Status.RUNNING: "Running",
     Status.PAUSED: "Paused",
     Status.COMPLETED: "Completed",
@@ -79,6 +79,15 @@ GUARDRAIL_WORDS = {
 
 def has_no_transcript(debate: Debate) -> bool:
     return is_held_elsewhere(debate.stop_reason, debate.turn_count)
+
+
+def status(debate: Debate) -> str:
+    """One or a few words. A new debate says what it waits for: its start, somebody outside, or a worker."""
+    if debate.status is not Status.CREATED:
+        return STATUS_WORDS[debate.status]
+    if debate.is_held_back:
+        return "Not started"
+    return f"Waits for the {SEAT_WORDS[debate.cursor.seat].lower()}" if debate.awaits_seat else "Queued"
 
 
 def progress(debate: Debate) -> str:
@@ -148,7 +157,12 @@ def outcome(debate: Debate) -> str:
 def winner(verdict: Verdict) -> str:
     """Of the whole debate."""
     scores = _to(verdict.winner, verdict.scores)
-    return f"A tie, {scores}" if verdict.winner == TIE else f"{SEAT_WORDS[Seat(verdict.winner)]} wins {scores}"
+    return _tie(verdict, scores) if verdict.winner == TIE else f"{SEAT_WORDS[Seat(verdict.winner)]} wins {scores}"
+
+
+def _tie(verdict: Verdict, scores: str) -> str:
+    # The mean of two readings, which may be far apart: alone it would read as if somebody had won.
+    return f"A tie: the judge's two readings disagree, {scores} on average" if verdict.orders else f"A tie, {scores}"
 
 
 def standing(so_far: Standing) -> str:
@@ -165,7 +179,9 @@ def judged(turn: Turn, verdict: Verdict) -> str:
         return f"The whole debate: {_lowered(winner(verdict))}"
     scores = _to(verdict.winner, verdict.scores)
     place = f"Round {turn.round}" if turn.round else "So far"
-    return f"{place}: a tie, {scores}" if verdict.winner == TIE else f"{place}: {verdict.winner} better, {scores}"
+    if verdict.winner == TIE:
+        return f"{place}: {_lowered(_tie(verdict, scores))}"
+    return f"{place}: {verdict.winner} better, {scores}"
 
 
 def what_arguing_does(debate: Debate) -> str:

@@ -114,6 +114,7 @@ def debate_json(debate: Debate, document: str | None = None) -> Json:
         "tags": list(debate.tags),
         "material": material_json(debate, document),
         "forked_from": _origin_json(debate.forked_from),
+        "waits_for_start": debate.is_held_back,
         "waiting_until": time_json(debate.waiting_until),
         "experiment_id": str(debate.experiment_id) if debate.experiment_id else None,
         "created_at": time_json(debate.created_at),

@@ -41,6 +41,40 @@ def test_a_debate_that_waits_for_its_start_says_so_and_is_started_there(open_pag
     expect(page.get_by_role("button", name="Start", exact=True)).to_be_hidden()
 
 
+def test_a_debate_that_waits_for_its_first_turn_says_for_whose(open_page, site):
+    debate_id = site.create(title="Waits for its opponent", format="dialogue", seats=external(*SEATS))["id"]
+    page = open_page(view(debate_id))
+    is_live(page)
+    has_status(page, "Waits for the opponent")
+    page.goto("/?q=Waits+for+its+opponent")
+    expect(page.locator("#rows .badge")).to_have_text("Waits for the opponent")
+    expect(page.locator("#chips .created")).to_have_text("New 1")
+
+
+def test_on_a_phone_all_are_selected_and_those_that_were_not_started_are_started(open_page, site):
+    prepared = [site.create(title=f"Prepared {n}", start=False, limits={"max_rounds": 1})["id"] for n in range(2)]
+    waits = site.create(title="Prepared for a person", seats=external("proposer"))["id"]
+    page = open_page("/?q=Prepared", viewport=PHONE)
+    is_live(page)
+    page.get_by_label("Select all on this page").check()
+    tools = page.get_by_role("toolbar", name="Selected debates")
+    # What was not started cannot be paused.
+    tools.get_by_role("button", name="Pause …").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Pause 1 debate?")
+    expect(page.get_by_role("dialog")).to_contain_text(
+        "“Prepared for a person”: no turns are taken until it is resumed. 2 of the selected cannot be paused and stay as they are."
+    )
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    assert not is_wider_than_the_window(page)
+    tools.get_by_role("button", name="Start …").click()
+    page.get_by_role("dialog").get_by_role("button", name="Start 2 debates").click()
+    for each in prepared:
+        site.wait_closed(each)
+    page.get_by_label("Select Prepared for a person").check()
+    expect(tools.get_by_role("button", name="Start …")).to_be_hidden()
+    assert site.debate(waits)["status"] == "created"
+
+
 def test_the_judge_asks_from_the_form_where_the_format_has_questions(open_page, site):
     debate_id = site.create(format="interactive", seats=external("arbitrator"), limits={"max_rounds": 2})["id"]
     page = open_page(view(debate_id), viewport=WIDE)
@@ -111,3 +145,57 @@ def test_lists_in_a_turn_have_the_marks_of_outer_lists(open_page, site):
     marks = "lists => lists.map(list => getComputedStyle(list).listStyleType)"
     for turn in ("#turn-1", "#turn-2"):
         assert page.locator(f"{turn} .text :is(ol, ul)").evaluate_all(marks) == ["decimal", "disc", "circle"], turn
+
+
+def test_compact_rows_are_one_line_and_on_a_phone_filters_do_not_hide_what_they_found(open_page, site):
+    title = "Compact rows are read at a glance, whatever the length of the title of a debate in the list may be"
+    site.wait_closed(site.create(title=title, tags=["dense"], limits={"max_rounds": 1})["id"])
+    page = open_page("/?tag=dense", viewport=WIDE)
+    is_live(page)
+    expect(page.get_by_label("Tag", exact=True)).to_be_visible()
+    page.get_by_role("search").get_by_text("View", exact=True).click()
+    page.get_by_role("button", name="Compact rows").click()
+    expect(page.locator("table.compact")).to_be_visible()
+    assert page.locator("#rows > tr").bounding_box()["height"] < 40
+    page.set_viewport_size(PHONE)
+    page.reload()
+    is_live(page)
+    expect(page.get_by_text("More filters 1")).to_be_visible()
+    expect(page.get_by_label("Tag", exact=True)).to_be_hidden()
+    expect(page.locator("#rows > tr")).to_be_in_viewport()
+
+
+def test_a_debate_without_rounds_or_opponent_shows_neither(open_page, site):
+    debate_id = site.create(format="direct")["id"]
+    site.wait_closed(debate_id)
+    page = open_page(view(debate_id))
+    expect(page.locator("#turn-2 header")).not_to_contain_text("round")
+    expect(page.locator(".seats dt")).to_have_text(["Judge"])
+    alone = site.create(format="consultancy", seats=external("proposer"))["id"]
+    page.goto(view(alone))
+    expect(page.locator(".seats dt")).to_have_text(["Proposer", "Judge"])
+
+
+def test_on_a_phone_long_names_and_addresses_stay_in_their_place(open_page, site):
+    """In one column, too; and in the list of webhooks."""
+    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+    page = open_page(view(debate_id), viewport=PHONE)
+    is_live(page)
+    page.get_by_label("Argue as the opponent").fill("It is said by somebody with a long name")
+    page.get_by_role("button", name="Argue", exact=True).click()
+    turn = page.locator("#turn-2")
+    expect(turn).to_be_visible()
+    turn.locator(".player").evaluate(
+        "player => { player.textContent = 'anthropic:claude-sonnet-4-6'; player.classList.add('long') }"
+    )
+    page.evaluate("document.querySelector('#debate').classList.add('one-column')")
+    name, clock, menu = (turn.locator(part).bounding_box() for part in ("h3", "time", ".more"))
+    assert abs(clock["y"] - name["y"]) < 10
+    assert abs(menu["y"] - name["y"]) < 16
+
+    body = {"url": "https://example.org/" + "a-long-path/" * 12, "events": ["debate.completed"]}
+    webhook = site.http.post("/webhooks", json=body).json()["data"]["webhook"]
+    page.goto("/webhooks/view")
+    expect(page.get_by_role("link", name="a-long-path")).to_be_visible()
+    assert not is_wider_than_the_window(page)
+    site.http.delete(f"/webhooks/{webhook['id']}")

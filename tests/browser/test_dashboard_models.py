@@ -44,7 +44,7 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(op
     page = open_page("/?status=failed")
     for each in (alike[0], other):
         row(page, each).get_by_role("checkbox").check()
-    retry = page.get_by_role("toolbar").get_by_role("button", name="Retry all that failed so …")
+    retry = page.get_by_role("toolbar").get_by_role("button", name="Retry all with this error …")
     expect(retry).to_be_hidden()
     row(page, other).get_by_role("checkbox").uncheck()
     models.behave = healthy

@@ -39,7 +39,7 @@ def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(o
     expect(row(page, other)).to_have_count(0)
     expect(row(page, mine)).to_be_visible()
     # Several statuses: a second chip adds to the first, and takes it away again.
-    page.get_by_role("link", name="Not started").click()
+    page.locator("#chips .created").click()
     page.get_by_role("link", name="Paused").click()
     assert "status=created%2Cpaused" in page.url
     page.get_by_role("link", name="Paused").click()
@@ -97,7 +97,7 @@ def test_all_that_match_are_stopped_after_one_question_and_pages_lead_back(open_
     page.get_by_role("button", name="Select all 52 that match").click()
     page.get_by_role("toolbar").get_by_role("button", name="Stop …").click()
     expect(page.get_by_role("dialog")).to_contain_text("Stop 51 debates?")
-    expect(page.get_by_role("dialog")).to_contain_text("1 debate of the selected cannot be stopped")
+    expect(page.get_by_role("dialog")).to_contain_text("One of the selected cannot be stopped and stays as it is.")
     page.get_by_role("dialog").get_by_role("button", name="Stop 51 debates").click()
     wait_until(
         lambda: site.http.get("/debates", params={"q": "Matching", "status": "stopped"}).json()["data"]["total"] == 52,

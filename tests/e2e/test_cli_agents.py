@@ -187,6 +187,22 @@ def test_get_context_knows_seats_of_workers_and_pauses(cli: Cli, api: Api) -> No
     assert "Once the debate is resumed" in cli("get-context", debate_id).stdout
 
 
+def test_get_context_of_a_debate_that_was_not_started_says_so_and_how_to_start_it(cli: Cli) -> None:
+    seats = ["--format", "rounds", "--proposer", "external", "--opponent", "scripted"]
+    debate_id = cli.json("create", "--content", MOTION, *seats, "--no-start")["debate"]["id"]
+    not_started = "The debate was not started: nobody takes a turn before that."
+    for options in ([], ["--role", "proposer"]):
+        shown = cli("get-context", debate_id, *options).stdout
+        assert f"  {not_started}\n" in shown, options
+        assert "takes it" not in shown, options
+        assert "submit" not in shown, options
+        assert shown.endswith(f"Start it:\n  debate start {debate_id}\n"), options
+    assert cli.json("get-context", debate_id, "--role", "proposer")["available_actions"] == {"proposer": []}
+    started = cli("start", debate_id).stdout
+    assert "It is the proposer's turn: a person or an agent takes it." in started
+    assert "submit" in cli("get-context", debate_id, "--role", "proposer").stdout
+
+
 # Moves
 
 

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+import socketserver
 import threading
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from uuid import uuid4
 
 import pytest
@@ -103,11 +104,49 @@ def test_nobody_listens_and_then_somebody_does(ours, place):
     with receiving() as first:
         register(ours, first)
     tell(place, uuid4(), 1)
-    failed = "SELECT last_error LIKE 'ConnectError: %%' FROM webhook_deliveries WHERE attempts >= 2"
+    failed = "SELECT last_error LIKE 'the connection was refused: %%' FROM webhook_deliveries WHERE attempts >= 2"
     deliver_until(ours, lambda: place.sql(failed) == [(True,)], "it is tried again")
     with receiving(port=first.port) as second:
         second.secret = first.secret
         deliver_until(ours, lambda: len(second.accepted()) == 1, "it is delivered")
+
+
+@contextmanager
+def answering(answer):
+    """A server that says these bytes to whoever has sent something, and closes the connection."""
+
+    class Answer(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65_536)
+            self.request.sendall(answer)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_what_went_wrong_is_said_in_words(ours, place):
+    with receiving() as gone:
+        nobody = gone.port
+    with answering(b"") as silent, answering(b"Good day to you\r\n\r\n") as other:
+        expected = {
+            "http://no-such-host.invalid/": "the host name could not be resolved",
+            f"http://{'a' * 64}.invalid/": "the host name could not be resolved",
+            f"http://127.0.0.1:{nobody}/": "the connection was refused: nothing listens at this address",
+            f"https://{other}/": "no TLS connection could be made: does the endpoint speak https?",
+            f"http://{other}/": "the answer was not valid HTTP, or broke off",
+            f"http://{silent}/": "the answer was not valid HTTP, or broke off",
+        }
+        hooks = {url: webhooks.add_webhook(ours, OPERATOR, url, [EVENT], None).id for url in expected}
+        tell(place, uuid4(), 1)
+
+        def said():
+            sent = {url: webhooks.list_deliveries(ours, OPERATOR, hook)[0] for url, hook in hooks.items()}
+            return {url: each.last_error for url, each in sent.items() if each.attempts}
+
+        deliver_until(ours, lambda: len(said()) == len(expected), "each was tried")
+        assert said() == expected
 
 
 def test_several_workers_deliver_each_message_once(ours, place, receiver):

@@ -31,6 +31,29 @@ def test_every_status_has_a_word(status):
     assert words.STATUS_WORDS[status]
 
 
+def test_a_tie_of_two_readings_says_that_they_disagree():
+    readings = {"as_spoken": {"winner": "opponent"}, "swapped": {"winner": "proposer"}}
+    verdict = Verdict("tie", {"proposer": 6.5, "opponent": 7.5}, "Both", orders=readings, scope=VerdictScope.DEBATE)
+    said = "A tie: the judge's two readings disagree, 6.5 to 7.5 on average"
+    assert words.winner(verdict) == said
+    turn = Turn(UUID(int=3), UUID(int=1), 4, 2, Seat.ARBITRATOR, TurnType.RULING, "A tie", "scripted")
+    assert words.judged(turn, replace(verdict, scope=VerdictScope.ROUND)) == f"Round 2: a{said[1:]}"
+
+
+@each_of(
+    ("debate", "expected"),
+    [
+        (a_debate(status=Status.CREATED, waits_for_start=True), "Not started"),
+        (a_debate(State.AWAITING_OPPONENT, status=Status.CREATED), "Waits for the opponent"),
+        (a_debate(State.AWAITING_ARBITRATOR, status=Status.CREATED), "Waits for the judge"),
+        (a_debate(workers=EVERY_SEAT, status=Status.CREATED), "Queued"),
+        (a_debate(), "Running"),
+    ],
+)
+def test_a_debate_in_which_nobody_has_spoken_says_what_it_waits_for(debate, expected):
+    assert words.status(debate) == expected
+
+
 def test_every_state_reason_stance_and_kind_of_turn_has_words():
     assert set(words.STATE_WORDS) == set(State)
     assert set(STOP_WORDS) == set(StopReason)

@@ -3,19 +3,23 @@ import { call } from "./api.js";
 
 const AT_ONCE = 6;
 const PAGE = 200;
-const ACTIVE = ["created", "running", "paused", "failed"];
+const ACTIVE = ["not started", "created", "running", "paused", "failed"];
+// What is said of one debate, and of several.
 const ACTIONS = {
-  stop: { verb: "Stop", did: "stopped", says: "They end now and cannot be resumed.", hasReason: true, fits: ACTIVE },
-  pause: { verb: "Pause", did: "paused", says: "No turns are taken until they are resumed.", fits: ["created", "running"] },
-  resume: { verb: "Resume", did: "resumed", says: "They continue where they stopped.", fits: ["paused", "failed"] },
-  retry: { verb: "Retry", did: "resumed", says: "They failed for the same reason, and try again where they failed.", fits: ["failed"], path: "resume" },
-  delete: { verb: "Delete", did: "deleted", says: "They and all their turns are deleted. This cannot be undone.", isGrave: true },
+  start: { verb: "Start", did: "started", says: ["Its first turn is taken now.", "Their first turns are taken now."], fits: ["not started"] },
+  stop: { verb: "Stop", did: "stopped", says: ["It ends now and cannot be resumed.", "They end now and cannot be resumed."], hasReason: true, fits: ACTIVE },
+  pause: { verb: "Pause", did: "paused", says: ["No turns are taken until it is resumed.", "No turns are taken until they are resumed."], fits: ["created", "running"] },
+  resume: { verb: "Resume", did: "resumed", says: ["It continues where it stopped.", "They continue where they stopped."], fits: ["paused", "failed"] },
+  retry: { verb: "Retry", did: "resumed", says: ["It tries again where it failed.", "They failed for the same reason, and try again where they failed."], fits: ["failed"], path: "resume" },
+  delete: { verb: "Delete", did: "deleted", says: ["It and all its turns are deleted. This cannot be undone.", "They and all their turns are deleted. This cannot be undone."], isGrave: true },
 };
 
 const dialog = document.querySelector("#confirm");
 const reason = document.querySelector("#reason");
 const yes = document.querySelector("#confirm-yes");
 const debates = (count) => (count === 1 ? "1 debate" : `${count.toLocaleString("en")} debates`);
+
+const lowered = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 export const fits = (action, { status }) => ACTIONS[action]?.fits?.includes(status) ?? true;
 
@@ -34,7 +38,7 @@ export async function everythingThatMatches(search) {
   const found = [];
   for (;;) {
     const { debates: some, next_cursor: next } = await call("GET", `/debates?${given}`);
-    found.push(...some.map(({ id, title, status, last_error: error }) => ({ id, title, status, error })));
+    found.push(...some.map(({ id, title, status, waits_for_start: waits, last_error: error }) => ({ id, title, status: waits ? "not started" : status, error })));
     if (!next) return found;
     given.set("cursor", next);
   }
@@ -43,8 +47,8 @@ export async function everythingThatMatches(search) {
 function confirmed(action, chosen, left) {
   const { verb, says, hasReason, isGrave } = ACTIONS[action];
   document.querySelector("#confirm-title").textContent = `${verb} ${debates(chosen.length)}?`;
-  const others = left ? ` ${debates(left)} of the selected cannot be ${ACTIONS[action].did} and stay as they are.` : "";
-  document.querySelector("#confirm-text").textContent = (chosen.length === 1 ? chosen[0].title : says) + others;
+  const others = left ? ` ${left === 1 ? "One" : left} of the selected cannot be ${ACTIONS[action].did} and ${left === 1 ? "stays as it is" : "stay as they are"}.` : "";
+  document.querySelector("#confirm-text").textContent = (chosen.length === 1 ? `“${chosen[0].title}”: ${lowered(says[0])}` : says[1]) + others;
   document.querySelector("#confirm-reason").hidden = !hasReason;
   reason.value = "";
   yes.textContent = `${verb} ${debates(chosen.length)}`;

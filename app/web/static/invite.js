@@ -5,7 +5,7 @@ import { toast } from "./shell.js";
 const debate = document.querySelector("#debate").dataset.id;
 const dialog = document.querySelector("#invite-dialog");
 const about = {
-  agent: "Run this line where your coding agent is (Claude Code; other clients take the same address and header), then ask it: take your seat.",
+  agent: "Run this line where your coding agent is (Claude Code; other clients take the same address and header), then tell it: “Take your seat.”",
   person: "Send this link to the person who should take the seat.",
 };
 const lineOf = {

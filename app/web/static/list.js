@@ -83,6 +83,9 @@ filters.addEventListener("formdata", ({ formData }) => {
   for (const [name, value] of [...formData]) if (!value) formData.delete(name);
 });
 
+// On a phone open filters would hide what they have found.
+if (matchMedia("(max-width: 46rem)").matches) filters.querySelector(".more-filters").open = false;
+
 // Selecting
 
 const bulk = document.querySelector("#bulk");
@@ -105,6 +108,8 @@ function countSelected() {
   document.querySelector("#select-matching").hidden = matching !== null || isGathering || !isWhole || Number(document.querySelector("#total").dataset.total) <= now.length;
   // Only what applies to one of them at least is offered, and nothing before it is known which they are.
   for (const button of bulk.querySelectorAll("[data-bulk]")) button.disabled = isGathering || !now.some((one) => fits(button.dataset.bulk, one));
+  // Few debates are created without being started.
+  bulk.querySelector("[data-bulk=start]").hidden = !now.some((one) => fits("start", one));
   const reasons = new Set(now.map((one) => one.error));
   bulk.querySelector("[data-bulk=retry]").hidden = reasons.size !== 1 || !now[0].error || now.some((one) => one.status !== "failed");
   if (all) {
@@ -146,7 +151,7 @@ async function ask(action, those) {
   refreshSoon();
 }
 
-// Not only those on this page: all debates that have failed so.
+// Not only those on this page: all debates that failed with this error.
 async function retry(error) {
   try {
     const failed = await everythingThatMatches("?status=failed&error=true");

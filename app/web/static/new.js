@@ -14,7 +14,7 @@ let request = requestId();
 
 motion.addEventListener("input", () => {
   if (title.dataset.own) return;
-  title.value = [...motion.value.trim().split("\n")[0]].slice(0, MOST_TITLE).join("");
+  title.value = [...motion.value.trim().split("\n")[0].replace(/^#+\s*/, "")].slice(0, MOST_TITLE).join("");
 });
 title.addEventListener("input", () => { title.dataset.own = title.value ? "yes" : ""; });
 if (title.value) title.dataset.own = "yes";

@@ -117,6 +117,7 @@ def _verdict(rulings: Mapping[str, Ruling]) -> Verdict:
 
 
 def _both_reasons(rulings: Mapping[str, Ruling]) -> str:
-    named = ", ".join(f"{order}: {each.winner}" for order, each in rulings.items())
+    read = {order.replace("_", " "): each for order, each in rulings.items()}
+    named = ", ".join(f"{order}: {each.winner}" for order, each in read.items())
     opening = f"Shown the two sides in both orders, the judge named different winners ({named}): a tie."
-    return "\n\n".join([opening, *(f"{order}: {each.reasoning.strip()}" for order, each in rulings.items())])
+    return "\n\n".join([opening, *(f"Read {order}: {each.reasoning.strip()}" for order, each in read.items())])

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from app.core.debate import Debate, Turn, TurnType, Usage
+from app.core.debate import Debate, Evolving, Turn, TurnType, Usage
 from app.core.formats import JudgeActs
 from app.core.machine import moves_of
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.quotes import Document
 from app.core.seats import Seat
-from app.core.values import Evolving
 from app.core.verdicts import Verdict
 
 

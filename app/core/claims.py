@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.deadlines import after_deadline
 from app.core.debate import Cursor, Debate, Status, Turn
-from app.core.limits import ended_by, limit_reached
+from app.core.limits import after_deadline, ended_by, limit_reached
 from app.core.machine import PlannedTurn, implied_cursor
 from app.core.players import SCRIPTED, SeatSetup, model_of
 from app.core.seats import Seat

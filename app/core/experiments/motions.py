@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from app.core.experiments.problems import SpecProblem
+from app.core.experiments.spec import SpecProblem
 
 FIELDS = ("id", "motion", "title", "document", "answer_a", "answer_b", "correct", "tags")
 ANSWERS = ("a", "b")

@@ -16,8 +16,7 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.experiments import plan as plans
 from app.core.experiments.extension import judges_of, setup_of, why_incompatible
 from app.core.experiments.motions import Motion
-from app.core.experiments.problems import SpecProblem
-from app.core.experiments.spec import Spec, spec_of
+from app.core.experiments.spec import Spec, SpecProblem, spec_of
 from app.core.judgments import AGENT, PERSON
 from app.core.players import SeatSetup, why_unknown
 from app.core.texts import storable_text
@@ -28,8 +27,7 @@ from app.store.experiments import experiments, feed
 from app.store.experiments.experiments import Experiment, ExperimentStatus
 from app.store.ids import new_id
 from app.usecases import control
-from app.usecases.announce import deleted
-from app.usecases.experiments.announce import tell_changed
+from app.usecases.announce import deleted, tell_changed
 from app.usecases.experiments.held import debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
 from app.usecases.experiments.settled import each_debate, settle_debates
@@ -204,7 +202,7 @@ def add_motions(services: Services, caller: Caller, experiment_id: UUID, given: 
 
 def _refuse_imported(experiment: Experiment) -> None:
     if experiment.is_imported:
-        raise Conflict(f"The experiment {experiment.name!r} was imported: there is nothing to hold")
+        raise Conflict(f"The experiment {experiment.name!r} was imported: there is nothing to run")
 
 
 @repeated_on_conflict

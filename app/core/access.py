@@ -135,12 +135,12 @@ def require(caller: Caller, action: Action) -> None:
     if isinstance(caller, GuestJudge):
         if action is Action.JUDGE:
             return
-        raise Forbidden("This invitation is to judge debates, and opens nothing else")
+        raise Forbidden("This invitation gives access to the judging of debates only")
     if isinstance(caller, Guest):
         own = {Action.READ, Action.RULE if caller.seat is Seat.ARBITRATOR else Action.SPEAK} if caller.seat else set()
         if action is Action.READ or action in own:
             return
-        raise Forbidden("An invitation opens one debate, and the seat that it is for; nothing else")
+        raise Forbidden("This invitation gives access to one seat of one debate only")
     scope = _SCOPE_FOR.get(action)
     if scope is None:
         raise Forbidden("Only the operator may do this", suggestion="Use the operator's token")

@@ -48,7 +48,7 @@ def checked_set(name: str, files: Mapping[str, str]) -> PromptSet:
     """Refuses a set that could not be used, and says what is wrong with it."""
     if not _NAME.fullmatch(name) or name == BASE:
         raise InvalidInput(
-            "name", "must be small letters, digits, dots, dashes and underscores, and not a built-in set"
+            "name", "must be lower-case letters, digits, dots, dashes and underscores, and not a built-in set"
         )
     if not files:
         raise InvalidInput("files", "must have one file or more")

@@ -83,5 +83,5 @@ def _place(cursor: str) -> tuple[str, int, int]:
         if datetime.fromisoformat(str(at)).tzinfo is None or not 0 <= int(rank) <= 1:
             raise ValueError
     except ValueError:
-        raise InvalidInput("cursor", "is not a cursor that this list gave out") from None
+        raise InvalidInput("cursor", "is not a page cursor of this list") from None
     return str(at), int(number), int(rank)

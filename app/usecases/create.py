@@ -281,7 +281,9 @@ def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:
     found = turns.with_debate(services.engine, debate_id, last=0)
     if found is None:
         # Deleted between the two statements: the client may simply retry.
-        raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
+        raise DebateExists(
+            f"The debate {debate_id} was deleted during the request", suggestion="Send the request again"
+        )
     debate, [motion] = found
     if not _says_the_same(new, debate, motion):
         raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")

@@ -92,7 +92,9 @@ def _replay(services: Services, source_id: UUID, new: NewFork, debate_id: UUID) 
         debate = debates.get(connection, debate_id)
     if debate is None:
         # Deleted between the two statements: the client may simply retry.
-        raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
+        raise DebateExists(
+            f"The debate {debate_id} was deleted during the request", suggestion="Send the request again"
+        )
     is_same_place = debate.forked_from == Origin(source_id, new.after_seq)
     if not (is_same_place and states_the_same(new.seats, new.limits, debate)):
         raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")

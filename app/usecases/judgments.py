@@ -88,7 +88,7 @@ def give(
         is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, debate.experiment_id)
         [judgment] = _with_keys(connection, debate_id, [key])
     if not is_new and not verdict.says_the_same_as(judgment.verdict):
-        raise Conflict(f"{key.judge} has judged this debate in this order already, and said something else")
+        raise Conflict(f"{key.judge} has already judged this debate in this order, with another verdict")
     return judgment, is_new
 
 

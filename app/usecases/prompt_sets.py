@@ -29,9 +29,7 @@ def get_prompt_set(services: Services, name: str) -> PromptSet:
     with services.engine.statements() as connection:
         found = prompt_sets.named(connection, name)
     if found is None:
-        raise NotFound(
-            f"There is no prompt set {name!r}", suggestion="`debate prompts list` shows those that there are"
-        )
+        raise NotFound(f"There is no prompt set {name!r}", suggestion="`debate prompts list` lists them")
     return found
 
 

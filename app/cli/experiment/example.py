@@ -16,7 +16,7 @@ MOTIONS = {
 }
 
 EXPERIMENT = """\
-# An experiment is this file. Hold it:    debate experiment run experiment.yaml
+# This file is an experiment. Run it:     debate experiment run experiment.yaml
 # The same command again goes on where it stopped. After adding motions, contestants, judges or repeats it holds only
 # what is new. docs/first-experiment.md explains it step by step.
 

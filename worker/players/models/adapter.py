@@ -88,7 +88,7 @@ _FAILURES = (
 )
 """The first that fits: the order matters, as some of these errors are kinds of others."""
 _BROKEN_STREAM = _Failure("", "broken_stream", "the connection broke in the middle of the answer")
-_NONSENSE = _Failure("", "answer", "the answer makes no sense")
+_NONSENSE = _Failure("", "answer", "the answer is not valid")
 
 
 @dataclass(frozen=True, slots=True)

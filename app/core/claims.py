@@ -24,7 +24,7 @@ class Close:
 
     debate: Debate
     late_seat: Seat | None = None
-    """Whose deadline passed."""
+    """The seat whose deadline passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def reconciled(debate: Debate, last_turns: Sequence[Turn | PlannedTurn]) -> Deba
 # experiments have shares of their own: a debate that somebody started by hand never waits behind them.
 _SCRIPTED_SECONDS = (10.0, 100.0)
 EXPERIMENT_SHARE = "experiment/"
-"""Before the share of a debate that belongs to an experiment."""
+"""Prefix of the share of a debate that belongs to an experiment."""
 
 
 def share_of(setup: SeatSetup, of_experiment: bool = False) -> str:

@@ -19,9 +19,9 @@ class Provider:
     also: tuple[str, ...] = ()
     """Further variables that must be set."""
     extra: str = "openai"
-    """Of pydantic-ai-slim, with its client."""
+    """The extra of pydantic-ai-slim that installs its client."""
     package: str = "openai"
-    """That its client is in."""
+    """The Python package of its client."""
 
 
 PROVIDERS = {
@@ -88,11 +88,11 @@ class PlayerChoice:
 
     name: str
     player: str
-    """As a seat names it; `<model>` stands for a model's name."""
+    """The player's name in a seat; `<model>` stands for a model's name."""
     is_ready: bool
     missing: tuple[str, ...]
     models: tuple[str, ...] = ()
-    """Players that are known by name; others may be there too."""
+    """The players that are known by name; there may be more."""
 
 
 def missing(name: str, is_set: Callable[[str], bool], is_installed: Callable[[str], bool]) -> list[str]:

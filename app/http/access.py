@@ -144,14 +144,14 @@ def _session_of(services: Services, asked: Request) -> Operator | None:
 def _guest_of(services: Services, asked: Request) -> Guest | None:
     found = guest_secret(asked)
     guest = guest_of_session(services, found[1]) if found else None
-    # Whoever holds the cookie could give it another debate's name.
+    # The holder of the cookie could rename it to another debate's.
     return guest if guest and found and guest.debate_id == found[0] else None
 
 
 def _judge_of(services: Services, asked: Request) -> GuestJudge | None:
     found = judge_secret(asked)
     judge = judge_of_session(services, found[1]) if found else None
-    # Whoever holds the cookie could give it another experiment's name.
+    # The holder of the cookie could rename it to another experiment's.
     return judge if judge and found and judge.experiment_id == found[0] else None
 
 

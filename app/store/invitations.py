@@ -15,7 +15,7 @@ from app.store.agents import hash_of
 from app.store.tables import debates, guest_sessions, invitations
 
 SEAT_KEY_PREFIX = "dbs_"
-"""Before an invitation's token it makes a key that programs send: a key for one seat."""
+"""The prefix that turns an invitation's token into a key for one seat, which programs send."""
 WATCHER = "watcher"
 """The role of an invitation without a seat."""
 

@@ -58,8 +58,8 @@ def state_changed(debate: Debate) -> Event:
 
 
 def seat_waiting(debate: Debate) -> list[Event]:
-    """Whose turn it is now and until when, where somebody outside has a deadline to take it. Without a deadline the
-    event of the turn before it has said all of this."""
+    """The event that an external seat has the turn until a deadline. Without a deadline there is none: the event of the
+    turn before it says whose turn it is."""
     if not debate.awaits_seat or debate.waiting_until is None:
         return []
     told = {

@@ -44,7 +44,7 @@ MAX_JUDGE_BYTES = 200
 @dataclass(frozen=True, slots=True)
 class Asked:
     judgments: list[Judgment]
-    """All that the request speaks of, also those that were there before."""
+    """All judgments that the request asks for, including those that existed before."""
     new: int
 
 
@@ -218,7 +218,7 @@ def record_failure(
 def postpone(
     services: Services, held: JudgmentClaim, reason: str, delay_seconds: float, usage: Usage | None = None
 ) -> None:
-    """It has to wait, without a failure: no attempt is counted, but what it has cost is."""
+    """The judgment is postponed: no attempt is counted, but its cost is."""
     used = storable_usage(usage or Usage())
     with services.engine.begin() as connection:
         kept = store.postpone(connection, held, held.attempts, delay_seconds, storable_text(reason), used)

@@ -34,6 +34,6 @@ def get_prompt_set(services: Services, name: str) -> PromptSet:
 
 
 def prompt_set_of_hash(services: Services, hash_: str) -> PromptSet | None:
-    """What a debate's models are instructed with, whatever its name means by now."""
+    """The set that a debate's models are instructed with, even if its name has another content now."""
     with services.engine.statements() as connection:
         return prompt_sets.of_hash(connection, hash_)

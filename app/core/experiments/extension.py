@@ -44,7 +44,7 @@ def why_incompatible(before: Spec, after: Spec) -> Conflict | None:
 
 
 def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]:
-    """Of an experiment without named arms, the rules themselves."""
+    """The names of changed rules; `arms` where the experiment has named arms."""
     if before == after:
         return []
     if len(before) == len(after) == 1 and before[0].name == after[0].name == "":

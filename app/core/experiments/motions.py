@@ -26,7 +26,7 @@ class Motion:
     tags: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Without what was not given."""
+        """Without the fields that were not given."""
         values = {name: getattr(self, name) for name in FIELDS}
         return {name: list(value) if name == "tags" else value for name, value in values.items() if value}
 

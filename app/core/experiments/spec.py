@@ -1,4 +1,4 @@
-"""The spec of an experiment: one document in, checked values out. What is wrong is said with its place."""
+"""The spec of an experiment: parsed from one document and checked. Errors name their place in it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class Spec:
 
     @property
     def prompt_sets(self) -> list[str]:
-        """The names of those that its debates are held with, each once."""
+        """The names of the prompt sets that its debates use, each once."""
         return sorted({arm.prompts for arm in self.arms if arm.prompts is not None})
 
     @property

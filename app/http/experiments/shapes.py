@@ -18,7 +18,7 @@ from app.store.experiments.experiments import ExperimentStatus
 from app.store.experiments.reading import MatchFilters
 
 MOST_MOTIONS = 1_000
-"""Of one request."""
+"""The most motions of one request."""
 MOST_LISTED = 200
 _NO_NUL = "^[^\\x00]*$"
 

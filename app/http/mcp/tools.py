@@ -58,7 +58,7 @@ class Context:
 class Tool:
     name: str
     description: str
-    """Says when to call it: this is what a model chooses by."""
+    """Says when to call the tool: models choose by this text."""
     takes: type[BaseModel]
     answers: Json
     action: Action

@@ -28,7 +28,7 @@ class JudgeInvitation:
 class ToJudge:
     debate_id: UUID
     ticket: str
-    """Stands for the debate on the judge's page. Nobody outside can tell which debate it is."""
+    """Identifies the debate on the judge's page without revealing its id."""
     order: JudgeOrder
     """Drawn, and always the same for this judge and debate."""
 

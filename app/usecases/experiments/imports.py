@@ -1,4 +1,4 @@
-"""Makes an experiment of judgments that were made elsewhere, so that its results can be computed here."""
+"""Imports judgments that were made elsewhere as an experiment, so that its results can be computed here."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -93,11 +93,11 @@ class GivenSpec:
     stated: dict[str, Any]
     checked: Checked
     motions: Mapping[str, Motion]
-    """Those that stand in it."""
+    """The motions in the spec."""
 
 
 def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
-    """Refuses what this server could not hold."""
+    """Refuses a spec that this server could not run."""
     stated = {name: value for name, value in given.items() if name != "motions"}
     _check_storable(stated)
     motions = checked_motions(services, motions_in(given.get("motions")), "motions.{}")
@@ -109,7 +109,7 @@ def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
 
 
 def owner(caller: Caller) -> str:
-    """Names of experiments are each owner's own."""
+    """Names of experiments are unique per owner."""
     return str(caller.id) if isinstance(caller, Agent) else BY_OPERATOR
 
 
@@ -250,7 +250,7 @@ def stop(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
 
 
 def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) -> None:
-    """After a call was refused by this budget. Nothing where it was changed since: the next call decides anew."""
+    """After this budget refused a call. Does nothing where it was changed since: the next call decides again."""
     try:
         _stop(services, OPERATOR, experiment_id, BUDGET, spent_budget=budget_usd)
     except (Conflict, ExperimentNotFound):

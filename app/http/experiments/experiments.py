@@ -15,6 +15,7 @@ from app.http.answers import ERRORS, NEEDS_TOKEN, success
 from app.http.blueprint import Blueprint
 from app.http.experiments import shapes
 from app.http.experiments.shapes import ExperimentPath
+from app.http.seats import join_url
 from app.store.experiments.experiments import Experiment
 from app.usecases.experiments import judging, manage, read
 from app.usecases.experiments.imports import import_rows
@@ -179,9 +180,8 @@ def experiment_control_blueprint(services: Services) -> Blueprint:
     )
     def invite(path: ExperimentPath, body: shapes.JudgeInvitationBody) -> tuple[Response, int]:
         made = judging.invite(services, current_caller(), path.experiment_id, body.name, body.lasts)
-        root = services.settings.server_url or request.host_url
-        url = f"{root.rstrip('/')}/join/{made.token}"
-        return success({"url": url, "judge": f"{PERSON}{made.judge}", "expires_at": time_json(made.expires_at)}, 201)
+        shown = {"url": join_url(services, made.token), "judge": f"{PERSON}{made.judge}"}
+        return success({**shown, "expires_at": time_json(made.expires_at)}, 201)
 
     @api.post(f"{_AT}/judges", summary="Have the finished debates judged by more judges", responses=_COUNTED)
     def add_judges(path: ExperimentPath, body: shapes.JudgesBody) -> tuple[Response, int]:

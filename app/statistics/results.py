@@ -10,13 +10,13 @@ from app.statistics import agreement, arms, clusters, costs, judges, matrix, rat
 from app.statistics.rows import Table, debates_of, table
 
 METHOD = (
-    "95 % intervals, clustered by motion, Student's t with one degree of freedom less than there are motions; "
-    "intervals of agreement by drawing motions again"
+    "95 % intervals, clustered by motion, with Student's t and one degree of freedom less than the number of motions; "
+    "intervals of agreement by bootstrap over motions"
 )
 
 UNKNOWN_PLAYERS = (
-    "Judgments alone do not say which players the contestants are, so it is not known whose provider is whose; "
-    "contestants that are named as models are (openai:gpt-5) would say it."
+    "The judgments do not say which players the contestants are, so their providers are unknown. "
+    "Name contestants like their models (openai:gpt-5) to see preferences for a provider."
 )
 
 
@@ -141,8 +141,8 @@ def _say_what_ratings_lack(
         flagged = ", ".join(names[number] for number in sorted(fitted.penalised))
         why["ratings.penalised"] = (
             f"The data alone give no finite rating to: {flagged}. They have only wins or only losses against the "
-            "others, or on a side. One tied debate of each contestant against an average one was added; the zero of "
-            "the scale leans on it."
+            "others, or on a side. So one tied debate against an average contestant was added for each contestant; "
+            "the zero of the scale depends on it."
         )
 
 

@@ -119,7 +119,7 @@ def _endpoints(value: object) -> object:
         name, _, url = one.partition("=")
         if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or not re.fullmatch(r"https?://[^/\s]+\S*", url):
             raise ValueError(
-                f"{without_secrets(one)!r} has not the form name=https://host/v1, the name in small letters"
+                f"{without_secrets(one)!r} does not have the form name=https://host/v1, the name in small letters"
             )
         if name in PROVIDERS or name in NO_PLAYERS or name in (EXTERNAL, SCRIPTED, LOCAL):
             raise ValueError(f"{name!r} is the name of a provider or player: choose another one")
@@ -210,7 +210,7 @@ class Settings(BaseSettings):
         1000, ge=1, le=20_000, description="Turns of one provider that one worker process has in flight at once"
     )
     worker_hang_seconds: float = Field(
-        60, ge=1, le=3600, description="A worker whose event loop stands still for this long ends itself"
+        60, ge=1, le=3600, description="A worker whose event loop is blocked for this many seconds ends itself"
     )
     model_concurrency: int = Field(
         50, ge=1, le=10_000, description="Calls to one provider that all workers together make at once"
@@ -237,9 +237,12 @@ class Settings(BaseSettings):
     )
     guard_turns: bool = Field(False, description="The guardrail also checks the turns of external seats in debates")
 
-    webhooks_private: bool = Field(False, description="Webhooks may go to private and loopback addresses")
+    webhooks_private: bool = Field(False, description="Webhooks may be sent to private and loopback addresses")
     webhook_retry_seconds: float = Field(
-        5, gt=0, le=3600, description="Before the first repetition of a failed webhook; each later one waits longer"
+        5,
+        gt=0,
+        le=3600,
+        description="Seconds before the first retry of a failed webhook; each later retry waits longer",
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(

@@ -24,7 +24,7 @@ def check(player: str) -> dict[str, object]:
     if problem:
         return {"is_well": False, "says": problem, "advice": "docs/models.md lists what can fill a seat"}
     if player != LOCAL and ":" not in player:
-        return {"is_well": True, "says": f"{player} is no model and needs nothing", "advice": None}
+        return {"is_well": True, "says": f"{player} is not a model and needs no check", "advice": None}
     began = time.monotonic()
     try:
         reply = asyncio.run(_call(player))

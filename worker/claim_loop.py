@@ -94,7 +94,7 @@ class ClaimLoop(Generic[Claimed, Opinion]):
         self._claiming = asyncio.create_task(self._claim_for_ever())
 
     def hint(self) -> None:
-        """Something is due."""
+        """Call it when something is due."""
         self._wake.set()
 
     def end_all_claims(self) -> None:

@@ -38,7 +38,7 @@ def listen_for_ended_claims(
 
 
 def _tokens(data: object) -> list[UUID]:
-    """None of what is not ours: anybody may publish on a channel."""
+    """Empty for a message that is not ours: anybody may publish on a channel."""
     try:
         return [UUID(part) for part in bytes(data).decode().split()]  # type: ignore[call-overload]
     except (ValueError, TypeError):

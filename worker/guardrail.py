@@ -1,4 +1,4 @@
-"""Looks at contributions before others see them."""
+"""Evaluates contributions before others see them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Evaluations:
         return self.name
 
     async def think(self, held: EvaluationClaim) -> tuple[Opinion, str]:
-        """With the names of those whose opinion it is."""
+        """With the names of the evaluators."""
         opinion = await asyncio.get_running_loop().run_in_executor(self._executor, self._rules.evaluate, held.text)
         if self._model is None or opinion.verdict is not GuardrailVerdict.APPROVED:
             return opinion, self._rules.name

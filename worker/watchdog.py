@@ -1,4 +1,4 @@
-"""Ends a worker whose event loop stands still, so that whatever supervises it starts another one.
+"""Ends a worker whose event loop is blocked, so that its supervisor starts another one.
 
 A container engine does not restart what is unhealthy, only what has ended. A worker whose loop hangs renews its lease
 no more, so its turns pass to other workers, but it would stay there and do nothing for ever. Ending it at once is as
@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 EXIT_CODE = 1
 LOOKS = 10
-"""Within the time that a loop may stand still."""
+"""How often the loop is checked within the time that it may be blocked."""
 LAST_WORDS_SECONDS = 5.0
 """For the log line: what hangs may be the log itself."""
 _STDERR = 2
@@ -40,7 +40,7 @@ class Watchdog:
         self._thread.start()
 
     def stop(self) -> None:
-        """Before the loop is closed."""
+        """Call it before the loop is closed."""
         self._ending.set()
         self._thread.join(LAST_WORDS_SECONDS)
 

@@ -60,7 +60,7 @@ def upgrade() -> None:
     with _database(settings) as complete:
         before, after = upgrade_schema(str(complete.database_url))
     if is_newer(after):
-        output.say(f"The schema is at revision {after}, of a newer version: it stays as it is.")
+        output.say(f"The schema is at revision {after}, which is newer than this version: nothing was changed.")
     elif before == after:
         output.say(f"The schema is already at the newest revision, {after}.")
     else:
@@ -88,8 +88,8 @@ def services(name: str) -> Iterator["Services"]:
     settings = read_settings()
     if settings.database_url is None and not has_database(settings.data_dir):
         raise CommandFailed(
-            f"There is no database in {settings.data_dir}, and none was made",
-            suggestion="DEBATE_DATA_DIR names the directory of another one, DEBATE_DATABASE_URL a server",
+            f"There is no database in {settings.data_dir}",
+            suggestion="Set DEBATE_DATA_DIR to another directory, or DEBATE_DATABASE_URL to a server",
         )
     with _database(settings) as complete:
         opened = build_services(complete, name=name, database_connections=1)

@@ -151,9 +151,7 @@ def _check_database(settings: "Settings") -> Iterator[Finding]:
         return
     yield Finding("database", True, "answers")
     if is_newer(current):
-        yield Finding(
-            "schema", True, f"at revision {current}, of a newer version than this one, which ends at {newest}"
-        )
+        yield Finding("schema", True, f"at revision {current}, newer than this version, whose newest is {newest}")
         return
     advice = None if current == newest else f"Run `{output.program()} db upgrade`"
     yield Finding("schema", current == newest, f"at revision {current or 'none'}, newest is {newest}", advice)

@@ -19,7 +19,7 @@ def events(
     cursor: Annotated[str | None, typer.Option(help="The next_cursor of the previous page.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what happened to a debate: claims, turns, failed attempts, pauses, and by whom.
+    """Show a debate's history: claims, turns, failed attempts, pauses, and who did what.
 
     Example: debate events 0b0e…
     """

@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 5
 def api() -> None:
     """Check that the API on this machine answers.
 
-    Only the process is checked: an API must not be restarted because its database is away.
+    Only the process is checked: an API must not be restarted because its database is down.
 
     Example: debate health api
     """

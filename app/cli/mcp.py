@@ -33,7 +33,7 @@ def guide() -> None:
 
 @commands.command()
 def mcp() -> None:
-    """Serve the Model Context Protocol on standard input and output, for programs that start one.
+    """Serve the Model Context Protocol on standard input and output, for programs that start their MCP server.
 
     Each line is sent to POST /mcp of the server at DEBATE_SERVER_URL, with DEBATE_AUTH_TOKEN as the key.
 

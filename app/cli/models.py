@@ -16,9 +16,9 @@ def models(
     provider: Annotated[str | None, typer.Argument(help="Only this provider or endpoint, with all its models.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the players that this server could use, and what is missing for the rest.
+    """List the players that this server can use, and what the others lack.
 
-    Without a server, shows what a worker on this machine could use.
+    Without a server, lists those that a worker on this machine could use.
 
     Example: debate models
 

@@ -64,9 +64,7 @@ File = Annotated[Path | None, typer.Option("--file", "-f", help="Read the text f
 Stdin = Annotated[bool, typer.Option("--stdin", help="Read the text from standard input (UTF-8).")]
 RequestId = Annotated[
     str | None,
-    typer.Option(
-        "--client-request-id", help="A request that is repeated with the same id is stored once. [default: a new UUID]"
-    ),
+    typer.Option("--client-request-id", help="Repeats with the same id are stored once. [default: a new UUID]"),
 ]
 DocumentFile = Annotated[Path | None, typer.Option("--document", help="A text (UTF-8) that the debate is about.")]
 VisibleTo = Annotated[
@@ -96,9 +94,7 @@ TargetId = Annotated[UUID | None, typer.Option(help="The argument that this one 
 def id_of(debate_id: str | None, named: str | None) -> str:
     """The id of the debate that was named by an argument or by --debate-id, whole or by its first characters."""
     if debate_id is not None and named is not None and debate_id != named:
-        raise CommandFailed(
-            "The argument and --debate-id are two different debates", Exit.USAGE, "Give only one of them"
-        )
+        raise CommandFailed("The argument and --debate-id name different debates", Exit.USAGE, "Give only one of them")
     given = debate_id or named
     if given is None:
         raise CommandFailed(
@@ -117,7 +113,7 @@ def _only_one(start: str) -> str:
     if len(found) > 1:
         candidates = [f"{each['id']}  {output.clean(output.one_line(each['title']))}" for each in found]
         raise CommandFailed(
-            f"{start} is the beginning of several ids: give more of it", Exit.USAGE, "\n  ".join(candidates)
+            f"Several ids begin with {start}: give more characters", Exit.USAGE, "\n  ".join(candidates)
         )
     return str(found[0]["id"])
 

@@ -18,7 +18,7 @@ Name = Annotated[str, typer.Argument(help="The name of the set.")]
 
 @commands.command()
 def check(folder: Folder, as_json: AsJson = False) -> None:
-    """Say what is wrong with a folder of prompts, without a server.
+    """Check a folder of prompts; needs no server.
 
     Example: debate prompts check my-prompts
     """

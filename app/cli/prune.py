@@ -22,7 +22,7 @@ _UNITS = {"d": "days", "h": "hours"}
 def prune(
     older_than: Annotated[str, typer.Option(help="Minimum age since the last change, such as 90d or 12h.")],
     exchanges: Annotated[
-        bool, typer.Option("--exchanges", help="Only what models were sent and answered; debates and turns stay.")
+        bool, typer.Option("--exchanges", help="Only exchanges with models; debates and turns are kept.")
     ] = False,
     deliveries: Annotated[
         bool, typer.Option("--deliveries", help="Only webhook deliveries that were delivered or given up.")
@@ -30,7 +30,7 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Delete. [default: only count]")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete debates that ended long ago, what their models were sent and answered, or old deliveries of webhooks.
+    """Delete debates that ended long ago, their exchanges with models, or old webhook deliveries.
 
     Without --yes it only counts them.
 
@@ -38,7 +38,7 @@ def prune(
     """
     age = age_of(older_than)
     if exchanges and deliveries:
-        raise CommandFailed("--exchanges and --deliveries are two different things", Exit.USAGE, "Give one of them")
+        raise CommandFailed("--exchanges and --deliveries cannot be combined", Exit.USAGE, "Give one of them")
     from app.store.debates import EndedCount
     from app.usecases.maintenance import count_old
     from app.wire.debates import time_json

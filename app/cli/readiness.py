@@ -22,7 +22,7 @@ def check_players(players: Iterable[str], api: "Api | None" = None) -> None:
         if lacks.get(provider):
             raise CommandFailed(
                 f"{player} cannot play: {'; '.join(lacks[provider])}",
-                suggestion=f"`{output.program()} models` shows what could, and what is missing for the rest",
+                suggestion=f"`{output.program()} models` lists the players that could, and what the others lack",
             )
 
 

@@ -18,7 +18,7 @@ SILENCE_SECONDS = 30.0
 class Receiver:
     def __init__(self, host: str, port: int) -> None:
         self.secret: str | None = None
-        """Until it is set, nothing is accepted."""
+        """Messages are refused until it is set."""
         self._verified: SimpleQueue[output.Json] = SimpleQueue()
         self._seen: set[str] = set()
         self._lock = threading.Lock()

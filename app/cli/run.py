@@ -149,7 +149,7 @@ def _say_how_to_join(api: "Api", debate: output.Json, is_ours: bool, as_json: bo
 
 def _say_how_to_go_on(debate_id: str, seen: int, is_ours: bool) -> None:
     needs = f", after `{output.program()} up`" if is_ours else ""
-    output.note(f"It is kept{needs}. To read it, and to go on from its last turn:")
+    output.note(f"It is kept{needs}. To read it, or to continue it from its last turn:")
     output.note(f"  {output.program()} export {debate_id} --format markdown")
     output.note(f"  {output.program()} fork {debate_id} --after-seq {max(seen, 1)}")
 

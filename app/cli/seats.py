@@ -82,7 +82,7 @@ def invite(
     output.say(f"For an agent, as its key:\n  {made.key}")
     header = f'--header "Authorization: Bearer {made.key}"'
     output.say(f"In Claude Code:\n  claude mcp add --transport http debate {api.shown_url}/mcp {header}")
-    output.note(f"Both are shown this once, and can be used until {made.expires_at}")
+    output.note(f"Both are shown only now, and are valid until {made.expires_at}")
 
 
 def seats_of(
@@ -97,7 +97,7 @@ def seats_of(
     if thinking is not None:
         named = [seat for seat in seats.values() if seat["player"] != EXTERNAL]
         if not named:
-            raise CommandFailed("--thinking is for players that workers run, and none is named", Exit.USAGE)
+            raise CommandFailed("--thinking needs a player that workers run, and no seat names one", Exit.USAGE)
         for seat in named:
             seat["thinking"] = thinking
     if deadline_seconds is None:
@@ -111,5 +111,5 @@ def seats_of(
     unsaid = EXTERNAL if facts.external_by_default else None
     external = [seat for seat in (Seat.PROPOSER, Seat.OPPONENT) if (players[seat.role] or unsaid) == EXTERNAL]
     if not external:
-        raise CommandFailed("--deadline-seconds is for external debaters, and there is none", Exit.USAGE)
+        raise CommandFailed("--deadline-seconds needs an external debater, and there is none", Exit.USAGE)
     return {**seats, **{seat.role: {"player": EXTERNAL, **late} for seat in external}}

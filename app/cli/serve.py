@@ -25,8 +25,8 @@ def up(
 ) -> None:
     """Run everything on this machine until Ctrl-C.
 
-    That is the API, workers, and embedded servers where DEBATE_DATABASE_URL or DEBATE_REDIS_URL is not set. What dies
-    is restarted.
+    That is the API, workers, and embedded servers where DEBATE_DATABASE_URL or DEBATE_REDIS_URL is not set. Processes
+    that die are restarted.
 
     Example: debate up --port 8080 --workers 2
     """
@@ -65,9 +65,7 @@ def _say_where(settings: "Settings", logs: Path) -> None:
     output.note(f"  data   {settings.data_dir}")
     output.note(f"  logs   {logs}")
     if settings.server_port != type(settings).model_fields["server_port"].default:
-        output.note(
-            f"  find   it with DEBATE_SERVER_URL={settings.shown_url}; commands with this data directory just do"
-        )
+        output.note(f"  find   it with DEBATE_SERVER_URL={settings.shown_url}; not needed with the same data directory")
     if settings.auth_token is None:
         output.note("  open   to every user of this machine: DEBATE_AUTH_TOKEN is not set")
 

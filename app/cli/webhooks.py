@@ -1,4 +1,4 @@
-"""`debate webhooks …`: who is told of what, what became of it, and a receiver to try it out."""
+"""`debate webhooks …`: endpoints, their deliveries, and a receiver for trials."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ Events = Annotated[
     typer.Option(
         "--event",
         metavar="<event>",
-        help=f"What to be told of: {', '.join(WebhookEvent)}; can be repeated. [default: all]",
+        help=f"An event to send: {', '.join(WebhookEvent)}; can be repeated. [default: all]",
     ),
 ]
 
@@ -50,9 +50,9 @@ def create(
     if as_json:
         output.print_json(made.raw)
         return
-    output.say(f"Webhook {made.id} is told of {', '.join(made.events)}.")
+    output.say(f"Webhook {made.id} receives {', '.join(made.events)}.")
     output.say(f"Secret: {made.secret}")
-    output.note(f"The secret is shown this once. Try it: {output.program()} webhooks test {made.id}")
+    output.note(f"The secret is shown only now. Try it: {output.program()} webhooks test {made.id}")
 
 
 @commands.command("list")
@@ -78,7 +78,7 @@ def list_(as_json: AsJson = False) -> None:
 
 @commands.command()
 def deliveries(webhook_id: WebhookId, as_json: AsJson = False) -> None:
-    """Show the newest deliveries of an endpoint: what was sent, and what became of it.
+    """List the latest deliveries of an endpoint, each with its result.
 
     Example: debate webhooks deliveries 0b0e…
     """
@@ -89,7 +89,7 @@ def deliveries(webhook_id: WebhookId, as_json: AsJson = False) -> None:
         output.print_json([each.raw for each in found])
         return
     if not found:
-        output.note("Nothing was sent yet.")
+        output.note("Nothing has been sent yet.")
     for each in found:
         output.say(_line(each))
 
@@ -100,7 +100,7 @@ def replay(
     delivery_id: Annotated[UUID, typer.Argument(help="The delivery's id: `debate webhooks deliveries` shows it.")],
     as_json: AsJson = False,
 ) -> None:
-    """Send a delivery again, also one that was given up.
+    """Send a delivery again, even one that was given up.
 
     Example: debate webhooks replay 0b0e… 9c1d…
     """
@@ -118,7 +118,7 @@ def send_test(webhook_id: WebhookId, as_json: AsJson = False) -> None:
     from debate_client import webhooks
 
     _show(connect().send(webhooks.test(str(webhook_id))), as_json)
-    output.note(f"What becomes of it: {output.program()} webhooks deliveries {webhook_id}")
+    output.note(f"See the result: {output.program()} webhooks deliveries {webhook_id}")
 
 
 @commands.command()
@@ -146,7 +146,7 @@ def listen(
     ] = None,
     secret: Annotated[
         str | None,
-        typer.Option(help="The secret of an endpoint that is registered already; registers none."),
+        typer.Option(help="Use an endpoint that is already registered, with this secret."),
     ] = None,
     count: Annotated[int | None, typer.Option(help="End after this many messages.", min=1)] = None,
     as_json: AsJson = False,
@@ -161,7 +161,7 @@ def listen(
     from app.cli.receiver import Receiver
 
     if secret is not None and (events or url):
-        raise CommandFailed("--secret registers nothing: --event and --url mean nothing with it", Exit.USAGE)
+        raise CommandFailed("--event and --url cannot be combined with --secret", Exit.USAGE)
     receiver = Receiver(host, port)
     with receiver.running():
         if secret is not None:
@@ -180,7 +180,7 @@ def _listen_registered(
     made = api.send(webhooks.create(url, _names(events), "debate webhooks listen"))
     try:
         receiver.secret = made.secret
-        output.note(f"Webhook {made.id} is sent to {url}, received on {receiver.url}. Ctrl-C ends it")
+        output.note(f"Webhook {made.id} sends to {url}; listening on {receiver.url}. Ctrl-C ends it")
         _print_messages(receiver, count, as_json)
     finally:
         try:
@@ -211,7 +211,7 @@ def _checked_secret(secret: str) -> str:
     try:
         Webhook(secret)
     except (ValueError, EmptyWebhookSecretError):
-        raise CommandFailed("This is not a secret of a webhook", Exit.USAGE, "It begins with whsec_") from None
+        raise CommandFailed("This is not a webhook's secret", Exit.USAGE, "It begins with whsec_") from None
     return secret
 
 

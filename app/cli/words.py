@@ -7,6 +7,7 @@ from app.core.debate import HELD_ELSEWHERE, STOP_WORDS, State, Status, TurnType,
 from app.core.formats import Format
 from app.core.machine import judge_asks, moves_in
 from app.core.players import EXTERNAL
+from app.core.refusals import MOVE_WORDS
 from app.core.seats import Seat
 from app.core.verdicts import SIDES, TIE, VerdictScope
 
@@ -18,19 +19,11 @@ COMMAND_OF = {
     TurnType.RULING: "ruling",
     TurnType.QUESTION: "question",
 }
-_MEANS = {
-    "submit": "argue",
-    "appeal": "call the judge",
-    "request-completion": "end the debate in agreement",
-    "intervention": "interrupt the debate",
-    "ruling": "rule",
-    "question": "ask a question",
-}
+_MEANS = {command: MOVE_WORDS[kind] for kind, command in COMMAND_OF.items()}
 
 
 def seat_name(role: str) -> str:
-    """People read "judge"; the wire says "arbitrator"."""
-    return "judge" if role == Seat.ARBITRATOR else role
+    return Seat(role).word
 
 
 def has_ended(debate: Json) -> bool:

@@ -44,7 +44,7 @@ DEFAULT_SCOPES = frozenset({Scope.READ, Scope.DEBATE})
 
 
 # `credential` is the hash of the key or session that a caller came with: it may be revoked during a request. It is None
-# for the operator's token, which cannot be revoked. `name` says in logs and events whose doing something was.
+# for the operator's token, which cannot be revoked. `name` identifies the caller in logs and events.
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Operator:
 
     has_token: bool = True
     credential: bytes | None = field(default=None, repr=False)
-    """Of a browser that signed in."""
+    """The session's hash, for a browser that signed in."""
     name: ClassVar[str] = "operator"
 
 
@@ -129,18 +129,18 @@ Seats = Mapping[Seat, SeatSetup]
 
 
 def require(caller: Caller, action: Action) -> None:
-    """Refuses what this caller may do in no debate. Checks the caller alone, so it reveals nothing about debates."""
+    """Refuses an action that this caller may take in no debate. It reveals nothing about debates."""
     if isinstance(caller, Operator):
         return
     if isinstance(caller, GuestJudge):
         if action is Action.JUDGE:
             return
-        raise Forbidden("This invitation is to judge debates, and opens nothing else")
+        raise Forbidden("This invitation gives access to the judging of debates only")
     if isinstance(caller, Guest):
         own = {Action.READ, Action.RULE if caller.seat is Seat.ARBITRATOR else Action.SPEAK} if caller.seat else set()
         if action is Action.READ or action in own:
             return
-        raise Forbidden("An invitation opens one debate, and the seat that it is for; nothing else")
+        raise Forbidden("This invitation gives access to one seat of one debate only")
     scope = _SCOPE_FOR.get(action)
     if scope is None:
         raise Forbidden("Only the operator may do this", suggestion="Use the operator's token")
@@ -175,7 +175,7 @@ def require_seat(caller: Caller, action: Action, seat: Seat, seats: Seats) -> No
 
 
 def may_read_document(caller: Caller, debate: Debate) -> bool:
-    """The operator, whoever holds a seat that is shown it, and everybody once the debate is closed."""
+    """True for the operator, for the holder of a seat that sees it, and for everybody once the debate is closed."""
     if debate.material is None or isinstance(caller, Operator) or debate.is_closed:
         return debate.material is not None
     if isinstance(caller, Guest):
@@ -194,7 +194,7 @@ def require_debate(caller: Caller, debate_id: UUID) -> None:
 
 
 def holder_id(caller: Caller) -> str:
-    """Under which a caller holds a seat. Callers with the operator's token, or with none, cannot be told apart."""
+    """The name under which a caller holds a seat. Callers with the operator's token, or without one, share a name."""
     match caller:
         case Agent():
             return str(caller.id)

@@ -1,4 +1,4 @@
-"""What a debate is doing right now. It tells apart thinking, waiting and being stuck."""
+"""What a debate is doing right now: thinking, waiting or stuck."""
 
 from enum import StrEnum
 

@@ -19,7 +19,7 @@ _COMMON = frozenset(
         *("reasoning", "scripted", "small", "test", "thinking", "tiny", "turbo", "ultra", "vision"),
     }
 )
-"""Words in names of models that are words of the language too."""
+"""Parts of model names that are also ordinary words."""
 _SIDES = {JudgeOrder.AS_SPOKEN: (Seat.PROPOSER, Seat.OPPONENT), JudgeOrder.SWAPPED: (Seat.OPPONENT, Seat.PROPOSER)}
 _SIGNATURE = re.compile(r"\s*\(scripted player, not a model\)\s*$")
 

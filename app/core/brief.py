@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from app.core.debate import Debate, Turn, TurnType, Usage
+from app.core.debate import Debate, Evolving, Turn, TurnType, Usage
 from app.core.formats import JudgeActs
 from app.core.machine import moves_of
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.quotes import Document
 from app.core.seats import Seat
-from app.core.values import Evolving
 from app.core.verdicts import Verdict
 
 
@@ -34,11 +33,11 @@ class Brief:
     """The last turns, oldest first; never the motion. A claim brings a few, however long the debate is; a model's
     prompt is made from all of them (`app.usecases.advance.with_all_turns`)."""
     judgment: JudgmentKey | None = None
-    """Set where the debate is over and judged apart: nobody listens, and what the judge says is no turn."""
+    """Set for a judgment of a closed debate: nothing is streamed, and the answer is not stored as a turn."""
     document: Document | None = None
     """Of the debate, for looking up quotes; `shown_document` is what the player may see of it."""
     claim: UUID | None = field(default=None, compare=False)
-    """The token under which a worker thinks: calls to models are recorded with it. No part of what is asked."""
+    """The token under which a worker thinks: calls to models are recorded with it. Not part of the prompt."""
 
     @property
     def seat(self) -> Seat:
@@ -60,7 +59,7 @@ class Brief:
 
     @property
     def is_whole(self) -> bool:
-        """It has all the turns that the player may be shown. (A judgment's has, without the rulings.)"""
+        """Whether it has all turns that the player may be shown. (A judgment's has them, without the rulings.)"""
         return self.judgment is not None or len(self.turns) >= self.debate.turn_count - 1
 
     @property
@@ -105,9 +104,9 @@ class Exchange:
     """`role` and `content` of each."""
     settings: Mapping[str, Any]
     model: str
-    """As the provider calls it."""
+    """The model's name as the provider reports it."""
     answer: str
-    """As it came, before it was read."""
+    """The raw answer, before it was parsed."""
     request_id: str | None = None
     """The provider's id of the call."""
     judge_order: str | None = None

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.deadlines import after_deadline
 from app.core.debate import Cursor, Debate, Status, Turn
-from app.core.limits import ended_by, limit_reached
+from app.core.limits import after_deadline, ended_by, limit_reached
 from app.core.machine import PlannedTurn, implied_cursor
 from app.core.players import SCRIPTED, SeatSetup, model_of
 from app.core.seats import Seat
@@ -25,7 +24,7 @@ class Close:
 
     debate: Debate
     late_seat: Seat | None = None
-    """Whose deadline passed."""
+    """The seat whose deadline passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def reconciled(debate: Debate, last_turns: Sequence[Turn | PlannedTurn]) -> Deba
 # experiments have shares of their own: a debate that somebody started by hand never waits behind them.
 _SCRIPTED_SECONDS = (10.0, 100.0)
 EXPERIMENT_SHARE = "experiment/"
-"""Before the share of a debate that belongs to an experiment."""
+"""Prefix of the share of a debate that belongs to an experiment."""
 
 
 def share_of(setup: SeatSetup, of_experiment: bool = False) -> str:

@@ -6,7 +6,7 @@ from app.core.limits import close
 
 
 def start(debate: Debate) -> Debate:
-    """A debate that was created with `start: false` begins; any other one goes on as it is."""
+    """Starts a debate that was created with `start: false`; any other one is unchanged."""
     return debate.evolve(status=Status.RUNNING) if debate.is_held_back else debate
 
 
@@ -26,7 +26,7 @@ def pause(debate: Debate) -> Debate:
 
 
 def resume(debate: Debate) -> Debate:
-    """A debate that backs off before its next attempt makes it now."""
+    """A debate that waits before its next attempt makes the attempt now."""
     if debate.is_held_back:
         raise _refused(debate, "resumed")
     is_waiting = debate.next_attempt_at is not None

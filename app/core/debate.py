@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any, Self
 from uuid import UUID
 
 from app.core.formats import Format
@@ -11,8 +12,19 @@ from app.core.material import Material
 from app.core.players import OnTimeout, SeatSetup
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from app.core.values import Evolving
 from app.core.verdicts import Standing, Verdict
+
+
+class Evolving:
+    """Base of a frozen dataclass without slots that is copied with changes several times a turn. `dataclasses.replace`
+    runs `__init__`, which takes five times as long."""
+
+    def evolve(self, **changes: Any) -> Self:
+        if not changes.keys() <= self.__dict__.keys():
+            raise TypeError(f"a {type(self).__name__} has no {', '.join(changes.keys() - self.__dict__.keys())}")
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, **changes)
+        return made
 
 
 class Status(StrEnum):
@@ -67,7 +79,7 @@ HELD_ELSEWHERE = "it was held elsewhere, and only its judgments were imported"
 
 
 def is_held_elsewhere(reason: str | None, turn_count: int) -> bool:
-    """Whether it is closed by its rounds without a turn but the motion: an imported debate has no transcript."""
+    """Whether it was imported: closed by its rounds, with no turn but the motion."""
     return reason == StopReason.MAX_ROUNDS and turn_count <= 1
 
 
@@ -114,7 +126,7 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def plus(self, other: "Usage") -> "Usage":
-        """The sum, without what is of one turn alone."""
+        """The sum; fields that belong to a single turn are left out."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -139,7 +151,7 @@ class Limits:
     max_total_tokens: int | None = None
     max_cost_usd: float | None = None
     kept_back_usd: float | None = None
-    """Of max_cost_usd, for the closing ruling: speeches may not use it. Not the client's to say."""
+    """The part of max_cost_usd that is reserved for the closing ruling. Set by the server, never by clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +222,11 @@ class Debate(Evolving):
     attempts: int = 0
     """Failed attempts at the turn under the cursor."""
     language: str | None = None
-    """In which it is held; None for the motion's."""
+    """The language of the debate; None for the motion's."""
     prompts: str | None = None
     """The name of the prompt set that its models are instructed with; None for the built-in one."""
     prompts_hash: str | None = None
-    """Of what that name meant when the debate was created."""
+    """The hash of that set when the debate was created."""
     past_deadline: bool = False
     """Whether max_seconds is used up, by the database's clock when the row was read."""
     next_attempt_at: datetime | None = None
@@ -224,16 +236,16 @@ class Debate(Evolving):
     material: Material | None = None
     tags: tuple[str, ...] = ()
     waiting_until: datetime | None = None
-    """When the external seat under the cursor has to have made its move; None where it may take its time."""
+    """The deadline of the external seat under the cursor; None without one."""
     past_waiting: bool = False
-    """Whether that has passed, by the database's clock when the row was read."""
+    """Whether that deadline has passed, by the database's clock when the row was read."""
     experiment_id: UUID | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
     @property
     def is_held_back(self) -> bool:
-        """Nobody takes a turn before somebody starts it."""
+        """It was created with `start: false` and not started yet."""
         return self.waits_for_start and self.status is Status.CREATED
 
     @property
@@ -255,7 +267,7 @@ class Debate(Evolving):
 
     @property
     def awaits_seat(self) -> bool:
-        """Whether the next turn is for somebody outside to take."""
+        """Whether the next turn is an external seat's."""
         return self.status in ACTIVE_STATUSES and not self.awaits_worker and not self.is_held_back
 
     @property

@@ -23,7 +23,6 @@ WHAT: Mapping[str, str] = {
     EventKind.STOPPED: "Stopped",
     EventKind.CLOSED: "Closed",
 }
-_SEATS = {Seat.PROPOSER: "the proposer", Seat.OPPONENT: "the opponent", Seat.ARBITRATOR: "the judge"}
 
 
 def what(kind: str) -> str:
@@ -41,7 +40,7 @@ def _place(about: Mapping[str, Any]) -> str:
     seat = Seat.of_actor(about["actor"]) if about.get("actor") else Seat(about["role"]) if about.get("role") else None
     move = about.get("type")
     parts = [
-        _SEATS[seat] if seat else "",
+        f"the {seat.word}" if seat else "",
         f"round {about['round']}" if about.get("round") else "",
         move.lower() if move and move != TurnType.CLAIM else "",
         # A failed attempt names its player in its error.

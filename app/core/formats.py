@@ -41,8 +41,8 @@ class FormatFacts:
     motion_is_first_turn: bool = False
     """Then the motion is turn (1, debater_a); otherwise it stands before the first round as (0, debater_a)."""
     hides_the_round: bool = False
-    """A debater is not shown what the other says in the same round. Only for workers' players: whoever reads the debate
-    from outside sees every turn."""
+    """A debater is not shown what the other says in the same round. Only for workers' players: external
+    readers see every turn."""
     ruling_on_intervention_has_a_round: bool = False
     """It takes the judge's place in the round, and the next round begins. Otherwise the ruling stands outside the order
     of speaking like the intervention, and the interrupted turn goes on."""

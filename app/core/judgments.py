@@ -17,9 +17,9 @@ from app.core.verdicts import Verdict
 
 MOST_REPEATS = 100
 PERSON = "person:"
-"""Before the name of a judge who is a person."""
+"""Prefix of the name of a judge who is a person."""
 AGENT = "agent:"
-"""Before the username of an agent that gave a judgment."""
+"""Prefix of the username of an agent that gave a judgment."""
 
 
 class JudgmentStatus(StrEnum):

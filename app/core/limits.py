@@ -1,14 +1,18 @@
-"""Stop conditions: limits of rounds, time, tokens and cost."""
+"""Stop conditions: limits of rounds, time, tokens and cost, and deadlines of external seats."""
 
 from collections.abc import Mapping
 
 from app.core.debate import Cursor, Debate, Status, StopReason, Usage
 from app.core.formats import Format
-from app.core.players import SeatSetup, model_of
+from app.core.players import OnTimeout, SeatSetup, model_of
 from app.core.seats import Seat
+from app.core.verdicts import SIDES, Verdict, VerdictScope
 
 _LEAVES_A_VERDICT = frozenset({StopReason.TIME_LIMIT, StopReason.TOKEN_LIMIT, StopReason.COST_LIMIT})
 _CUT_SHORT = _LEAVES_A_VERDICT | {StopReason.MANUAL_STOP}
+_WINNERS_SCORE, _LOSERS_SCORE = 10.0, 0.0
+"""No judge gave them: a verdict has scores, the winner's are the higher ones, and the ends of the scale mislead least.
+`stop_reason` tells such a verdict from a judge's, and it never counts in the standing."""
 
 
 def limit_reached(debate: Debate, used: Usage | None = None) -> StopReason | None:
@@ -78,3 +82,22 @@ def default_max_rounds(form: Format, seats: Mapping[Seat, SeatSetup]) -> int | N
     if facts.people_may_go_on and any(seats[seat].is_external for seat in facts.debaters):
         return None
     return facts.default_rounds
+
+
+def after_deadline(debate: Debate) -> Debate:
+    """An external seat has missed its deadline: the debate is stopped, or the other side wins. With a takeover it
+    continues instead (`Debate.floor`)."""
+    seat = debate.cursor.seat
+    setup = debate.seats[seat]
+    words = f"The {seat.role} did not answer within {setup.deadline_seconds:g} seconds"
+    if setup.on_timeout == OnTimeout.FORFEIT and seat is not Seat.ARBITRATOR:
+        return _forfeited(debate, seat, words)
+    return close(debate, StopReason.TIME_LIMIT).evolve(stop_note=f"{words}.")
+
+
+def _forfeited(debate: Debate, loser: Seat, words: str) -> Debate:
+    [winner] = [side for side in SIDES if side != loser.role]
+    reasons = f"{words} and forfeits the debate: the {winner} wins."
+    scores = {winner: _WINNERS_SCORE, loser.role: _LOSERS_SCORE}
+    verdict = Verdict(winner, scores, reasons, stop=True, scope=VerdictScope.DEBATE)
+    return close(debate, StopReason.FORFEIT).evolve(verdict=verdict, stop_note=reasons)

@@ -106,7 +106,7 @@ def judge_asks(form: Format, max_rounds: int | None, round_: int) -> bool:
 
 @cache
 def moves_in(state: State, seat: Seat, asks: bool) -> tuple[TurnType, ...]:
-    """Every move that the rules have for this seat, whoever fills it. `asks`: what `judge_asks` says of the round."""
+    """Every move of this seat in this state, whatever its player. `asks`: what `judge_asks` says of the round."""
     moves = TRANSITIONS[state]
     return tuple(kind for mover, kind in moves if mover is seat and (asks or kind is not TurnType.QUESTION))
 
@@ -183,7 +183,7 @@ def _with_automatic_ruling(resolution: PlannedTurn, after: Debate) -> Decision:
 
 
 def _why_closed(before: Debate, after: Debate, move: Move) -> StopReason:
-    """The reason that a ruling which closes leaves."""
+    """The stop reason of a debate that this ruling closes."""
     if move.close and not move.by_worker:
         return StopReason.RULING
     if before.closing:

@@ -7,13 +7,13 @@ from app.core.players import LOCAL, SeatSetup, Thinking
 BYTES_PER_TOKEN = 3
 """A low estimate over many languages: how much text fits, and the tokens of a call that the provider did not count."""
 BYTES_PER_SPOKEN_TOKEN = 4
-"""A usual figure: how long a text of so many tokens is."""
+"""A typical value: estimates the length of a text from its tokens."""
 UNKNOWN_WINDOW_TOKENS = 100_000
 """The context window of a model that the price table does not know."""
 LOCAL_CONTEXT_TOKENS = 2_000
-"""Of the debate, what the local model is shown."""
+"""How much of the debate the local model is shown."""
 LEAST_CONTEXT_TOKENS = 1_000
-"""Of the debate, what any other model is shown, even where the answer's max_tokens would leave less."""
+"""How much of the debate any other model is shown at least, even where the answer's max_tokens would leave less."""
 MAX_TOKENS = 4_096
 """The default for an answer, including a model's hidden reasoning."""
 LOCAL_MAX_TOKENS = 300

@@ -85,7 +85,7 @@ class SeatSetup:
 
     @property
     def holder(self) -> str | None:
-        """Whose seat this is: whom it was bound to at the creation, or who has taken it."""
+        """The holder of the seat: the agent that it was bound to at creation, or the one that has taken it."""
         return self.agent_id or self.held_by
 
     def as_json(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from app.core.texts import checked_text
 BASE = "v2"
 """The version of the built-in set."""
 MOST_BYTES = 8_000
-"""Of one file."""
+"""The most bytes of one file."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _SEAT = frozenset(
     {"rules", "task", "document", "manners", "words", "language", "persona_language", "persona", "choice"}
@@ -48,7 +48,7 @@ def checked_set(name: str, files: Mapping[str, str]) -> PromptSet:
     """Refuses a set that could not be used, and says what is wrong with it."""
     if not _NAME.fullmatch(name) or name == BASE:
         raise InvalidInput(
-            "name", "must be small letters, digits, dots, dashes and underscores, and not a built-in set"
+            "name", "must be lower-case letters, digits, dots, dashes and underscores, and not a built-in set"
         )
     if not files:
         raise InvalidInput("files", "must have one file or more")
@@ -72,6 +72,6 @@ def _check_file(file: str, text: str) -> None:
 
 
 def hash_of(base: str, files: Mapping[str, str]) -> str:
-    """Of what the files say, and of what the others come from."""
+    """The hash of the files' contents and of the base version."""
     stated = json.dumps([base, sorted(files.items())], ensure_ascii=False)
     return hashlib.sha256(stated.encode()).hexdigest()

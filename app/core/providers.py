@@ -19,9 +19,9 @@ class Provider:
     also: tuple[str, ...] = ()
     """Further variables that must be set."""
     extra: str = "openai"
-    """Of pydantic-ai-slim, with its client."""
+    """The extra of pydantic-ai-slim that installs its client."""
     package: str = "openai"
-    """That its client is in."""
+    """The Python package of its client."""
 
 
 PROVIDERS = {
@@ -63,17 +63,17 @@ PROVIDERS = {
 }
 
 NO_PLAYERS = {
-    "openai-chat": "another name of openai",
-    "openai-responses": "another wire of openai",
-    "azure-responses": "another wire of azure",
-    "bedrock-mantle": "another wire of bedrock",
+    "openai-chat": "is another name of openai",
+    "openai-responses": "is another API of openai",
+    "azure-responses": "is another API of azure",
+    "bedrock-mantle": "is another API of bedrock",
     "openai-decisions": "does not hold a conversation",
-    "openai-codex": "is for a person who has signed in",
-    "openai-chatgpt": "is for a person who has signed in",
-    "github-copilot": "is for a person who has signed in",
-    "github": "was given up by its provider",
-    "litellm": "has no variables of its own: name its server in DEBATE_ENDPOINTS",
-    "elevenlabs": "speaks, but does not write",
+    "openai-codex": "needs a person to sign in",
+    "openai-chatgpt": "needs a person to sign in",
+    "github-copilot": "needs a person to sign in",
+    "github": "was discontinued by its provider",
+    "litellm": "has no environment variables of its own: add its server to DEBATE_ENDPOINTS",
+    "elevenlabs": "produces speech, not text",
     "voyageai": "makes embeddings",
     "sentence-transformers": "makes embeddings",
     "system-one": "does not hold a conversation",
@@ -88,11 +88,11 @@ class PlayerChoice:
 
     name: str
     player: str
-    """As a seat names it; `<model>` stands for a model's name."""
+    """The player's name in a seat; `<model>` stands for a model's name."""
     is_ready: bool
     missing: tuple[str, ...]
     models: tuple[str, ...] = ()
-    """Players that are known by name; others may be there too."""
+    """The players that are known by name; there may be more."""
 
 
 def missing(name: str, is_set: Callable[[str], bool], is_installed: Callable[[str], bool]) -> list[str]:

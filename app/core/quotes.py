@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 OPEN, CLOSE = "<quote>", "</quote>"
 MOST_QUOTES = 50
-"""Of one turn. More are not looked up, and count as unverified."""
+"""The most quotes of one turn that are looked up. The others count as unverified."""
 MOST_PLACES = 10_000
 """Where a quote is found within words so often, it is given up as unverified: bounds the time of a look-up."""
 _WORD = re.compile(r"[^\W_]+")
@@ -31,7 +31,7 @@ class Document:
     text: str
     _letters: str
     _begins: bytes
-    """Not zero where a word begins in `_letters`, and at its end."""
+    """Non-zero at each position of `_letters` where a word begins, and at the end."""
 
     def __init__(self, text: str) -> None:
         words = _words(text)

@@ -3,7 +3,7 @@
 from app.core.debate import Debate, Status, TurnType
 from app.core.seats import Seat
 
-_DOES = {
+MOVE_WORDS = {
     TurnType.CLAIM: "argue",
     TurnType.APPEAL: "call the judge",
     TurnType.RESOLUTION: "end the debate in agreement",
@@ -21,20 +21,15 @@ _ONLY = {
 }
 
 
-def seat_name(seat: Seat) -> str:
-    """People read "judge"; the wire says "arbitrator"."""
-    return "judge" if seat is Seat.ARBITRATOR else seat.role
-
-
 def explain(debate: Debate, seat: Seat, kind: TurnType, seat_could: bool) -> str:
     """`seat_could`: the rules have this move for this seat now, and only its player stands in the way."""
     if debate.is_closed:
         return "The debate is closed, and nothing can be added to it"
     only = _ONLY.get(kind)
     if only is not None and only is not seat:
-        return f"Only the {seat_name(only)} can {_DOES[kind]}"
+        return f"Only the {only.word} can {MOVE_WORDS[kind]}"
     if seat_could and not debate.seats[seat].is_external:
-        return f"{debate.seats[seat].player} holds the seat of the {seat_name(seat)} and speaks for itself"
+        return f"{debate.seats[seat].player} holds the seat of the {seat.word} and speaks for itself"
     if debate.status is Status.FAILED:
         return "The debate has failed; it goes on when somebody resumes it"
     return _whose_turn(debate, seat, kind)
@@ -45,6 +40,6 @@ def _whose_turn(debate: Debate, seat: Seat, kind: TurnType) -> str:
         return "The debate is interrupted: a person must rule before it goes on"
     holder = debate.cursor.seat
     if holder is seat:
-        return f"The {seat_name(seat)} cannot {_DOES[kind]} at this point of the debate"
+        return f"The {seat.word} cannot {MOVE_WORDS[kind]} at this point of the debate"
     thinking = f": {debate.floor.player} is thinking" if debate.awaits_worker else ""
-    return f"It is the {seat_name(holder)}'s turn{thinking}"
+    return f"It is the {holder.word}'s turn{thinking}"

@@ -24,6 +24,11 @@ class Seat(StrEnum):
         seat.actor = actor
         return seat
 
+    @property
+    def word(self) -> str:
+        """The name for people, who read "judge" where the API says "arbitrator"."""
+        return "judge" if self is Seat.ARBITRATOR else self.role
+
     @classmethod
     def of_actor(cls, actor: str) -> "Seat":
         return _SEAT_OF[actor]

@@ -30,10 +30,10 @@ class Verdict:
     confidence: float | None = None
     """0 to 1, where the judge says it."""
     scope: VerdictScope = VerdictScope.ROUND
-    """Set by the machine, from what the ruling does to the debate; never by whoever rules."""
+    """Set by the state machine, from what the ruling does to the debate; never by the judge."""
 
     def says_the_same_as(self, other: "Verdict | None") -> bool:
-        """As its author gave it: the scope is not the author's."""
+        """Without the scope, which its author does not give."""
         return other is not None and all(
             getattr(self, name) == getattr(other, name) for name in Verdict.__slots__ if name != "scope"
         )

@@ -71,7 +71,7 @@ def stop(pids: Callable[[], list[int]], signals: StopSignals) -> None:
 
 
 def strays(program: str, cwd: Path, marker: str) -> list[int]:
-    """Live processes of this program with this working directory, whoever started them.
+    """Live processes of this program with this working directory, started by any process.
 
     Without /proc: processes whose command line contains the marker.
     """

@@ -88,7 +88,7 @@ def refuse_foreign_host(asked: Request, own: Collection[str]) -> None:
     for host in (sent, asked.environ.get("HTTP_HOST")):
         if host is not None and not _is_local(host, own):
             raise Forbidden(
-                "This server has no token and answers only to its own host name, and Host names another",
+                "This server has no token, so it answers only to its own host name, and the Host header names another",
                 suggestion="Use http://localhost with its port; or set DEBATE_AUTH_TOKEN, or set DEBATE_SERVER_URL to"
                 " this name, and restart the server",
             )
@@ -144,20 +144,20 @@ def _session_of(services: Services, asked: Request) -> Operator | None:
 def _guest_of(services: Services, asked: Request) -> Guest | None:
     found = guest_secret(asked)
     guest = guest_of_session(services, found[1]) if found else None
-    # Whoever holds the cookie could give it another debate's name.
+    # The holder of the cookie could rename it to another debate's.
     return guest if guest and found and guest.debate_id == found[0] else None
 
 
 def _judge_of(services: Services, asked: Request) -> GuestJudge | None:
     found = judge_secret(asked)
     judge = judge_of_session(services, found[1]) if found else None
-    # Whoever holds the cookie could give it another experiment's name.
+    # The holder of the cookie could rename it to another experiment's.
     return judge if judge and found and judge.experiment_id == found[0] else None
 
 
 def _check_guest(asked: Request, guest: Guest) -> None:
     if asked.endpoint not in GUESTS_MAY:
-        raise Forbidden("An invitation opens one debate, and the seat that it is for; nothing else")
+        raise Forbidden("This invitation gives access to one seat of one debate only")
     if asked.endpoint == MCP_VIEW:
         return
     require_debate(guest, UUID(str((asked.view_args or {}).get("debate_id"))))

@@ -88,8 +88,10 @@ class LimitsShape(Shape):
 
 
 class MaterialShape(Shape):
-    document: str | None = Field(description="In the answer to GET /debates/:id, for readers who may see it")
-    document_hash: str | None = Field(description="SHA-256 of its UTF-8")
+    document: str | None = Field(
+        description="Only in the answer to GET /debates/:id, and only for readers who may see it"
+    )
+    document_hash: str | None = Field(description="SHA-256 of the document in UTF-8")
     document_bytes: int
     visible_to: list[Literal["proposer", "opponent", "arbitrator"]]
     answers: dict[str, str] | None
@@ -119,16 +121,16 @@ class DebateShape(Shape):
     seats: dict[str, dict[str, Any]]
     limits: LimitsShape
     usage: TotalsShape
-    language: str | None = Field(description="In which it is held; null for the motion's")
+    language: str | None = Field(description="The language of the debate; null for the motion's")
     prompts: str | None = Field(description="The prompt set of its models; null for the built-in one")
-    verdict: VerdictShape | None = Field(description="Of the whole debate; null until there is one")
+    verdict: VerdictShape | None = Field(description="The verdict on the whole debate; null until there is one")
     standing: StandingShape | None = Field(description="The mean of the rounds judged so far")
     tags: list[str]
     material: MaterialShape | None
-    forked_from: OriginShape | None = Field(description="The debate whose turns it began with, and up to which")
-    waits_for_start: bool = Field(description="Nobody takes a turn before it is started")
-    waiting_until: str | None = Field(description="When the external seat whose turn it is has to have made its move")
-    experiment_id: UUID | None = Field(description="The experiment that it belongs to")
+    forked_from: OriginShape | None = Field(description="The debate that it was forked from, and the last copied turn")
+    waits_for_start: bool = Field(description="Whether it still has to be started: until then nobody takes a turn")
+    waiting_until: str | None = Field(description="The deadline of the external seat whose turn it is")
+    experiment_id: UUID | None = Field(description="The experiment that the debate belongs to")
     created_at: str
     updated_at: str
 
@@ -140,7 +142,7 @@ class SpeakerShape(Shape):
 
 class QuoteShape(Shape):
     text: str
-    verified: bool = Field(description="The document has these words")
+    verified: bool = Field(description="Whether the document contains the quote")
 
 
 class ArgumentShape(Shape):
@@ -154,9 +156,11 @@ class ArgumentShape(Shape):
     parent_id: UUID | None
     content: str
     verdict: VerdictShape | None
-    quotes: list[QuoteShape] = Field(description="Of a debater, from the debate's document")
+    quotes: list[QuoteShape] = Field(description="A debater's quotes from the debate's document")
     player: str
-    agent: SpeakerShape | None = Field(description="Whose key submitted it; null for the operator and for workers")
+    agent: SpeakerShape | None = Field(
+        description="The agent whose key submitted it; null for the operator and for workers"
+    )
     usage: TurnUsageShape | None
     prompts: str | None = Field(description="The hash of the prompts that a model was instructed with")
     client_request_id: str | None
@@ -203,7 +207,7 @@ class CallShape(Shape):
     messages: list[dict[str, str]]
     settings: dict[str, Any]
     model: str
-    answer: str = Field(description="As it came")
+    answer: str = Field(description="The answer as received")
     request_id: str | None = Field(description="The provider's id of the call")
     judge_order: Literal["as_spoken", "swapped"] | None = Field(
         description="Where a judge was asked in both orders: in which of them"
@@ -224,21 +228,21 @@ class ExchangeData(Shape):
 
 class PlayerShape(Shape):
     name: str
-    player: str = Field(description="As a seat names it; `<model>` stands for a model's name")
+    player: str = Field(description="The player's name in a seat; `<model>` stands for a model's name")
     ready: bool = Field(description="A live worker could play it now")
-    missing: list[str] = Field(description="What no live worker has")
-    models: list[str] = Field(description="Players that are known by name; others may be there too")
+    missing: list[str] = Field(description="What every live worker lacks for it")
+    models: list[str] = Field(description="The players that are known by name; there may be more")
 
 
 class ModelsData(Shape):
-    workers: int = Field(description="Live workers that have said what they could play")
+    workers: int = Field(description="Live workers that have reported which players they can run")
     players: list[PlayerShape]
 
 
 class PromptSetShape(Shape):
     name: str
     hash: str
-    base: str = Field(description="The version of the built-in set that has what this one lacks")
+    base: str = Field(description="The version of the built-in set that supplies the missing files")
     files: list[str]
     added_at: str
 
@@ -263,8 +267,8 @@ class DeletedData(Shape):
 
 
 class InvitationData(Shape):
-    url: str = Field(description="Opens this debate and this seat in a browser; shown this once")
-    key: str = Field(description="Opens the same to a program: Authorization: Bearer dbs_…; shown this once")
+    url: str = Field(description="Opens this debate and this seat in a browser; shown only in this answer")
+    key: str = Field(description="Opens the same for a program: Authorization: Bearer dbs_…; shown only in this answer")
     role: Literal["proposer", "opponent", "arbitrator", "watcher"]
     expires_at: str
 
@@ -291,7 +295,9 @@ class HeldShape(Shape):
 class WorkerShape(Shape):
     id: str
     seen_at: str
-    lease_until: str = Field(description="Then its turns are taken over, unless it says that it is alive")
+    lease_until: str = Field(
+        description="When its lease expires, and other workers take its turns, unless it renews the lease"
+    )
     holds: list[HeldShape]
 
 
@@ -300,7 +306,7 @@ class ProviderNowShape(Shape):
     held: int = Field(description="Calls that workers may make now")
     wanted: int
     limit: int
-    lowered: bool = Field(description="It has answered 429, and the limit is growing back")
+    lowered: bool = Field(description="The provider answered 429: the limit was lowered and rises again")
 
 
 class MoneyTodayShape(Shape):

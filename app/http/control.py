@@ -12,14 +12,16 @@ from app.usecases.fork import fork_debate
 from app.usecases.services import Services
 from app.wire.debates import debate_json, event_json
 
-_TAG = Tag(name="control", description="Start, stop, hold and fork debates")
+_TAG = Tag(name="control", description="Start, stop, pause and fork debates")
 _DEBATE: answers.Responses = {200: answers.DebateAnswer}
 
 
 def control_blueprint(services: Services) -> Blueprint:
     api = Blueprint("control", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
 
-    @api.post("/debates/<debate_id>/start", summary="Begin a debate that was created to wait", responses=_DEBATE)
+    @api.post(
+        "/debates/<debate_id>/start", summary="Start a debate that was created with `start: false`", responses=_DEBATE
+    )
     def start(path: requests.DebatePath) -> tuple[Response, int]:
         return debate_answer(control.start_debate(services, current_caller(), path.debate_id))
 
@@ -37,7 +39,7 @@ def control_blueprint(services: Services) -> Blueprint:
 
     @api.post(
         "/debates/<debate_id>/fork",
-        summary="A new debate with the same turns up to one of them, and other players after it",
+        summary="Copy a debate up to one of its turns, and continue the copy with other players",
         responses={201: answers.DebateAnswer, 200: answers.DebateAnswer, 409: answers.ErrorAnswer},
     )
     def fork(path: requests.DebatePath, body: requests.ForkBody) -> tuple[Response, int]:

@@ -27,7 +27,7 @@ class Operation:
     parameters: list[Field]
     body: list[Field]
     body_in_words: str
-    """Of one that is no JSON object."""
+    """The schema of a body that is not a JSON object."""
     example: str
     answers: list[tuple[str, str]]
     """(status, name of the shape)"""

@@ -133,7 +133,10 @@ class SeatBody(Request):
         None, ge=-20, le=20, description="scripted debater only: its strength on the logit scale (docs/experiments.md)"
     )
     position_bias: Number | None = Field(
-        None, ge=-0.5, le=0.5, description="scripted judge only: how much more than half the side shown first wins"
+        None,
+        ge=-0.5,
+        le=0.5,
+        description="scripted judge only: added to the chance (one half) that the side shown first wins",
     )
     noise: Number | None = Field(None, ge=0, le=1, description="scripted judge only: how often it tosses a coin")
 
@@ -259,7 +262,7 @@ class CreateDebateBody(Request):
     language: str | None = Field(
         None,
         pattern=LANGUAGE,
-        description="In which models speak; the motion's if absent",
+        description="The language in which models speak; the motion's if absent",
         examples=["German", "pt-BR"],
     )
     prompts: str | None = Field(None, min_length=1, max_length=63, description="A prompt set's name")
@@ -298,8 +301,8 @@ class ForkBody(Request):
     )
 
     after_seq: StrictInt = Field(ge=1, le=LARGEST_INTEGER, description="The last turn that is copied; the motion is 1")
-    seats: SeatsBody | None = Field(None, description="The seats that differ from those of the debate")
-    limits: LimitsBody | None = Field(None, description="The limits that differ from those of the debate")
+    seats: SeatsBody | None = Field(None, description="Seats that change; the others stay as in the debate")
+    limits: LimitsBody | None = Field(None, description="Limits that change; the others stay as in the debate")
     client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
 
     def new_fork(self) -> NewFork:
@@ -500,7 +503,7 @@ class PauseBody(OptionalBody):
 
     now: Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)] = Field(
         False,
-        description="Cut off the turn that a worker is thinking about; otherwise it is finished and stored",
+        description="Cancel the turn under way; otherwise it is finished and stored",
         json_schema_extra=_or_null,
     )
 

@@ -32,9 +32,13 @@ def seats_blueprint(services: Services) -> Blueprint:
     @api.post("/debates/<debate_id>/invitations", summary="A link and a key for one seat", responses=_INVITED)
     def invite(path: requests.DebatePath, body: requests.InvitationBody) -> tuple[Response, int]:
         made = invitations.invite(services, current_caller(), path.debate_id, body.role, body.lasts)
-        root = services.settings.server_url or request.host_url
-        url = f"{root.rstrip('/')}/join/{made.token}"
-        expires_at = time_json(made.expires_at)
-        return success({"url": url, "key": made.key, "role": body.role, "expires_at": expires_at}, 201)
+        shown = {"url": join_url(services, made.token), "key": made.key, "role": body.role}
+        return success({**shown, "expires_at": time_json(made.expires_at)}, 201)
 
     return api
+
+
+def join_url(services: Services, token: str) -> str:
+    """The page that accepts an invitation."""
+    root = services.settings.server_url or request.host_url
+    return f"{root.rstrip('/')}/join/{token}"

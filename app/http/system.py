@@ -55,7 +55,7 @@ def system_blueprint(services: Services) -> Blueprint:
 
     @api.get(
         "/system/status",
-        summary="Workers, the turns that they hold, the turns that wait, providers and the day's money",
+        summary="Workers, turns under way, turns that wait, providers, and today's spending on models",
         responses={200: answers.SystemAnswer},
     )
     def status() -> tuple[Response, int]:

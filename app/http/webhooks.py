@@ -47,7 +47,7 @@ class WebhookShape(Shape):
 
 
 class NewWebhookShape(WebhookShape):
-    secret: str = Field(description="Verifies the signatures; shown this once")
+    secret: str = Field(description="Verifies the signatures; shown only in this answer")
 
 
 class DeliveryShape(Shape):
@@ -131,7 +131,7 @@ def webhooks_blueprint(services: Services) -> Blueprint:
         webhooks.remove_webhook(services, current_caller(), path.webhook_id)
         return success({"deleted": True})
 
-    @api.post("/webhooks/<webhook_id>/test", summary="Send a message to try it out", responses={201: DeliveryAnswer})
+    @api.post("/webhooks/<webhook_id>/test", summary="Send a test message", responses={201: DeliveryAnswer})
     def test(path: WebhookPath) -> tuple[Response, int]:
         sent = webhooks.test_webhook(services, current_caller(), path.webhook_id)
         return success({"delivery": delivery_json(sent)}, 201)
@@ -143,7 +143,7 @@ def webhooks_blueprint(services: Services) -> Blueprint:
 
     @api.post(
         "/webhooks/<webhook_id>/deliveries/<delivery_id>/replay",
-        summary="Deliver once more",
+        summary="Send a delivery again",
         responses={200: DeliveryAnswer},
     )
     def replay(path: DeliveryPath) -> tuple[Response, int]:

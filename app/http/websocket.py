@@ -75,7 +75,7 @@ DESCRIPTION = {
         "responses": {
             "101": {"description": "The connection is a WebSocket from here on"},
             "400": {"description": "Not a WebSocket handshake", **_ERROR},
-            "429": {"description": "Too many were opened within a minute", **_ERROR},
+            "429": {"description": "Too many connections were opened within a minute", **_ERROR},
         },
     }
 }
@@ -167,7 +167,7 @@ def _require_read(caller: Caller, debate_id: UUID | None) -> None:
     if debate_id is not None:
         require_debate(caller, debate_id)
     elif isinstance(caller, Guest):
-        raise Forbidden("An invitation opens one debate, not all of them")
+        raise Forbidden("An invitation gives access to one debate, not to all of them")
 
 
 def _check_origin(allowed: Sequence[str]) -> None:

@@ -31,7 +31,7 @@ SILENCE_SECONDS = 5
 LONGEST_SILENCE_SECONDS = 12
 """After this silence the connection is considered dead: longer than the wait before a ping plus the time to answer."""
 UNSUBSCRIBE_SECONDS = 2.0
-"""Unsubscribes are sent this often, together: whoever polls again at once finds its channel still subscribed."""
+"""How often unsubscribes are sent, as a batch: a client that polls again at once finds its channel subscribed."""
 _OWN_CHANNEL_PREFIX = "debate:relay:"
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0

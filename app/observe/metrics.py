@@ -41,48 +41,46 @@ turn_seconds = _histogram(
 )
 queue_delay_seconds = _histogram(
     "debate_queue_delay_seconds",
-    "From when a turn was due until a worker claimed it, by the database's clock",
+    "Time from when a turn was due to its claim by a worker, by the database's clock",
     _WAITING,
 )
 turn_attempts = _counter("debate_turn_attempts_total", "Times that a worker asked a player for a turn", "provider")
 turn_failures = _counter("debate_turn_failures_total", "Attempts that failed, by class", "provider", "kind")
 webhook_deliveries = _counter("debate_webhook_deliveries_total", "Attempts to deliver a webhook, by result", "result")
 debates_failed = _counter("debate_debates_failed_total", "Debates that failed after their last attempt", "provider")
-claims_lost = _counter("debate_claims_lost_total", "Turns that were no longer the worker's when it came back with them")
-sweeps = _counter("debate_sweeps_total", "Rounds that this process made as the sweeper")
+claims_lost = _counter("debate_claims_lost_total", "Turns dropped because their worker had lost the claim")
+sweeps = _counter("debate_sweeps_total", "Passes of the sweeper in this process")
 swept = _counter("debate_swept_total", "Debates of dead workers that the sweeper released")
 
 listeners = _gauge("debate_listeners", "Listeners that are connected", "kind")
 relay_lag_seconds = _histogram(
-    "debate_relay_lag_seconds", "From when the database stored a turn until the relay had it for its listeners", _SHORT
+    "debate_relay_lag_seconds", "Time from storing a turn to its arrival at the relay", _SHORT
 )
-relay_messages = _counter(
-    "debate_relay_messages_total", "Messages of Redis: of debates watched here, and of all while operators watch here"
-)
+relay_messages = _counter("debate_relay_messages_total", "Messages received from Redis by the relay")
 relay_missed_turns = _counter(
-    "debate_relay_missed_turns_total", "Turns that the relay found in the database before or instead of by their event"
+    "debate_relay_missed_turns_total", "Turns that the relay found in the database before their event arrived"
 )
 http_requests = _counter("debate_http_requests_total", "Requests answered", "method", "route", "status")
 http_request_seconds = _histogram("debate_http_request_seconds", "How long requests took", _SHORT, "method", "route")
 
 connections_in_use = _gauge("debate_database_connections_in_use", "Connections of the pool that are in use")
-connections_max = _gauge("debate_database_connections_max", "Connections that the pool may have")
+connections_max = _gauge("debate_database_connections_max", "The most connections of the pool")
 thread_restarts = _counter(
-    "debate_thread_restarts_total", "Times that a thread of a process crashed and was started again", "thread"
+    "debate_thread_restarts_total", "Crashes of supervised threads, each followed by a restart", "thread"
 )
 
 model_cost = _counter("debate_model_cost_usd_total", "What calls to models have cost, failed ones too", "player")
-guardrail_verdicts = _counter("debate_guardrail_verdicts_total", "What the guardrail said", "about", "verdict")
+guardrail_verdicts = _counter("debate_guardrail_verdicts_total", "Verdicts of the guardrail", "about", "verdict")
 guardrail_failures = _counter("debate_guardrail_failures_total", "Evaluations that failed, by class", "kind")
 
-matches = _counter("debate_matches_total", "Matches of experiments that began, were held or failed", "status")
+matches = _counter("debate_matches_total", "Matches of experiments that began, were completed or failed", "status")
 feeder_delay_seconds = _histogram(
     "debate_feeder_delay_seconds",
-    "From when a debate of an experiment ended here until its feeder had looked",
+    "Time from the end of an experiment's debate here to the feeder's next pass",
     _WAITING,
 )
 experiment_cost = _counter("debate_experiment_cost_usd_total", "What calls to models have cost experiments")
-judgments = _counter("debate_judgments_total", "Judgments that workers made, or gave up", "status", "provider")
+judgments = _counter("debate_judgments_total", "Judgments that workers made or gave up", "status", "provider")
 
 MOST_PLAYERS = 100
 _players: set[str] = set()

@@ -194,7 +194,7 @@ class Relay:
                     self._check_early(feed)
 
     def _check_early(self, feed: Feed) -> None:
-        """Called by the reader and by whoever starts the feed, each after its own step: one of them sees both."""
+        """Called by the reader and by the starter of the feed, each after its own step: one of them sees both."""
         if feed.is_started and feed.early is not None:
             seq, state = feed.early
             if not state or seq > feed.known or (seq == feed.known and state != feed.state):

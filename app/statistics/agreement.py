@@ -124,9 +124,9 @@ def _figure(tables: Floats, figure: Callable[[Floats], Floats], n: int, draws: F
         return Agreement(None, None, None, 0, alone)
     value = float(figure(tables.sum(axis=0, keepdims=True))[0])
     if np.isnan(value):
-        return Agreement(None, None, None, n, "Every opinion was the same, so chance alone would agree as well.")
+        return Agreement(None, None, None, n, "All judgments were the same, so agreement cannot be told from chance.")
     if (tables.sum(axis=1) > 0).sum() < 2:
-        return Agreement(value, None, None, n, "One motion has no interval: nothing says how motions differ.")
+        return Agreement(value, None, None, n, "There is only one motion, so there is no interval.")
     low, high = np.nanquantile(draws, [1 - UPPER, UPPER])
     return Agreement(value, float(low), float(high), n)
 

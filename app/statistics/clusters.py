@@ -40,7 +40,7 @@ class Estimate:
 def mean(values: Floats, clusters: Codes) -> Estimate:
     """The mean with its interval, and the test of whether it is zero."""
     if len(values) == 0:
-        return Estimate(None, why="There is nothing to take a mean of.")
+        return Estimate(None, why="There are no values.")
     value = float(values.mean())
     return _with_interval(value, values - value, len(values), clusters)
 
@@ -51,13 +51,11 @@ def _with_interval(value: float, scores: Floats, size: float, clusters: Codes) -
     numbers, first = grouped(clusters)
     count = len(first)
     if count < 2:
-        return Estimate(value, n=n, motions=count, why="One motion has no interval: nothing says how motions differ.")
+        return Estimate(value, n=n, motions=count, why="There is only one motion, so there is no interval.")
     sums = totals(scores, numbers, count)
     error = sqrt(count / (count - 1) * float(sums @ sums)) / size
     if error < 1e-12:
-        return Estimate(
-            value, n=n, motions=count, why="Every motion gave the same value: no interval follows from that."
-        )
+        return Estimate(value, n=n, motions=count, why="Every motion gave the same value, so there is no interval.")
     reach = student.quantile(UPPER, count - 1) * error
     t = value / error
     return Estimate(value, value - reach, value + reach, n, count, t, student.two_sided_p(t, count - 1), error=error)

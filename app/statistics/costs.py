@@ -24,7 +24,7 @@ class Spending:
 
 
 def costs(spent: Iterable[Spending]) -> dict[str, Any]:
-    """Whoever cost most first."""
+    """Sorted by cost, the highest first."""
     rows = sorted(spent, key=lambda row: (-(row.cost_usd or 0.0), row.name))
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     return {

@@ -117,7 +117,7 @@ def own_provider(everything: Judgments, number: int) -> clusters.Estimate:
     size = int(everything.debate.max()) + 1 if len(everything.debate) else 0
     mine = everything.of((everything.judge == number) & ~np.isnan(everything.favoured))
     if not len(mine.y):
-        return clusters.Estimate(None, why="In no debate was one side alone of this judge's provider.")
+        return clusters.Estimate(None, why="No debate had exactly one side from this judge's provider.")
     others = everything.of((everything.judge != number) & (everything.provider != mine.provider[0]))
     count = np.bincount(others.debate, minlength=size)
     points = totals(others.y, others.debate, size)

@@ -44,5 +44,5 @@ def cells(debates: Debates) -> list[Cell]:
 
 
 def counted(y: np.typing.NDArray[np.float64]) -> tuple[int, int, int]:
-    """Wins, ties and losses: a debate goes to whoever has more than half of its judgments' points."""
+    """Wins, ties and losses: a debate is won by the side with more than half of its judgments' points."""
     return int((y > 0.5).sum()), int((y == 0.5).sum()), int((y < 0.5).sum())

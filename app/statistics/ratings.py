@@ -273,7 +273,7 @@ def side(found: Fit) -> clusters.Estimate:
     if found.covariance is not None:
         beta = _estimate(found.beta, sqrt(max(0.0, float(found.covariance[-1, -1]))), found.motions)
     if beta.low is None or beta.high is None:
-        why = beta.why or "One motion has no interval: nothing says how motions differ."
+        why = beta.why or "There is only one motion, so there is no interval."
         return clusters.Estimate(float(_expit(ends)[0]) - 0.5, motions=found.motions, why=why)
     value, low, high = (float(each) - 0.5 for each in _expit(np.array([found.beta, beta.low, beta.high])))
     return clusters.Estimate(value, low, high, motions=found.motions, t=beta.t, p=beta.p)
@@ -281,7 +281,7 @@ def side(found: Fit) -> clusters.Estimate:
 
 def _estimate(value: float, error: float, motions: int) -> clusters.Estimate:
     if error < 1e-9:
-        why = "Every motion gave the same result: no interval follows from that."
+        why = "Every motion gave the same result, so there is no interval."
         return clusters.Estimate(value, motions=motions, why=why)
     reach = student.quantile(clusters.UPPER, motions - 1) * error
     t = value / error

@@ -10,13 +10,13 @@ from app.statistics import agreement, arms, clusters, costs, judges, matrix, rat
 from app.statistics.rows import Table, debates_of, table
 
 METHOD = (
-    "95 % intervals, clustered by motion, Student's t with one degree of freedom less than there are motions; "
-    "intervals of agreement by drawing motions again"
+    "95 % intervals, clustered by motion, with Student's t and one degree of freedom less than the number of motions; "
+    "intervals of agreement by bootstrap over motions"
 )
 
 UNKNOWN_PLAYERS = (
-    "Judgments alone do not say which players the contestants are, so it is not known whose provider is whose; "
-    "contestants that are named as models are (openai:gpt-5) would say it."
+    "The judgments do not say which players the contestants are, so their providers are unknown. "
+    "Name contestants like their models (openai:gpt-5) to see preferences for a provider."
 )
 
 
@@ -65,9 +65,7 @@ def _basis(found: Table, seed: int) -> dict[str, Any]:
 def _cautions(found: Table) -> list[str]:
     said = []
     if 1 < found.motions.size < clusters.FEW_MOTIONS:
-        said.append(
-            f"There are {found.motions.size} motions: with fewer than {clusters.FEW_MOTIONS} intervals are too narrow."
-        )
+        said.append(f"With {found.motions.size} motions, fewer than {clusters.FEW_MOTIONS}, intervals are too narrow.")
     if 1 < found.motions.size < found.contestants.size:
         said.append("There are more contestants than motions: the intervals of ratings are too narrow.")
     return said
@@ -82,14 +80,14 @@ def _contestants(found: Table, contestants: Sequence[str], why: dict[str, str]) 
         why["ratings"] = why["matrix"] = why["sides"] = _nobody_met(found)
         return {"ratings": None, "matrix": [], "sides": none}
     if unseen:
-        why["ratings.unjudged"] = f"Without a judged debate so far, and so without a rating: {', '.join(unseen)}."
+        why["ratings.unjudged"] = f"No rating yet, because no debate was judged: {', '.join(unseen)}."
     cells = _matrix(debates, names, why)
     try:
         fitted = ratings.fit(debates, len(names))
     except ratings.Disconnected as apart:
         groups = "; ".join(", ".join(names[member] for member in group) for group in apart.groups)
         why["ratings"] = why["sides"] = (
-            f"These groups of contestants never met, so no scale holds them all: {groups}. Add pairs between them."
+            f"These groups never met, so they cannot be rated on one scale: {groups}. Add pairs between them."
         )
         return {"ratings": None, "matrix": cells, "sides": none}
     return {"ratings": _ratings(fitted, debates, names, why), "matrix": cells, "sides": _sides(fitted, debates, why)}
@@ -98,7 +96,7 @@ def _contestants(found: Table, contestants: Sequence[str], why: dict[str, str]) 
 def _nobody_met(found: Table) -> str:
     if not len(found.judgments.y):
         return "Nothing has been judged yet."
-    return "No judged debate had two different contestants, so there is nobody to compare."
+    return "No judged debate had two different contestants, so there is nothing to compare."
 
 
 def _ratings(
@@ -134,19 +132,17 @@ def _say_what_ratings_lack(
     fitted: ratings.Fit, debates: ratings.Debates, names: list[str], why: dict[str, str]
 ) -> None:
     if fitted.motions < 2:
-        why["ratings.interval"] = (
-            "All debates are on one motion: ratings have no interval, as nothing says how motions differ."
-        )
+        why["ratings.interval"] = "All debates are on one motion: ratings have no interval."
     elif np.all(debates.y == 0.5):
         why["ratings.interval"] = (
-            "Every debate was a tie: nothing tells the contestants apart, and no interval follows."
+            "Every debate was a tie: the contestants cannot be told apart, and there is no interval."
         )
     if fitted.prior_used:
         flagged = ", ".join(names[number] for number in sorted(fitted.penalised))
         why["ratings.penalised"] = (
             f"The data alone give no finite rating to: {flagged}. They have only wins or only losses against the "
-            "others, or on a side. One tied debate of each contestant against an average one was added; the zero of "
-            "the scale leans on it."
+            "others, or on a side. So one tied debate against an average contestant was added for each contestant; "
+            "the zero of the scale depends on it."
         )
 
 

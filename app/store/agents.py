@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, LargeBinary, bindparam, func, insert, null, select, update
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import Connection, bindparam, func, insert, null, select, update
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
 from app.core.access import Agent, Scope
+from app.store import sessions
 from app.store.tables import agents
 
 KEY_PREFIX = "dbr_"
@@ -116,7 +116,7 @@ def of_key(connection: Connection, key: str) -> Agent | None:
 
 def valid_among(connection: Connection, key_hashes: Collection[bytes]) -> set[bytes]:
     """The keys among these that are still valid, in one query."""
-    return {bytes(found) for found in connection.execute(_VALID_AMONG, {"hashes": list(key_hashes)}).scalars()}
+    return sessions.hashes_found(connection, _VALID_AMONG, key_hashes)
 
 
 def revoke(connection: Connection, agent_id: UUID) -> AgentRecord | None:
@@ -159,6 +159,4 @@ def _record(row: Row[*tuple[Any, ...]]) -> AgentRecord:
 _OF_KEY = select(agents.c.id, agents.c.username, agents.c.scopes, agents.c.display_name, agents.c.key_hash).where(
     agents.c.key_hash == bindparam("key_hash"), agents.c.revoked_at.is_(None)
 )
-_VALID_AMONG = select(agents.c.key_hash).where(
-    agents.c.key_hash == func.any(bindparam("hashes", type_=ARRAY(LargeBinary))), agents.c.revoked_at.is_(None)
-)
+_VALID_AMONG = select(agents.c.key_hash).where(agents.c.key_hash == sessions.AMONG, agents.c.revoked_at.is_(None))

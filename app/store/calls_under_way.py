@@ -13,14 +13,14 @@ from sqlalchemy import Connection, delete, text
 from app.core.debate import Usage
 from app.store.tables import model_calls
 
-# The lease is locked until the row is committed: whoever ends it sees the call, or it does not begin.
+# The lease is locked until the row is committed: the transaction that ends it sees the call, or no call begins.
 _BEGIN = text("""
 INSERT INTO model_calls (id, claim, worker_id, debate_id, judgment_id, input_tokens, cost_usd)
 SELECT :id, :claim, worker_id, :debate_id, :judgment_id, :input_tokens, :cost_usd FROM worker_leases
 WHERE worker_id = :worker_id AND expires_at > clock_timestamp() FOR KEY SHARE SKIP LOCKED
 RETURNING id
 """)
-# Of every lease that is gone, whoever ended it.
+# The calls of every lease that has ended.
 _LOSE = text("""
 WITH lost AS (
     UPDATE model_calls SET charged_at = clock_timestamp()
@@ -40,7 +40,7 @@ UPDATE debates SET input_tokens = debates.input_tokens + sums.input_tokens,
                    cost_usd = debates.cost_usd + sums.cost_usd
 FROM sums WHERE debates.id = sums.debate_id
 """)
-# Long after the worker could still say what its call has cost.
+# Kept for a day: by then its worker can no longer report the cost.
 _FORGET = text("DELETE FROM model_calls WHERE charged_at < now() - interval '1 day'")
 
 
@@ -50,9 +50,9 @@ class Call:
     claim: UUID
     debate_id: UUID | None
     judgment_id: UUID | None
-    """One of the two pays for it."""
+    """Exactly one of the two is set: the debate or the judgment that pays for the call."""
     sent: Usage
-    """Guessed from its length."""
+    """Estimated from the prompt's length."""
 
 
 def begin(connection: Connection, call: Call, worker_id: str) -> bool:

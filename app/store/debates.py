@@ -56,7 +56,7 @@ def lock(connection: Connection, debate_id: UUID) -> Debate | None:
 
 
 def charge(connection: Connection, debate_id: UUID, usage: Usage) -> bool:
-    """Adds to the debate's usage, whoever has claimed it; false if the debate was deleted."""
+    """Adds to the debate's usage, with or without a claim; false if the debate was deleted."""
     statement = (
         update(debates)
         .where(debates.c.id == debate_id)

@@ -38,13 +38,13 @@ ServerOnlyReads = psycopg.errors.ReadOnlySqlTransaction
 _TurnedAway = (ServerOnlyReads, psycopg.errors.IdleInTransactionSessionTimeout)
 
 DatabaseAway = (OperationalError, InterfaceError, psycopg.OperationalError, ServerOnlyReads)
-"""What is raised when Postgres cannot be reached, refuses, or has no connection to spare."""
+"""The exceptions raised when Postgres is unreachable, refuses, or has no free connection."""
 
 ConnectionLost = psycopg.OperationalError
-"""What breaks off in the middle raises this."""
+"""The exception raised when a connection is lost during a statement."""
 
 SchemaMissing = ProgrammingError
-"""What a query raises while the tables are not there: `debate db upgrade` was not run."""
+"""The exception raised when tables are missing: `debate db upgrade` was not run."""
 
 # The pool logs every failed attempt to connect, with Postgres' own words; callers log that the database is away.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
@@ -186,7 +186,7 @@ class Engine:
     def _replace_connections(self) -> None:
         """The other idle connections led to the same server. And after a failover a connection may still lead to the
         server that was the primary, and would for ever."""
-        # Whoever wants a connection next is told at once if the server refuses a new one.
+        # The next caller that wants a connection fails at once if the server refuses a new one.
         self._is_connected = False
         self._pool.drain()
 

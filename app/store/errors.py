@@ -12,10 +12,10 @@ from sqlalchemy.exc import DBAPIError
 
 from app.store.engine import Engine, ServerOnlyReads
 
-CANNOT_BE_REACHED = "The database cannot be reached just now"
-ONLY_READS = "The database is read-only just now"
-DISK_IS_FULL = "The database cannot store anything just now: its disk is full"
-BUSY = "The database is too busy just now"
+CANNOT_BE_REACHED = "The database cannot be reached at the moment"
+ONLY_READS = "The database is read-only at the moment"
+DISK_IS_FULL = "The database cannot store anything at the moment: its disk is full"
+BUSY = "The database is too busy at the moment"
 
 REMEMBERED_SECONDS = 15.0
 

@@ -60,7 +60,7 @@ _FROM_THE_START = ("-infinity", 0, 0)
 
 
 def add(connection: Connection, debate_id: UUID, event: NewEvent) -> None:
-    """In the transaction of the change that it tells of."""
+    """Call it in the transaction of the change."""
     about = dict(event.about) if event.about is not None else None
     given = {"debate_id": debate_id, "kind": event.kind.value, "by": event.by, "about": about}
     connection.execute(insert(debate_events).values(**given, at=func.clock_timestamp()))
@@ -83,5 +83,5 @@ def _place(cursor: str) -> tuple[str, int, int]:
         if datetime.fromisoformat(str(at)).tzinfo is None or not 0 <= int(rank) <= 1:
             raise ValueError
     except ValueError:
-        raise InvalidInput("cursor", "is not a cursor that this list gave out") from None
+        raise InvalidInput("cursor", "is not a page cursor of this list") from None
     return str(at), int(number), int(rank)

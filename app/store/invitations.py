@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, LargeBinary, bindparam, delete, func, insert, select, union_all
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import Connection, LargeBinary, bindparam, func, insert, select, union_all
 
 from app.core.access import Guest
 from app.core.seats import Seat
+from app.store import sessions
 from app.store.agents import hash_of
 from app.store.tables import debates, guest_sessions, invitations
 
 SEAT_KEY_PREFIX = "dbs_"
-"""Before an invitation's token it makes a key that programs send: a key for one seat."""
+"""The prefix that turns an invitation's token into a key for one seat, which programs send."""
 WATCHER = "watcher"
 """The role of an invitation without a seat."""
 
@@ -67,13 +67,7 @@ def of_token(connection: Connection, token_hash: bytes) -> Invitation | None:
 
 
 def begin_session(connection: Connection, invitation_id: UUID, session_hash: bytes, lasts: timedelta) -> None:
-    """Also deletes all expired sessions."""
-    connection.execute(delete(guest_sessions).where(guest_sessions.c.expires_at < func.now()))
-    connection.execute(
-        insert(guest_sessions).values(
-            hash=session_hash, invitation_id=invitation_id, expires_at=func.clock_timestamp() + lasts
-        )
-    )
+    sessions.begin(connection, session_hash, lasts, guest_sessions, invitation_id=invitation_id)
 
 
 def of_session(connection: Connection, session_hash: bytes) -> Guest | None:
@@ -92,7 +86,7 @@ def of_key(connection: Connection, key: str) -> Guest | None:
 
 def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
     """The sessions and tokens among these that have neither ended nor expired."""
-    return {bytes(found) for found in connection.execute(_VALID_AMONG, {"hashes": list(hashes)}).scalars()}
+    return sessions.hashes_found(connection, _VALID_AMONG, hashes)
 
 
 _OF_TOKEN = (
@@ -116,8 +110,9 @@ _OF_SESSION = (
         guest_sessions.c.expires_at > func.clock_timestamp(),
     )
 )
-_AMONG = func.any(bindparam("hashes", type_=ARRAY(LargeBinary)))
 _VALID_AMONG = union_all(
-    select(guest_sessions.c.hash).where(guest_sessions.c.hash == _AMONG, guest_sessions.c.expires_at > func.now()),
-    select(invitations.c.token_hash).where(invitations.c.token_hash == _AMONG, invitations.c.expires_at > func.now()),
+    sessions.unexpired(guest_sessions),
+    select(invitations.c.token_hash).where(
+        invitations.c.token_hash == sessions.AMONG, invitations.c.expires_at > func.now()
+    ),
 )

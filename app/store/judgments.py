@@ -164,7 +164,7 @@ def lock(connection: Connection, judgment_id: UUID) -> None:
 
 
 def charge(connection: Connection, judgment_id: UUID, used: Usage) -> bool:
-    """Adds the usage of a call without an opinion, whoever has claimed the judgment; false if it was deleted."""
+    """Adds the usage of a call without an opinion, with or without a claim; false if it was deleted."""
     statement = update(judgments).where(judgments.c.id == judgment_id).values(_added(used))
     return connection.execute(statement).rowcount == 1
 

@@ -1,6 +1,6 @@
 """Workers' leases. A worker renews one row every few seconds; all its claims live as long as that row does.
 
-Whoever sweeps releases the claims of workers whose lease has lapsed and deletes the lease in the same transaction: a
+The sweeper releases the claims of workers whose lease has lapsed and deletes the lease in the same transaction: a
 worker that comes back finds no lease, and nothing that it does under the old one is stored.
 """
 
@@ -63,7 +63,7 @@ _RELEASE_ROWS = tuple(
 )
 """The tables of `app.store.claimed_rows`."""
 # Of workers from before leases, when their claim has lapsed; where the worker has a live lease, the time for which such
-# workers leave the claim alone begins anew.
+# workers leave the claim alone starts again.
 _RELEASE_OLD = f"""
 WITH lapsed AS (
     SELECT debates.id, lease.worker_id FROM debates LEFT JOIN worker_leases lease ON lease.worker_id = claimed_by
@@ -101,8 +101,7 @@ def renew(engine: Engine, worker_id: str, seconds: float) -> bool:
 
 
 def hold(connection: Connection, worker_id: str) -> bool:
-    """Locks the lease until the transaction ends, so that whoever ends it sees what is claimed here; false if it is not
-    live."""
+    """Locks the lease until the transaction ends, so that the sweeper sees these claims; false if it is not live."""
     query = select(worker_leases.c.worker_id).where(
         worker_leases.c.worker_id == worker_id, worker_leases.c.expires_at > func.clock_timestamp()
     )

@@ -21,8 +21,8 @@ def hash_of(document: str) -> str:
 
 
 def note(connection: Connection, documents: Sequence[str]) -> None:
-    """Stores those that are not stored yet. The update locks the row, so that whoever deletes a document that no debate
-    has sees the debates that this transaction makes."""
+    """Stores those that are not stored yet. The update locks the row, so that a transaction that deletes
+    unused documents sees the debates that this one makes."""
     rows = [{"hash": bytes.fromhex(hash_of(document)), "document": document} for document in sorted(set(documents))]
     if rows:
         used = {"used_at": func.clock_timestamp()}
@@ -39,7 +39,7 @@ def document(engine: Engine, document_hash: str) -> str | None:
 
 def delete_if_unused(connection: Connection, document_hash: str) -> None:
     """After the deletion of a debate that had it. The row is locked first: a debate that is created with the same
-    document meanwhile is then seen, or stores the document anew."""
+    document meanwhile is then seen, or stores the document again."""
     is_this = materials.c.hash == bytes.fromhex(document_hash)
     connection.execute(select(materials.c.hash).where(is_this).with_for_update())
     connection.execute(delete(materials).where(is_this, ~_is_used))

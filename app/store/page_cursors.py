@@ -66,7 +66,7 @@ def unpack_position(cursor: str) -> int:
 
 
 def _refused() -> InvalidInput:
-    return InvalidInput("cursor", "is not a cursor that this list gave out")
+    return InvalidInput("cursor", "is not a page cursor of this list")
 
 
 def _is_storable(part: str | int) -> bool:

@@ -1,29 +1,43 @@
-"""Sessions of browsers that signed in. Only a hash of the cookie's secret is stored."""
+"""Sessions of browsers: the operator's, and those that an invitation began (guests, blind judges). Only a hash of the
+cookie's secret is stored."""
 
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import Connection, LargeBinary, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, Executable, LargeBinary, Select, Table, bindparam, delete, func, insert, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.store.tables import sessions
 
+AMONG = func.any(bindparam("hashes", type_=ARRAY(LargeBinary)))
 
-def begin(connection: Connection, session_hash: bytes, lasts: timedelta) -> None:
-    """Also deletes all expired sessions."""
-    connection.execute(delete(sessions).where(sessions.c.expires_at < func.now()))
-    connection.execute(insert(sessions).values(hash=session_hash, expires_at=func.now() + lasts))
+
+def begin(
+    connection: Connection, session_hash: bytes, lasts: timedelta, table: Table = sessions, **invitation: Any
+) -> None:
+    """Also deletes all expired sessions of the table."""
+    connection.execute(delete(table).where(table.c.expires_at < func.now()))
+    expires_at = func.clock_timestamp() + lasts
+    connection.execute(insert(table).values(hash=session_hash, expires_at=expires_at, **invitation))
 
 
 def end(connection: Connection, session_hash: bytes) -> None:
     connection.execute(delete(sessions).where(sessions.c.hash == session_hash))
 
 
+def unexpired(table: Table) -> Select[tuple[bytes]]:
+    return select(table.c.hash).where(table.c.hash == AMONG, table.c.expires_at > func.now())
+
+
+def hashes_found(connection: Connection, statement: Executable, hashes: Collection[bytes]) -> set[bytes]:
+    """The hashes among these that the statement, which compares with `AMONG`, selects."""
+    return {bytes(found) for found in connection.execute(statement, {"hashes": list(hashes)}).scalars()}
+
+
 def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
-    """The sessions among these that have neither ended nor expired."""
-    return {bytes(found) for found in connection.execute(_VALID_AMONG, {"hashes": list(hashes)}).scalars()}
+    """The operator's sessions among these that have neither ended nor expired."""
+    return hashes_found(connection, _VALID_AMONG, hashes)
 
 
-_VALID_AMONG = select(sessions.c.hash).where(
-    sessions.c.hash == func.any(bindparam("hashes", type_=ARRAY(LargeBinary))), sessions.c.expires_at > func.now()
-)
+_VALID_AMONG = unexpired(sessions)

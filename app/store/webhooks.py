@@ -170,7 +170,7 @@ def _settled(before: datetime) -> tuple[ColumnElement[bool], ...]:
 
 
 def replay(connection: Connection, webhook_id: UUID, delivery_id: UUID) -> Delivery | None:
-    """Due again, under its id; its three days begin anew."""
+    """Due again, under its id, for another three days."""
     statement = (
         update(webhook_deliveries)
         .where(webhook_deliveries.c.id == delivery_id, webhook_deliveries.c.webhook_id == webhook_id)

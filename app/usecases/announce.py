@@ -9,8 +9,10 @@ import structlog
 from app.core.debate import Debate, Turn
 from app.messaging.bus import Event
 from app.observe import metrics
+from app.store.experiments import experiments
 from app.usecases.services import Services
 from app.wire.debates import Json, argument_json, debate_json, time_json
+from app.wire.experiments import experiment_json
 
 log = structlog.get_logger(__name__)
 # Cached: there are few label sets, and the library's lookup takes as long as the increment.
@@ -56,8 +58,8 @@ def state_changed(debate: Debate) -> Event:
 
 
 def seat_waiting(debate: Debate) -> list[Event]:
-    """Whose turn it is now and until when, where somebody outside has a deadline to take it. Without a deadline the
-    event of the turn before it has said all of this."""
+    """The event that an external seat has the turn until a deadline. Without a deadline there is none: the event of the
+    turn before it says whose turn it is."""
     if not debate.awaits_seat or debate.waiting_until is None:
         return []
     told = {
@@ -70,3 +72,15 @@ def seat_waiting(debate: Debate) -> list[Event]:
 
 def deleted(debate_id: UUID) -> Event:
     return Event(debate_id, "debate_deleted", {"debate_id": str(debate_id)})
+
+
+def tell_changed(services: Services, experiment_id: UUID) -> None:
+    """For the operators' feed."""
+    with services.engine.statements() as connection:
+        experiment = experiments.get(connection, experiment_id)
+        if experiment is None:
+            return
+        progress = experiments.progress(connection, [experiment_id])[experiment_id]
+    services.teller.publish(
+        Event(experiment_id, "experiment_changed", {"experiment": experiment_json(experiment, progress)})
+    )

@@ -206,7 +206,7 @@ def _refuse_what_the_format_excludes(new: NewDebate, seats: Mapping[Seat, SeatSe
         raise InvalidInput("limits.max_rounds", f"a {new.format.value} debate has no rounds")
     for seat in facts.debaters:
         if facts.hides_the_round and seats[seat].is_external:
-            # Whoever reads the debate from outside sees the other side's turn before giving its own.
+            # An external seat could read the other side's turn before giving its own.
             raise InvalidInput(
                 f"seats.{seat.role}.player", f"must be a worker's player in a {new.format.value} debate, not external"
             )
@@ -281,7 +281,9 @@ def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:
     found = turns.with_debate(services.engine, debate_id, last=0)
     if found is None:
         # Deleted between the two statements: the client may simply retry.
-        raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
+        raise DebateExists(
+            f"The debate {debate_id} was deleted during the request", suggestion="Send the request again"
+        )
     debate, [motion] = found
     if not _says_the_same(new, debate, motion):
         raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")
@@ -304,7 +306,7 @@ def _says_the_same(new: NewDebate, debate: Debate, motion: Turn) -> bool:
 
 
 def states_the_same(seats: Mapping[Seat, SeatSetup], limits: Limits, debate: Debate) -> bool:
-    """Whether the stated seats and limits are as stored, whoever has taken a seat since."""
+    """Whether the stated seats and limits are as stored, not counting who has taken a seat since."""
     return all(
         replace(debate.seats[seat], held_by=None, held_by_name=None) == setup for seat, setup in seats.items()
     ) and all(getattr(limits, name) in (None, getattr(debate.limits, name)) for name in Limits.__slots__)

@@ -18,7 +18,7 @@ from app.usecases.services import Services
 EXACT_COUNT = 1_000
 """Beyond it the page says "1000+": counting further would cost more than the page."""
 FEW_COUNTED = 50
-"""Where texts are read in the order of the list."""
+"""The same, where texts are searched in list order: counting is slower there."""
 
 MOST_DIGITS = 10
 

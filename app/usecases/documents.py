@@ -70,7 +70,7 @@ def check_material(new: NewMaterial, max_document_bytes: int, max_text_bytes: in
     elif new.visible_to is not None:
         raise InvalidInput("material.visible_to", "there is no document")
     if new.visible_to is not None and not new.visible_to:
-        raise InvalidInput("material.visible_to", "name at least one seat: a document that nobody sees helps nobody")
+        raise InvalidInput("material.visible_to", "name at least one seat that sees the document")
     for role, answer in (new.answers or {}).items():
         checked_text(f"material.answers.{role}", answer, max_text_bytes)
 

@@ -77,7 +77,7 @@ def _asked_for(source: Debate, motion: str, new: NewFork) -> NewDebate:
         motion,
         new.client_request_id,
         format=source.format,
-        # Whoever holds a seat there has not taken it here.
+        # Holders of the source's seats have not taken the fork's.
         seats={
             **{seat: replace(setup, held_by=None, held_by_name=None) for seat, setup in source.seats.items()},
             **new.seats,
@@ -92,7 +92,9 @@ def _replay(services: Services, source_id: UUID, new: NewFork, debate_id: UUID) 
         debate = debates.get(connection, debate_id)
     if debate is None:
         # Deleted between the two statements: the client may simply retry.
-        raise DebateExists(f"The debate {debate_id} was deleted just now", suggestion="Send the request again")
+        raise DebateExists(
+            f"The debate {debate_id} was deleted during the request", suggestion="Send the request again"
+        )
     is_same_place = debate.forked_from == Origin(source_id, new.after_seq)
     if not (is_same_place and states_the_same(new.seats, new.limits, debate)):
         raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")

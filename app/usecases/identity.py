@@ -46,7 +46,7 @@ def identify(services: Services, presented: str | None) -> Caller:
 def refused() -> AuthFailed:
     """The same message for a missing, unknown or revoked credential."""
     return AuthFailed(
-        "This server requires a token, and none or a wrong one was sent",
+        "This server requires a token, and none or an invalid one was sent",
         suggestion="Send the header Authorization: Bearer <token>",
     )
 

@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 LINK_LIFETIME = timedelta(days=7)
 GUEST_LIFETIME = timedelta(days=30)
-"""Of the session that accepting an invitation begins."""
+"""The lifetime of a session that begins with an invitation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
         debate = lock_existing(connection, debate_id)
         require_control(caller, debate.seats)
         if role != WATCHER:
-            # A person may always rule in the judge's place, whoever fills that seat.
+            # A person may always rule in the judge's place, whatever player fills that seat.
             filled = debate.seats[Seat(role)].player if role != Seat.ARBITRATOR else None
             if debate.is_closed or not (filled is None or debate.seats[Seat(role)].is_external):
                 raise ActionNotAllowed(

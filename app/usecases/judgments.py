@@ -44,7 +44,7 @@ MAX_JUDGE_BYTES = 200
 @dataclass(frozen=True, slots=True)
 class Asked:
     judgments: list[Judgment]
-    """All that the request speaks of, also those that were there before."""
+    """All judgments that the request asks for, including those that existed before."""
     new: int
 
 
@@ -88,7 +88,7 @@ def give(
         is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, debate.experiment_id)
         [judgment] = _with_keys(connection, debate_id, [key])
     if not is_new and not verdict.says_the_same_as(judgment.verdict):
-        raise Conflict(f"{key.judge} has judged this debate in this order already, and said something else")
+        raise Conflict(f"{key.judge} has already judged this debate in this order, with another verdict")
     return judgment, is_new
 
 
@@ -218,7 +218,7 @@ def record_failure(
 def postpone(
     services: Services, held: JudgmentClaim, reason: str, delay_seconds: float, usage: Usage | None = None
 ) -> None:
-    """It has to wait, without a failure: no attempt is counted, but what it has cost is."""
+    """The judgment is postponed: no attempt is counted, but its cost is."""
     used = storable_usage(usage or Usage())
     with services.engine.begin() as connection:
         kept = store.postpone(connection, held, held.attempts, delay_seconds, storable_text(reason), used)

@@ -27,19 +27,19 @@ class Hour:
     failures: int
     """Attempts of players that failed."""
     delay_seconds: float
-    """So long at most 95 of 100 turns have waited for a worker."""
+    """The 95th percentile of how long turns waited for a worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastDay:
     hours: tuple[Hour, ...]
-    """The oldest first; each is there, also without a turn."""
+    """All hours of the day, oldest first, including those without a turn."""
     models: tuple[tuple[str, int, int, float], ...]
     """Player, turns, tokens and cost of each model, the one with the most tokens first."""
     delay_seconds: float | None
-    """Of the whole day, as of an hour; None where no turn had to wait for a worker."""
+    """The same for the whole day; None where no turn had to wait for a worker."""
     is_cut: bool
-    """There were more turns than are counted: the oldest are missing."""
+    """Whether there were more turns than are counted; then the oldest are missing."""
 
     @property
     def turns(self) -> int:

@@ -91,10 +91,10 @@ class ProviderNow:
     held: int
     """Calls that workers may make now."""
     wanted: int
-    """Calls that they have to make."""
+    """Calls that are under way or waiting."""
     limit: int
     is_lowered: bool
-    """The provider has answered 429, and the limit is growing back."""
+    """The provider answered 429: the limit was lowered and rises again."""
 
 
 def providers_now(services: Services, connection: Connection) -> tuple[ProviderNow, ...]:

@@ -1,4 +1,4 @@
-"""What can fill a seat: the built-in players, models of providers and of endpoints, and what is missing for the rest.
+"""What can fill a seat: the built-in players, models of providers and of endpoints, and what the others lack.
 
 Only workers call models, with their own environment. So each worker says with its lease what it could call, and the
 server answers with what its live workers have said.
@@ -36,7 +36,7 @@ def list_players(services: Services) -> tuple[int, list[PlayerChoice]]:
 
 
 def choices(settings: Settings, lacks: Lacks | None) -> list[PlayerChoice]:
-    """`lacks` is None where nobody can say."""
+    """`lacks` is None where no worker runs."""
     always = [PlayerChoice(name, name, True, ()) for name in (EXTERNAL, SCRIPTED)]
     others = [LOCAL, *settings.endpoint_urls, *PROVIDERS]
     return always + [_choice(name, [NO_WORKER] if lacks is None else lacks.get(name, [_NOT_NAMED])) for name in others]
@@ -50,7 +50,7 @@ def _choice(name: str, lacks: list[str]) -> PlayerChoice:
 
 
 def _together(reports: Sequence[Lacks]) -> Lacks | None:
-    """What one worker can call, the server can: of those who cannot, the one that lacks least is quoted."""
+    """The server can call what at least one worker can. Otherwise it reports what the best-equipped worker lacks."""
     together: dict[str, list[str]] = {}
     for report in reports:
         for name, lacks in report.items():

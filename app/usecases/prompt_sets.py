@@ -29,13 +29,11 @@ def get_prompt_set(services: Services, name: str) -> PromptSet:
     with services.engine.statements() as connection:
         found = prompt_sets.named(connection, name)
     if found is None:
-        raise NotFound(
-            f"There is no prompt set {name!r}", suggestion="`debate prompts list` shows those that there are"
-        )
+        raise NotFound(f"There is no prompt set {name!r}", suggestion="`debate prompts list` lists them")
     return found
 
 
 def prompt_set_of_hash(services: Services, hash_: str) -> PromptSet | None:
-    """What a debate's models are instructed with, whatever its name means by now."""
+    """The set that a debate's models are instructed with, even if its name has another content now."""
     with services.engine.statements() as connection:
         return prompt_sets.of_hash(connection, hash_)

@@ -1,8 +1,11 @@
 """The dependencies of the use cases. Built once per process by `app.bootstrap` and passed as a plain argument."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from app.messaging.queue import TaskQueue
 from app.messaging.teller import Teller
@@ -10,7 +13,33 @@ from app.settings import Settings
 from app.store.engine import Engine
 from app.store.errors import FullDisk
 from app.usecases.documents import Documents
-from app.usecases.kept_results import KeptResults
+
+MOST_KEPT = 100
+"""Experiments: more than a page of their list shows."""
+
+
+class KeptResults:
+    """A cache of experiments' results. Each entry holds the state of the data that it was computed from."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[UUID, tuple[str, dict[str, Any]]] = OrderedDict()
+
+    def of(self, experiment_id: UUID, state: str) -> dict[str, Any] | None:
+        """None where they were computed from another state. The reader must not change them."""
+        with self._lock:
+            found = self._kept.get(experiment_id)
+            if found is None or found[0] != state:
+                return None
+            self._kept.move_to_end(experiment_id)
+            return found[1]
+
+    def keep(self, experiment_id: UUID, state: str, results: dict[str, Any]) -> None:
+        with self._lock:
+            self._kept[experiment_id] = (state, results)
+            self._kept.move_to_end(experiment_id)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
 
 
 def _run_here(work: Callable[[], Any]) -> Any:

@@ -30,24 +30,24 @@ def sweep(services: Services) -> int:
         log.warning("worker.lease_lapsed", worker_id=worker_id)
     if released:
         log.info("sweep.released", debates=len(released))
-        # A hint for whoever is idle; those that hear nothing look by themselves.
+        # A hint for idle workers; the others find the debates by themselves.
         services.teller.enqueue(*released)
     return len(released)
 
 
 def begin_lease(services: Services, worker_id: str) -> None:
-    """With what this worker could play."""
+    """Also stores which players this worker can run."""
     leases.begin(services.engine, worker_id, services.settings.claim_seconds, usable_here(services.settings))
 
 
 def renew_lease(services: Services, worker_id: str) -> bool:
-    """False when the lease is gone, and with it every claim that was taken under it."""
+    """False when the lease is gone, and with it all its claims."""
     return leases.renew(services.engine, worker_id, services.settings.claim_seconds)
 
 
 @repeated_on_conflict
 def end_lease(services: Services, worker_id: str) -> None:
-    """What is still claimed under it becomes due at once."""
+    """Turns that are still claimed under it become due at once."""
     with services.engine.begin() as connection:
         released = leases.end(connection, [worker_id])
     services.teller.enqueue(*released)

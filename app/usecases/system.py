@@ -27,7 +27,7 @@ class WorkerNow:
     id: str
     seen_at: datetime
     lease_until: datetime
-    """Then its turns are taken over, unless it says that it is alive."""
+    """When its lease expires, and other workers take its turns, unless it renews the lease."""
     holds: tuple[LiveClaim, ...]
 
 

@@ -121,7 +121,7 @@ def _known(webhook: Webhook | None, webhook_id: UUID) -> Webhook:
 
 def _require_enabled(webhook: Webhook) -> None:
     if webhook.disabled_at is not None:
-        problem = f"is off ({webhook.disabled_reason}): remove it and register the address anew"
+        problem = f"is off ({webhook.disabled_reason}): remove it and register the address again"
         raise InvalidInput("webhook_id", problem)
 
 

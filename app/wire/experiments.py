@@ -1,12 +1,13 @@
-"""Experiments as JSON for clients (experiments.md, "Shapes")."""
+"""Experiments and judgments as JSON for clients (experiments.md, "Shapes")."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.spec import Spec
+from app.core.judgments import Judgment
 from app.store.experiments.experiments import Counts, Experiment, Progress
-from app.wire.debates import Json, time_json
+from app.wire.debates import Json, time_json, usage_json
 
 
 def experiment_json(experiment: Experiment, progress: Progress, estimate: Json | None = None) -> Json:
@@ -71,3 +72,24 @@ def plan_json(spec: Spec, estimate: CostEstimate) -> Json:
 def match_json(match: Mapping[str, Any]) -> Json:
     shown = {name: value for name, value in match.items() if name != "position"}
     return {**shown, "debate_id": str(match["debate_id"]) if match["debate_id"] else None}
+
+
+def judgment_json(judgment: Judgment) -> Json:
+    verdict = judgment.verdict
+    return {
+        "id": str(judgment.id),
+        "debate_id": str(judgment.debate_id),
+        "judge": judgment.key.judge,
+        "player": judgment.setup.player,
+        "order": judgment.key.order.value,
+        "repeat": judgment.key.repeat,
+        "status": judgment.status.value,
+        "winner": verdict.winner if verdict else None,
+        "scores": {side: verdict.scores[side] for side in ("proposer", "opponent")} if verdict else None,
+        "reasoning": verdict.reasoning if verdict else None,
+        "confidence": verdict.confidence if verdict else None,
+        "error": judgment.error,
+        "usage": usage_json(judgment.usage),
+        "created_at": time_json(judgment.created_at),
+        "judged_at": time_json(judgment.judged_at),
+    }

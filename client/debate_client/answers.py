@@ -215,7 +215,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class AgentKey:
-    """A new agent. The key is shown this once."""
+    """A new agent. The key is shown only in this answer."""
 
     id: str
     username: str
@@ -230,7 +230,7 @@ class AgentKey:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """To one seat of one debate. The link and the key are shown this once."""
+    """To one seat of one debate. The link and the key are shown only in this answer."""
 
     url: str = field(repr=False)
     key: str = field(repr=False)

@@ -114,7 +114,7 @@ def test_a_schema_of_a_newer_version_stays_as_it_is(home: Home, configured: tupl
     try:
         upgraded = home.debate("db", "upgrade", **environment)
         assert upgraded.process.returncode == 0, upgraded.stderr
-        assert "at revision 9999, of a newer version" in upgraded.stdout
+        assert "at revision 9999, newer than this version" in upgraded.stdout
         assert "✓ schema" in home.debate("doctor", **environment).stdout
         assert place.sql("SELECT version_num FROM alembic_version") == [("9999",)]
     finally:
@@ -130,7 +130,7 @@ def test_two_upgrades_at_once_both_succeed_and_one_of_them_did_it(home: Home, em
 @each_of("arguments", [("db", "upgrade"), ("repair",)])
 def test_without_a_database_the_command_says_so(home: Home, arguments: tuple[str, ...]) -> None:
     refused = home.debate(*arguments, DEBATE_DATABASE_URL=NO_DATABASE, DEBATE_REDIS_URL=NO_REDIS)
-    assert_one_sentence(refused, 1, "The database cannot be reached just now")
+    assert_one_sentence(refused, 1, "The database cannot be reached at the moment")
 
 
 def test_repair_shows_which_cursor_it_put_right(home: Home, configured: tuple[Place, dict[str, str]]) -> None:

@@ -109,7 +109,7 @@ def test_the_same_file_again_holds_only_what_is_new(cli: Cli, worker: Place) -> 
     before = held(worker, "grown")
     again = cli("run", file)
     assert again.code == 0, "there is nothing to ask about"
-    assert "Nothing is left to hold." in again.stderr
+    assert "Nothing is left to run." in again.stderr
     assert held(worker, "grown") == before, "no new debate, and no call"
     cli.write("grown", 2, judges=[*JUDGES, "{name: second, player: scripted}"])
     plan = cli("run", file, "--dry-run", "--json").document

@@ -55,7 +55,7 @@ def test_json_and_refusals(api: Api, home: Home) -> None:
     assert_one_sentence(home.debate("invite", "00000000-0000-4000-8000-000000000000"), 1, "no debate")
     assert home.debate("invite", debate_id, "--role", "king").process.returncode == 2
     refused = home.debate("invite", debate_id, DEBATE_AUTH_TOKEN=made["key"])
-    assert_one_sentence(refused, 4, "An invitation opens one debate")
+    assert_one_sentence(refused, 4, "This invitation gives access to one seat of one debate only")
 
 
 NEW = {

@@ -32,7 +32,7 @@ def home(models: ModelServer) -> Iterator[Home]:
         ("openai:gpt-4o-mini", "well", "100 tokens in, 20 out, $0.000027"),
         ("anthropic:claude-sonnet-4-6", "well", "100 tokens in, 20 out, $0.000600"),
         ("openai:my-own-model", "well", "no price known, so a cost limit would be refused"),
-        ("scripted", "well", "is no model and needs nothing"),
+        ("scripted", "well", "is not a model and needs no check"),
         ("openai:gpt-4o-mini", "401", "the key was not accepted; check OPENAI_API_KEY"),
         ("openai:gpt-4o-mini", "500", "the provider failed (HTTP 500). It said: Something broke on our side"),
         ("anthropic:nobody", "404", "the provider has no such model"),

@@ -150,7 +150,7 @@ def test_deliveries_that_nobody_waits_for_go_by_age_and_those_that_are_due_stay(
     left = {names[found] for (found,) in place.sql("SELECT id FROM webhook_deliveries")}
     assert left == {f"kept: {name}" for name in kept}
     both = home.debate("prune", "--older-than", "90d", "--deliveries", "--exchanges")
-    assert_one_sentence(both, 2, "--exchanges and --deliveries are two different things")
+    assert_one_sentence(both, 2, "--exchanges and --deliveries cannot be combined")
 
 
 @each_of(("text", "age"), [("90d", timedelta(days=90)), ("12h", timedelta(hours=12))])

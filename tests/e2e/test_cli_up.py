@@ -59,7 +59,7 @@ def test_up_says_where_it_is_and_where_its_files_are(home: Home, up: Command) ->
         f"debate-runner is up at http://127.0.0.1:{home.port}  (Ctrl-C stops it)",
         f"  data   {home.data_dir}",
         f"  logs   {home.data_dir}/logs",
-        f"  find   it with DEBATE_SERVER_URL=http://127.0.0.1:{home.port}; commands with this data directory just do",
+        f"  find   it with DEBATE_SERVER_URL=http://127.0.0.1:{home.port}; not needed with the same data directory",
     ]
     assert {log.name for log in (home.data_dir / "logs").iterdir()} == {"api.log", "worker-1.log", "worker-2.log"}
 

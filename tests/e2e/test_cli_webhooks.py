@@ -85,9 +85,9 @@ def test_every_command_with_a_receiver_that_knows_the_secret(place: Place, api: 
     [
         (("create", "ftp://example.org"), "must be an address"),
         (("create", "http://user:secret@example.org"), "no password"),
-        (("listen", "--secret", "whsec_A"), "not a secret"),
-        (("listen", "--secret", "whsec_"), "not a secret"),
-        (("listen", "--secret", "whsec_AAAA", "--url", "http://x"), "registers nothing"),
+        (("listen", "--secret", "whsec_A"), "not a webhook's secret"),
+        (("listen", "--secret", "whsec_"), "not a webhook's secret"),
+        (("listen", "--secret", "whsec_AAAA", "--url", "http://x"), "cannot be combined with --secret"),
     ],
 )
 def test_a_mistake_is_one_sentence(home: Home, arguments: tuple[str, ...], words: str) -> None:

@@ -75,14 +75,16 @@ def test_a_days_limit_is_shared_and_never_passed(make_place: Callable[[], Place]
             return [debate for debate in found if debate["last_error"]]
 
         wait_until(
-            lambda: any("in a day (UTC) is reached" in debate["last_error"] for debate in waiting()), 200, "spent"
+            lambda: any("a day (UTC) for models is reached" in debate["last_error"] for debate in waiting()),
+            200,
+            "spent",
         )
         [(reserved, spent)] = at.place.sql("SELECT reserved_usd, spent_usd FROM daily_costs")
         assert reserved + spent <= limit
         assert spent > limit / 2
-        debate = next(debate for debate in waiting() if "in a day" in debate["last_error"])
+        debate = next(debate for debate in waiting() if "a day (UTC)" in debate["last_error"])
         assert (debate["status"], debate["attempts"]) == ("running", 0)
-        assert f"The limit of ${limit:g} that this server may spend" in debate["last_error"]
+        assert f"This server's limit of ${limit:g} a day" in debate["last_error"]
         for debate_id in debates:
             at.api.http.post(f"/debates/{debate_id}/stop")
         wait_until(lambda: at.place.sql("SELECT reserved_usd FROM daily_costs")[0][0] < 1e-9, 60, "all is settled")

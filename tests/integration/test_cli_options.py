@@ -25,7 +25,7 @@ def test_create_and_run_take_thinking_language_and_prompts(
     assert (debate["language"], debate["prompts"]) == ("Welsh", "mine")
     assert debate["seats"]["opponent"] == {"player": "scripted", "thinking": "low"}
     assert "thinking" not in debate["seats"]["proposer"]
-    assert "none is named" in str(run(created).exception)
+    assert "no seat names one" in str(run(created).exception)
     start_worker()
     held = run(["run", "Ban cars", "--rounds", "1", "--json", *SAID])
     assert held.exit_code == 0, held.output

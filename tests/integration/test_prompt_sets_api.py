@@ -26,7 +26,7 @@ from app.usecases.read import get_transcript
 from app.usecases.services import Services
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
-from worker.players.models.prompt_files import built_in
+from worker.players.models.prompt import built_in
 from worker.players.registry import player_for
 
 pytestmark = pytest.mark.timeout(300)

@@ -176,10 +176,10 @@ def test_a_draft_says_that_nothing_was_judged(api):
     ("given", "words"),
     [
         (rows("ab", motions=["m1"], winner=lambda *_: "tie"), "All debates are on one motion"),
-        ("d1,m1,a,,j,proposer,as_spoken\nd2,m2,a,,j,opponent,as_spoken\n", "there is nobody to compare"),
+        ("d1,m1,a,,j,proposer,as_spoken\nd2,m2,a,,j,opponent,as_spoken\n", "there is nothing to compare"),
         (rows("ab", winner=lambda *_: "tie"), "Every debate was a tie"),
         (rows("ab", winner=lambda i, _: "proposer" if i == "a" else "opponent"), "no finite rating to: a, b"),
-        (rows("ab") + rows("cd"), "never met, so no scale holds them all: a, b; c, d"),
+        (rows("ab") + rows("cd"), "never met, so they cannot be rated on one scale: a, b; c, d"),
         (rows("ab", motions=["m1"]) + rows("ab", motions=["m2"], judge="k"), "no debate in common"),
     ],
     ids=["one motion", "one contestant", "all ties", "won everything", "disconnected", "judges never overlap"],

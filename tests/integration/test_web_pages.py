@@ -62,7 +62,7 @@ def test_every_page_is_strict_about_what_may_run_in_it(api, path):
         ("/?state=nonsense", 400, "state: must be one of AWAITING_PROPOSER"),
         ("/?format=nonsense", 400, "format: must be one of rounds"),
         ("/?sort=nonsense", 400, "sort: must be one of latest"),
-        ("/?cursor=nonsense", 400, "cursor: is not a cursor"),
+        ("/?cursor=nonsense", 400, "cursor: is not a page cursor"),
         ("/?q=" + "x" * 201, 400, "at most 200 characters"),
         ("/?q=a%00b", 400, "none of them NUL"),
         (f"/debates/{NO_SUCH_DEBATE}/view", 404, "Not found"),
@@ -71,10 +71,10 @@ def test_every_page_is_strict_about_what_may_run_in_it(api, path):
         (f"/debates/{NO_SUCH_DEBATE}/view?turn=99999999999", 400, "must be the number of a turn"),
         (f"/new?from={NO_SUCH_DEBATE}", 404, "Not found"),
         ("/new?from=x", 400, "is not the id of a debate"),
-        ("/solutions?cursor=nonsense", 400, "cursor: is not a cursor"),
-        ("/review?cursor=nonsense", 400, "cursor: is not a cursor"),
+        ("/solutions?cursor=nonsense", 400, "cursor: is not a page cursor"),
+        ("/review?cursor=nonsense", 400, "cursor: is not a page cursor"),
         (f"/solutions/{NO_SUCH_DEBATE}", 404, "There is no such solution"),
-        (f"/solutions/{NO_SUCH_DEBATE}?cursor=nonsense", 400, "cursor: is not a cursor"),
+        (f"/solutions/{NO_SUCH_DEBATE}?cursor=nonsense", 400, "cursor: is not a page cursor"),
         ("/solutions/not-a-uuid", 400, "is not the id of a solution"),
         (f"/webhooks/{NO_SUCH_DEBATE}/view", 404, "There is no webhook"),
         ("/webhooks/not-a-uuid/view", 400, "is not the id of a webhook"),
@@ -183,7 +183,7 @@ def test_without_the_database_the_pages_say_so(place):
     assert "The database cannot be reached" in api.http.get("/system").text
     answer = api.http.get("/")
     assert answer.status_code == 503
-    assert "The database cannot be reached just now" in answer.text
+    assert "The database cannot be reached at the moment" in answer.text
 
 
 # Signing in

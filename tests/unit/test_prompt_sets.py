@@ -11,11 +11,10 @@ from app.core.errors import ContentTooLarge, InvalidInput
 from app.core.formats import Format
 from app.core.prompt_sets import BASE, FILES, MOST_BYTES, PromptSet, checked_set, hash_of
 from app.core.seats import Seat
-from worker.players.models import prompt_files
-from worker.players.models.prompt import instructions
-from worker.players.models.prompt_files import built_in, prompts_of
+from worker.players.models import prompt
+from worker.players.models.prompt import built_in, instructions, prompts_of
 
-FOLDER = Path(prompt_files.__file__).parent / "prompts" / BASE
+FOLDER = Path(prompt.__file__).parent / "prompts" / BASE
 
 
 def test_the_built_in_set_is_a_set_that_could_be_added() -> None:
@@ -30,9 +29,9 @@ def test_the_built_in_set_is_a_set_that_could_be_added() -> None:
 @each_of(
     ("name", "files", "says"),
     [
-        ("", {"persona": "x"}, "name: must be small letters"),
-        ("Big", {"persona": "x"}, "name: must be small letters"),
-        ("a/b", {"persona": "x"}, "name: must be small letters"),
+        ("", {"persona": "x"}, "name: must be lower-case letters"),
+        ("Big", {"persona": "x"}, "name: must be lower-case letters"),
+        ("a/b", {"persona": "x"}, "name: must be lower-case letters"),
         (BASE, {"persona": "x"}, "not a built-in set"),
         ("mine", {}, "files: must have one file or more"),
         ("mine", {"README": "x"}, "files.README: is no file of a prompt set"),

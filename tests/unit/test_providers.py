@@ -78,11 +78,11 @@ def test_a_model_is_named_by_its_provider_or_endpoint() -> None:
 @each_of(
     ("value", "says"),
     [
-        ("lab", "has not the form"),
-        ("lab=", "has not the form"),
-        ("lab=ftp://host", "has not the form"),
-        ("Lab=https://host/v1", "has not the form"),
-        ("a_b=https://host/v1", "has not the form"),
+        ("lab", "does not have the form"),
+        ("lab=", "does not have the form"),
+        ("lab=ftp://host", "does not have the form"),
+        ("Lab=https://host/v1", "does not have the form"),
+        ("a_b=https://host/v1", "does not have the form"),
         ("openai=https://host/v1", "'openai' is the name of a provider"),
         ("litellm=https://host/v1", "is the name of a provider"),
         ("scripted=https://host/v1", "is the name of a provider or player"),

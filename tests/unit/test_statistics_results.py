@@ -104,7 +104,7 @@ def test_nothing_judged_yet_is_said() -> None:
 def test_one_contestant_has_nobody_to_be_compared_with() -> None:
     found = results([judged("d", "m", ("a", None), "proposer", correct="proposer")])
     assert found["ratings"] is None
-    assert "nobody to compare" in found["why"]["ratings"]
+    assert "nothing to compare" in found["why"]["ratings"]
     assert found["judges"][0]["accuracy"]["value"] == 1
 
 

@@ -103,7 +103,7 @@ def pause(which: Named, as_json: AsJson = False) -> None:
 
 @commands.command()
 def resume(which: Named, as_json: AsJson = False) -> None:
-    """Go on with a paused experiment.
+    """Resume a paused experiment.
 
     Example: debate experiment resume demo
     """
@@ -112,7 +112,7 @@ def resume(which: Named, as_json: AsJson = False) -> None:
 
 @commands.command()
 def stop(which: Named, as_json: AsJson = False) -> None:
-    """Stop an experiment. What was held stays; `debate experiment run` goes on with it.
+    """Stop an experiment. Finished debates are kept; `debate experiment run` continues it.
 
     Example: debate experiment stop demo
     """
@@ -162,7 +162,7 @@ def judge(
 @commands.command()
 def invite(
     which: Named,
-    name: Annotated[str, typer.Option(help="The person's name: judgments are those of person:<name>.")],
+    name: Annotated[str, typer.Option(help="The person's name; judgments are stored under person:<name>.")],
     expires_in_hours: Annotated[
         float | None, typer.Option(help="How long the link can be used. [default: a week]", min=0.01, max=8760)
     ] = None,
@@ -181,7 +181,7 @@ def invite(
         output.print_json(made)
         return
     output.say(str(made["url"]))
-    output.note(f"For {made['judge']}. It is shown this once, and can be used until {made['expires_at']}")
+    output.note(f"For {made['judge']}. It is shown only now, and is valid until {made['expires_at']}")
 
 
 @commands.command()
@@ -199,7 +199,9 @@ def delete(
     experiment = experiment_in(api.get(path))
     if not yes:
         if not sys.stdin.isatty():
-            raise CommandFailed("Nobody can be asked here", Exit.USAGE, "Delete without asking with --yes")
+            raise CommandFailed(
+                "Deleting needs a confirmation, but standard input is not a terminal", Exit.USAGE, "Confirm with --yes"
+            )
         held = sum(experiment["progress"]["matches"].values())
         sys.stderr.write(f"Delete {experiment['name']} and its {output.count(held, 'debate')}? [y/N] ")
         sys.stderr.flush()

@@ -55,7 +55,7 @@ def matches(
         output.print_json({"matches": found, "next_cursor": cursor})
         return
     if not found:
-        output.note("No matches fit.")
+        output.note("No matches pass these filters.")
         return
     header = ("motion", "proposer", "opponent", "status", "debate")
     names = (("motion_id", "motion"), ("proposer",), ("opponent",), ("status",), ("debate_id",))

@@ -16,7 +16,7 @@ MOTIONS = {
 }
 
 EXPERIMENT = """\
-# An experiment is this file. Hold it:    debate experiment run experiment.yaml
+# This file is an experiment. Run it:     debate experiment run experiment.yaml
 # The same command again goes on where it stopped. After adding motions, contestants, judges or repeats it holds only
 # what is new. docs/first-experiment.md explains it step by step.
 
@@ -39,7 +39,7 @@ repeats: 1
 format: final_ruling        # both sides speak in turn, and the judge rules at the end
 rounds: 2
 
-# Who judges each debate, in both orders of presentation. This one prefers whoever it reads first, by ten points.
+# Who judges each debate, in both orders of presentation. `hasty` prefers the side that it reads first, by ten points.
 judges:
   - {name: fair, player: scripted, orders: both}
   - {name: hasty, player: scripted, orders: both, position_bias: 0.1, noise: 0.1}

@@ -15,8 +15,7 @@ from typing import Any
 from app.cli.errors import CommandFailed
 from app.cli.output import count
 from app.core.experiments.motions import FIELDS, Motion, motion_of
-from app.core.experiments.problems import Place, SpecProblem
-from app.core.experiments.spec import Spec, spec_of
+from app.core.experiments.spec import Place, Spec, SpecProblem, spec_of
 from app.core.players import why_unknown
 
 MAX_BYTES = 100_000_000
@@ -76,7 +75,7 @@ def _checked(path: Path, records: Iterator[tuple[int, Any]]) -> list[Motion]:
             raise CommandFailed(f"{path}, line {line}: {problem.message}") from None
         if motion.id in seen:
             raise CommandFailed(
-                f"{path}, line {line}: the motion id {motion.id!r} stands in line {seen[motion.id]} too"
+                f"{path}, line {line}: the motion id {motion.id!r} is already used in line {seen[motion.id]}"
             )
         seen[motion.id] = line
         found.append(motion)
@@ -157,7 +156,7 @@ def _require_columns(path: Path, columns: list[str]) -> None:
         if name not in FIELDS:
             raise CommandFailed(f"{path}, line 1: unknown column {name!r}: a motion has {', '.join(FIELDS)}")
         if columns.count(name) > 1:
-            raise CommandFailed(f"{path}, line 1: the column {name!r} stands there twice")
+            raise CommandFailed(f"{path}, line 1: the column {name!r} is repeated")
     for name in ("id", "motion"):
         if name not in columns:
             raise CommandFailed(f"{path}, line 1: the column {name!r} is missing")
@@ -215,7 +214,7 @@ def _mark(path: Path, node: Any, place: Place, lines: dict[Place, int]) -> None:
         for key, child in node.value:
             inner = (*place, str(key.value))
             if inner in lines:
-                raise CommandFailed(f"{path}, line {key.start_mark.line + 1}: the key {key.value!r} stands there twice")
+                raise CommandFailed(f"{path}, line {key.start_mark.line + 1}: the key {key.value!r} is repeated")
             _mark(path, child, inner, lines)
             lines[inner] = key.start_mark.line + 1
 

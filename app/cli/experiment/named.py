@@ -39,7 +39,7 @@ def path_of(api: "Api", given: str) -> str:
         return f"{EXPERIMENTS}/{exact[0]['id']}"
     if not exact:
         raise CommandFailed(f"No experiment is named {given!r}", suggestion=f"`{program()} experiment list` shows them")
-    raise CommandFailed(f"{len(exact)} experiments fit {given!r}", suggestion="Give the whole id")
+    raise CommandFailed(f"{len(exact)} experiments match {given!r}", suggestion="Give the whole id")
 
 
 def experiment_in(data: Json) -> Json:

@@ -59,7 +59,7 @@ def init(
         output.print_json({"files": [str(folder / name) for name in files]})
         return
     output.say(f"Written: {', '.join(str(folder / name) for name in files)}")
-    output.say(f"Hold it: {output.program()} experiment run {folder / 'experiment.yaml'}")
+    output.say(f"Run it: {output.program()} experiment run {folder / 'experiment.yaml'}")
 
 
 @commands.command()
@@ -80,7 +80,7 @@ def plan(
 
 @commands.command()
 def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson = False) -> None:
-    """Hold an experiment and follow it to its results.
+    """Run an experiment and follow it to its results.
 
     Shows what it will cost and asks before it starts. Ctrl-C stops following, not the experiment. Run the same command
     again to continue; after you add motions, contestants, judges or repeats to the file, it holds only what is new.
@@ -104,7 +104,7 @@ def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson =
         path = f"{EXPERIMENTS}/{experiment['id']}"
         planned = api.get(f"{path}/plan")["plan"]
         if not planned["matches"] and not planned["judgments"]:
-            output.note("Nothing is left to hold.")
+            output.note("Nothing is left to run.")
         elif experiment["status"] != "running":
             if not as_json:
                 _show_plan(planned, as_json)
@@ -169,7 +169,9 @@ def _ask(yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise CommandFailed("Nobody can be asked here", suggestion="Start it without asking with --yes")
+        raise CommandFailed(
+            "Starting needs a confirmation, but standard input is not a terminal", suggestion="Confirm with --yes"
+        )
     sys.stderr.write("Start it? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
@@ -189,7 +191,7 @@ def plan_lines(planned: output.Json) -> Iterator[str]:
 
     figures = {
         "debates": f"{planned['matches']:,}",
-        "calls in them": f"{planned['debate_calls']:,}",
+        "their calls": f"{planned['debate_calls']:,}",
         "judgments": f"{planned['judgments']:,}",
         "tokens": f"{planned['expected_tokens']:,} expected",
         "cost in USD": f"{money(planned['expected_usd'])} expected{_between(planned)}, "
@@ -292,7 +294,7 @@ def _finish(api: "Api", path: str, experiment: output.Json, as_json: bool) -> No
     if experiment["status"] == "stopped":
         raise CommandFailed(
             f"The experiment is {ending(experiment)}",
-            suggestion="With a higher budget, or the cause removed, run it again",
+            suggestion="Raise the budget or remove the cause, then run it again",
         )
 
 

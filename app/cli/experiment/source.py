@@ -69,7 +69,7 @@ def judgments_of_file(path: Path, arm: str = "") -> list[Judgment]:
             raise CommandFailed(f"{path}, line {line}: {problem}") from None
         key = (judgment.debate, judgment.judge, judgment.order, judgment.repeat)
         if key in seen:
-            raise CommandFailed(f"{path}, line {line}: this judge's judgment stands in line {seen[key]} too")
+            raise CommandFailed(f"{path}, line {line}: this judge's judgment is already in line {seen[key]}")
         seen[key] = line
         found.append(judgment)
     return found

@@ -125,7 +125,7 @@ def differences_text(found: Json) -> Iterator[str]:
     yield ""
     header = ("difference, in points", "value (95 %)", "p", "motions", "needed")
     yield from table(header, difference_rows(found)[1])
-    yield "needed: motions that would show half of this difference, four times of five"
+    yield "needed: motions to detect half of this difference with 80 % power"
 
 
 def _costs_text(found: Json) -> Iterator[str]:

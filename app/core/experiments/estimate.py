@@ -19,12 +19,12 @@ class CostEstimate:
     expected_tokens: int
     seconds: float
     interval_usd: tuple[float, float] | None = None
-    """Where the cost lies with 95 %; None where a model that costs something was not seen yet."""
+    """The 95 % interval of the cost; None where this server has not called one of the paid models yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallsToCome:
-    """Calls of one kind, and what those cost that were seen."""
+    """Calls of one kind, and the observed costs of such calls."""
 
     calls: int
     mean_usd: float

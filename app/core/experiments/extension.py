@@ -23,7 +23,7 @@ def why_incompatible(before: Spec, after: Spec) -> Conflict | None:
     changed = _changed_rules(before.arms, after.arms)
     changed += [name for name in ("swap_sides", "seed") if getattr(before, name) != getattr(after, name)]
     if changed:
-        return _mixed(changed[0], "it cannot change once an experiment is there: that would mix two experiments")
+        return _mixed(changed[0], "cannot be changed in an existing experiment: its results would mix two experiments")
     contestants = {one.name: one for one in after.contestants}
     for one in before.contestants:
         problem = _changed("contestants", one, contestants.get(one.name))
@@ -37,14 +37,14 @@ def why_incompatible(before: Spec, after: Spec) -> Conflict | None:
             return problem
     met = {frozenset(pair) for pair in after.pairs}
     if any(frozenset(pair) not in met for pair in before.pairs):
-        return _mixed("pairing", "a pair of contestants is missing, and what was compared must stay")
+        return _mixed("pairing", "a pair of contestants was removed, and an existing experiment can only grow")
     if after.repeats < before.repeats:
-        return _mixed("repeats", f"there were {before.repeats}, and what was planned must stay")
+        return _mixed("repeats", f"cannot be lowered from {before.repeats}: an existing experiment can only grow")
     return None
 
 
 def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]:
-    """Of an experiment without named arms, the rules themselves."""
+    """The names of changed rules; `arms` where the experiment has named arms."""
     if before == after:
         return []
     if len(before) == len(after) == 1 and before[0].name == after[0].name == "":
@@ -54,7 +54,7 @@ def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]
 
 def _changed(kind: str, before: Participant, after: Participant | None) -> Conflict | None:
     if after is None:
-        return _mixed(kind, f"{before.name!r} is missing, and what was compared must stay")
+        return _mixed(kind, f"{before.name!r} was removed, and an existing experiment can only grow")
     if after != before:
         return _mixed(kind, f"{before.name!r} has another player or other options: give it a new name")
     return None

@@ -19,7 +19,7 @@ LONGEST_NAME = 200
 @dataclass(frozen=True, slots=True)
 class ImportedJudgment:
     debate: str
-    """Its name elsewhere."""
+    """The debate's name in the imported file."""
     motion_id: str
     repeat: int
     proposer: str
@@ -82,7 +82,7 @@ def judgment_of(where: str, row: Mapping[Any, Any]) -> ImportedJudgment:
 
 
 def _scores(where: str, texts: Mapping[str, str]) -> dict[str, float]:
-    """Where none are given, those that say no more than the winner."""
+    """Default scores, where none are given: they state only the winner."""
     winner = texts["winner"]
     usual = scores_for(winner)
     scores = {side: _number(where, f"score_{side}", texts[f"score_{side}"], usual[side], 0, 10) for side in SIDES}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from app.core.experiments.problems import SpecProblem
+from app.core.experiments.spec import SpecProblem
 
 FIELDS = ("id", "motion", "title", "document", "answer_a", "answer_b", "correct", "tags")
 ANSWERS = ("a", "b")
@@ -26,7 +26,7 @@ class Motion:
     tags: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Without what was not given."""
+        """Without the fields that were not given."""
         values = {name: getattr(self, name) for name in FIELDS}
         return {name: list(value) if name == "tags" else value for name, value in values.items() if value}
 

@@ -46,7 +46,7 @@ def plan(spec: Spec, motions: Iterable[Motion]) -> list[Match]:
 
 
 def _units(spec: Spec) -> list[tuple[str, ...]]:
-    """What is held together on one motion: two contestants, one alone, or nobody."""
+    """The groups of contestants that meet on a motion: pairs, single ones, or nobody."""
     units: list[tuple[str, ...]] = []
     debaters = {len(arm.format.facts.debaters) for arm in spec.arms}
     if 2 in debaters:
@@ -82,11 +82,11 @@ def _sides(spec: Spec, motion: Motion, arm: Arm, starts_swapped: bool) -> list[b
 
 
 def _sorted(pair: tuple[str, str]) -> tuple[str, ...]:
-    """However the pair is written down, it is drawn alike."""
+    """The draw does not depend on the order in which a pair is written."""
     return tuple(sorted(pair))
 
 
 def _drawn(*about: object) -> bytes:
-    """Looks random, and is always the same for the same words."""
+    """A pseudo-random number, always the same for the same words."""
     words = json.dumps([str(word) for word in about])
     return blake2b(words.encode(), digest_size=16).digest()

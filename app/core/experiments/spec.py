@@ -1,10 +1,9 @@
-"""The spec of an experiment: one document in, checked values out. What is wrong is said with its place."""
+"""The spec of an experiment: parsed from one document and checked. Errors name their place in it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.experiments.problems import Place, SpecProblem
 from app.core.formats import Format
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, model_of, why_unknown
 
@@ -22,6 +21,17 @@ LONGEST_NAME = 100
 MOST_CONTESTANTS = 200
 DEFAULT_CONCURRENCY = 50
 MOST_CONCURRENCY = 10_000
+Place = tuple[str | int, ...]
+"""The keys and indexes that lead to a part of the spec: `("contestants", 1, "player")`."""
+
+
+class SpecProblem(Exception):
+    """What is wrong with a spec or a motion, and where."""
+
+    def __init__(self, message: str, place: Place = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,7 @@ class Spec:
 
     @property
     def prompt_sets(self) -> list[str]:
-        """The names of those that its debates are held with, each once."""
+        """The names of the prompt sets that its debates use, each once."""
         return sorted({arm.prompts for arm in self.arms if arm.prompts is not None})
 
     @property
@@ -121,7 +131,7 @@ def _arms(document: Mapping[str, Any]) -> tuple[Arm, ...]:
         return (_arm("", {key: document[key] for key in ARM_KEYS if key in document}, ()),)
     for key in ("format", "rounds"):
         if key in document:
-            raise SpecProblem(f"{key} stands beside arms: each arm has its own", (key,))
+            raise SpecProblem(f"{key} cannot be combined with arms: each arm has its own", (key,))
     arms = document["arms"]
     if not isinstance(arms, Mapping) or not arms:
         raise SpecProblem("arms must map names to rules, as in {debate: {format: final_ruling}}", ("arms",))
@@ -156,7 +166,7 @@ def _participant(given: Any, place: Place, keys: tuple[str, ...]) -> Participant
     options = _mapping(given, place, what, keys)
     player = _text(options, "player", place, 200)
     if player == EXTERNAL:
-        raise SpecProblem(f"{what} is a player that workers run, not 'external'", (*place, "player"))
+        raise SpecProblem(f"{what} must be a player that workers run, not 'external'", (*place, "player"))
     if player not in (SCRIPTED, LOCAL) and model_of(player) is None:
         raise SpecProblem(why_unknown(player) or "", (*place, "player"))
     name = _text({"name": player, **options}, "name", place, LONGEST_NAME)
@@ -197,7 +207,7 @@ def _pairs(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
         for place, name in enumerate(pair):
             _known(name, names, ("pairing", n, place))
         if {*pair} in [{*other} for other in found]:
-            raise SpecProblem(f"the pair {pair[0]}, {pair[1]} stands there twice", ("pairing", n))
+            raise SpecProblem(f"the pair {pair[0]}, {pair[1]} is listed twice", ("pairing", n))
         found.append((pair[0], pair[1]))
     return tuple(found)
 

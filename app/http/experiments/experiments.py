@@ -15,6 +15,7 @@ from app.http.answers import ERRORS, NEEDS_TOKEN, success
 from app.http.blueprint import Blueprint
 from app.http.experiments import shapes
 from app.http.experiments.shapes import ExperimentPath
+from app.http.seats import join_url
 from app.store.experiments.experiments import Experiment
 from app.usecases.experiments import judging, manage, read
 from app.usecases.experiments.imports import import_rows
@@ -24,7 +25,7 @@ from app.wire import tables
 from app.wire.debates import time_json
 from app.wire.experiments import estimate_json, experiment_json, match_json, plan_json
 
-_TAG = Tag(name="experiments", description="Many debates, held and judged to learn something")
+_TAG = Tag(name="experiments", description="Many debates between contestants, judged for comparison")
 _ONE: answers.Responses = {200: shapes.ExperimentAnswer, 409: answers.ErrorAnswer}
 _COUNTED: answers.Responses = {200: shapes.CountedAnswer, 409: answers.ErrorAnswer}
 _AT = "/experiments/<experiment_id>"
@@ -46,7 +47,7 @@ def experiments_blueprint(services: Services) -> Blueprint:
 
     @api.post(
         "/experiments",
-        summary="Draft an experiment, or go on with the one of that name",
+        summary="Create an experiment as a draft, or extend the one with that name",
         responses={201: shapes.ExperimentAnswer, **_ONE},
     )
     def draft(body: shapes.SpecBody) -> tuple[Response, int]:
@@ -79,13 +80,13 @@ def experiments_blueprint(services: Services) -> Blueprint:
         added, motions = manage.add_motions(services, current_caller(), path.experiment_id, given)
         return success({"added": added, "motions": motions})
 
-    @api.get(f"{_AT}/plan", summary="What starting it would hold and cost", responses={200: shapes.PlanAnswer})
+    @api.get(f"{_AT}/plan", summary="What a start would run, and its cost", responses={200: shapes.PlanAnswer})
     def plan(path: ExperimentPath) -> tuple[Response, int]:
         return success({"plan": plan_json(*read.plan(services, current_caller(), path.experiment_id))})
 
     @api.post(
         "/experiments/plan",
-        summary="What this spec would hold and cost; nothing is stored",
+        summary="What this spec would run, and its cost; nothing is stored",
         responses={200: shapes.PlanAnswer, 409: answers.ErrorAnswer},
     )
     def plan_spec(body: shapes.PlanBody) -> tuple[Response, int]:
@@ -113,7 +114,7 @@ _EXPORT_RESPONSES: answers.Responses = {
 def experiment_results_blueprint(services: Services) -> Blueprint:
     api = _blueprint("experiment_results")
 
-    @api.get(f"{_AT}/results", summary="What it has found so far", responses={200: shapes.ResultsAnswer})
+    @api.get(f"{_AT}/results", summary="Results so far", responses={200: shapes.ResultsAnswer})
     def results(path: ExperimentPath) -> tuple[Response, int]:
         found = results_of_experiment(services, path.experiment_id)
         return success({"results": found})
@@ -147,19 +148,23 @@ def experiment_control_blueprint(services: Services) -> Blueprint:
         control(services, current_caller(), path.experiment_id)
         return _shown(services, path.experiment_id)
 
-    @api.post(f"{_AT}/start", summary="Plan what is missing, and go on", responses=_ONE)
+    @api.post(f"{_AT}/start", summary="Start an experiment: plan the missing matches and run them", responses=_ONE)
     def start(path: ExperimentPath) -> tuple[Response, int]:
         return changed(manage.start, path)
 
-    @api.post(f"{_AT}/resume", summary="Go on after a pause or a stop", responses=_ONE)
+    @api.post(f"{_AT}/resume", summary="Resume an experiment after a pause or a stop", responses=_ONE)
     def resume(path: ExperimentPath) -> tuple[Response, int]:
         return changed(manage.start, path)
 
-    @api.post(f"{_AT}/pause", summary="Make no new debates; those under way go on", responses=_ONE)
+    @api.post(
+        f"{_AT}/pause",
+        summary="Pause an experiment: no new debates begin; those under way are finished",
+        responses=_ONE,
+    )
     def pause(path: ExperimentPath) -> tuple[Response, int]:
         return changed(manage.pause, path)
 
-    @api.post(f"{_AT}/stop", summary="Hold everything; start goes on", responses=_ONE)
+    @api.post(f"{_AT}/stop", summary="Stop an experiment: nothing new begins; start continues it", responses=_ONE)
     def stop(path: ExperimentPath) -> tuple[Response, int]:
         return changed(manage.stop, path)
 
@@ -170,16 +175,15 @@ def experiment_control_blueprint(services: Services) -> Blueprint:
 
     @api.post(
         f"{_AT}/invitations",
-        summary="A link with which a person judges its debates in a browser, blind",
+        summary="Create a link with which a person judges its debates blind, in a browser",
         responses={201: shapes.JudgeInvitationAnswer},
     )
     def invite(path: ExperimentPath, body: shapes.JudgeInvitationBody) -> tuple[Response, int]:
         made = judging.invite(services, current_caller(), path.experiment_id, body.name, body.lasts)
-        root = services.settings.server_url or request.host_url
-        url = f"{root.rstrip('/')}/join/{made.token}"
-        return success({"url": url, "judge": f"{PERSON}{made.judge}", "expires_at": time_json(made.expires_at)}, 201)
+        shown = {"url": join_url(services, made.token), "judge": f"{PERSON}{made.judge}"}
+        return success({**shown, "expires_at": time_json(made.expires_at)}, 201)
 
-    @api.post(f"{_AT}/judges", summary="Judge what was held by more judges", responses=_COUNTED)
+    @api.post(f"{_AT}/judges", summary="Have the finished debates judged by more judges", responses=_COUNTED)
     def add_judges(path: ExperimentPath, body: shapes.JudgesBody) -> tuple[Response, int]:
         _, count = manage.add_judges(services, current_caller(), path.experiment_id, body.judges)
         return _shown(services, path.experiment_id, count=count)

@@ -17,16 +17,16 @@ from app.http.blueprint import Blueprint
 from app.http.requests import Number, Request, ScoresBody, SeatBody, with_examples
 from app.usecases import judgments
 from app.usecases.services import Services
-from app.wire.judgments import judgment_json
+from app.wire.experiments import judgment_json
 
-_TAG = Tag(name="judgments", description="Opinions of closed debates, apart from them")
+_TAG = Tag(name="judgments", description="Judgments of closed debates, stored apart from the debates")
 _NOT_OF_A_JUDGE = ("early_stop", "agent_id", "judge_order", "skill")
 OneOrder = Literal["as_spoken", "swapped"]
 
 
 class OpinionBody(Request):
     winner: Literal["proposer", "opponent", "tie"]
-    scores: ScoresBody | None = Field(None, description="6 to 4 for the winner, or 5 each, where nothing is said")
+    scores: ScoresBody | None = Field(None, description="If absent: 6 to 4 for the winner, or 5 each for a tie")
     reasoning: str = Field(NO_REASONS, min_length=1)
     confidence: Number | None = Field(None, ge=0, le=1)
 
@@ -44,11 +44,16 @@ class JudgmentBody(SeatBody):
 
     player: str = Field("", max_length=200, description="The worker's judge; absent where you give your own verdict")
     judge: str | None = Field(
-        None, min_length=1, max_length=100, description="Its name; the player's, if absent. Of a person: who judges"
+        None,
+        min_length=1,
+        max_length=100,
+        description="The judge's name; the player's if absent. For your own verdict: the person's name",
     )
-    orders: JudgeOrder = Field(JudgeOrder.AS_SPOKEN, description="In which order the judge is shown the two sides")
-    repeats: Annotated[StrictInt, Field(ge=1, le=MOST_REPEATS)] = Field(1, description="How often it is asked in each")
-    verdict: OpinionBody | None = Field(None, description="Your own; then there is no player")
+    orders: JudgeOrder = Field(JudgeOrder.AS_SPOKEN, description="The order in which the judge is shown the two sides")
+    repeats: Annotated[StrictInt, Field(ge=1, le=MOST_REPEATS)] = Field(
+        1, description="How often it is asked in each order"
+    )
+    verdict: OpinionBody | None = Field(None, description="Your own verdict, instead of a player")
     order: OneOrder = Field("as_spoken", description="With your own verdict: the order in which you saw the sides")
 
     @model_validator(mode="after")

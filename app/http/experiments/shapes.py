@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.core.errors import InvalidInput
 from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
-from app.core.experiments.problems import SpecProblem
+from app.core.experiments.spec import SpecProblem
 from app.http.answers import Shape, Success
 from app.http.requests import ExpiringBody, Query, Request, with_examples
 from app.store.experiments.experiments import ExperimentStatus
 from app.store.experiments.reading import MatchFilters
 
 MOST_MOTIONS = 1_000
-"""Of one request."""
+"""The most motions of one request."""
 MOST_LISTED = 200
 _NO_NUL = "^[^\\x00]*$"
 
@@ -72,7 +72,7 @@ class PlanBody(Request):
 
     spec: dict[str, Any] = Field(description="As POST /experiments takes it")
     motions: list[PlannedMotion] = Field(
-        default_factory=list, max_length=100_000, description="Those that would be sent to /motions"
+        default_factory=list, max_length=100_000, description="The motions that would be sent to /motions"
     )
 
 
@@ -85,7 +85,9 @@ class JudgesBody(Request):
 class JudgeInvitationBody(ExpiringBody):
     model_config = with_examples({"name": "ana", "expires_in_seconds": 86400})
 
-    name: str = Field(min_length=1, max_length=100, description="Of the person; judgments are those of person:<name>")
+    name: str = Field(
+        min_length=1, max_length=100, description="The person's name; judgments are stored under person:<name>"
+    )
 
 
 class ExperimentsQuery(Query):
@@ -94,11 +96,15 @@ class ExperimentsQuery(Query):
 
 
 class MatchesQuery(ExperimentsQuery):
-    contestant: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="On either side")
-    against: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Also, on the other side")
+    contestant: str | None = Field(
+        None, max_length=200, pattern=_NO_NUL, description="Only matches of this contestant, on either side"
+    )
+    against: str | None = Field(
+        None, max_length=200, pattern=_NO_NUL, description="Only matches against this contestant"
+    )
     motion: str | None = Field(None, max_length=400, pattern=_NO_NUL)
     judge: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only debates that it judged")
-    disagree: bool = Field(False, description="Only debates of which judgments name different winners")
+    disagree: bool = Field(False, description="Only debates whose judgments name different winners")
     status: Literal["planned", "running", "completed", "failed"] | None = None
 
     def filters(self) -> MatchFilters:
@@ -123,11 +129,11 @@ def _file(description: str, example: str) -> dict[str, Any]:
 
 MOTIONS_FILE = _file(
     f"JSON lines in UTF-8, at most {MOST_MOTIONS}: each a motion as a text, or an object with id and motion and, if"
-    f" wanted, {', '.join(FIELDS[2:])}. The Content-Type is not looked at.",
+    f" wanted, {', '.join(FIELDS[2:])}. The Content-Type is ignored.",
     '{"id": "cars", "motion": "Cities should ban private cars"}\n"Homework should be abolished"\n',
 )
 JUDGMENTS_FILE = _file(
-    f"CSV in UTF-8. Columns: {', '.join(NEEDED)}; optional: {', '.join(OPTIONAL)}. The Content-Type is not looked at.",
+    f"CSV in UTF-8. Columns: {', '.join(NEEDED)}; optional: {', '.join(OPTIONAL)}. The Content-Type is ignored.",
     "debate_id,motion_id,proposer,opponent,judge,winner\nd1,m1,a,b,j,proposer\n",
 )
 
@@ -186,7 +192,7 @@ class ProgressShape(Shape):
 class EstimateShape(Shape):
     expected_usd: float | None
     low_usd: float | None = Field(
-        description="With high_usd: where the cost lies with 95 %; null before models are seen"
+        description="With high_usd: the 95 % interval of the cost; null until each model has answered once"
     )
     high_usd: float | None
     at_most_usd: float | None
@@ -202,7 +208,7 @@ class ExperimentShape(Shape):
     progress: ProgressShape
     cost_usd: float
     budget_usd: float | None
-    estimate: EstimateShape | None = Field(description="Of the whole; null in lists")
+    estimate: EstimateShape | None = Field(description="For the whole experiment; null in lists")
     created_at: str
     updated_at: str
 
@@ -283,7 +289,9 @@ MatchesAnswer = Success[MatchesData]
 
 
 class JudgeInvitationData(Shape):
-    url: str = Field(description="Opens the judging of this experiment's debates in a browser; shown this once")
+    url: str = Field(
+        description="Opens the judging of this experiment's debates in a browser; shown only in this answer"
+    )
     judge: str
     expires_at: str
 

@@ -1,4 +1,4 @@
-"""What the tools take. The descriptions are read by models: they say what to put in, in one line."""
+"""The inputs of the tools. Models read the descriptions: each says in one line what to send."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID

@@ -115,7 +115,7 @@ def _call_tool(context: Context, params: Json) -> Json:
 
 
 def _refused(refusal: DebateError) -> Json:
-    """Words that an agent can act on: what is wrong, and what to do."""
+    """The refusal as text for an agent: what is wrong, and what to do."""
     words = f"{refusal.code}: {refusal.message}."
     if refusal.suggestion:
         words += f" {refusal.suggestion}."

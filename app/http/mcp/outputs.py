@@ -97,7 +97,7 @@ def rules_for(debate: Debate, seat: Seat, max_bytes: int) -> str:
     """What this seat may do now, in words."""
     state = state_for(debate, seat)
     if state == "closed":
-        return "The debate is closed. Nobody says anything more; `transcript` has the verdict."
+        return "The debate is closed. No more turns are accepted; `transcript` has the verdict."
     if state == "waiting":
         held_up = debate.status if debate.status in (Status.PAUSED, Status.FAILED) else None
         if held_up:

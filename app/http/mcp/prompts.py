@@ -1,4 +1,4 @@
-"""The prompts: what a person chooses in a menu, so that the agent knows what to do."""
+"""The prompts of the protocol: a person chooses one in a menu, and the agent follows it."""
 
 from typing import Any
 

@@ -27,7 +27,7 @@ from app.usecases.create import Stored, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from app.wire.debates import argument_json, debate_json
-from app.wire.judgments import judgment_json
+from app.wire.experiments import judgment_json
 
 Json = dict[str, Any]
 MOST_NEW = 200
@@ -58,7 +58,7 @@ class Context:
 class Tool:
     name: str
     description: str
-    """Says when to call it: this is what a model chooses by."""
+    """Says when to call the tool: models choose by this text."""
     takes: type[BaseModel]
     answers: Json
     action: Action
@@ -345,7 +345,7 @@ TOOLS = (
 def allowed(caller: Caller, tool: Tool) -> None:
     """Raises Forbidden when this caller may use the tool in no debate."""
     if isinstance(caller, Guest) and not issubclass(tool.takes, inputs.OfDebate):
-        raise Forbidden("A key for one seat opens one debate; nothing else")
+        raise Forbidden("This key gives access to one seat of one debate only")
     if tool.name == "take_seat" and _may(caller, Action.RULE):
         return
     require(caller, Action.READ if tool.only_reads else tool.action)

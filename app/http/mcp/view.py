@@ -18,12 +18,12 @@ from app.realtime.credentials import KeyWatch
 from app.realtime.relay import Relay
 from app.usecases.services import Services
 
-_TAG = Tag(name="mcp", description="Agents join by an address: the Model Context Protocol")
+_TAG = Tag(name="mcp", description="The Model Context Protocol, for agents")
 _MESSAGE = {"application/json": {"schema": {"type": "object"}}}
 _RESPONSES: answers.Responses = {
     200: {"description": "The JSON-RPC response", "content": _MESSAGE},
     202: {"description": "A notification was received"},
-    400: {"description": "A JSON-RPC error, or the error of a request that is none", "content": _MESSAGE},
+    400: {"description": "A JSON-RPC error, or the error of a request that is not JSON-RPC", "content": _MESSAGE},
     404: {"description": "A JSON-RPC error: there is no such method", "content": _MESSAGE},
 }
 

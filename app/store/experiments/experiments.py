@@ -89,7 +89,7 @@ def add(
 
 
 IMPORTED = 0
-"""The concurrency of an experiment whose judgments were made elsewhere: nothing of it is ever held here."""
+"""The concurrency of an imported experiment, which never runs a debate."""
 
 
 def mark_imported(connection: Connection, experiment_id: UUID) -> None:
@@ -128,7 +128,7 @@ def _one(connection: Connection, query: Select[Any]) -> Experiment | None:
 
 
 def at_work(connection: Connection) -> list[UUID]:
-    """Those whose debates have to be looked after."""
+    """The experiments whose debates need feeding."""
     query = select(experiments.c.id).where(experiments.c.status.in_(("running", "paused")))
     return list(connection.execute(query).scalars())
 

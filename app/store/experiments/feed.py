@@ -177,7 +177,7 @@ def prompts_hashes(connection: Connection, experiment_id: UUID, names: Sequence[
 
 
 def is_over(connection: Connection, experiment_id: UUID) -> bool:
-    """Nothing is planned or under way."""
+    """Whether nothing is planned or under way."""
     held = (matches.c.experiment_id == experiment_id, matches.c.status.in_(("planned", "running")))
     judged = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     query = select(~select(matches.c.key).where(*held).exists(), ~select(judgments.c.id).where(*judged).exists())
@@ -185,7 +185,7 @@ def is_over(connection: Connection, experiment_id: UUID) -> bool:
 
 
 def hold_judgments(connection: Connection, experiment_id: UUID) -> None:
-    """No worker claims them. Those that are thought about now go on."""
+    """Keeps workers from claiming them. Judgments under way are finished."""
     waiting = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     connection.execute(update(judgments).where(*waiting, judgments.c.claim_token.is_(None)).values(due_at=None))
 
@@ -197,7 +197,7 @@ def release_judgments(connection: Connection, experiment_id: UUID) -> None:
 
 HELD = "The experiment was stopped."
 """The reason of a running match whose debate is paused, or will be, because its experiment was stopped. Written with
-the stop itself: whoever finds it goes on where a process died."""
+the stop itself, so that another process can finish the stop where one died."""
 UNDER_WAY = ("created", "running")
 _HOLD = text("""
 UPDATE matches SET reason = :held FROM debates
@@ -244,7 +244,7 @@ def forget_held(connection: Connection, experiment_id: UUID) -> None:
 
 
 def unsettled(connection: Connection) -> list[UUID]:
-    """Experiments that were stopped, and not all of their debates paused; or started again, and not all resumed."""
+    """Experiments that were stopped with debates not paused yet, or restarted with debates not resumed yet."""
     return list(connection.execute(_UNSETTLED, {"held": HELD}).scalars())
 
 

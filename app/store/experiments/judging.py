@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, LargeBinary, bindparam, delete, func, insert, select, text
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import Connection, LargeBinary, bindparam, func, insert, select, text
 
 from app.core.access import GuestJudge
 from app.core.judgments import PERSON
 from app.core.players import JudgeOrder
+from app.store import sessions
 from app.store.experiments.tables import experiments, judge_invitations, judge_sessions
 
 
@@ -28,7 +28,7 @@ class JudgeInvitation:
 class ToJudge:
     debate_id: UUID
     ticket: str
-    """Stands for the debate on the judge's page. Nobody outside can tell which debate it is."""
+    """Identifies the debate on the judge's page without revealing its id."""
     order: JudgeOrder
     """Drawn, and always the same for this judge and debate."""
 
@@ -70,10 +70,7 @@ def of_token(connection: Connection, token_hash: bytes) -> JudgeInvitation | Non
 
 
 def begin_session(connection: Connection, invitation_id: UUID, session_hash: bytes, lasts: timedelta) -> None:
-    """Also deletes all expired sessions."""
-    connection.execute(delete(judge_sessions).where(judge_sessions.c.expires_at < func.now()))
-    values = {"hash": session_hash, "invitation_id": invitation_id, "expires_at": func.clock_timestamp() + lasts}
-    connection.execute(insert(judge_sessions).values(values))
+    sessions.begin(connection, session_hash, lasts, judge_sessions, invitation_id=invitation_id)
 
 
 def of_session(connection: Connection, session_hash: bytes) -> GuestJudge | None:
@@ -83,7 +80,7 @@ def of_session(connection: Connection, session_hash: bytes) -> GuestJudge | None
 
 def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
     """The sessions among these that have neither ended nor expired."""
-    return {bytes(found) for found in connection.execute(_VALID_AMONG, {"hashes": list(hashes)}).scalars()}
+    return sessions.hashes_found(connection, _VALID_AMONG, hashes)
 
 
 def next_debate(
@@ -126,10 +123,7 @@ _OF_SESSION = (
         judge_sessions.c.expires_at > func.clock_timestamp(),
     )
 )
-_VALID_AMONG = select(judge_sessions.c.hash).where(
-    judge_sessions.c.hash == func.any(bindparam("hashes", type_=ARRAY(LargeBinary))),
-    judge_sessions.c.expires_at > func.now(),
-)
+_VALID_AMONG = sessions.unexpired(judge_sessions)
 # A debate in which nobody argued, or of which no transcript is here, shows nothing to judge.
 _OPEN = """
 FROM matches LEFT JOIN (

@@ -41,7 +41,7 @@ class MatchFilters:
     motion: str | None = None
     judge: str | None = None
     disagree: bool = False
-    """Only debates that judgments name different winners of."""
+    """Only debates whose judgments name different winners."""
     status: str | None = None
 
 

@@ -15,7 +15,7 @@ from app.observe import failpoints, metrics
 from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments, feed
 from app.store.experiments.experiments import Experiment, ExperimentStatus
-from app.usecases.experiments.announce import tell_changed
+from app.usecases.announce import tell_changed
 from app.usecases.experiments.held import debate_of
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict

@@ -21,7 +21,7 @@ NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
 
 
 class HeldExperiment(Protocol):
-    """What of an experiment its debates follow from."""
+    """The parts of an experiment that determine its debates."""
 
     @property
     def id(self) -> UUID: ...

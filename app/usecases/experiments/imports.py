@@ -1,4 +1,4 @@
-"""Makes an experiment of judgments that were made elsewhere, so that its results can be computed here."""
+"""Imports judgments that were made elsewhere as an experiment, so that its results can be computed here."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -63,7 +63,10 @@ def _debates(given: Sequence[ImportedJudgment]) -> dict[str, dict[str, Any]]:
     for number, row in enumerate(given, 2):
         facts = (row.motion_id, row.proposer, row.opponent, row.repeat, row.correct)
         if found.setdefault(row.debate, facts) != facts:
-            raise InvalidInput(f"line {number}", f"the debate {row.debate!r} stands elsewhere with other facts")
+            raise InvalidInput(
+                f"line {number}",
+                f"the debate {row.debate!r} has another motion, contestant, repeat or correct side in an earlier line",
+            )
         if row.debate not in made:
             made[row.debate] = {
                 "debate_id": new_id(),

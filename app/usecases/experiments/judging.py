@@ -24,7 +24,7 @@ from app.store.experiments.experiments import Experiment
 from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
 from app.store.ids import new_id
 from app.usecases import judgments
-from app.usecases.experiments.announce import tell_changed
+from app.usecases.announce import tell_changed
 from app.usecases.experiments.manage import existing
 from app.usecases.identity import check_still_valid
 from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME
@@ -156,7 +156,7 @@ def give(services: Services, caller: Caller, judge: GuestJudge, ticket: str, cho
         chosen = judging.of_ticket(connection, experiment.id, judge.salt, ticket) if is_one else None
     found = turns.with_debate(services.engine, chosen.debate_id, 0) if chosen else None
     if chosen is None or found is None:
-        raise NotFound("This debate is not there any more: go on with the next one")
+        raise NotFound("This debate was deleted: continue with the next one")
     order = shown_order(found[0], chosen.order)
     try:
         _, is_new = judgments.give(

@@ -16,8 +16,7 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.experiments import plan as plans
 from app.core.experiments.extension import judges_of, setup_of, why_incompatible
 from app.core.experiments.motions import Motion
-from app.core.experiments.problems import SpecProblem
-from app.core.experiments.spec import Spec, spec_of
+from app.core.experiments.spec import Spec, SpecProblem, spec_of
 from app.core.judgments import AGENT, PERSON
 from app.core.players import SeatSetup, why_unknown
 from app.core.texts import storable_text
@@ -28,8 +27,7 @@ from app.store.experiments import experiments, feed
 from app.store.experiments.experiments import Experiment, ExperimentStatus
 from app.store.ids import new_id
 from app.usecases import control
-from app.usecases.announce import deleted
-from app.usecases.experiments.announce import tell_changed
+from app.usecases.announce import deleted, tell_changed
 from app.usecases.experiments.held import debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
 from app.usecases.experiments.settled import each_debate, settle_debates
@@ -95,11 +93,11 @@ class GivenSpec:
     stated: dict[str, Any]
     checked: Checked
     motions: Mapping[str, Motion]
-    """Those that stand in it."""
+    """The motions in the spec."""
 
 
 def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
-    """Refuses what this server could not hold."""
+    """Refuses a spec that this server could not run."""
     stated = {name: value for name, value in given.items() if name != "motions"}
     _check_storable(stated)
     motions = checked_motions(services, motions_in(given.get("motions")), "motions.{}")
@@ -111,7 +109,7 @@ def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
 
 
 def owner(caller: Caller) -> str:
-    """Names of experiments are each owner's own."""
+    """Names of experiments are unique per owner."""
     return str(caller.id) if isinstance(caller, Agent) else BY_OPERATOR
 
 
@@ -204,7 +202,7 @@ def add_motions(services: Services, caller: Caller, experiment_id: UUID, given: 
 
 def _refuse_imported(experiment: Experiment) -> None:
     if experiment.is_imported:
-        raise Conflict(f"The experiment {experiment.name!r} was imported: there is nothing to hold")
+        raise Conflict(f"The experiment {experiment.name!r} was imported: there is nothing to run")
 
 
 @repeated_on_conflict
@@ -252,7 +250,7 @@ def stop(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
 
 
 def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) -> None:
-    """After a call was refused by this budget. Nothing where it was changed since: the next call decides anew."""
+    """After this budget refused a call. Does nothing where it was changed since: the next call decides again."""
     try:
         _stop(services, OPERATOR, experiment_id, BUDGET, spent_budget=budget_usd)
     except (Conflict, ExperimentNotFound):

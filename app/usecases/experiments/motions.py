@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.motions import Motion, motion_of
-from app.core.experiments.problems import SpecProblem
+from app.core.experiments.spec import SpecProblem
 from app.core.texts import checked_text
 from app.store.engine import Connection
 from app.store.experiments import experiments
@@ -43,7 +43,7 @@ def checked_motions(services: Services, given: Sequence[Motion], place: str) -> 
         where = place.format(number)
         _check_texts(services, where, motion)
         if seen.setdefault(motion.id, motion) != motion:
-            raise InvalidInput(f"{where}: id", f"{motion.id!r} is there twice, with other words")
+            raise InvalidInput(f"{where}: id", f"{motion.id!r} is listed twice, with different texts")
     return seen
 
 
@@ -52,7 +52,7 @@ def store_motions(connection: Connection, experiment_id: UUID, motions: Mapping[
     for stored in experiments.motions_of(connection, experiment_id, list(motions)):
         if motions[stored.id] != stored:
             raise Conflict(
-                f"The motion {stored.id!r} is in this experiment with other words",
+                f"The motion {stored.id!r} is already in this experiment with a different text",
                 suggestion="Give the changed motion a new id",
             )
     return experiments.add_motions(connection, experiment_id, list(motions.values()))

@@ -51,7 +51,7 @@ def named(services: Services, experiment_id: UUID) -> Experiment:
 
 
 def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec, CostEstimate]:
-    """What starting it now would add."""
+    """What a start would add now."""
     require(caller, Action.READ)
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)

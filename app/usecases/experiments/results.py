@@ -24,7 +24,7 @@ _PROPOSER, _OPPONENT, _ARM, _PLAYERS = map(Judgment._fields.index, ("proposer", 
 
 
 def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, Any]:
-    """Computed anew when anything has changed that they rest on."""
+    """Cached until the data that they are computed from changes."""
     with services.engine.statements() as connection:
         state = export.state(connection, experiment_id)
     known = services.results.of(experiment_id, state)
@@ -60,7 +60,7 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
 def _spending(
     spent: list[tuple[Any, ...]], failed: Mapping[tuple[str, str | None], Mapping[str, int]]
 ) -> list[Spending]:
-    """Also of those that have failed before they were stored once."""
+    """Includes contestants and judges that have only failed so far."""
     silent = [(*who, 0, 0.0, 0, 0, None) for who in failed if who not in {(row[0], row[1]) for row in spent}]
     return [
         Spending(role, name or NOBODY, calls, cost or 0.0, read or 0, said or 0, seconds, failed.get((role, name), {}))

@@ -69,7 +69,7 @@ def record_failure(
 
 @repeated_on_conflict
 def postpone(services: Services, held: EvaluationClaim, reason: str, delay_seconds: float) -> None:
-    """It has to wait, without a failure: no attempt is counted."""
+    """The evaluation is postponed: no attempt is counted."""
     with services.engine.begin() as connection:
         evaluations.postpone(connection, held, held.attempts, delay_seconds)
     log.info("guardrail.postponed", evaluation_id=str(held.id), wait_seconds=round(delay_seconds, 1), reason=reason)

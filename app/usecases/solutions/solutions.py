@@ -126,7 +126,7 @@ def vote(
 
 def require_author(caller: Caller) -> Agent:
     if isinstance(caller, Guest | GuestJudge):
-        raise Forbidden("An invitation opens debates, and no solutions")
+        raise Forbidden("An invitation gives no access to solutions")
     if isinstance(caller, Operator):
         if not caller.has_token:
             raise AuthFailed(

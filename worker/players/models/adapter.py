@@ -38,14 +38,14 @@ log = structlog.get_logger(__name__)
 LARGEST_ANSWER_BYTES = 65_536
 """A longer answer is cut off, and the attempt counts as failed."""
 MOST_BELIEVABLE_TOKENS = 10_000_000
-"""Of one call. Greater or negative counts of a provider are ignored."""
+"""The most tokens of one call. Greater or negative counts of a provider are ignored."""
 _MOST_DETAIL = 300
 _TOOL = "answer"
-"""Where a model answers by calling a tool, this is the tool."""
+"""The tool that a model calls to answer, where it answers that way."""
 _OF_THE_CLIENT = ("timeout", "max_retries")
 """Settings that are not sent to the model."""
 _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OLLAMA_API_KEY", "VLLM_API_KEY")
-"""Besides the keys in the table of providers."""
+"""Variables with secrets, in addition to the keys in the table of providers."""
 _LOCAL_FREQUENCY_PENALTY = 0.5
 """Without it a very small model repeats one sentence for ever."""
 _NATIVE = frozenset({LOCAL, "openai", "ollama", "vllm"})
@@ -86,9 +86,9 @@ _FAILURES = (
     _Failure("ModelAPIError", "server", "the provider failed", tells=True),
     _Failure("UserError", "setup", "this worker is not set up for it", permanent=True),
 )
-"""The first that fits: the order matters, as some of these errors are kinds of others."""
+"""The first match counts: some of these errors are subclasses of others."""
 _BROKEN_STREAM = _Failure("", "broken_stream", "the connection broke in the middle of the answer")
-_NONSENSE = _Failure("", "answer", "the answer makes no sense")
+_NONSENSE = _Failure("", "answer", "the answer is not valid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +101,21 @@ class Question:
     max_tokens: int
     temperature: float | None = None
     debate_id: UUID | None = None
-    """Whose cost it is when the call is cut off."""
+    """The debate that pays when the call is cut off."""
     is_shortened: bool = False
     """Not all of the debate fitted into the document."""
     thinking: str | None = None
     prompts_hash: str | None = None
     judgment_id: UUID | None = None
-    """The same, where a debate is judged apart."""
+    """The judgment that pays, for a call that judges a closed debate."""
     experiment_id: UUID | None = None
-    """Whose budget pays for it."""
+    """The experiment whose budget pays for it."""
     document_hash: str | None = None
-    """Of the document of the debate's material, if it is in here."""
+    """The hash of the debate's document, if `document` contains it."""
     kept: str | None = None
     """What is stored of `document`, where that is not all of it."""
     claim: UUID | None = None
-    """Under which a worker asks. The call is recorded with it, under this id."""
+    """The token of the claim under which the call is made. It is recorded with the call."""
     call_id: UUID = field(default_factory=new_id, compare=False)
 
     @property
@@ -133,9 +133,9 @@ class Reply:
     cut_off: bool
     """The model stopped because it had used up max_tokens."""
     model: str
-    """As the provider calls it."""
+    """The model's name as the provider reports it."""
     settings: Mapping[str, Any]
-    """What was asked for besides the words."""
+    """The settings of the request."""
     request_id: str | None = None
     """The provider's id of the call."""
 

@@ -171,7 +171,7 @@ class ModelCalls:
             raise
         except _NOT_BEGUN as problem:
             log.warning("model_call.not_begun", problem=log_words(problem))
-            raise NotNow("The call could not be written down before it began.", _BEGIN_AGAIN_SECONDS) from problem
+            raise NotNow("The call could not be recorded before it began.", _BEGIN_AGAIN_SECONDS) from problem
         if isinstance(begun, BudgetRefused):
             raise _not_within(begun)
         if isinstance(begun, DayRefused):
@@ -238,9 +238,7 @@ def _not_now(refused: DayRefused, limit: float) -> NotNow:
     if not refused.is_spent:
         words = f"Waiting for calls under way: with them the limit of ${limit:g} for a day is reached."
         return NotNow(words, _SOON_SECONDS * spread)
-    words = (
-        f"The limit of ${limit:g} that this server may spend on models in a day (UTC) is reached. Waiting for the next."
-    )
+    words = f"This server's limit of ${limit:g} a day (UTC) for models is reached. Waiting for the next day."
     return NotNow(words, min(_ASK_AGAIN_SECONDS * spread, refused.seconds_left + _SOON_SECONDS * spread))
 
 
@@ -249,7 +247,7 @@ def _not_within(refused: BudgetRefused) -> NotNow:
     if not refused.is_spent:
         words = f"Waiting for calls under way: with them the experiment's budget of ${refused.budget_usd:g} is reached."
         return NotNow(words, _SOON_SECONDS * spread)
-    words = f"The experiment's budget of ${refused.budget_usd:g} is reached. A higher one goes on."
+    words = f"The experiment's budget of ${refused.budget_usd:g} is reached. Raise it to continue."
     return NotNow(words, _ASK_AGAIN_SECONDS * spread)
 
 

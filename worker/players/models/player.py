@@ -26,8 +26,7 @@ from worker.players.models.adapter import Question, Reply
 from worker.players.models.answers import SPOKEN_FIELD, ProposersMove, Ruling, thought_of
 from worker.players.models.calls import ModelCalls, nothing, read_answer
 from worker.players.models.deltas import Deltas
-from worker.players.models.prompt import document, instructions
-from worker.players.models.prompt_files import Prompts, built_in, prompts_of
+from worker.players.models.prompt import Prompts, built_in, document, instructions, prompts_of
 
 log = structlog.get_logger(__name__)
 _READ_AGAIN_SECONDS = 1.0
@@ -102,7 +101,9 @@ class ModelPlayer:
             prompts = await self._prompts_of(brief)
         except DatabaseAway as problem:
             log.warning("prompt.database_away", problem=log_words(problem))
-            raise NotNow("The transcript could not be read: the database was away.", _READ_AGAIN_SECONDS) from problem
+            raise NotNow(
+                "The transcript could not be read: the database was unreachable.", _READ_AGAIN_SECONDS
+            ) from problem
         system = instructions(brief, max_tokens, prompts)
         shown = document(brief, shown_tokens(setup, services.settings.context_tokens, len(system.encode())), order)
         return Question(

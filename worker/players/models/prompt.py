@@ -12,20 +12,48 @@ otherwise take them for its own.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from string import Template
 from typing import Any
 
 from app.core.brief import Brief
 from app.core.debate import Turn
 from app.core.model_calls import BYTES_PER_TOKEN
 from app.core.players import JudgeOrder
+from app.core.prompt_sets import BASE, FILES, PromptSet, hash_of
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from worker.players.models.prompt_files import Prompts, built_in
 
 LONGEST_WORDS = 300
 _MOTIONS_LANGUAGE = "the language of the motion"
 _WORDS_PER_TOKEN = 0.5
 """A low estimate over many languages, so that an answer within the words is also within max_tokens."""
+
+_FOLDER = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """One set, ready to be filled in: its own files, and the built-in ones that it lacks."""
+
+    hash: str
+    _files: Mapping[str, Template]
+
+    def __getitem__(self, name: str) -> Template:
+        return self._files[name]
+
+
+@cache
+def built_in(version: str = BASE) -> Prompts:
+    texts = {name: (_FOLDER / version / f"{name}.md").read_text(encoding="utf-8").strip() for name in FILES}
+    return Prompts(hash_of(version, texts), {name: Template(text) for name, text in texts.items()})
+
+
+def prompts_of(stored: PromptSet) -> Prompts:
+    own = {name: Template(text.strip()) for name, text in stored.files.items()}
+    base = built_in(stored.base)
+    return Prompts(stored.hash, {name: own.get(name) or base[name] for name in FILES})
 
 
 def instructions(brief: Brief, max_tokens: int, prompts: Prompts | None = None) -> str:

@@ -204,7 +204,7 @@ def workers_are_killed(stage: Stage) -> None:
         stage.workers[0].wait(60)
         stage.workers[0] = stage.start_worker(0)
 
-    stage.fire("DebateSweeperFindsMuch", what="a worker with turns in hand is killed again and again", again=kill)
+    stage.fire("DebateSweeperFindsMuch", what="a worker with turns under way is repeatedly killed", again=kill)
 
 
 def a_worker_freezes(stage: Stage) -> None:

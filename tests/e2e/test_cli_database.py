@@ -114,7 +114,7 @@ def test_a_schema_of_a_newer_version_stays_as_it_is(home: Home, configured: tupl
     try:
         upgraded = home.debate("db", "upgrade", **environment)
         assert upgraded.process.returncode == 0, upgraded.stderr
-        assert "at revision 9999, newer than this version" in upgraded.stdout
+        assert "at revision 9999, which is newer than this version" in upgraded.stdout
         assert "✓ schema" in home.debate("doctor", **environment).stdout
         assert place.sql("SELECT version_num FROM alembic_version") == [("9999",)]
     finally:

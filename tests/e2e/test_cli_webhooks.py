@@ -29,7 +29,7 @@ def test_listen_prints_what_happens_and_leaves_nothing_behind(place: Place, api:
     place.start_worker(webhooks_private=True, webhook_retry_seconds=0.2)
     listening = home.start("webhooks", "listen", "--event", "debate.started", "--event", "debate.completed")
     listening.wait_for("Ctrl-C ends it")
-    found = re.search(r"received on (\S+)\. ", listening.stderr)
+    found = re.search(r"listening on (\S+)\. ", listening.stderr)
     assert found
     forged = httpx.post(
         found[1], json={"type": "debate.started"}, headers={"webhook-id": "msg_1", "webhook-signature": "v1,abc"}

@@ -75,7 +75,7 @@ def test_motions_in_a_spec_are_added_with_it(services: Services, place: Place) -
     assert "motions" not in experiment.stated
     manage.draft(services, OPERATOR, {**a_spec(), "motions": ["Two.", "Three."]})
     assert place.sql("SELECT count(*) FROM motions") == [(3,)]
-    with pytest.raises(Conflict, match="with other words"):
+    with pytest.raises(Conflict, match="with a different text"):
         manage.draft(services, OPERATOR, {**a_spec(), "motions": [{"id": "m1", "motion": "Another."}]})
 
 

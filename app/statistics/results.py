@@ -66,7 +66,7 @@ def _cautions(found: Table) -> list[str]:
     said = []
     if 1 < found.motions.size < clusters.FEW_MOTIONS:
         said.append(
-            f"There are {found.motions.size} motions: with fewer than {clusters.FEW_MOTIONS} intervals are too narrow."
+            f"There are {found.motions.size} motions: with fewer than {clusters.FEW_MOTIONS}, intervals are too narrow."
         )
     if 1 < found.motions.size < found.contestants.size:
         said.append("There are more contestants than motions: the intervals of ratings are too narrow.")

@@ -238,7 +238,7 @@ def get_context(
     from app.cli import show
 
     output.say(output.one_line(debate["title"]))
-    output.say(f"  {the_id}  {debate['format']}, {debate['status']}, {debate['state']}")
+    output.say(f"  {the_id}  {debate['format']}, {debate['status']}")
     output.say(f"  {words.whose_turn(debate)}\n")
     show.print_argument(transcript["motion"])
     hidden = debate["argument_count"] - 1 - len(transcript["arguments"])

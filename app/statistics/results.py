@@ -65,7 +65,9 @@ def _basis(found: Table, seed: int) -> dict[str, Any]:
 def _cautions(found: Table) -> list[str]:
     said = []
     if 1 < found.motions.size < clusters.FEW_MOTIONS:
-        said.append(f"With {found.motions.size} motions, fewer than {clusters.FEW_MOTIONS}, intervals are too narrow.")
+        said.append(
+            f"There are {found.motions.size} motions: with fewer than {clusters.FEW_MOTIONS}, intervals are too narrow."
+        )
     if 1 < found.motions.size < found.contestants.size:
         said.append("There are more contestants than motions: the intervals of ratings are too narrow.")
     return said

@@ -37,16 +37,17 @@ class Option:
     seats: tuple[str, ...] = ("proposer", "opponent", "arbitrator")
     choices: tuple[str, ...] = ()
     lowest: str = "0"
+    highest: str = ""
     step: str = "any"
     is_text: bool = False
 
 
 _DEBATERS = ("proposer", "opponent")
 OPTIONS = (
-    Option("temperature", "Temperature", "model scripted"),
+    Option("temperature", "Temperature", "model scripted", highest="2"),
     Option("max_tokens", "Tokens of one answer at most", "model scripted", lowest="1", step="1"),
     Option("thinking", "Thinking", "model", choices=tuple(Thinking)),
-    Option("judge_order", "Order in which it reads the two sides", "model", ("arbitrator",), tuple(JudgeOrder)),
+    Option("judge_order", "Order of the two sides", "model", ("arbitrator",), tuple(JudgeOrder)),
     Option("think_seconds", "Seconds that it takes for a turn", "scripted"),
     Option("deadline_seconds", "Seconds that it may take for a turn", "external", _DEBATERS),
     Option("on_timeout", "When they have passed", "external", _DEBATERS, ("stop", "forfeit", "takeover")),

@@ -62,7 +62,8 @@ def test_on_a_phone_all_are_selected_and_those_that_were_not_started_are_started
     tools.get_by_role("button", name="Pause …").click()
     expect(page.get_by_role("dialog")).to_contain_text("Pause 1 debate?")
     expect(page.get_by_role("dialog")).to_contain_text(
-        "“Prepared for a person”: no turns are taken until it is resumed. 2 of the selected cannot be paused and stay as they are."
+        "“Prepared for a person”: no turns are taken until it is resumed. "
+        "2 of the selected cannot be paused and stay as they are."
     )
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     assert not is_wider_than_the_window(page)
@@ -199,3 +200,37 @@ def test_on_a_phone_long_names_and_addresses_stay_in_their_place(open_page, site
     expect(page.get_by_role("link", name="a-long-path")).to_be_visible()
     assert not is_wider_than_the_window(page)
     site.http.delete(f"/webhooks/{webhook['id']}")
+
+
+def test_a_temperature_that_no_model_takes_is_refused_before_it_is_sent(open_page):
+    page = open_page("/new")
+    page.get_by_label("Motion").fill("Tea is better than coffee")
+    seat = page.get_by_role("group", name="Proposer")
+    seat.get_by_text("More options").click()
+    seat.get_by_label("Temperature").fill("9")
+    # A request would be refused, and the browser would complain about that answer.
+    page.get_by_role("button", name="Start the debate").click()
+    expect(seat.get_by_text("Value must be less than or equal to 2.")).to_be_visible()
+    expect(seat.get_by_label("Temperature")).to_be_focused()
+
+
+def test_fields_in_one_row_of_the_form_stand_at_one_height(open_page):
+    page = open_page("/new?player=model", viewport=WIDE)
+    for summary in page.locator("main summary").all():
+        summary.click()
+    for row in (
+        ("Temperature", "Tokens of one answer at most"),
+        ("Thinking", "Order of the two sides"),
+        ("Language", "Tags", "Prompt set"),
+        ("Answer that the proposer defends", "Answer that the opponent defends", "Correct answer"),
+    ):
+        fields = [page.get_by_label(label).last for label in row]
+        edges = [field.bounding_box() for field in fields if field.is_visible()]
+        assert len({round(edge["y"]) for edge in edges}) == 1, (row, edges)
+
+
+def test_a_link_that_is_no_longer_valid_leads_nowhere(open_page):
+    page = open_page("/join/nothing-like-it", expects=("status of 404",))
+    expect(page.get_by_text("Ask whoever sent you the link for a new one.")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_have_count(0)
+    expect(page.get_by_role("link", name="New debate")).to_have_count(0)

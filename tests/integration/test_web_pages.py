@@ -322,5 +322,11 @@ def test_the_pages_of_webhooks_show_endpoints_and_what_became_of_their_deliverie
     assert "debate.stopped" in page
     assert f"/debates/{debate['id']}/view" in page
     assert "2, last answer 500: answered 500; next attempt in" in page
+    module_place.sql("UPDATE webhook_deliveries SET due_at = NULL")
+    assert "Send again" in api.http.get(f"/webhooks/{webhook['id']}/view").text
     module_place.sql("UPDATE webhooks SET disabled_at = now(), disabled_reason = 'the endpoint answered 410'")
-    assert "the endpoint answered 410" in api.http.get(f"/webhooks/{webhook['id']}/view").text
+    page = api.http.get(f"/webhooks/{webhook['id']}/view").text
+    assert "the endpoint answered 410" in page
+    # Nothing is sent to it any more, so nothing is offered that would be refused.
+    assert "Send a test message" not in page
+    assert "Send again" not in page

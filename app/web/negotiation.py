@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header
 
+from app.http.sessions import READ_METHODS
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -30,7 +32,7 @@ class PagesForBrowsers:
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
-        is_read = environ.get("REQUEST_METHOD") in ("GET", "HEAD")
+        is_read = environ.get("REQUEST_METHOD") in READ_METHODS
         if is_read and _SHARED.fullmatch(path) and wants_page(environ.get("HTTP_ACCEPT", "")):
             environ["PATH_INFO"] = path.rstrip("/") + PAGE
         return self._application(environ, start_response)

@@ -85,6 +85,7 @@ def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
         "tags": [],
         "material": None,
         "forked_from": None,
+        "waits_for_start": False,
         "waiting_until": None,
         "experiment_id": None,
     }

@@ -301,17 +301,7 @@ def test_an_open_server_takes_no_orders_from_other_sites(api, elsewhere):
 def test_modules_and_styles_are_ours_and_small(api):
     page = api.http.get("/").text
     assert 'src="/assets/list.js"' in page
-    for name in (
-        "look.css",
-        "parts.css",
-        "figures.css",
-        "experiments.css",
-        "solutions.css",
-        "shell.js",
-        "list.js",
-        "review.js",
-        "icon.svg",
-    ):
+    for name in ("look.css", "parts.css", "solutions.css", "shell.js", "list.js", "review.js", "icon.svg"):
         answer = api.http.get(f"/assets/{name}")
         assert answer.status_code == 200
         assert len(answer.content) < 20_000

@@ -159,7 +159,7 @@ def test_commands_find_the_server_that_runs_on_their_data_directory() -> None:
         assert up.end() == 0
         assert "go on with the next `debate up`" in up.stderr
         gone = home.debate("list")
-        assert_one_sentence(gone, 3, "No server answers at http://127.0.0.1:3456")
+        assert_one_sentence(gone, 3, "No server answers at http://127.0.0.1:3456 (Connection refused)")
 
 
 def test_the_script_of_a_checkout_says_how_it_was_typed() -> None:

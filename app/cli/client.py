@@ -1,5 +1,6 @@
 """The client of the commands: debate_client, with the command line's words, exit codes and patience."""
 
+import re
 from typing import Any, BinaryIO
 
 import debate_client
@@ -114,7 +115,12 @@ class Api:
 
     def _no_server(self, problem: Exception) -> Unavailable:
         return Unavailable(
-            f"No server answers at {self.shown_url} ({str(problem) or type(problem).__name__})",
+            f"No server answers at {self.shown_url} ({_why(problem)})",
             Exit.NO_SERVER,
             f"Start one with `{program()} up`, or set DEBATE_SERVER_URL to the address of yours",
         )
+
+
+def _why(problem: Exception) -> str:
+    """Without the number that the system gives it: "Connection refused"."""
+    return re.sub(r"^\[Errno -?\d+\] ", "", str(problem)) or type(problem).__name__

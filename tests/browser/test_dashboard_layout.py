@@ -216,6 +216,9 @@ def test_a_temperature_that_no_model_takes_is_refused_before_it_is_sent(open_pag
 
 def test_fields_in_one_row_of_the_form_stand_at_one_height(open_page):
     page = open_page("/new?player=model", viewport=WIDE)
+    # What a format means is longer than half a row.
+    motion, chosen = (page.get_by_label(label).first.bounding_box() for label in ("Motion", "Format"))
+    assert chosen["width"] == motion["width"]
     for summary in page.locator("main summary").all():
         summary.click()
     for row in (

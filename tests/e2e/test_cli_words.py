@@ -161,7 +161,7 @@ def test_commands_find_the_server_that_runs_on_their_data_directory() -> None:
         assert "go on with the next `debate up`" in up.stderr
         # Not the default port: another server may listen there.
         gone = home.debate("list", DEBATE_SERVER_PORT=port)
-        assert_one_sentence(gone, 3, f"No server answers at http://127.0.0.1:{port}")
+        assert_one_sentence(gone, 3, f"No server answers at http://127.0.0.1:{port} (Connection refused)")
 
 
 def test_the_script_of_a_checkout_says_how_it_was_typed() -> None:

@@ -104,7 +104,8 @@ def test_a_cell_leads_to_a_transcript_in_two_clicks(open_page, held):
 
 def test_an_experiment_is_started_paused_resumed_and_watched_to_its_end(open_page, site):
     slow = [{"name": name, "player": "scripted", "think_seconds": 2} for name in ("one", "two")]
-    at = drafted(site, 4, contestants=slow, concurrency=1)
+    # Many more than are held before somebody stops it, however busy the machine is.
+    at = drafted(site, 40, contestants=slow, concurrency=1)
     page = open_page(at)
     is_live(page)
     marked(page)

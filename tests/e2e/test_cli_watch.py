@@ -24,7 +24,15 @@ class Watch:
         self.output, self.complaints = directory / "out", directory / "err"
         with self.output.open("wb") as stdout, self.complaints.open("wb") as stderr:
             command = [sys.executable, "-m", "app.cli", "watch", *arguments]
-            self.process = subprocess.Popen(command, env=environment, cwd=directory, stdout=stdout, stderr=stderr)
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=directory,
+                stdout=stdout,
+                stderr=stderr,
+                # In the background of a script SIGINT is ignored, and that is inherited; at a terminal it is not.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )
 
     def wait_for(self, words: str) -> None:
         wait_until(lambda: words in self.output.read_text() + self.complaints.read_text(), 60, f"{words!r} is printed")

@@ -66,9 +66,11 @@ def unmigrated(place: Place, servers: ServerUrls) -> Iterator[Place]:
     name = f"side_by_side_{next(numbers)}"
     with psycopg.connect(servers.database_url.replace("/debate?", "/postgres?"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    place.settings = place.settings.with_changes(database_url=servers.database_url.replace("/debate?", f"/{name}?"))
-    yield place
-    place.end_programs()
+    # Another place: this one may have a session of its database open already.
+    made = Place(place.settings.with_changes(database_url=servers.database_url.replace("/debate?", f"/{name}?")))
+    yield made
+    made.end_programs()
+    made.close_session()
 
 
 def start_old(place: Place, code: Path, *command: str, **changes: Any) -> "subprocess.Popen[bytes]":

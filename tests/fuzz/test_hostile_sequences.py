@@ -14,7 +14,7 @@ from schemathesis.checks import not_a_server_error, response_schema_conformance,
 pytest_plugins = ["schemathesis.pytest.plugin"]
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 bounded = hypothesis.settings(
-    max_examples=15,
+    max_examples=30,
     stateful_step_count=8,
     derandomize=True,
     database=None,

@@ -11,11 +11,10 @@ One `Runner` per worker process, all of it on the process' event loop. Tasks and
 """
 
 import asyncio
-import contextvars
 import random
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
@@ -60,13 +59,8 @@ CLAIM_PAUSE_SECONDS = 0.01
 claimed along with its own) share a statement; a worker that was idle for longer claims at once."""
 MOST_CLAIMED_AT_ONCE = 64
 """In one statement. Not all that there is room for: other workers may be idle."""
-MOST_COMMITTED_AT_ONCE = 32
-"""In one statement. Whoever shares a statement waits for all of it, then thinks and comes to be stored together with
-the same others again. In large statements a thousand debates that began together stay together, and each turn of them
-waits for all of theirs; in small ones they spread out."""
+MOST_COMMITTED_AT_ONCE = 128
 COMMITS_IN_FLIGHT = 2
-TOLD_AT_ONCE = 8
-"""Between two passes of the event loop: who was stored goes on thinking before others are told of it."""
 MOST_HINTS = 100_000
 """Kept while there is no room. More are dropped: what they ask for is found without them."""
 COMPARE_EVERY_SECONDS = 10.0
@@ -113,7 +107,7 @@ class Runner:
         self._player_for = player_for
         self._concurrency = services.settings.worker_concurrency
         self._commit: Batcher[Step, Outcome] = Batcher(
-            lambda steps: advance.store(services, steps),
+            lambda steps: advance.commit(services, steps),
             executor,
             parallel=COMMITS_IN_FLIGHT,
             largest=MOST_COMMITTED_AT_ONCE,
@@ -124,8 +118,6 @@ class Runner:
         claim still thinks."""
         self._asked_for: dict[UUID, _InHand] = {}
         """By the token of the next claim, while a commit asks for it."""
-        self._untold: deque[tuple[Step, Outcome]] = deque()
-        """Committed, in the order in which they were."""
         self._debates: Counter[UUID] = Counter()
         """In hand; a debate may be there twice, as above."""
         self._in_use: Counter[str] = Counter()
@@ -178,7 +170,6 @@ class Runner:
         if tasks:
             # What cannot be handed back because the database is away is released when the lease ends, or lapses.
             await asyncio.wait(tasks, timeout=HAND_BACK_SECONDS)
-        self._tell(len(self._untold))
 
     # Claiming
 
@@ -430,35 +421,13 @@ class Runner:
 
     async def _commit_once(self, in_hand: _InHand, step: Step) -> Outcome:
         schedule = step.change.schedule
-        if isinstance(schedule, ClaimToken):
-            self._asked_for[schedule.token] = in_hand
+        if not isinstance(schedule, ClaimToken):
+            return await self._commit(step)
+        self._asked_for[schedule.token] = in_hand
         try:
-            outcome = await self._commit(step)
+            return await self._commit(step)
         finally:
-            if isinstance(schedule, ClaimToken):
-                del self._asked_for[schedule.token]
-        self._untold.append((step, outcome))
-        if len(self._untold) == 1:
-            self._tell_soon()
-        return outcome
-
-    def _tell_soon(self) -> None:
-        # Not in the context of a debate's task: the log would name that debate in the lines about others.
-        asyncio.get_running_loop().call_soon(self._tell_some, context=contextvars.Context())
-
-    def _tell_some(self) -> None:
-        self._tell(min(TOLD_AT_ONCE, len(self._untold)))
-        if self._untold:
-            self._tell_soon()
-
-    def _tell(self, count: int) -> None:
-        for _ in range(count):
-            step, outcome = self._untold.popleft()
-            try:
-                advance.tell(self._services, step, outcome)
-            except Exception:
-                # It is stored, and watchers find it; the others are to be told of all the same.
-                log.exception("turn.not_told", debate_id=str(outcome.debate.id))
+            del self._asked_for[schedule.token]
 
     async def _lost(self, claim: Claim, outcome: Outcome, used: Usage | None) -> None:
         if outcome.status is None or outcome.status not in ACTIVE_STATUSES:

@@ -132,24 +132,14 @@ def with_all_turns(services: Services, brief: Brief) -> Brief:
 
 
 def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
-    """Stores the steps and tells of those that are stored."""
-    outcomes = store(services, steps)
-    for step, outcome in zip(steps, outcomes, strict=True):
-        tell(services, step, outcome)
-    return outcomes
-
-
-def store(services: Services, steps: Sequence[Step]) -> list[Outcome]:
-    """In one statement; see `app.store.commit.commit`. Whoever calls this tells of each step afterwards."""
+    """Stores the steps in one statement and tells of those that are stored. See `app.store.commit.commit`."""
     failpoints.reach("turn.before_commit", ConnectionLost)
     outcomes = store_changes(services.engine, [step.change for step in steps])
     failpoints.reach("turn.after_commit", ConnectionLost)
+    for step, outcome in zip(steps, outcomes, strict=True):
+        if outcome.result in (Result.STORED, Result.ALREADY_STORED):
+            step.tell(services, outcome)
     return outcomes
-
-
-def tell(services: Services, step: Step, outcome: Outcome) -> None:
-    if outcome.result in (Result.STORED, Result.ALREADY_STORED):
-        step.tell(services, outcome)
 
 
 def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool], past_deadline: bool = False) -> Step:

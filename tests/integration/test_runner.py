@@ -14,7 +14,6 @@ from uuid import UUID
 import pytest
 from claimed_debates import WORKER, a_debate, claimed, until
 from harness import Place, wait_until
-from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 from worker_loop import PATIENCE_SECONDS, Hanging, database_away, live_runner, with_settings
 
@@ -36,7 +35,6 @@ from worker.claim_notices import listen_for_ended_claims
 from worker.players.base import NotNow, Player, PlayerError
 from worker.players.registry import player_for
 from worker.players.scripted.player import ScriptedPlayer
-from worker.runner import Runner
 
 NEVER_SECONDS = 3600.0
 ONE_ROUND = Limits(max_rounds=1)
@@ -403,15 +401,15 @@ def test_a_claim_that_ends_before_its_commit_is_answered_asks_no_player(
     """A turn is committed together with the next claim, and somebody stops the debate before the worker knows of it."""
     player = Counting()
     is_committed, may_answer = threading.Event(), threading.Event()
-    store = advance.store
+    commit = advance.commit
 
     def answered_late(services: Services, steps: Sequence[Step]) -> list[Outcome]:
-        outcomes = store(services, steps)
+        outcomes = commit(services, steps)
         is_committed.set()
         assert may_answer.wait(PATIENCE_SECONDS)
         return outcomes
 
-    monkeypatch.setattr(advance, "store", answered_late)
+    monkeypatch.setattr(advance, "commit", answered_late)
 
     async def work() -> None:
         debate = a_debate(services)
@@ -480,14 +478,14 @@ def test_a_step_whose_connection_is_lost_after_its_commit_is_counted_and_charged
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch, problem: Exception, attempts: int
 ) -> None:
     results: list[Result] = []
-    store = advance.store
+    commit = advance.commit
 
     def noted(services: Services, steps: Sequence[Step]) -> list[Outcome]:
-        outcomes = store(services, steps)
+        outcomes = commit(services, steps)
         results.extend(outcome.result for outcome in outcomes)
         return outcomes
 
-    monkeypatch.setattr(advance, "store", noted)
+    monkeypatch.setattr(advance, "commit", noted)
     player = Saying(problem)
 
     async def work() -> None:
@@ -657,83 +655,6 @@ def test_a_player_that_no_worker_knows_fails_the_debate_with_its_name(services: 
     asyncio.run(work())
     [(words,)] = place.sql("SELECT last_error FROM debates")
     assert words.startswith("No player is called 'openai:gpt' in this worker")
-
-
-# Telling
-
-
-def test_whoever_was_stored_thinks_on_before_others_are_told_of_it(
-    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ten turns of one statement: making their events keeps no debate from its next turn."""
-    count = 10
-    monkeypatch.setattr(runner_module, "TOLD_AT_ONCE", 1)
-    started = 0
-    all_there = asyncio.Event()
-    begun_when_told: list[int] = []
-
-    class Together(Saying):
-        async def think(self, brief: Brief) -> Thought:
-            nonlocal started
-            started += 1
-            if started == count:
-                all_there.set()
-            await (all_there.wait() if brief.debate.turn_count == 1 else asyncio.Event().wait())
-            return await super().think(brief)
-
-    tell = advance.tell
-
-    def noted(services: Services, step: Step, outcome: Outcome) -> None:
-        if outcome.turns:
-            begun_when_told.append(started - count)
-        tell(services, step, outcome)
-
-    monkeypatch.setattr(advance, "tell", noted)
-
-    async def work() -> None:
-        for _ in range(count):
-            a_debate(services)
-        async with live_runner(with_settings(services), always(Together(SPOKEN))):
-            await until(lambda: len(begun_when_told) == count, PATIENCE_SECONDS, "all are told of")
-
-    asyncio.run(work())
-    # The first is told of in the pass of the loop in which the ten go on.
-    assert begun_when_told == [count] * count
-
-
-def test_what_one_debate_is_told_of_names_no_other(services: Services, place: Place) -> None:
-    """Two that fail in one statement: the lines of both are written by the loop, one after the other."""
-
-    async def work() -> None:
-        for _ in range(2):
-            a_debate(services)
-        player = Saying(PlayerError("no answer", permanent=True))
-        async with live_runner(with_settings(services), always(player)) as runner:
-            await until(lambda: statuses(place) == [("failed", 1)] * 2, PATIENCE_SECONDS, "both have failed")
-            await runner.shut_down(PATIENCE_SECONDS)
-
-    with capture_logs(processors=[merge_contextvars]) as lines:
-        asyncio.run(work())
-    told = [line for line in lines if line["event"] == "turn.failed"]
-    assert len({line["debate_id"] for line in told}) == 2
-    assert not any("turn_id" in line for line in told), "of whichever debate's task was the first to be answered"
-
-
-def test_a_shutdown_tells_of_everything_that_was_stored(
-    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Runner, "_tell_soon", lambda _: None)
-
-    async def work() -> None:
-        for _ in range(5):
-            a_debate(services)
-        async with live_runner(with_settings(services), always(Saying(PlayerError("no", permanent=True)))) as runner:
-            await until(lambda: statuses(place) == [("failed", 1)] * 5, PATIENCE_SECONDS, "all have failed")
-            await runner.shut_down(PATIENCE_SECONDS)
-
-    with capture_logs() as lines:
-        asyncio.run(work())
-    assert sum(line["event"] == "turn.failed" for line in lines) == 5
 
 
 # The end

@@ -45,7 +45,7 @@ def all_of(counts: Counts) -> int:
 
 
 def done(counts: Counts) -> str:
-    """ "12 of 40", and what is under way or has failed."""
+    """ "12 of 40", and how many have begun or failed: of a stopped experiment, none of them is under way."""
     return f"{counts.completed:,} {of_all(counts)}" if all_of(counts) else "none planned yet"
 
 
@@ -54,7 +54,7 @@ def of_all(counts: Counts) -> str:
     if not all_of(counts):
         return "none planned yet"
     said = [f"of {all_of(counts):,}"]
-    said += [f"{counts.running:,} under way"] if counts.running else []
+    said += [f"{counts.running:,} begun"] if counts.running else []
     said += [f"{counts.failed:,} failed"] if counts.failed else []
     return ", ".join(said)
 

@@ -208,7 +208,7 @@ def test_a_chart_needs_two_rounds_and_says_in_words_what_it_shows():
 def test_the_progress_of_an_experiment_never_reads_as_all_of_it_before_it_is():
     nothing, under_way = Counts(0, 0, 0, 0), Counts(planned=10, running=2, completed=4, failed=1)
     assert experiment_words.done(nothing) == "none planned yet"
-    assert experiment_words.done(under_way) == "4 of 17, 2 under way, 1 failed"
+    assert experiment_words.done(under_way) == "4 of 17, 2 begun, 1 failed"
     # Each debate is judged when it has ended, so the judgments of the others are not even planned.
     judged = Counts(planned=0, running=0, completed=8, failed=0)
     assert experiment_words.judgments_done(Progress(under_way, judged)) == "8 of 8 so far"

@@ -282,6 +282,7 @@ def test_a_link_to_a_turn_leads_to_it(open_page, site):
     expect(page.locator("#turn-9")).to_be_in_viewport()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
 def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(open_page, site, module_place, sign):
     debate = site.create(seats=slow(0.4), limits={"max_rounds": 6})

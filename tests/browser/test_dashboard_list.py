@@ -182,6 +182,7 @@ def test_filters_are_in_the_address_and_the_address_can_be_shared(open_page, sit
     other.wait_for_url("**/")
 
 
+@pytest.mark.long
 def test_pages_follow_by_cursor_in_both_orders(open_page, site, module_place, word):
     module_place.sql(
         """INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits,
@@ -207,6 +208,7 @@ def test_pages_follow_by_cursor_in_both_orders(open_page, site, module_place, wo
         expect(page.locator("#rows .title a").first).to_have_text(order[0])
 
 
+@pytest.mark.long
 def test_with_the_keyboard_alone(open_page, site, word):
     older, newer = waiting(site, f"{word} older"), waiting(site, f"{word} newer")
     page = open_page("/")

@@ -102,6 +102,7 @@ def test_the_reader_may_have_plain_text_and_one_column_and_both_are_remembered(o
     expect(page.locator("#turn-2 h4")).to_have_text("The costs")
 
 
+@pytest.mark.long
 def test_a_watcher_stays_at_the_end_and_one_who_scrolled_up_is_not_moved(open_page, talk):
     debate = talk()
     page = open_page(view(debate.id), viewport=PHONE)

@@ -8,6 +8,8 @@ import pytest
 from documents import REPOSITORY, pages
 from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.long
+
 PARSE = "async (text) => { try { await mermaid.parse(text); return '' } catch (problem) { return String(problem) } }"
 
 

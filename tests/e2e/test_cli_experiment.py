@@ -216,6 +216,7 @@ def rows_in(path: Path) -> int:
         return len([json.loads(line) for line in stream] if path.suffix == ".jsonl" else list(csv.DictReader(stream)))
 
 
+@pytest.mark.long
 def test_it_is_exported_reported_imported_and_compared(cli: Cli, worker: Place) -> None:
     assert cli("run", cli.write("data", 3), "--yes").code == 0
     rows = list(csv.DictReader(cli("export", "data").stdout.splitlines()))

@@ -71,6 +71,7 @@ def test_doctor_reports_on_a_player(home: Home, models: ModelServer) -> None:
     assert seen.process.returncode == 1
 
 
+@pytest.mark.long
 def test_run_holds_a_debate_between_models(home: Home) -> None:
     players = ("--proposer", "openai:gpt-4o-mini", "--opponent", "anthropic:claude-sonnet-4-6")
     options = ("--arbitrator", "openai:gpt-4o-mini", "--judge-order", "both", "--max-cost-usd", "1", "--rounds", "1")

@@ -45,6 +45,7 @@ def url_of(api: Api) -> str:
     return str(api.http.base_url).rstrip("/")
 
 
+@pytest.mark.long
 def test_a_debate_is_followed_over_a_restart_of_the_server_and_nothing_is_missed_or_told_twice(
     place: Place, tmp_path: Path
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_lost_answer_stores_nothing_twice(api: Api) -> None:
     assert api.transcript(created.debate.id)["debate"]["argument_count"] == 1
 
 
+@pytest.mark.long
 def test_watch_tells_each_turn_once_over_a_restart_of_the_server(place: Place) -> None:
     port = free_port("127.0.0.1")
     api = place.start_api(port)

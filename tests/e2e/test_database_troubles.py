@@ -12,6 +12,8 @@ from read_only import read_only
 
 from app.store.errors import DISK_IS_FULL, ONLY_READS
 
+pytestmark = pytest.mark.long
+
 ONE_ROUND = {"max_rounds": 1}
 
 

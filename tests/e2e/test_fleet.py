@@ -12,6 +12,8 @@ from watchers import a_dialogue, argue, heard, watching
 
 from scripts.breaking.history import first_violation, read
 
+pytestmark = pytest.mark.long
+
 LONG = 1_000
 
 

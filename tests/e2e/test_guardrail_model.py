@@ -161,6 +161,7 @@ def test_nothing_of_it_is_in_the_log(stage):
         assert never not in logged
 
 
+@pytest.mark.long
 def test_the_days_limit_is_waited_for_and_a_killed_worker_is_made_good(place, tmp_path):
     changes = {"guardrail": f"openai:{MODEL}", "max_cost_usd_per_day": 1}
     hangs = iter(["hang"])

@@ -3,8 +3,11 @@
 import os
 import signal
 
+import pytest
 from agents import TOKEN, Caller, new_agent, operator
 from harness import wait_until
+
+pytestmark = pytest.mark.long
 
 CONTENT = "The buses stop at nine, and nurses leave the hospital at ten."
 

@@ -1,5 +1,7 @@
 """The official MCP client, over HTTP and over standard input and output, in today's revision and in that of 2025."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import os
@@ -9,19 +11,20 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 from agents import TOKEN, new_agent, operator
 from cells import each_of
 from harness import REPOSITORY, Api, Place, assert_whole
-from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 from watchers import EXTERNAL
 
 from app.http.mcp.inputs import LONGEST_WAIT_SECONDS
 from app.wire.guide import GUIDE
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 TOOLS = {
@@ -46,6 +49,10 @@ Json = dict[str, Any]
 
 @asynccontextmanager
 async def connected(way: str, mode: str, server: str, key: str) -> AsyncIterator[Client]:
+    # Slow to import, and one test worker of several needs them.
+    from mcp import Client, StdioServerParameters
+    from mcp.client.streamable_http import streamable_http_client
+
     if way == "stdio":
         environment = {
             "PYTHONPATH": str(REPOSITORY),

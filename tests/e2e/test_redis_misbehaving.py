@@ -14,6 +14,8 @@ from byte_proxy import ByteProxy, byte_proxy
 from harness import Api, OwnValkey, Place, assert_whole, wait_until
 from watchers import a_dialogue, argue, heard, watching
 
+pytestmark = pytest.mark.long
+
 NOBODY = ("127.0.0.1", "1")
 COUNTED = "reads=9000,writes=9000,sockets=900,contributions=900"
 

@@ -66,6 +66,7 @@ def test_a_deadline_passes_while_no_worker_lives(place, api):
     assert_all_is_well(place)
 
 
+@pytest.mark.long
 def test_a_worker_killed_in_the_middle_of_a_takeover_loses_nothing(place, api):
     debate = api.create(seats={"opponent": external({"takeover": "scripted"})}, limits={"max_rounds": 1})
     # The first to think is the proposer, the second takes over.

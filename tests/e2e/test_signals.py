@@ -13,6 +13,8 @@ import pytest
 from cells import each_of
 from harness import Api, Place, StartWorker, assert_all_is_well, new_debate, wait_until
 
+pytestmark = pytest.mark.long
+
 THINKING = {role: {"player": "scripted", "think_seconds": 1.5} for role in ("proposer", "opponent", "arbitrator")}
 
 

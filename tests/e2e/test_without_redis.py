@@ -2,8 +2,11 @@
 
 import time
 
+import pytest
 from harness import OwnValkey, Place, assert_whole, wait_until
 from watchers import a_dialogue, argue, heard, watching
+
+pytestmark = pytest.mark.long
 
 
 def test_a_debate_created_while_redis_is_down_runs_all_the_same(stage: tuple[Place, OwnValkey]) -> None:

@@ -11,6 +11,8 @@ from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from worker.process import DATABASE_CONNECTIONS
 
+pytestmark = pytest.mark.long
+
 DEBATES = 500
 
 

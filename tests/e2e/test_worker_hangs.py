@@ -11,6 +11,8 @@ from harness import Place
 
 from worker.watchdog import EXIT_CODE, LOOKS, Watchdog
 
+pytestmark = pytest.mark.long
+
 HOLDS_THE_INTERPRETERS_LOCK = """
 import asyncio, re, threading
 from worker.watchdog import Watchdog

@@ -20,6 +20,7 @@ ONLY_JUDGE_THINKS = {
 }
 
 
+@pytest.mark.long
 def test_two_hundred_debates_on_two_workers_each_have_every_turn_once(place: Place) -> None:
     api = place.start_api()
     place.start_worker()

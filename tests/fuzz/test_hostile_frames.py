@@ -143,6 +143,7 @@ def test_whatever_is_said_in_json_the_answer_is_an_error_that_names_what_is_wron
     assert b"INTERNAL_ERROR" not in received
 
 
+@pytest.mark.long
 def test_one_who_never_stops_sending_does_not_keep_others_out_nor_fill_the_memory(stage: Stage) -> None:
     """Pieces of nothing, that make a message without end; and pings, more than are ever answered."""
     api, server = stage

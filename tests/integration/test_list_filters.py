@@ -148,6 +148,7 @@ def many(module_place: Place, api: Api) -> Place:
     return module_place
 
 
+@pytest.mark.long
 @each_of(("filters", "index"), SEEN_BY_AN_INDEX, ids=[index for _, index in SEEN_BY_AN_INDEX])
 def test_what_is_rare_is_found_by_an_index(many: Place, filters: Filters, index: str) -> None:
     statement = listing._page_statement(filters, False, by_index=bool(filters.labels))

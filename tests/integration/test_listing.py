@@ -417,6 +417,7 @@ def test_a_total_is_exact_to_ten_thousand_and_an_estimate_beyond(api, put, word)
     assert page["total"] > 10_000
 
 
+@pytest.mark.long
 @each_of("by_index", [True, False])
 @each_of("others", [{}, {"status": ("paused",)}])
 def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, by_index, others, monkeypatch):
@@ -428,6 +429,7 @@ def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, by_i
     assert {debate.title for debate in found.debates} == {bulk}
 
 
+@pytest.mark.long
 @each_of("query", [{}, {"status": "paused"}, {"format": "dialogue"}])
 def test_an_estimate_is_near_the_truth(api, module_place, bulk, query):
     module_place.sql("ANALYZE debates")

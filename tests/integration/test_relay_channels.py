@@ -246,6 +246,7 @@ def test_who_comes_in_the_same_instant_as_a_turn_gets_it_once(
             committed.result()
 
 
+@pytest.mark.long
 def test_many_come_and_go_while_turns_are_committed_and_each_sees_every_turn_once(
     services: Services, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:

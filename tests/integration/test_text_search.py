@@ -150,6 +150,7 @@ def add_turns(place: Place, title: str, count: int) -> None:
     place.sql("UPDATE debates SET turn_count = 1 + %s WHERE title = %s", count, title)
 
 
+@pytest.mark.long
 def test_rare_words_are_found_by_the_index(
     module_place: Place, said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ def test_intervals_hold_in_a_short_run_and_those_that_ignore_motions_hold_less()
     assert found.of_coefficients < found.unclustered
 
 
+@pytest.mark.long
 def test_ratings_agree_with_two_independent_libraries() -> None:
     from scripts.truth import oracles  # slow to import, as scipy is
 
@@ -31,6 +32,7 @@ def test_ratings_agree_with_two_independent_libraries() -> None:
     assert found.choix < 5
 
 
+@pytest.mark.long
 def test_with_the_side_term_ratings_still_rank_as_the_libraries_do() -> None:
     """Issue 20: side-swapped debates, several judges; the rank correlation is at least 0.98."""
     from scripts.truth import oracles  # slow to import, as scipy is

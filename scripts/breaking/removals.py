@@ -117,8 +117,14 @@ REMOVALS = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/removals", description=__doc__)
-    parser.parse_args()
-    unnoticed = [removal.what for removal in REMOVALS if not _is_noticed(removal)]
+    names = [removal.what for removal in REMOVALS]
+    parser.add_argument("what", nargs="*", help=f"only these: {', '.join(names)}")
+    chosen = parser.parse_args().what
+    if unknown := set(chosen) - set(names):
+        parser.error(f"there is no {', '.join(sorted(unknown))}")
+    unnoticed = [
+        removal.what for removal in REMOVALS if not chosen or removal.what in chosen if not _is_noticed(removal)
+    ]
     for what in unnoticed:
         print(f"NOT NOTICED: {what}")
     return 1 if unnoticed else 0
@@ -128,7 +134,7 @@ def _is_noticed(removal: Removal) -> bool:
     directory = Path(tempfile.mkdtemp(prefix="debate-removal-"))
     try:
         copy = directory / "main"
-        for name in ("app", "worker", "migrations", "tests", "scripts"):
+        for name in ("app", "worker", "migrations", "debate_client", "tests", "scripts"):
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", copy)
         whole = [_exit_code(copy, test) for test in removal.tests]

@@ -149,6 +149,8 @@ def test_a_turn_whose_claim_was_taken_over_is_dropped(services: Services, place:
     lapse_lease(place)
     assert sweep(services) == 1
     claimed(services, debate, "another worker")
+    # The late worker has a lease again: the claim's token alone tells that the turn is another's.
+    ensure_lease(services)
     assert commit_turn(services, late, CLAIM) is Result.CLAIM_LOST
     assert len(turns_of(services, debate)) == 1
 

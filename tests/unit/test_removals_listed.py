@@ -1,7 +1,10 @@
-"""scripts/removals takes minutes. That its list fits the code is looked at here."""
+"""scripts/removals takes minutes. Here its list is compared with the code, and one removal is made with --long."""
 
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from cells import each_of
 
 from scripts.breaking.removals import REMOVALS, ROOT, Removal
@@ -16,3 +19,13 @@ def test_what_is_removed_and_the_tests_that_notice_are_there(removal: Removal) -
         file, name = test.split("::")
         assert f"def {name}(" in (ROOT / file).read_text()
         assert f"| {removal.what} | `{name}` |" in page
+
+
+@pytest.mark.long
+def test_without_the_fencing_check_its_test_fails() -> None:
+    command = [sys.executable, "-m", "scripts.breaking.removals", "the fencing check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    [test] = REMOVALS[0].tests
+    name = test.rpartition("::")[2]
+    assert done.stdout == f"without the fencing check: {name} fails (with it: passes)\n"
+    assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ from looks import (
     THEMES_AND_WINDOWS,
     WIDE,
     assert_every_page_is_readable,
+    assert_no_word_is_broken,
     serious,
 )
 from playwright.sync_api import expect
@@ -95,6 +96,8 @@ def test_a_cell_leads_to_a_transcript_in_two_clicks(open_page, held):
     page = open_page(held)
     page.get_by_role("link", name="Zanzibar-9 proposed, Quetzal-7 opposed").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Debates of Zanzibar-9 and Quetzal-7")
+    # The motion is told by its words: an id may be all that its author thought of.
+    expect(page.get_by_role("rowheader").first).to_have_text(re.compile(r"^Motion number (\d)\. m\1$"))
     page.get_by_role("link", name="Transcript").first.click()
     expect(page.locator("#turn-2")).to_be_visible()
     page.get_by_role("link", name="with sides swapped").click()
@@ -189,3 +192,13 @@ def test_names_that_begin_and_end_alike_can_be_told_apart_at_both_widths(open_pa
     row = page.get_by_role("row", name=re.compile("^contestants")).get_by_role("cell")
     widths = [cell.bounding_box()["width"] for cell in row.all()]
     assert min(widths) > 0.9 * max(widths), widths
+
+
+def test_on_a_phone_no_name_of_a_model_is_broken_inside_a_word(open_page, site):
+    models = ("anthropic:claude-sonnet-4-6", "openai:gpt-4o-mini")
+    named = [{"name": f"{model.upper()}-{n}", "player": model} for n, model in enumerate(models)]
+    first, second = (drafted(site, 1, contestants=named, budget_usd=1) for _ in range(2))
+    page = open_page(f"{first}/compare?with={second.rpartition('/')[2]}", viewport=PHONE)
+    cells = page.get_by_role("row", name=re.compile("^contestants")).get_by_role("cell")
+    expect(cells.first).to_contain_text(models[0])
+    assert_no_word_is_broken(cells)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import structlog
 from flask import Blueprint, Response, g, make_response, redirect, render_template, request
 from flask_openapi3 import OpenAPI
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -84,6 +84,7 @@ def web_blueprint(services: Services) -> Blueprint:
 
     web.add_app_template_filter(legible, "legible")
     web.add_app_template_filter(_markdown, "markdown")
+    web.add_app_template_filter(_name, "name")
     web.add_app_template_test(is_safe_link, "safe_link")
     web.after_request(_tell_browser)
     add_pages(web, services)
@@ -100,6 +101,11 @@ def web_blueprint(services: Services) -> Blueprint:
 
 def _markdown(text: str) -> Markup:
     return Markup(as_html(text))  # noqa: S704 (sanitised)
+
+
+def _name(text: str) -> Markup:
+    """A model's name, which a browser may break after its colon: it would break it inside a word otherwise."""
+    return Markup(str(escape(legible(text))).replace(":", ":<wbr>"))  # noqa: S704 (escaped)
 
 
 def _tell_browser(response: Response) -> Response:

@@ -144,6 +144,11 @@ def pairing(match: Mapping[str, Any]) -> str:
     return f"{match['proposer']} proposes, {match['opponent']} opposes"
 
 
+def motion(match: Mapping[str, Any]) -> str:
+    """The title or the first words of a match's motion. Without either (an import has ids alone) its id."""
+    return " ".join((match["motion"] or match["motion_id"]).split())
+
+
 def judged(match: Mapping[str, Any]) -> str:
     """Judgments of one debate, for the proposer."""
     given = match["wins"] + match["ties"] + match["losses"]

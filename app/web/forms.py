@@ -141,6 +141,11 @@ def models_to_choose(services: Services) -> list[str]:
     return [name for choice in ready for name in (choice.models or (f"{choice.name}:",))]
 
 
+def is_beginning(player: str) -> bool:
+    """Whether somebody has to write the rest of the name: no model of an endpoint is known."""
+    return player.endswith(":")
+
+
 def with_usual_costs(models: Sequence[str]) -> dict[str, float | None]:
     """Each with the price of a call of usual length in US dollars; None where it is not known."""
     tokens_in, tokens_out = USUAL_TOKENS
@@ -149,7 +154,7 @@ def with_usual_costs(models: Sequence[str]) -> dict[str, float | None]:
 
 def players_to_choose(services: Services, start: Start) -> list[str]:
     """The built-in players, and those of the debate that the form was filled in from."""
-    had = [setup["player"] for setup in start.seats.values()]
+    had = [setup["player"] for setup in start.seats.values() if not is_beginning(setup["player"])]
     return list(dict.fromkeys([services.settings.default_player, SCRIPTED, LOCAL, EXTERNAL, *had]))
 
 

@@ -96,6 +96,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             formats=Format,
             players=forms.players_to_choose(services, start),
             player_words=forms.PLAYER_WORDS,
+            is_beginning=forms.is_beginning,
             models=forms.with_usual_costs(forms.models_to_choose(services)),
             options=forms.OPTIONS,
             max_document_bytes=services.settings.max_document_length,

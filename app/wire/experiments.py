@@ -70,7 +70,7 @@ def plan_json(spec: Spec, estimate: CostEstimate) -> Json:
 
 
 def match_json(match: Mapping[str, Any]) -> Json:
-    shown = {name: value for name, value in match.items() if name != "position"}
+    shown = {name: value for name, value in match.items() if name not in ("position", "motion")}
     return {**shown, "debate_id": str(match["debate_id"]) if match["debate_id"] else None}
 
 

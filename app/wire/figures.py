@@ -240,9 +240,10 @@ def matrix_svg(cells: list[Json], names: Sequence[str] = (), address: Callable[[
     place = {name: number for number, name in enumerate(ordered)}
     many = len(ordered) >= MANY
     upright = many or any(len(name) > SHORT for name in ordered)
-    rows, columns = _labels(ordered, LONGEST_NAME), _labels(ordered, LONGEST_UPRIGHT if upright else SHORT)
+    width = LONGEST_UPRIGHT if upright else SHORT
+    rows, columns = _labels(ordered, LONGEST_NAME), _labels(ordered, width)
     size = SMALL_CELL if many else CELL
-    top = 14 + LETTER * max(map(len, columns.values()), default=0) if upright else 30
+    top = 14 + LETTER * max(map(len, _shortened(ordered, width).values()), default=0) if upright else 30
     parts = []
     for name, at in place.items():
         parts.append(f'<text x="0" y="{top + at * size + size / 2 + 4}">{rows[name]}</text>')
@@ -278,13 +279,17 @@ def _linked(drawn: str, cell: Json, address: str) -> str:
 
 
 def _labels(names: Sequence[str], width: int) -> dict[str, str]:
-    """With the whole name where it is shortened."""
+    """As SVG, with the whole name where it is shortened."""
+    return {
+        name: escape(short) + (f"<title>{escape(legible(name))}</title>" if short != legible(name) else "")
+        for name, short in _shortened(names, width).items()
+    }
+
+
+def _shortened(names: Sequence[str], width: int) -> dict[str, str]:
     shown = {name: legible(name) for name in names}
     short = told_apart(list(shown.values()), width)
-    return {
-        name: escape(short[words]) + (f"<title>{escape(words)}</title>" if short[words] != words else "")
-        for name, words in shown.items()
-    }
+    return {name: short[words] for name, words in shown.items()}
 
 
 def _svg(width: float, height: float, title: str, parts: list[str], is_image: bool = True) -> str:

@@ -45,3 +45,36 @@ def assert_every_page_is_readable(page, paths, window, other):
         page.set_viewport_size(other)
         assert not is_wider_than_the_window(page), name
         page.set_viewport_size(window)
+
+
+def lines_of(locator):
+    """What stands in each line of it, as the browser has broken its text."""
+    return locator.evaluate(
+        """element => {
+          const lines = [], range = document.createRange();
+          const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+          let top = null;
+          for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+            for (let at = 0; at < text.length; at++) {
+              range.setStart(text, at);
+              range.setEnd(text, at + 1);
+              const place = range.getBoundingClientRect();
+              if (!place.width) continue;
+              if (top === null || Math.abs(place.top - top) > 4) lines.push("");
+              top = place.top;
+              lines[lines.length - 1] += text.data[at];
+            }
+          }
+          return lines.map((line) => line.trim());
+        }"""
+    )
+
+
+def assert_no_word_is_broken(locator):
+    """A name of several parts may be broken after its hyphens, its colon and blanks."""
+    for each in locator.all():
+        lines, whole = lines_of(each), " ".join(each.inner_text().split())
+        at = 0
+        for line in lines[:-1]:
+            at = whole.index(line, at) + len(line)
+            assert line[-1] in ":-" or whole[at] == " ", (whole, lines)

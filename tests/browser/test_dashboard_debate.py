@@ -25,7 +25,7 @@ from playwright.sync_api import expect
 
 def test_a_debate_is_created_in_the_form_and_its_turns_arrive_without_a_reload(open_page, site):
     page = open_page("/new")
-    page.get_by_label("Motion").fill("Cities should plant a tree for every car\nand water it")
+    page.get_by_label("Motion").fill("# Cities should plant a tree for every car\nand water it")
     expect(page.get_by_label("Title")).to_have_value("Cities should plant a tree for every car")
     expect(page.locator("#cost")).to_have_text("It is free: no paid model takes part.")
     page.get_by_role("group", name="Judge").get_by_label("Persona").fill("Dry and short")
@@ -293,16 +293,24 @@ def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(open_page,
     is_live(page)
     marked(page)
     expect(page.locator("#turn-3")).to_be_visible()
+    system = page.context.new_page()
+    system.goto("/system")
+    expect(system.locator(".worker")).to_be_visible()
 
     end_api(module_place, sign)
     expect(page.locator("#live")).to_have_text("Reconnecting …")
     # Nothing keeps counting or stays green while nobody knows.
     expect(page.locator("html")).to_have_class(re.compile(r"\baway\b"))
     expect(page.locator("#banner-server")).to_contain_text("The server does not answer")
-    times = page.locator("time[data-ago], time[data-since]")
-    said = times.all_inner_texts()
+    expect(system.locator("html")).to_have_class(re.compile(r"\baway\b"))
+    expect(system.locator("#banner-server")).to_contain_text("The server does not answer")
+    for shown in (page.locator("#state .badge"), system.locator(".tile.up").first):
+        assert shown.evaluate("part => getComputedStyle(part).filter") == "grayscale(1)"
+    times = [each.locator("time[data-ago], time[data-since], time[data-until]") for each in (page, system)]
+    said = [each.all_inner_texts() for each in times]
+    assert all(said)
     page.wait_for_function("began => performance.now() - began > 2500", arg=page.evaluate("performance.now()"))
-    assert times.all_inner_texts() == said
+    assert [each.all_inner_texts() for each in times] == said
     shown = seqs(page)[-1]
 
     def turns_stored():
@@ -312,7 +320,8 @@ def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(open_page,
     start_api_again(module_place, site)
 
     is_live(page)
-    expect(page.locator("html")).not_to_have_class(re.compile(r"\baway\b"))
+    for each in (page, system):
+        expect(each.locator("html")).not_to_have_class(re.compile(r"\baway\b"))
     until_closed(page)
     expect(page.locator("#turn-19")).to_be_visible()
     assert seqs(page) == list(range(1, 20))

@@ -23,14 +23,16 @@ def argue(site, debate_id, role, content):
 @pytest.fixture(scope="module")
 def about_a_document(site):
     seats = external("proposer", "opponent") | {"arbitrator": {"player": "scripted", "think_seconds": 0}}
-    seats["opponent"] |= {"deadline_seconds": 6000, "on_timeout": "forfeit"}
+    seats["opponent"] |= {"deadline_seconds": 3000, "on_timeout": "forfeit"}
     answers = {"proposer": "It was right", "opponent": "It was <b>wrong</b>"}
     material = {"document": DOCUMENT, "answers": answers, "correct": "proposer"}
     return site.create(format="final_ruling", seats=seats, material=material, limits={"max_rounds": 1})["id"]
 
 
 def test_material_quotes_options_and_the_time_left_are_shown(open_page, site, about_a_document):
-    page = open_page(view(about_a_document), viewport=WIDE)
+    page = open_page("/system", viewport=WIDE)
+    page.clock.install()
+    page.goto(view(about_a_document))
     is_live(page)
     material = page.get_by_role("region", name="Material")
     expect(material).to_contain_text("It was <b>wrong</b>")
@@ -39,13 +41,16 @@ def test_material_quotes_options_and_the_time_left_are_shown(open_page, site, ab
     material.get_by_text("The document").click()
     expect(material.get_by_text(DOCUMENT)).to_be_visible()
     expect(page.locator(".seats .opponent")).to_contain_text("external open")
-    expect(page.locator(".seats .opponent")).to_contain_text("answers within 1 h 40 min, or the other side wins")
+    expect(page.locator(".seats .opponent")).to_contain_text("answers within 50 min, or the other side wins")
     assert serious(page) == []
 
     argue(site, about_a_document, "proposer", "<quote>Trade rose by twelve per cent</quote>, it says.")
     expect(page.locator("#turn-2 .text")).to_have_text("“Trade rose by twelve per cent”, it says.")
     expect(page.locator("#turn-2 .quotes .verified")).to_contain_text("✓ in the document")
-    expect(page.locator("#deadline")).to_have_text(re.compile(r"must answer in 1 h 3\d min"))
+    expect(page.locator("#deadline")).to_have_text(re.compile(r"must answer in 49 min \d+ s"))
+    # It counts down by itself: the server knows nothing of this clock.
+    page.clock.fast_forward("10:00")
+    expect(page.locator("#deadline")).to_have_text(re.compile(r"must answer in 39 min \d+ s"))
     argue(site, about_a_document, "opponent", "<quote>Trade fell by half</quote>, they say.")
     expect(page.locator("#turn-3 .quotes .unverified")).to_contain_text("✗ not in the document")
     expect(page.locator("#closed")).to_be_visible()

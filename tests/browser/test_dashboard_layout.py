@@ -2,7 +2,7 @@
 
 import pytest
 from dashboard import SEATS, external, has_status, is_live, slow, view
-from looks import PHONE, WIDE, is_wider_than_the_window, serious
+from looks import PHONE, WIDE, is_wider_than_the_window, lines_of, serious
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.long
@@ -48,6 +48,10 @@ def test_a_debate_that_waits_for_its_first_turn_says_for_whose(open_page, site):
     has_status(page, "Waits for the opponent")
     page.goto("/?q=Waits+for+its+opponent")
     expect(page.locator("#rows .badge")).to_have_text("Waits for the opponent")
+    # In two lines, so that it leaves the other columns their room.
+    for window in (WIDE, PHONE):
+        page.set_viewport_size(window)
+        assert len(lines_of(page.locator("#rows .badge"))) == 2, window
     expect(page.locator("#chips .created")).to_have_text("New 1")
 
 

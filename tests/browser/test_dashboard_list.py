@@ -1,6 +1,7 @@
 """The list in the browser: live without jumping, filtered by its address, several at once, by keyboard alone."""
 
 import itertools
+import re
 import signal
 
 import pytest
@@ -9,6 +10,12 @@ from harness import wait_until
 from playwright.sync_api import expect
 
 words = itertools.count(1)
+# As if a person had chosen it: a choice that is not offered leaves the field empty.
+SEND_WITH = """(field, value) => {
+  if (field.type === "checkbox") field.checked = true;
+  else field.value = value;
+  field.form.requestSubmit();
+}"""
 
 
 @pytest.fixture
@@ -180,6 +187,54 @@ def test_filters_are_in_the_address_and_the_address_can_be_shared(open_page, sit
     expect(other.get_by_label("Order")).to_have_value("oldest")
     other.get_by_role("link", name="Clear").click()
     other.wait_for_url("**/")
+
+
+def test_every_filter_of_the_form_finds_its_debates_and_every_order_sorts_them(open_page, site, module_place, word):
+    """One debate has everything that is asked for, in turn; the others have something else."""
+    seats = external("proposer") | {"opponent": {"player": "openai:never-called"}}
+    told = site.create(title=f"{word} told", seats=seats, debate_type="coding_plan_debate", tags=[word])["id"]
+    spoken = site.create(title="Another title", motion_content=f"{word} is only in its text", format="dialogue")["id"]
+    dear = site.create(title=f"{word} dear", format="dialogue")["id"]
+    verdict = '{"winner": "tie", "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "stop": false}'
+    module_place.sql(
+        "UPDATE debates SET last_error = 'No answer', verdict = %s::jsonb, verdict_scope = 'debate', next_round = 9,"
+        " experiment_id = id, updated_at = '2026-01-31T12:00:00Z' WHERE id = %s",
+        verdict,
+        told,
+    )
+    module_place.sql("UPDATE debates SET cost_usd = 2, created_at = '2026-01-01' WHERE id = %s", dear)
+
+    def found(shown):
+        return re.findall(r'<tr role="row" id="d-([0-9a-f-]{36})"', shown)
+
+    page = open_page(f"/?q={word}")
+    assert set(found(page.content())) == {told, spoken, dear}
+    for name, value in {
+        "player": "openai:never-called",
+        "tag": word,
+        "experiment": told,
+        "until": "2026-01-31",
+        "kind": "coding_plan_debate",
+        "winner": "tie",
+        "error": "true",
+    }.items():
+        page.goto(f"/?q={word}")
+        with page.expect_navigation():
+            page.locator(f"#filters [name={name}]").evaluate(SEND_WITH, value)
+        assert found(page.content()) == [told], name
+    # The same pages, without a browser that has nothing to do.
+    assert set(found(site.http.get(f"/?q={word}&since=2026-02-01").text)) == {spoken, dear}
+    for whole_or_beginning in (told, told[:8]):
+        assert found(site.http.get(f"/?q={whole_or_beginning}").text) == [told]
+    for order, ids in {
+        "cost": [dear],
+        "rounds": [told],
+        "eldest": [dear, told, spoken],
+        "newest": [spoken, told, dear],
+        "oldest": [told, spoken, dear],
+        "latest": [dear, spoken, told],
+    }.items():
+        assert found(site.http.get(f"/?q={word}&sort={order}").text)[: len(ids)] == ids, order
 
 
 @pytest.mark.long

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 from dashboard import is_live, row, view
 from harness import Api, Place, wait_until
-from looks import serious
+from looks import PHONE, assert_no_word_is_broken, is_wider_than_the_window, serious
 from model_server import SPEECH, Call, ModelServer
 from playwright.sync_api import expect
+
+from app.web.forms import FIRST_MODELS
 
 GPT, CLAUDE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6"
 
@@ -66,11 +68,21 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(op
     assert serious(page) == []
     page.emulate_media(color_scheme="dark")
     assert serious(page) == []
+    # What happened before it was retried is in its history: when, by which worker, why, and who retried it.
+    history = page.context.new_page()
+    history.goto(f"/debates/{alike[0]}/history")
+    failed = history.get_by_role(
+        "row", name=re.compile(r"^\d{4}-\d\d-\d\d [0-9:]{8} An attempt failed \S+:\d+:\S+ .*Attempt 1")
+    )
+    expect(failed).to_contain_text("the provider has no such model")
+    expect(history.get_by_role("row", name=re.compile("Resumed operator"))).to_be_visible()
+    history.close()
 
     page.goto("/system")
     day = page.locator("#last-day")
     for name in ("Turns by hour: 13 in all", "Failed attempts by hour: 3 in all", "Tokens by hour: 720 in all"):
         expect(day.get_by_role("img", name=name)).to_be_visible()
+    expect(day.get_by_role("img", name=re.compile(r"Cost by hour: (under )?\$0\.000\d in all"))).to_be_visible()
     expect(
         day.get_by_role("img", name=re.compile(r"Wait for a worker.* by hour: [0-9.]+ s over the day"))
     ).to_be_visible()
@@ -78,9 +90,13 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(op
     expect(page.get_by_role("row", name=re.compile(r"^openai \d+ \d+ \d+$"))).to_be_visible()
     expect(page.locator(".tile", has_text="Spent today")).to_contain_text("of $5.00; $5.00 left")
     expect(page.locator(".worker")).to_contain_text(re.compile(r"lease ends in \d+ s unless renewed"))
+    expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", "/system/status")
     assert serious(page) == []
-    page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.set_viewport_size(PHONE)
+    # As after a day with many more turns: large numbers leave the names little room.
+    day.locator("td").evaluate_all("cells => cells.forEach(cell => { cell.textContent = '123,456,789' })")
+    assert_no_word_is_broken(day.get_by_role("rowheader"))
+    assert not is_wider_than_the_window(page)
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text(f"What {GPT} was sent, and answered")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -107,3 +123,17 @@ def test_the_form_says_what_a_debate_will_cost(open_page, site):
     expect(cost).not_to_have_text(three_rounds)
     page.get_by_label("Cost in USD").fill("0.5")
     expect(cost).to_contain_text("It ends when it has cost $0.50.")
+
+
+def test_a_first_debate_with_a_model_begins_with_one_that_the_server_offers(open_page, site):
+    page = open_page("/new?player=model")
+    offered = page.locator("#models option").evaluate_all("found => found.map(option => option.value)")
+    # Those of both providers that the worker has a key for, and of no other.
+    assert {GPT, CLAUDE} <= set(offered)
+    assert {model.partition(":")[0] for model in offered} == {"openai", "anthropic"}
+    assert FIRST_MODELS[0] in offered
+    for role in ("Proposer", "Opponent", "Judge"):
+        seat = page.get_by_role("group", name=role)
+        expect(seat.get_by_label("Player", exact=True)).to_have_value(FIRST_MODELS[0])
+        expect(seat.get_by_label("Name of the model")).to_be_hidden()
+    expect(page.locator("#cost")).to_contain_text("About $")

@@ -76,6 +76,8 @@ def test_markdown_is_rendered_and_nothing_of_it_runs_or_loads(open_page, talk):
     link = turn.get_by_role("link", name="the study")
     assert link.get_attribute("rel") == "noopener noreferrer nofollow"
     expect(turn.locator(".host")).to_have_text(" (study.example)")
+    # A long line of code scrolls where it stands.
+    assert turn.locator("pre").evaluate("code => (code.scrollLeft = 50, code.scrollLeft)") == 50
     expect(turn).to_contain_text('<script>document.title = "hacked"</script>')
     assert turn.locator("img, script").count() == 0
     assert "hacked" not in page.title()
@@ -97,6 +99,8 @@ def test_the_reader_may_have_plain_text_and_one_column_and_both_are_remembered(o
     assert page.locator("#turn-2 h4").count() == 0
     page.reload()
     expect(page.locator("#debate")).to_have_class(re.compile("one-column"))
+    # The opponent stands right where there are two.
+    assert page.locator("#turn-2").bounding_box()["x"] == page.locator("#turns").bounding_box()["x"]
     page.get_by_text("View", exact=True).click()
     page.get_by_role("button", name="Plain text", pressed=True).click()
     expect(page.locator("#turn-2 h4")).to_have_text("The costs")
@@ -152,6 +156,12 @@ def test_a_turn_can_be_collapsed_and_its_link_and_text_copied_by_keyboard(open_p
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     expect(page.locator("#turn-2 .text")).to_be_hidden()
+    page.get_by_text("View", exact=True).click()
+    page.get_by_role("button", name="Collapse all turns").click()
+    expect(page.locator("#turn-2 .text")).to_be_hidden()
+    page.get_by_role("button", name="Collapse all turns", pressed=True).click()
+    expect(page.locator("#turn-2 .text")).to_be_visible()
+    expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", f"/debates/{debate.id}")
 
 
 def test_the_tab_says_that_it_is_the_readers_turn_and_the_rounds_lead_to_their_turns(open_page, talk):

@@ -4,6 +4,7 @@ import re
 
 from agents import Caller
 from dashboard import external, view
+from looks import PHONE, is_wider_than_the_window, serious
 from playwright.sync_api import expect
 
 
@@ -12,9 +13,16 @@ def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_to
     page = open_page(view(debate["id"]), permissions=["clipboard-read", "clipboard-write"])
     opponent = page.locator(".seats .opponent")
     expect(opponent).to_contain_text("open")
+    page.set_viewport_size(PHONE)
     opponent.get_by_role("button", name="Let an agent take this seat").click()
     expect(page.get_by_role("heading", name="Copied")).to_be_visible()
-    line = page.get_by_label("To paste").input_value()
+    expect(page.get_by_role("dialog")).to_contain_text("opens this seat of this debate and nothing else until")
+    # The whole line is seen, on a phone too: who copies it by hand must not miss a part of it.
+    box = page.get_by_label("To paste")
+    assert box.evaluate("box => [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth]") == [0, 0]
+    assert not is_wider_than_the_window(page)
+    assert serious(page) == []
+    line = box.input_value()
     assert page.evaluate("navigator.clipboard.readText()") == line
     address = str(site.http.base_url).rstrip("/")
     found = re.fullmatch(

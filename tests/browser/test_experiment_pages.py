@@ -15,6 +15,8 @@ from looks import (
     THEMES_AND_WINDOWS,
     WIDE,
     assert_every_page_is_readable,
+    assert_no_word_is_broken,
+    is_wider_than_the_window,
     serious,
 )
 from playwright.sync_api import expect
@@ -22,13 +24,14 @@ from playwright.sync_api import expect
 LONG_NAME = "a-contestant-with-a-long-name"
 
 
-def imported(site, contestants, motions, name=None):
+def imported(site, contestants, motions, name=None, names=None):
     draw = random.Random(contestants)
+    names = names or [f"{LONG_NAME}-{i}" for i in range(contestants)]
     lines = ["debate_id,motion_id,proposer,opponent,judge,winner,order\n"]
     for m in range(motions):
         for i, j in permutations(range(contestants), 2):
             winner = "proposer" if draw.random() < 0.5 + 0.4 * (j - i) / contestants else "opponent"
-            lines.append(f"d{m}-{i}-{j},m{m},{LONG_NAME}-{i},{LONG_NAME}-{j},big,{winner},as_spoken\n")
+            lines.append(f"d{m}-{i}-{j},m{m},{names[i]},{names[j]},big,{winner},as_spoken\n")
     name = name or f"imported-{contestants}-{uuid.uuid4()}"
     answer = site.http.post("/experiments/import", params={"name": name}, content="".join(lines))
     assert answer.status_code == 201, answer.text
@@ -95,6 +98,8 @@ def test_a_cell_leads_to_a_transcript_in_two_clicks(open_page, held):
     page = open_page(held)
     page.get_by_role("link", name="Zanzibar-9 proposed, Quetzal-7 opposed").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Debates of Zanzibar-9 and Quetzal-7")
+    # The motion is told by its words: an id may be all that its author thought of.
+    expect(page.get_by_role("rowheader").first).to_have_text(re.compile(r"^Motion number (\d)\. m\1$"))
     page.get_by_role("link", name="Transcript").first.click()
     expect(page.locator("#turn-2")).to_be_visible()
     page.get_by_role("link", name="with sides swapped").click()
@@ -189,3 +194,18 @@ def test_names_that_begin_and_end_alike_can_be_told_apart_at_both_widths(open_pa
     row = page.get_by_role("row", name=re.compile("^contestants")).get_by_role("cell")
     widths = [cell.bounding_box()["width"] for cell in row.all()]
     assert min(widths) > 0.9 * max(widths), widths
+
+
+def test_on_a_phone_no_name_of_a_model_is_broken_inside_a_word(open_page, site):
+    """In tables of figures and where two experiments are compared."""
+    models = ("anthropic:claude-sonnet-4-6", "openai:gpt-4o-mini")
+    first, second = (imported(site, 2, 2, names=models) for _ in range(2))
+    page = open_page(first, viewport=PHONE)
+    names = page.locator("#figures .numbers tbody th")
+    expect(names.first).to_have_text(re.compile(":"))
+    assert_no_word_is_broken(names)
+    page.goto(f"{first}/compare?with={second.rpartition('/')[2]}")
+    cells = page.get_by_role("row", name=re.compile("^contestants")).get_by_role("cell")
+    expect(cells.first).to_contain_text(models[0])
+    assert_no_word_is_broken(cells)
+    assert not is_wider_than_the_window(page)

@@ -109,6 +109,7 @@ def test_create_prints_the_id_and_how_to_go_on(cli: Cli, api: Api) -> None:
     created = cli("create", "--content", f"  {MOTION}\n")
     assert (created.code, created.stderr) == (0, "")
     debate_id = re.findall(r"debate wait ([0-9a-f-]{36}) --role opponent --my-turn", created.stdout)[0]
+    assert f"Page: {str(api.http.base_url).rstrip('/')}/debates/{debate_id}/view" in created.stdout.splitlines()
     transcript = api.transcript(debate_id)
     assert transcript["motion"]["content"] == f"  {MOTION}\n"
     debate = transcript["debate"]
@@ -156,7 +157,12 @@ def test_get_context_shows_what_was_said_and_what_each_role_can_do(cli: Cli, api
     shown = cli("get-context", debate_id)
     assert (shown.code, shown.stderr) == (0, "")
     lines = shown.stdout.splitlines()
-    assert "  It is the proposer's turn: a person or an agent takes it." in lines
+    # Words for people: no state of the machine among them.
+    assert lines[:3] == [
+        dialogue["title"],
+        f"  {debate_id}  dialogue, running",
+        "  It is the proposer's turn: a person or an agent takes it.",
+    ]
     assert f"  {MOTION}" in lines
     assert f"Opponent  {claim['id']}" in lines
     assert "  Deliveries need the street" in lines

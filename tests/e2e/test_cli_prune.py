@@ -1,6 +1,7 @@
 """`debate prune`: what ended long ago goes, and nothing else."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from uuid import uuid4
@@ -55,6 +56,9 @@ def test_only_what_ended_long_ago_goes_and_only_when_told(services: Services, pl
 
     shown = home.debate("prune", "--older-than", "90d")
     assert (shown.process.returncode, shown.stderr) == (0, "")
+    name = str(place.settings.database_url).partition("?")[0].rpartition("/")[2]
+    # Which database is meant is said first, so that nobody prunes another one.
+    assert re.match(rf"Database: postgresql://\S*/{name}\b", shown.stdout), shown.stdout
     assert "3 debates with 3 turns ended" in shown.stdout
     assert "Nothing was deleted. Add --yes to delete them." in shown.stdout
     assert left(place) == kept | gone
@@ -144,6 +148,7 @@ def test_deliveries_that_nobody_waits_for_go_by_age_and_those_that_are_due_stay(
 
     shown = home.debate("prune", "--older-than", "90d", "--deliveries")
     assert (shown.process.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("Database: postgresql://")
     assert "2 deliveries from before" in shown.stdout
     told = json.loads(home.debate("prune", "--older-than", "90d", "--deliveries", "--yes", "--json").stdout)
     assert (told["found"], told["deleted"]) == ({"deliveries": 2}, {"deliveries": 2})

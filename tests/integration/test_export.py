@@ -179,6 +179,13 @@ def test_html_tells_every_argument_in_order_with_its_verdict(api, told):
     assert paragraphs[8:] == contents[7:]
 
 
+def test_html_renders_markdown_of_motions_and_turns(api):
+    debate_id = after(api, "dialogue", [], motion_content="# Ban **cars**\n\n- in the centre")
+    data_of(send(api, debate_id, "argue as opponent", content="| a | b |\n|---|---|\n| 1 | 2 |"), 201)
+    page = Page(words(api, debate_id, "html"))
+    assert (page.texts["strong"], page.texts["li"], page.texts["td"]) == (["cars"], ["in the centre"], ["1", "2"])
+
+
 @each_of("form", FORMATS)
 def test_a_motion_alone_can_be_exported(api, form):
     debate_id = api.create(motion_content="Nobody has answered yet")["id"]

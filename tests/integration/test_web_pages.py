@@ -1,5 +1,7 @@
 """The dashboard's pages over plain HTTP: what browsers are told, who gets in, and that other sites stay out."""
 
+import json
+import re
 from datetime import datetime, timedelta
 from html import escape
 
@@ -8,6 +10,8 @@ from agents import Caller, new_agent
 from cells import each_of
 from harness import Api, new_debate, wait_until
 from test_api_envelope import data_of, refusal_of
+
+from app.web.forms import FIRST_MODELS
 
 TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 NO_SUCH_DEBATE = "00000000-0000-0000-0000-000000000000"
@@ -117,6 +121,28 @@ def test_an_argument_says_whose_agent_spoke(api):
     assert "external, agent <bdi>skeptic</bdi>" in page
     # The motion came from the operator.
     assert "by agent" not in page
+
+
+def test_a_first_debate_with_a_model_has_what_a_worker_could_call_filled_in(api, module_place):
+    def filled_in(asked=api, **players):
+        module_place.sql("DELETE FROM worker_leases")
+        module_place.sql(
+            "INSERT INTO worker_leases VALUES ('w', now(), now() + interval '1 hour', %s::jsonb)", json.dumps(players)
+        )
+        page = re.sub(r"\s+", " ", asked.http.get("/new?player=model").text)
+        chosen = re.findall(r'data-player="\w+">.*?<option value="([^"]*)" selected>', page)
+        typed = re.findall(r'data-model="\w+" value="([^"]*)"', page)
+        return set(zip(chosen, typed, strict=True))
+
+    assert filled_in(openai=[], anthropic=[]) == {(FIRST_MODELS[0], "")}
+    assert filled_in(openai=["no key"], anthropic=[]) == {(FIRST_MODELS[1], "")}
+    # None of those that are suggested: the first that is offered.
+    [(other, typed)] = filled_in(groq=[])
+    assert (other[:5], typed) == ("groq:", "")
+    assert filled_in(openai=["no key"]) == {("local", "")}
+    # Which models an endpoint has, nobody knows: the rest of the name is asked for.
+    assert filled_in(module_place.start_api(endpoints=("lab=http://127.0.0.1:9/v1",)), lab=[]) == {("", "lab:")}
+    module_place.sql("DELETE FROM worker_leases")
 
 
 def test_the_form_for_a_new_debate_offers_the_local_model(api):

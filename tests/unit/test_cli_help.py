@@ -9,6 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from app.cli import output, show, wait
+from app.cli.content import title_of
 from app.cli.errors import Interrupted
 from app.cli.help import GROUPS, help_as_typed
 from app.cli.main import app
@@ -78,6 +79,19 @@ def test_help_names_it_too():
 def test_a_suggestion_of_the_server_names_it_too():
     said = "there is no prompt set; `debate prompts list` shows them"
     assert output.as_typed(said, "./d") == "there is no prompt set; `./d prompts list` shows them"
+
+
+@each_of(
+    ("motion", "title"),
+    [
+        ("Ban cars\nand build trams", "Ban cars"),
+        ("\n  ## Ban   cars\r\n\nWhy", "Ban cars"),
+        ("#\nBan cars", "# Ban cars"),
+        ("x" * 201, "x" * 199 + "…"),
+    ],
+)
+def test_a_title_is_the_first_line_of_the_motion(motion, title):
+    assert title_of(motion) == title
 
 
 def test_ids_are_shortened_to_what_tells_them_apart():

@@ -17,7 +17,7 @@ from app.cli.experiment.run import duration, in_parts, progress_of, progress_wor
 from app.cli.experiment.source import judgments_of_file, results_of
 from app.cli.experiment.tables import WIDTH, results_text, table
 from app.cli.main import app
-from app.wire.figures import points, told_apart
+from app.wire.figures import LONGEST_UPRIGHT, matrix_svg, points, told_apart
 
 HEADER = "debate_id,motion_id,proposer,opponent,judge,order,repeat,winner,confidence,correct\n"
 
@@ -216,6 +216,16 @@ def test_tables_and_the_plot_in_a_terminal_tell_long_names_apart():
     lines = list(table(("contestant", "x" * 60), rows))
     assert len(set(lines)) == 5
     assert max(map(len, lines)) <= WIDTH
+
+
+def test_a_shortened_name_takes_no_more_room_above_a_matrix_than_it_is_long():
+    def height(letters: int) -> str:
+        pair = {"proposer": "a" * letters, "opponent": "b" * letters}
+        drawn = matrix_svg([{**pair, "mean": 0.5, "motions": 2}])
+        return re.findall(r' height="(\d+)"', drawn)[0]
+
+    assert height(200) == height(LONGEST_UPRIGHT)
+    assert height(LONGEST_UPRIGHT) != height(LONGEST_UPRIGHT - 5)
 
 
 def test_a_figure_without_an_interval_has_no_empty_brackets():

@@ -216,6 +216,11 @@ def test_the_progress_of_an_experiment_never_reads_as_all_of_it_before_it_is():
     assert experiment_words.missing(Progress(under_way, judged))[0] == "12 debates still to come."
 
 
+def test_a_motion_of_an_experiment_is_told_by_its_words_and_by_its_id_where_there_are_none():
+    assert experiment_words.motion({"motion": " Ban\ncars ", "motion_id": "m1"}) == "Ban cars"
+    assert experiment_words.motion({"motion": None, "motion_id": "m1"}) == "m1"
+
+
 def test_a_debate_without_a_turn_that_ended_by_its_rounds_was_held_elsewhere():
     imported = replace(a_debate(State.CLOSED), stop_reason=StopReason.MAX_ROUNDS, turn_count=1)
     assert words.outcome(imported) == "It was held elsewhere, and only its judgments were imported"

@@ -123,8 +123,10 @@ def seen_calls(connection: Connection, players: Sequence[str]) -> dict[str, Seen
 _MATCHES = """
 SELECT matches.position, matches.key, matches.arm, matches.motion_id, matches.proposer, matches.opponent,
        matches.repeat, matches.answer, matches.status, matches.reason, matches.debate_id,
-       judged.wins, judged.ties, judged.losses
-FROM matches LEFT JOIN LATERAL (
+       judged.wins, judged.ties, judged.losses, left(coalesce(motions.title, motions.motion), 400) AS motion
+FROM matches
+LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
+LEFT JOIN LATERAL (
     SELECT count(*) FILTER (WHERE verdict ->> 'winner' = 'proposer') AS wins,
            count(*) FILTER (WHERE verdict ->> 'winner' = 'tie') AS ties,
            count(*) FILTER (WHERE verdict ->> 'winner' = 'opponent') AS losses,
@@ -145,7 +147,8 @@ _CONDITIONS = {
 def matches_page(
     connection: Connection, experiment_id: UUID, filters: MatchFilters, cursor: str | None, limit: int
 ) -> tuple[list[Mapping[str, Any]], str | None]:
-    """In the order in which they are held, and the page cursor of the next page."""
+    """In the order in which they are held, each with the beginning of its motion's title or text, and the page cursor
+    of the next page."""
     after = unpack_position(cursor) if cursor else 0
     asked = {name: getattr(filters, name) for name in _CONDITIONS if getattr(filters, name) is not None}
     conditions = [_CONDITIONS[name] for name in asked] + (["judged.opinions > 1"] if filters.disagree else [])

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 from harness import Api, Place
+from looks import serious
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 # Read before the tests take every DEBATE_… variable away.
@@ -59,6 +60,20 @@ def site(module_place: Place) -> Api:
     api = module_place.start_api()
     module_place.start_worker()
     return api
+
+
+@pytest.fixture
+def assert_accessible(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Looks at a page with axe, which takes a second: only with --long, or where a file is named. So tests that ask for
+    this run with --long too."""
+    config = request.config
+    is_looked_at = config.getoption("--long") or any(".py" in name for name in config.args)
+
+    def look(page: Page, name: str = "") -> None:
+        if is_looked_at:
+            assert serious(page) == [], name
+
+    return look
 
 
 def address(api: Api) -> str:

@@ -6,7 +6,7 @@ import pytest
 from dashboard import SEATS, external, is_live, view
 from harness import wait_until
 from hostile_markdown import HOSTILE
-from looks import PHONE, WIDE, is_wider_than_the_window, serious
+from looks import PHONE, WIDE, is_wider_than_the_window
 from playwright.sync_api import expect
 
 DOCUMENT = "In 2019 the council closed the square. Trade rose by twelve per cent."
@@ -29,7 +29,7 @@ def about_a_document(site):
     return site.create(format="final_ruling", seats=seats, material=material, limits={"max_rounds": 1})["id"]
 
 
-def test_material_quotes_options_and_the_time_left_are_shown(open_page, site, about_a_document):
+def test_material_quotes_options_and_the_time_left_are_shown(assert_accessible, open_page, site, about_a_document):
     page = open_page("/system", viewport=WIDE)
     page.clock.install()
     page.goto(view(about_a_document))
@@ -42,7 +42,7 @@ def test_material_quotes_options_and_the_time_left_are_shown(open_page, site, ab
     expect(material.get_by_text(DOCUMENT)).to_be_visible()
     expect(page.locator(".seats .opponent")).to_contain_text("external open")
     expect(page.locator(".seats .opponent")).to_contain_text("answers within 50 min, or the other side wins")
-    assert serious(page) == []
+    assert_accessible(page)
 
     argue(site, about_a_document, "proposer", "<quote>Trade rose by twelve per cent</quote>, it says.")
     expect(page.locator("#turn-2 .text")).to_have_text("“Trade rose by twelve per cent”, it says.")
@@ -65,7 +65,7 @@ def is_on_screen(page, locator):
     return box["y"] >= 0 and box["y"] + box["height"] <= page.viewport_size["height"]
 
 
-def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(open_page, site):
+def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(assert_accessible, open_page, site):
     debate_id = site.create(title="Read on a phone", format="dialogue", seats=external(*SEATS))["id"]
     argue(site, debate_id, "opponent", "So it goes on. " * 300)
     page = open_page(view(debate_id), viewport=PHONE)
@@ -91,7 +91,7 @@ def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(open
     assert history.evaluate("link => document.elementFromPoint(link.getBoundingClientRect().x + 5,"
                             " link.getBoundingClientRect().y + 5) === link")  # fmt: skip
     assert not is_wider_than_the_window(page)
-    assert serious(page) == []
+    assert_accessible(page)
 
     history.click()
     row = page.get_by_role("row", name=re.compile("A turn was stored"))
@@ -136,7 +136,7 @@ def test_no_text_of_the_corpus_runs_or_loads_anything(open_page, site, texts):
 
 @pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pages_that_are_seldom_seen_are_accessible_and_fit_a_phone(open_page, site, theme):
+def test_pages_that_are_seldom_seen_are_accessible_and_fit_a_phone(assert_accessible, open_page, site, theme):
     debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
     invitation = site.http.post(f"/debates/{debate_id}/invitations", json={"role": "opponent"}).json()["data"]["url"]
     hook = {"url": "https://hooks.example/a", "events": ["debate.completed"]}
@@ -146,11 +146,11 @@ def test_pages_that_are_seldom_seen_are_accessible_and_fit_a_phone(open_page, si
         page.goto(path)
         for folded in page.locator("details").all()[:3]:
             folded.locator("summary").first.click()
-        assert serious(page) == [], path
+        assert_accessible(page, path)
         assert not is_wider_than_the_window(page), path
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     page.goto(invitation)
     expect(page.locator("main")).to_contain_text("The operator invites you to take the seat of the opponent")
     page.get_by_role("button", name="Take the seat").click()
     expect(page.get_by_label("Argue as the opponent")).to_be_visible()
-    assert serious(page) == []
+    assert_accessible(page)

@@ -4,7 +4,6 @@ import re
 
 from dashboard import SEATS, external, is_live, stored_id, until_closed, view
 from harness import numbers
-from looks import serious
 from playwright.sync_api import expect
 
 
@@ -14,7 +13,7 @@ def say(site, debate_id, role, content="Because."):
     site.http.post(f"/debates/{debate_id}/arguments", json=body).raise_for_status()
 
 
-def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(open_page, site):
+def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(assert_accessible, open_page, site):
     asked = site.create(format="consultancy", seats=external(*SEATS), limits={"max_rounds": 2})["id"]
     page = open_page(view(asked))
     is_live(page)
@@ -24,7 +23,7 @@ def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(open
     page.keyboard.press("q")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("A question scores nobody")
-    assert serious(page) == []
+    assert_accessible(page)
     dialog.get_by_label("Question").fill("What would the buses cost?")
     dialog.get_by_role("button", name="Ask").click()
     expect(page.locator("#turn-3")).to_contain_text("What would the buses cost?")
@@ -67,7 +66,7 @@ def test_a_rounds_score_is_called_the_rounds_and_the_verdict_stands_apart(open_p
     expect(page.locator(f"#d-{debate_id}")).to_contain_text("Proposer wins 7 to 6.5 (all rounds were held)")
 
 
-def test_the_form_asks_only_for_what_the_format_has(open_page, site):
+def test_the_form_asks_only_for_what_the_format_has(assert_accessible, open_page, site):
     page = open_page("/new")
     page.get_by_label("Motion").fill("The museum should return the bronzes")
     expect(page.get_by_label("Format").locator("option")).to_have_count(7)
@@ -76,7 +75,7 @@ def test_the_form_asks_only_for_what_the_format_has(open_page, site):
     page.get_by_label("Format").select_option("direct")
     expect(page.get_by_role("group", name="Proposer")).to_be_hidden()
     expect(page.get_by_label("Rounds")).to_be_hidden()
-    assert serious(page) == []
+    assert_accessible(page)
     page.get_by_role("button", name="Start the debate").click()
     page.wait_for_url("**/view")
     until_closed(page)

@@ -2,7 +2,7 @@
 
 import pytest
 from dashboard import SEATS, external, has_status, is_live, slow, view
-from looks import PHONE, WIDE, is_wider_than_the_window, lines_of, serious
+from looks import PHONE, WIDE, is_wider_than_the_window, lines_of
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.long
@@ -95,7 +95,7 @@ def test_the_judge_asks_from_the_form_where_the_format_has_questions(open_page, 
     expect(form.get_by_role("button", name="Ask a question instead …")).to_be_hidden()
 
 
-def test_deliveries_of_a_webhook_fit_a_phone(open_page, site):
+def test_deliveries_of_a_webhook_fit_a_phone(assert_accessible, open_page, site):
     body = {"url": "http://localhost/hooks-on-a-phone", "events": ["debate.completed"]}
     webhook = site.http.post("/webhooks", json=body).json()["data"]["webhook"]
     site.wait_closed(site.create(limits={"max_rounds": 1})["id"])
@@ -108,7 +108,7 @@ def test_deliveries_of_a_webhook_fit_a_phone(open_page, site):
     assert name["x"] + name["width"] <= status["x"]
     # The id takes two lines at most, not one for each of its letters.
     assert row.locator(".id").bounding_box()["height"] < 50
-    assert serious(page) == []
+    assert_accessible(page)
     site.http.delete(f"/webhooks/{webhook['id']}")
 
 

@@ -14,7 +14,6 @@ from looks import (
     WIDE,
     assert_every_page_is_readable,
     is_wider_than_the_window,
-    serious,
 )
 from playwright.sync_api import expect
 
@@ -70,38 +69,38 @@ def test_every_page_is_accessible_and_fits_every_window(open_page, every_page, t
     assert_every_page_is_readable(page, every_page, window, other)
 
 
-def test_the_error_pages_are_accessible_too(open_page):
+def test_the_error_pages_are_accessible_too(assert_accessible, open_page):
     page = open_page("/?status=nonsense", expects=("status of 400", "status of 404"))
     expect(page.locator("main")).to_contain_text("status: must be one of created, running")
-    assert serious(page) == []
+    assert_accessible(page)
     page.goto(view("00000000-0000-0000-0000-000000000000"))
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
-    assert serious(page) == []
+    assert_accessible(page)
 
 
-def test_dialogs_are_accessible(open_page, waiting):
+def test_dialogs_are_accessible(assert_accessible, open_page, waiting):
     page = open_page(view(waiting))
     for button in ("Stop …", "Interrupt …", "Delete …", "Keyboard shortcuts"):
         page.get_by_role("button", name=button).click()
         expect(page.get_by_role("dialog")).to_be_visible()
-        assert serious(page) == [], button
+        assert_accessible(page, button)
         page.keyboard.press("Escape")
         expect(page.get_by_role("button", name=button)).to_be_focused()
 
 
-def test_the_ruling_and_the_bulk_confirmation_are_accessible(open_page, site):
+def test_the_ruling_and_the_bulk_confirmation_are_accessible(assert_accessible, open_page, site):
     interrupted = site.create(title="Interrupted for a ruling", format="dialogue", seats=external(*SEATS))["id"]
     assert site.http.post(f"/debates/{interrupted}/intervention", json={}).status_code == 201
     page = open_page(view(interrupted), color_scheme="dark")
     page.get_by_role("button", name="Rule …").click()
     expect(page.get_by_label("Winner")).to_be_visible()
-    assert serious(page) == []
+    assert_accessible(page)
 
     page.goto("/?q=Interrupted+for+a+ruling")
     page.get_by_label("Select all on this page").check()
     page.get_by_role("toolbar").get_by_role("button", name="Stop …").click()
     expect(page.get_by_role("dialog")).to_contain_text("Stop 1 debate?")
-    assert serious(page) == []
+    assert_accessible(page)
 
 
 def test_hostile_texts_are_only_text(open_page, hostile):

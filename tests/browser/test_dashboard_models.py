@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from dashboard import is_live, row, view
 from harness import Api, Place, wait_until
-from looks import PHONE, assert_no_word_is_broken, is_wider_than_the_window, serious
+from looks import PHONE, assert_no_word_is_broken, is_wider_than_the_window
 from model_server import SPEECH, Call, ModelServer
 from playwright.sync_api import expect
 
@@ -30,7 +30,9 @@ def site(module_place: Place, models: ModelServer) -> Api:
     return api
 
 
-def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(open_page, site, models):
+def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(
+    assert_accessible, open_page, site, models
+):
     models.behave = lambda call: "404" if "gpt" in call.model else "400"
     made = [
         site.create(title=f"Failed {number}", limits={"max_rounds": 1}, seats=seats)["id"]
@@ -65,9 +67,9 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(op
     for words in ("Cities should ban private cars from their centres", SPEECH):
         expect(page.get_by_role("main")).to_contain_text(words)
     expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", re.compile("/exchange$"))
-    assert serious(page) == []
+    assert_accessible(page)
     page.emulate_media(color_scheme="dark")
-    assert serious(page) == []
+    assert_accessible(page)
     # What happened before it was retried is in its history: when, by which worker, why, and who retried it.
     history = page.context.new_page()
     history.goto(f"/debates/{alike[0]}/history")
@@ -91,7 +93,7 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(op
     expect(page.locator(".tile", has_text="Spent today")).to_contain_text("of $5.00; $5.00 left")
     expect(page.locator(".worker")).to_contain_text(re.compile(r"lease ends in \d+ s unless renewed"))
     expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", "/system/status")
-    assert serious(page) == []
+    assert_accessible(page)
     page.set_viewport_size(PHONE)
     # As after a day with many more turns: large numbers leave the names little room.
     day.locator("td").evaluate_all("cells => cells.forEach(cell => { cell.textContent = '123,456,789' })")
@@ -126,6 +128,7 @@ def test_the_form_says_what_a_debate_will_cost(open_page, site):
 
 
 def test_a_first_debate_with_a_model_begins_with_one_that_the_server_offers(open_page, site):
+    wait_until(lambda: site.http.get("/models").json()["data"]["workers"], 60, "a worker has said what it can play")
     page = open_page("/new?player=model")
     offered = page.locator("#models option").evaluate_all("found => found.map(option => option.value)")
     # Those of both providers that the worker has a key for, and of no other.

@@ -6,7 +6,6 @@ import re
 from agents import Caller, new_agent
 from dashboard import SEATS, external, is_live, row, stored_id, view
 from harness import wait_until
-from looks import serious
 from playwright.sync_api import expect
 
 SLOW_FETCH = """() => {
@@ -15,7 +14,7 @@ SLOW_FETCH = """() => {
 }"""
 
 
-def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(open_page, site):
+def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(assert_accessible, open_page, site):
     mine = site.create(title="Operated by day", tags=["nightly"], seats=external(*SEATS), format="dialogue")["id"]
     other = site.create(title="Operated by night", debate_type="coding_plan_debate", format="dialogue")["id"]
     page = open_page(f"/?q={mine[:12]}")
@@ -33,7 +32,7 @@ def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(o
 
     page.goto("/?q=Operated")
     page.get_by_text("More filters").click()
-    assert serious(page) == []
+    assert_accessible(page)
     page.get_by_label("Tag", exact=True).fill("nightly")
     page.get_by_label("Tag", exact=True).press("Enter")
     expect(row(page, other)).to_have_count(0)
@@ -50,7 +49,7 @@ def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(o
 
     page.get_by_role("search").get_by_text("View", exact=True).click()
     page.get_by_role("button", name="Save this view").click()
-    assert serious(page) == []
+    assert_accessible(page)
     page.get_by_role("button", name="Cancel").click()
     assert "view=" not in page.url
     page.get_by_role("search").get_by_text("View", exact=True).click()
@@ -106,7 +105,7 @@ def test_all_that_match_are_stopped_after_one_question_and_pages_lead_back(open_
     )
 
 
-def test_history_fork_and_raw_json_of_a_debate(open_page, site):
+def test_history_fork_and_raw_json_of_a_debate(assert_accessible, open_page, site):
     debate_id = site.create(title="Looked into", format="dialogue", seats=external(*SEATS))["id"]
     page = open_page(view(debate_id))
     is_live(page)
@@ -117,7 +116,7 @@ def test_history_fork_and_raw_json_of_a_debate(open_page, site):
     expect(page.get_by_role("menuitem", name="What the model was sent")).to_be_hidden()
     page.get_by_role("menuitem", name="Fork from here").click()
     expect(page.get_by_role("dialog")).to_contain_text("up to #2")
-    assert serious(page) == []
+    assert_accessible(page)
     page.get_by_role("dialog").get_by_role("button", name="Fork it").click()
     page.wait_for_url(lambda url: "/view" in url and debate_id not in url)
     assert site.transcript(stored_id(page))["arguments"][0]["content"] == "A first answer"
@@ -128,12 +127,12 @@ def test_history_fork_and_raw_json_of_a_debate(open_page, site):
     expect(page.get_by_role("row", name=re.compile("Created"))).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("A turn was stored operator turn 2"))).to_be_visible()
     expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", f"/debates/{debate_id}/events")
-    assert serious(page) == []
+    assert_accessible(page)
     page.get_by_role("link", name="turn 2").click()
     expect(page.locator("#turn-2")).to_be_visible()
 
 
-def test_a_debate_that_is_started_again_keeps_every_option(open_page, site):
+def test_a_debate_that_is_started_again_keeps_every_option(assert_accessible, open_page, site):
     agent = new_agent(Caller(site, None))
     seats = {
         "proposer": {
@@ -161,7 +160,7 @@ def test_a_debate_that_is_started_again_keeps_every_option(open_page, site):
         limits={"max_rounds": 2, "max_total_tokens": 5000},
     )  # fmt: skip
     page = open_page(f"/new?from={first['id']}", expects=("status of 400",))
-    assert serious(page) == []
+    assert_accessible(page)
     page.get_by_role("button", name="Start the debate").click()
     page.wait_for_url("**/view")
     second = site.debate(stored_id(page))

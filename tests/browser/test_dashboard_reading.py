@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from dashboard import external, is_live, view
 from harness import wait_until
-from looks import PHONE, WIDE, is_wider_than_the_window, serious
+from looks import PHONE, WIDE, is_wider_than_the_window
 from playwright.sync_api import expect
 
 MARKDOWN = """# The costs
@@ -61,7 +61,7 @@ def is_at_the_end(page):
     return beyond_the_window(page) <= 4
 
 
-def test_markdown_is_rendered_and_nothing_of_it_runs_or_loads(open_page, talk):
+def test_markdown_is_rendered_and_nothing_of_it_runs_or_loads(assert_accessible, open_page, talk):
     debate = talk()
     debate.say(MARKDOWN)
     page = open_page(view(debate.id), viewport=WIDE)
@@ -82,7 +82,7 @@ def test_markdown_is_rendered_and_nothing_of_it_runs_or_loads(open_page, talk):
     assert turn.locator("img, script").count() == 0
     assert "hacked" not in page.title()
     assert not [url for url in loaded if "outside.example" in url]
-    assert serious(page) == []
+    assert_accessible(page)
     page.set_viewport_size(PHONE)
     assert not is_wider_than_the_window(page)
 

@@ -1,13 +1,12 @@
 """The forms of the seats: ruling in place, drafts, Ctrl+Enter, and what is refused beside its field."""
 
 from dashboard import external, is_live, slow, until_closed, view
-from looks import serious
 from playwright.sync_api import expect
 
 SEATS = ("proposer", "opponent", "arbitrator")
 
 
-def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(open_page, site):
+def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(assert_accessible, open_page, site):
     debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
     assert site.http.post(f"/debates/{debate_id}/intervention", json={}).status_code == 201
     page = open_page(view(debate_id))
@@ -17,7 +16,7 @@ def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(open_page
     expect(ruling).to_be_visible()
     expect(page.locator("#turn-2")).to_be_visible()
     assert page.locator("dialog[open]").count() == 0
-    assert serious(page) == []
+    assert_accessible(page)
 
     ruling.fill("The costs were never answered")
     page.get_by_label("Proposer's score").fill("7")
@@ -34,7 +33,7 @@ def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(open_page
     page.get_by_role("button", name="Give the ruling").click()
     expect(page.locator("#rule-opponent-problem")).to_have_text("The winner's score must be the higher one")
     expect(page.get_by_label("Opponent's score")).to_be_focused()
-    assert serious(page) == []
+    assert_accessible(page)
     assert len(site.transcript(debate_id)["arguments"]) == 1
 
     page.reload()

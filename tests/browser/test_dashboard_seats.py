@@ -4,11 +4,13 @@ import re
 
 from agents import Caller
 from dashboard import external, view
-from looks import PHONE, is_wider_than_the_window, serious
+from looks import PHONE, is_wider_than_the_window
 from playwright.sync_api import expect
 
 
-def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_took_it(open_page, site):
+def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_took_it(
+    assert_accessible, open_page, site
+):
     debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
     page = open_page(view(debate["id"]), permissions=["clipboard-read", "clipboard-write"])
     opponent = page.locator(".seats .opponent")
@@ -21,7 +23,7 @@ def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_to
     box = page.get_by_label("To paste")
     assert box.evaluate("box => [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth]") == [0, 0]
     assert not is_wider_than_the_window(page)
-    assert serious(page) == []
+    assert_accessible(page)
     line = box.input_value()
     assert page.evaluate("navigator.clipboard.readText()") == line
     address = str(site.http.base_url).rstrip("/")

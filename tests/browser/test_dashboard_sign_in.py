@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 from dashboard import has_status, is_live, slow, view
 from harness import Api, wait_until
-from looks import PHONE, serious
+from looks import PHONE
 from playwright.sync_api import Error, expect
 
 TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
@@ -20,14 +20,15 @@ def site(module_place) -> Api:
 
 
 @pytest.mark.long
-def test_the_sign_in_and_the_empty_pages_are_accessible(open_page, site):
+@pytest.mark.long
+def test_the_sign_in_and_the_empty_pages_are_accessible(assert_accessible, open_page, site):
     for debate in site.http.get("/debates").json()["data"]["debates"]:
         site.http.delete(f"/debates/{debate['id']}")
     page = open_page("/", expects=("status of 401",), color_scheme="dark")
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_have_text("This token is not correct.")
-    assert serious(page) == []
+    assert_accessible(page)
 
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Sign in").click()
@@ -38,7 +39,7 @@ def test_the_sign_in_and_the_empty_pages_are_accessible(open_page, site):
     ):
         page.goto(path)
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
-        assert serious(page) == [], path
+        assert_accessible(page, path)
 
 
 def test_the_token_opens_every_page_and_signing_out_closes_them(open_page, site):
@@ -66,7 +67,7 @@ def test_the_token_opens_every_page_and_signing_out_closes_them(open_page, site)
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-def test_a_page_whose_session_ended_asks_to_sign_in_again(open_page, site):
+def test_a_page_whose_session_ended_asks_to_sign_in_again(assert_accessible, open_page, site):
     page = open_page("/sign-in?next=/", expects=("status of 401",))
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Sign in").click()
@@ -76,7 +77,7 @@ def test_a_page_whose_session_ended_asks_to_sign_in_again(open_page, site):
     first_row = [page.locator(".brand"), page.get_by_role("button", name="Sign out"), page.locator(".top .primary")]
     middles = [box["y"] + box["height"] / 2 for box in (part.bounding_box() for part in first_row)]
     assert max(middles) - min(middles) < 5, middles
-    assert serious(page) == []
+    assert_accessible(page)
     debate = site.create(title="Still there", seats=slow(30))
     wait_until(lambda: site.debate(debate["id"])["status"] == "running", 60, "there is something to pause")
     page.goto(view(debate["id"]))

@@ -6,7 +6,7 @@ import pytest
 from agents import Caller, new_agent
 from dashboard import marked, was_not_reloaded
 from harness import wait_until
-from looks import HOSTILE, MARKUP, THEMES_AND_WINDOWS, UNBROKEN, is_wider_than_the_window, serious
+from looks import HOSTILE, MARKUP, THEMES_AND_WINDOWS, UNBROKEN, is_wider_than_the_window
 from playwright.sync_api import expect
 
 SAFE_LINKS = ["https://example.org/night-buses?a=1&b=%22", 'https://example.org/"onclick="alert(5)']
@@ -74,14 +74,14 @@ def hostile(agent, site, module_place):
 
 
 @THEMES_AND_WINDOWS
-def test_the_pages_are_accessible_and_fit_every_window(open_page, hostile, theme, window, other):
+def test_the_pages_are_accessible_and_fit_every_window(assert_accessible, open_page, hostile, theme, window, other):
     page = open_page("/solutions", color_scheme=theme, viewport=window)
     for path in ("/solutions", f"/solutions/{hostile}", "/review"):
         page.goto(path)
         expect(page.locator("html")).to_have_class("scripted")
         for summary in page.get_by_text("Approve or reject").all():
             summary.click()
-        assert serious(page) == [], path
+        assert_accessible(page, path)
         assert not is_wider_than_the_window(page), path
         page.set_viewport_size(other)
         assert not is_wider_than_the_window(page), path

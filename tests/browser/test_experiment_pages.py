@@ -17,7 +17,6 @@ from looks import (
     assert_every_page_is_readable,
     assert_no_word_is_broken,
     is_wider_than_the_window,
-    serious,
 )
 from playwright.sync_api import expect
 
@@ -107,7 +106,7 @@ def test_a_cell_leads_to_a_transcript_in_two_clicks(open_page, held):
     expect(page.locator(".half").first).to_contain_text("model-judge")
 
 
-def test_an_experiment_is_started_paused_resumed_and_watched_to_its_end(open_page, site):
+def test_an_experiment_is_started_paused_resumed_and_watched_to_its_end(assert_accessible, open_page, site):
     slow = [{"name": name, "player": "scripted", "think_seconds": 2} for name in ("one", "two")]
     # Many more than are held before somebody stops it, however busy the machine is.
     at = drafted(site, 40, contestants=slow, concurrency=1)
@@ -125,20 +124,20 @@ def test_an_experiment_is_started_paused_resumed_and_watched_to_its_end(open_pag
     page.get_by_role("button", name="Stop …").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     page.keyboard.press("s")
-    assert serious(page) == []
+    assert_accessible(page)
     page.get_by_role("dialog").get_by_role("button", name="Stop it").click()
     expect(page.locator("#state")).to_contain_text("Stopped by a person")
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     was_not_reloaded(page)
 
 
-def test_a_person_with_an_invitation_judges_ten_debates_without_a_mouse(open_page, site, held):
+def test_a_person_with_an_invitation_judges_ten_debates_without_a_mouse(assert_accessible, open_page, site, held):
     page = open_page(held)
     page.get_by_role("button", name="Invite a judge …").click()
     page.get_by_label("Name").fill("Ana")
     page.keyboard.press("Enter")
     expect(page.get_by_label("The link, shown this once")).to_have_value(re.compile("/join/"))
-    assert serious(page) == []
+    assert_accessible(page)
     link = page.get_by_label("The link, shown this once").input_value()
 
     guest = open_page(re.sub("^https?://[^/]+", "", link), viewport={"width": 1000, "height": 700})

@@ -5,11 +5,11 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from flask import Response, jsonify
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from app.core.debate import Debate, State, Status, StopReason, TurnType
 from app.core.events import EventKind
@@ -19,7 +19,6 @@ from app.core.verdicts import VerdictScope
 from app.usecases.create import Stored
 from app.wire.debates import debate_json, told_json
 
-Data = TypeVar("Data")
 Responses = dict[str | int, Any]
 """Status → shape, for flask-openapi3."""
 NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
@@ -167,38 +166,11 @@ class ArgumentShape(Shape):
     created_at: str
 
 
-class StoredData(Shape):
-    debate: DebateShape
-    argument: ArgumentShape
-
-
-class DebateData(Shape):
-    debate: DebateShape
-
-
-class TranscriptData(Shape):
-    debate: DebateShape
-    motion: ArgumentShape
-    arguments: list[ArgumentShape]
-
-
-class ListData(Shape):
-    debates: list[DebateShape]
-    total: int
-    total_is_estimate: bool
-    next_cursor: str | None
-
-
 class EventShape(Shape):
     at: str
     kind: EventKind
     by: str | None = Field(description="A worker's id, an agent's username or operator")
     about: dict[str, Any]
-
-
-class EventsData(Shape):
-    events: list[EventShape]
-    next_cursor: str | None
 
 
 class CallShape(Shape):
@@ -222,21 +194,12 @@ class ExchangeShape(Shape):
     calls: list[CallShape]
 
 
-class ExchangeData(Shape):
-    exchange: ExchangeShape
-
-
 class PlayerShape(Shape):
     name: str
     player: str = Field(description="The player's name in a seat; `<model>` stands for a model's name")
     ready: bool = Field(description="A live worker could play it now")
     missing: list[str] = Field(description="What every live worker lacks for it")
     models: list[str] = Field(description="The players that are known by name; there may be more")
-
-
-class ModelsData(Shape):
-    workers: int = Field(description="Live workers that have reported which players they can run")
-    players: list[PlayerShape]
 
 
 class PromptSetShape(Shape):
@@ -247,34 +210,11 @@ class PromptSetShape(Shape):
     added_at: str
 
 
-class PromptSetsData(Shape):
-    prompt_sets: list[PromptSetShape]
-
-
 class WholePromptSetShape(Shape):
     name: str
     hash: str
     base: str
     files: dict[str, str]
-
-
-class PromptSetData(Shape):
-    prompt_set: WholePromptSetShape
-
-
-class DeletedData(Shape):
-    deleted: Literal[True]
-
-
-class InvitationData(Shape):
-    url: str = Field(description="Opens this debate and this seat in a browser; shown only in this answer")
-    key: str = Field(description="Opens the same for a program: Authorization: Bearer dbs_…; shown only in this answer")
-    role: Literal["proposer", "opponent", "arbitrator", "watcher"]
-    expires_at: str
-
-
-class HealthData(Shape):
-    status: Literal["ok"]
 
 
 class ReadyData(Shape):
@@ -329,13 +269,6 @@ class WorkShape(Shape):
     now: str
 
 
-class SystemData(Shape):
-    database: Literal["up", "down"]
-    queue: Literal["up", "down"]
-    queue_length: int | None
-    work: WorkShape | None
-
-
 class PollNew(Shape):
     has_new_argument: Literal[True]
     action: NextAction
@@ -349,20 +282,45 @@ class PollNothing(Shape):
     last_seen_seq: int
 
 
-class Success(Shape, Generic[Data]):
-    """The envelope. `Success[ListData]` is `ListAnswer` in the OpenAPI document."""
-
-    success: Literal[True]
-    data: Data
-
-    @classmethod
-    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        return f"{params[0].__name__.removesuffix('Data')}Answer"
+def answer_of(name: str, **fields: Any) -> type[Shape]:
+    """The envelope of an answer with these fields of `data`. In the OpenAPI document they are `<name>Answer` and
+    `<name>Data`."""
+    data = create_model(f"{name}Data", __base__=Shape, **fields)
+    return create_model(f"{name}Answer", __base__=Shape, success=Literal[True], data=data)
 
 
-StoredAnswer = Success[StoredData]
-DebateAnswer = Success[DebateData]
-TranscriptAnswer = Success[TranscriptData]
+StoredAnswer = answer_of("Stored", debate=DebateShape, argument=ArgumentShape)
+DebateAnswer = answer_of("Debate", debate=DebateShape)
+TranscriptAnswer = answer_of("Transcript", debate=DebateShape, motion=ArgumentShape, arguments=list[ArgumentShape])
+ListAnswer = answer_of("List", debates=list[DebateShape], total=int, total_is_estimate=bool, next_cursor=str | None)
+EventsAnswer = answer_of("Events", events=list[EventShape], next_cursor=str | None)
+ExchangeAnswer = answer_of("Exchange", exchange=ExchangeShape)
+ModelsAnswer = answer_of(
+    "Models",
+    workers=Annotated[int, Field(description="Live workers that have reported which players they can run")],
+    players=list[PlayerShape],
+)
+PromptSetsAnswer = answer_of("PromptSets", prompt_sets=list[PromptSetShape])
+PromptSetAnswer = answer_of("PromptSet", prompt_set=WholePromptSetShape)
+DeletedAnswer = answer_of("Deleted", deleted=Literal[True])
+InvitationAnswer = answer_of(
+    "Invitation",
+    url=Annotated[str, Field(description="Opens this debate and this seat in a browser; shown only in this answer")],
+    key=Annotated[
+        str,
+        Field(description="Opens the same for a program: Authorization: Bearer dbs_…; shown only in this answer"),
+    ],
+    role=Literal["proposer", "opponent", "arbitrator", "watcher"],
+    expires_at=str,
+)
+HealthAnswer = answer_of("Health", status=Literal["ok"])
+SystemAnswer = answer_of(
+    "System",
+    database=Literal["up", "down"],
+    queue=Literal["up", "down"],
+    queue_length=int | None,
+    work=WorkShape | None,
+)
 
 
 def _one_of(schema: dict[str, Any]) -> None:
@@ -373,18 +331,6 @@ def _one_of(schema: dict[str, Any]) -> None:
 class PollAnswer(Shape):
     success: Literal[True]
     data: PollNew | PollNothing = Field(json_schema_extra=_one_of)
-
-
-ListAnswer = Success[ListData]
-EventsAnswer = Success[EventsData]
-ExchangeAnswer = Success[ExchangeData]
-ModelsAnswer = Success[ModelsData]
-PromptSetsAnswer = Success[PromptSetsData]
-PromptSetAnswer = Success[PromptSetData]
-DeletedAnswer = Success[DeletedData]
-InvitationAnswer = Success[InvitationData]
-HealthAnswer = Success[HealthData]
-SystemAnswer = Success[SystemData]
 
 
 class ErrorBody(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from app.core.webhooks import WebhookEvent
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, DeletedAnswer, Shape, Success, success
+from app.http.answers import ERRORS, NEEDS_TOKEN, DeletedAnswer, Shape, answer_of, success
 from app.http.blueprint import Blueprint
 from app.http.requests import Request, with_examples
 from app.store.webhooks import Delivery, Webhook
@@ -64,26 +64,10 @@ class DeliveryShape(Shape):
     data: dict[str, Any]
 
 
-class WebhookData(Shape):
-    webhook: NewWebhookShape
-
-
-class WebhooksData(Shape):
-    webhooks: list[WebhookShape]
-
-
-class DeliveryData(Shape):
-    delivery: DeliveryShape
-
-
-class DeliveriesData(Shape):
-    deliveries: list[DeliveryShape]
-
-
-WebhookAnswer = Success[WebhookData]
-WebhooksAnswer = Success[WebhooksData]
-DeliveryAnswer = Success[DeliveryData]
-DeliveriesAnswer = Success[DeliveriesData]
+WebhookAnswer = answer_of("Webhook", webhook=NewWebhookShape)
+WebhooksAnswer = answer_of("Webhooks", webhooks=list[WebhookShape])
+DeliveryAnswer = answer_of("Delivery", delivery=DeliveryShape)
+DeliveriesAnswer = answer_of("Deliveries", deliveries=list[DeliveryShape])
 
 
 def webhook_json(webhook: Webhook) -> dict[str, Any]:

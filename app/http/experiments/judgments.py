@@ -12,7 +12,7 @@ from app.core.players import EXTERNAL, JudgeOrder
 from app.core.verdicts import NO_REASONS, Verdict, scores_for
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, Shape, Success, TurnUsageShape, success
+from app.http.answers import ERRORS, NEEDS_TOKEN, Shape, TurnUsageShape, answer_of, success
 from app.http.blueprint import Blueprint
 from app.http.requests import Number, Request, ScoresBody, SeatBody, with_examples
 from app.usecases import judgments
@@ -90,11 +90,7 @@ class JudgmentShape(Shape):
     judged_at: str | None
 
 
-class JudgmentsData(Shape):
-    judgments: list[JudgmentShape]
-
-
-JudgmentsAnswer = Success[JudgmentsData]
+JudgmentsAnswer = answer_of("Judgments", judgments=list[JudgmentShape])
 
 
 def _answer(found: list[Judgment], status: int = 200) -> tuple[Response, int]:

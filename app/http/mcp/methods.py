@@ -88,7 +88,7 @@ def _described(tool: Tool) -> Json:
         "inputSchema": tool.takes.model_json_schema(),
         "outputSchema": tool.answers,
         "annotations": {
-            "readOnlyHint": tool.only_reads,
+            "readOnlyHint": tool.action is Action.READ,
             "destructiveHint": tool.name == "stop",
             "openWorldHint": False,
         },

@@ -191,16 +191,8 @@ def solutions_page(shown: list[dict[str, Any]], next_cursor: str | None) -> tupl
 
 def solutions_failure(code: str, message: str, details: dict[str, Any]) -> Response:
     shown, status = CODES[code]
-    error = {"code": shown, "message": message, **({"details": _camel(details)} if details else {})}
+    camel = {to_camel(name): value for name, value in details.items()}
+    error = {"code": shown, "message": message, **({"details": camel} if camel else {})}
     response = jsonify({"ok": False, "error": error, "requestId": g.request_id})
     response.status_code = status
     return response
-
-
-def _camel(details: dict[str, Any]) -> dict[str, Any]:
-    return {_camel_case(name): value for name, value in details.items()}
-
-
-def _camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

@@ -83,10 +83,7 @@ def revoke(agent: Named, as_json: AsJson = False) -> None:
     """
     api = connect()
     data = api.post(f"{AGENTS}/{_id_of(api, agent)}/revoke")
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"The key of {data['username']} is revoked.")
+    output.answer(data, as_json, [f"The key of {data['username']} is revoked."])
 
 
 @commands.command()

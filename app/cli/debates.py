@@ -1,7 +1,7 @@
 """`debate create`, `list`, `get-context`, `start`, `stop`, `pause`, `resume`, `delete` and `generate-id`."""
 
-import sys
 import uuid
+from collections.abc import Iterator
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -10,7 +10,6 @@ import typer
 from app.cli import completion, output, words
 from app.cli.arguments import send
 from app.cli.content import checked, content_of, material_of, title_of
-from app.cli.errors import CommandFailed, Exit
 from app.cli.options import (
     FORM_OPTION,
     AsJson,
@@ -31,6 +30,7 @@ from app.cli.options import (
     Stdin,
     Thinks,
     VisibleTo,
+    confirm,
     connect,
     id_of,
     page_of,
@@ -123,24 +123,19 @@ def create(
         "material": material_of(document, visible_to, proposer_answer, opponent_answer, correct),
     }
     data = send("/debates", body, client_request_id)
-    if as_json:
-        output.print_json(data)
-        return
-    debate = data["debate"]
-    _say_created(debate)
+    output.answer(data, as_json, _created(data["debate"]))
 
 
-def _say_created(debate: output.Json) -> None:
-    output.say(f"Created debate {debate['id']}. {words.whose_turn(debate)}\nPage: {page_of(connect(), debate['id'])}")
+def _created(debate: output.Json) -> Iterator[str]:
+    yield f"Created debate {debate['id']}. {words.whose_turn(debate)}\nPage: {page_of(connect(), debate['id'])}"
     if words.waits_for_start(debate):
-        for line in words.start_steps(debate["id"]):
-            output.say(line)
+        yield from words.start_steps(debate["id"])
         return
-    output.say("Next:")
+    yield "Next:"
     for role in ("proposer", "opponent"):
         if debate["seats"][role]["player"] == EXTERNAL:
-            output.say(f"  {words.wait_command(debate['id'], role, None, '--my-turn')}")
-    output.say(f"  {output.program()} get-context {debate['id']}")
+            yield f"  {words.wait_command(debate['id'], role, None, '--my-turn')}"
+    yield f"  {output.program()} get-context {debate['id']}"
 
 
 @commands.command("list")
@@ -307,12 +302,8 @@ def resume(debate_id: DebateId = None, named: NamedDebateId = None, as_json: AsJ
 def _change(debate_id: str, what: str, as_json: bool, **body: str | bool | None) -> None:
     data = connect().post(f"/debates/{debate_id}/{what}", output.given(body), repeatable=True)
     debate = data["debate"]
-    if as_json:
-        output.print_json(data)
-    elif words.has_ended(debate):
-        output.say(words.ending(debate))
-    else:
-        output.say(f"The debate is {debate['status']}. {words.whose_turn(debate)}")
+    now = f"The debate is {debate['status']}. {words.whose_turn(debate)}"
+    output.answer(data, as_json, [words.ending(debate) if words.has_ended(debate) else now])
 
 
 @commands.command()
@@ -329,25 +320,15 @@ def delete(
     Example: debate delete 0b0e… --yes
     """
     the_id, api = id_of(debate_id, named), connect()
+
+    def question() -> str:
+        debate = api.get(f"/debates/{the_id}", limit=0)["debate"]
+        title = output.clean(output.one_line(debate["title"]))
+        return f"Delete “{title}” with {output.count(debate['argument_count'], 'turn')}?"
+
     if not yes:
-        if not sys.stdin.isatty():
-            raise CommandFailed(
-                "Deleting needs a confirmation, but standard input is not a terminal", Exit.USAGE, "Confirm with --yes"
-            )
-        _confirm(api.get(f"/debates/{the_id}", limit=0)["debate"])
-    data = api.delete(f"/debates/{the_id}")
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"The debate {the_id} is deleted.")
-
-
-def _confirm(debate: output.Json) -> None:
-    title = output.clean(output.one_line(debate["title"]))
-    sys.stderr.write(f"Delete “{title}” with {output.count(debate['argument_count'], 'turn')}? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise CommandFailed("Nothing was deleted")
+        confirm("Deleting", question, "Nothing was deleted")
+    output.answer(api.delete(f"/debates/{the_id}"), as_json, [f"The debate {the_id} is deleted."])
 
 
 @commands.command("generate-id")

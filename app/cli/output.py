@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,16 @@ def as_typed(text: str, name: str) -> str:
 
 def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def answer(document: Any, as_json: bool, lines: Iterable[str]) -> None:
+    """A command's result: the document for a program, or the lines for a person. Lines that a generator makes are not
+    made for a program, which may get from a newer server what has no words here."""
+    if as_json:
+        print_json(document)
+        return
+    for line in lines:
+        say(line)
 
 
 def say(line: str) -> None:

@@ -29,11 +29,11 @@ def take(
     """
     the_id = id_of(debate_id, named)
     data = connect().post(f"/debates/{the_id}/seats/{role}/take")
-    if as_json:
-        output.print_json(data)
-        return
-    output.say(f"You hold the seat of the {words.seat_name(role)}. {words.whose_turn(data['debate'])}")
-    output.say(f"Next:\n  {words.wait_command(the_id, role, None, '--my-turn')}")
+    lines = [
+        f"You hold the seat of the {words.seat_name(role)}. {words.whose_turn(data['debate'])}",
+        f"Next:\n  {words.wait_command(the_id, role, None, '--my-turn')}",
+    ]
+    output.answer(data, as_json, lines)
 
 
 @commands.command()
@@ -48,10 +48,7 @@ def release(
     Example: debate release 0b0e… --role opponent
     """
     data = connect().post(f"/debates/{id_of(debate_id, named)}/seats/{role}/release", repeatable=True)
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"The seat of the {words.seat_name(role)} is open.")
+    output.answer(data, as_json, [f"The seat of the {words.seat_name(role)} is open."])
 
 
 @commands.command()

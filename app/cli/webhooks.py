@@ -85,13 +85,9 @@ def deliveries(webhook_id: WebhookId, as_json: AsJson = False) -> None:
     from debate_client import webhooks
 
     found = connect().send(webhooks.deliveries(str(webhook_id)))
-    if as_json:
-        output.print_json([each.raw for each in found])
-        return
-    if not found:
+    output.answer([each.raw for each in found], as_json, map(_line, found))
+    if not found and not as_json:
         output.note("Nothing has been sent yet.")
-    for each in found:
-        output.say(_line(each))
 
 
 @commands.command()
@@ -106,7 +102,8 @@ def replay(
     """
     from debate_client import webhooks
 
-    _show(connect().send(webhooks.replay(str(webhook_id), str(delivery_id))), as_json)
+    delivery = connect().send(webhooks.replay(str(webhook_id), str(delivery_id)))
+    output.answer(delivery.raw, as_json, [_line(delivery)])
 
 
 @commands.command("test")
@@ -117,7 +114,8 @@ def send_test(webhook_id: WebhookId, as_json: AsJson = False) -> None:
     """
     from debate_client import webhooks
 
-    _show(connect().send(webhooks.test(str(webhook_id))), as_json)
+    delivery = connect().send(webhooks.test(str(webhook_id)))
+    output.answer(delivery.raw, as_json, [_line(delivery)])
     output.note(f"See the result: {output.program()} webhooks deliveries {webhook_id}")
 
 
@@ -130,10 +128,7 @@ def delete(webhook_id: WebhookId, as_json: AsJson = False) -> None:
     from debate_client import webhooks
 
     is_deleted = connect().send(webhooks.delete(str(webhook_id)))
-    if as_json:
-        output.print_json({"deleted": is_deleted})
-    else:
-        output.say("The webhook is removed.")
+    output.answer({"deleted": is_deleted}, as_json, ["The webhook is removed."])
 
 
 @commands.command()
@@ -217,13 +212,6 @@ def _checked_secret(secret: str) -> str:
 
 def _names(events: list[WebhookEvent] | None) -> list[str]:
     return [event.value for event in events or WebhookEvent]
-
-
-def _show(delivery: "Delivery", as_json: bool) -> None:
-    if as_json:
-        output.print_json(delivery.raw)
-    else:
-        output.say(_line(delivery))
 
 
 def _line(delivery: "Delivery") -> str:

@@ -1,14 +1,12 @@
 """Lists and shows experiments, and steers them: pause, resume, stop, retry-failed, judge, invite, delete."""
 
-import sys
 from typing import Annotated, Literal
 
 import typer
 
 from app.cli import output
-from app.cli.errors import CommandFailed, Exit
 from app.cli.experiment.named import Named, each, experiment_in, path_of
-from app.cli.options import AsJson, connect
+from app.cli.options import AsJson, confirm, connect
 
 commands = typer.Typer()
 
@@ -62,23 +60,21 @@ def show(which: Named, as_json: AsJson = False) -> None:
 
     api = connect()
     experiment = experiment_in(api.get(path_of(api, which)))
-    if as_json:
-        output.print_json(experiment)
-        return
-    output.say(f"{experiment['name']}  {ending(experiment)}  {experiment['id']}")
     statuses = ("planned", "running", "completed", "failed")
     rows = [
         (what, *(str(counts.get(status, 0)) for status in statuses))
         for what, counts in experiment["progress"].items()
         if what != "debates"
     ]
-    for line in table(("", *statuses), rows):
-        output.say(line)
     budget = experiment.get("budget_usd")
-    output.say(f"Cost so far: {money(experiment['cost_usd'])} USD" + (f" of {money(budget)}" if budget else ""))
     left = (experiment.get("estimate") or {}).get("seconds_left")
-    if left is not None:
-        output.say(f"Time left: about {duration(left)}")
+    lines = [
+        f"{experiment['name']}  {ending(experiment)}  {experiment['id']}",
+        *table(("", *statuses), rows),
+        f"Cost so far: {money(experiment['cost_usd'])} USD" + (f" of {money(budget)}" if budget else ""),
+        *([] if left is None else [f"Time left: about {duration(left)}"]),
+    ]
+    output.answer(experiment, as_json, lines)
 
 
 def _act(which: str, action: str, as_json: bool) -> None:
@@ -86,10 +82,7 @@ def _act(which: str, action: str, as_json: bool) -> None:
 
     api = connect()
     experiment = experiment_in(api.post(f"{path_of(api, which)}/{action}", repeatable=True))
-    if as_json:
-        output.print_json(experiment)
-    else:
-        output.say(f"{experiment['name']} is {ending(experiment)}.")
+    output.answer(experiment, as_json, [f"{experiment['name']} is {ending(experiment)}."])
 
 
 @commands.command()
@@ -127,12 +120,8 @@ def retry_failed(which: Named, as_json: AsJson = False) -> None:
     """
     api = connect()
     data = api.post(f"{path_of(api, which)}/retry-failed", repeatable=True)
-    if as_json:
-        output.print_json(data)
-    elif data["count"]:
-        output.say(f"{data['count']:,} failed matches and judgments are tried again.")
-    else:
-        output.say("Nothing has failed.")
+    tried = f"{data['count']:,} failed matches and judgments are tried again."
+    output.answer(data, as_json, [tried if data["count"] else "Nothing has failed."])
 
 
 @commands.command()
@@ -153,10 +142,8 @@ def judge(
     api = connect()
     body = {"judges": [{"name": name or player, "player": player, "orders": orders, "repeats": repeats}]}
     data = api.post(f"{path_of(api, which)}/judges", body, repeatable=True)
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"{name or player} judges. Follow it: {output.program()} experiment watch {which}")
+    said = f"{name or player} judges. Follow it: {output.program()} experiment watch {which}"
+    output.answer(data, as_json, [said])
 
 
 @commands.command()
@@ -198,17 +185,6 @@ def delete(
     path = path_of(api, which)
     experiment = experiment_in(api.get(path))
     if not yes:
-        if not sys.stdin.isatty():
-            raise CommandFailed(
-                "Deleting needs a confirmation, but standard input is not a terminal", Exit.USAGE, "Confirm with --yes"
-            )
-        held = sum(experiment["progress"]["matches"].values())
-        sys.stderr.write(f"Delete {experiment['name']} and its {output.count(held, 'debate')}? [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise CommandFailed("Nothing was deleted")
-    data = api.delete(path)
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"{experiment['name']} is deleted.")
+        held = output.count(sum(experiment["progress"]["matches"].values()), "debate")
+        confirm("Deleting", lambda: f"Delete {experiment['name']} and its {held}?", "Nothing was deleted")
+    output.answer(api.delete(path), as_json, [f"{experiment['name']} is deleted."])

@@ -125,8 +125,8 @@ def import_(
         raise CommandFailed(f"{file}, line 1: there are no judgments")
     data = connect().post_content(f"{EXPERIMENTS}/import", file.read_bytes(), "text/csv", name=name)
     experiment = experiment_in(data)
-    if as_json:
-        output.print_json(experiment)
-    else:
-        output.say(f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}")
-        output.say(f"See them: {output.program()} experiment results {experiment['id']}")
+    lines = [
+        f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}",
+        f"See them: {output.program()} experiment results {experiment['id']}",
+    ]
+    output.answer(experiment, as_json, lines)

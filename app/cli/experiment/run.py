@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import output
-from app.cli.errors import CommandFailed, Interrupted
+from app.cli.errors import CommandFailed, Exit, Interrupted
 from app.cli.experiment.named import EXPERIMENTS, Named, experiment_in, path_of
-from app.cli.options import AsJson, connect, read_settings
+from app.cli.options import AsJson, confirm, connect, read_settings
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -55,11 +54,9 @@ def init(
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as problem:
         raise CommandFailed(f"{folder} cannot be written: {problem.strerror}") from problem
-    if as_json:
-        output.print_json({"files": [str(folder / name) for name in files]})
-        return
-    output.say(f"Written: {', '.join(str(folder / name) for name in files)}")
-    output.say(f"Run it: {output.program()} experiment run {folder / 'experiment.yaml'}")
+    written = [str(folder / name) for name in files]
+    run_it = f"Run it: {output.program()} experiment run {folder / 'experiment.yaml'}"
+    output.answer({"files": written}, as_json, [f"Written: {', '.join(written)}", run_it])
 
 
 @commands.command()
@@ -108,7 +105,8 @@ def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson =
         elif experiment["status"] != "running":
             if not as_json:
                 _show_plan(planned, as_json)
-            _ask(yes)
+            if not yes:
+                confirm("Starting", lambda: "Start it?", "Not started", Exit.ERROR)
         api.post(f"{path}/start", repeatable=True)
         try:
             experiment = _follow(api, path, as_json, check)
@@ -165,28 +163,7 @@ def in_parts(lines: list[str]) -> Iterator[bytes]:
         yield b"".join(part)
 
 
-def _ask(yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise CommandFailed(
-            "Starting needs a confirmation, but standard input is not a terminal", suggestion="Confirm with --yes"
-        )
-    sys.stderr.write("Start it? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise CommandFailed("Not started")
-
-
 def _show_plan(planned: output.Json, as_json: bool) -> None:
-    if as_json:
-        output.print_json(planned)
-        return
-    for line in plan_lines(planned):
-        output.say(line)
-
-
-def plan_lines(planned: output.Json) -> Iterator[str]:
     from app.cli.experiment.tables import money
 
     figures = {
@@ -199,7 +176,7 @@ def plan_lines(planned: output.Json) -> Iterator[str]:
         "budget in USD": "none" if planned["budget_usd"] is None else money(planned["budget_usd"]),
         "time": f"about {duration(planned['seconds'])}, with {planned['concurrency']:,} debates at once",
     }
-    yield from (f"{name:<15}{figure}" for name, figure in figures.items())
+    output.answer(planned, as_json, [f"{name:<15}{figure}" for name, figure in figures.items()])
 
 
 def _between(planned: output.Json) -> str:
@@ -285,11 +262,8 @@ def _finish(api: "Api", path: str, experiment: output.Json, as_json: bool) -> No
     from app.cli.experiment.tables import results_text
 
     found = api.get(f"{path}/results")["results"]
-    if as_json:
-        output.print_json({"experiment": experiment, "results": found})
-    else:
-        for line in results_text(found):
-            output.say(line)
+    output.answer({"experiment": experiment, "results": found}, as_json, results_text(found))
+    if not as_json:
         output.note(f"\nThe experiment is {ending(experiment)}. Its id: {experiment['id']}")
     if experiment["status"] == "stopped":
         raise CommandFailed(

@@ -10,6 +10,7 @@ import typer
 from app.cli import completion, output, watch, words
 from app.cli.content import checked, material_of, title_of
 from app.cli.errors import CommandFailed, Exit, Interrupted
+from app.cli.models import check_players
 from app.cli.options import (
     FORM_OPTION,
     AsJson,
@@ -26,7 +27,6 @@ from app.cli.options import (
     read_settings,
     with_server,
 )
-from app.cli.readiness import check_players
 from app.core.debate import Status
 from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.judgments import PERSON, Judgment
+from app.core.judgments import Judgment
 from app.core.players import JudgeOrder
 from app.core.verdicts import TIE
 from app.store.experiments.experiments import Counts, Experiment, ExperimentStatus, Progress
@@ -130,10 +130,6 @@ def judge_notes(found: Json) -> list[str]:
             name, _, figure = key.removeprefix("judges.").rpartition(".")
             reasons.setdefault(words, []).append(f"{figure.replace('_', ' ')} of {name}")
     return [f"{words} ({', '.join(about[:4])}{', …' if len(about) > 4 else ''})" for words, about in reasons.items()]
-
-
-def is_person(judge: str) -> bool:
-    return judge.startswith(PERSON)
 
 
 def pairing(match: Mapping[str, Any]) -> str:

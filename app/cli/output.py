@@ -5,9 +5,12 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from app.cli.errors import CommandFailed
 
 Json = dict[str, Any]
 _QUOTED_COMMAND = re.compile(r"(`|Example: |\$\(|://… )debate (?=[a-z])")
@@ -51,6 +54,22 @@ def say(line: str) -> None:
 def note(line: str) -> None:
     """A line on stderr: for people, and not part of the result."""
     sys.stderr.write(clean(line) + "\n")
+
+
+def already_exists(file: Path | str, advice: str) -> CommandFailed:
+    return CommandFailed(f"{file} already exists", suggestion=advice)
+
+
+@contextmanager
+def written(file: Path | str, force: bool, advice: str = "Choose another name, or use --force") -> Iterator[BinaryIO]:
+    """Exclusive unless forced: another program may have created the file in the meantime."""
+    try:
+        with Path(file).open("wb" if force else "xb") as stream:
+            yield stream
+    except FileExistsError:
+        raise already_exists(file, advice) from None
+    except OSError as problem:
+        raise CommandFailed(f"{file} cannot be written: {problem.strerror}") from problem
 
 
 def clean(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from app.cli import output
-from app.cli.experiment.named import Named, each, experiment_in, path_of
+from app.cli.experiment.named import Named, each, path_of
 from app.cli.options import AsJson, confirm, connect
 
 commands = typer.Typer()
@@ -59,7 +59,7 @@ def show(which: Named, as_json: AsJson = False) -> None:
     from app.cli.experiment.tables import money, table
 
     api = connect()
-    experiment = experiment_in(api.get(path_of(api, which)))
+    experiment = api.get(path_of(api, which))["experiment"]
     statuses = ("planned", "running", "completed", "failed")
     rows = [
         (what, *(str(counts.get(status, 0)) for status in statuses))
@@ -81,7 +81,7 @@ def _act(which: str, action: str, as_json: bool) -> None:
     from app.cli.experiment.run import ending
 
     api = connect()
-    experiment = experiment_in(api.post(f"{path_of(api, which)}/{action}", repeatable=True))
+    experiment = api.post(f"{path_of(api, which)}/{action}", repeatable=True)["experiment"]
     output.answer(experiment, as_json, [f"{experiment['name']} is {ending(experiment)}."])
 
 
@@ -183,7 +183,7 @@ def delete(
     """
     api = connect()
     path = path_of(api, which)
-    experiment = experiment_in(api.get(path))
+    experiment = api.get(path)["experiment"]
     if not yes:
         held = output.count(sum(experiment["progress"]["matches"].values()), "debate")
         confirm("Deleting", lambda: f"Delete {experiment['name']} and its {held}?", "Nothing was deleted")

@@ -8,7 +8,7 @@ import typer
 
 from app.cli import output
 from app.cli.errors import CommandFailed
-from app.cli.experiment.named import EXPERIMENTS, Named, experiment_in, path_of
+from app.cli.experiment.named import EXPERIMENTS, Named, path_of
 from app.cli.options import AsJson, connect
 
 commands = typer.Typer()
@@ -58,13 +58,13 @@ def matches(
         output.note("No matches pass these filters.")
         return
     header = ("motion", "proposer", "opponent", "status", "debate")
-    names = (("motion_id", "motion"), ("proposer",), ("opponent",), ("status",), ("debate_id",))
-    rows = [tuple(next((str(row[key]) for key in keys if row.get(key)), "-") for keys in names) for row in found]
+    names = ("motion_id", "proposer", "opponent", "status", "debate_id")
+    rows = [tuple(str(row[name] or "-") for name in names) for row in found]
     for line in table(header, rows, left=5):
         output.say(line)
     for row in found:
-        if row.get("reason"):
-            output.say(f"{row.get('motion_id', '')}: {row['reason']}")
+        if row["reason"]:
+            output.say(f"{row['motion_id']}: {row['reason']}")
 
 
 @commands.command()
@@ -93,13 +93,8 @@ def export(
         sys.stdout.buffer.flush()
         return
     file = Path(target)
-    try:
-        with file.open("wb" if force else "xb") as stream:
-            api.download_to(stream, path, what=what, format=form)
-    except FileExistsError:
-        raise CommandFailed(f"{file} already exists", suggestion="Choose another name, or use --force") from None
-    except OSError as problem:
-        raise CommandFailed(f"{file} cannot be written: {problem.strerror}") from problem
+    with output.written(file, force) as stream:
+        api.download_to(stream, path, what=what, format=form)
     if as_json:
         output.print_json({"file": target, "bytes": file.stat().st_size})
     else:
@@ -124,7 +119,7 @@ def import_(
     if not rows:
         raise CommandFailed(f"{file}, line 1: there are no judgments")
     data = connect().post_content(f"{EXPERIMENTS}/import", file.read_bytes(), "text/csv", name=name)
-    experiment = experiment_in(data)
+    experiment = data["experiment"]
     lines = [
         f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}",
         f"See them: {output.program()} experiment results {experiment['id']}",

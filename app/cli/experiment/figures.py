@@ -86,14 +86,8 @@ def report(
     if target == "-":
         output.answer({"format": chosen, "report": text}, as_json, [text.rstrip("\n")])
         return
-    try:
-        # Exclusive: another program may have created the file in the meantime.
-        with Path(target).open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise CommandFailed(f"{target} already exists", suggestion="Choose another name, or use --force") from None
-    except OSError as problem:
-        raise CommandFailed(f"{target} cannot be written: {problem.strerror}") from problem
+    with output.written(target, force) as stream:
+        stream.write(text.encode())
     if as_json:
         output.print_json({"format": chosen, "file": target})
     else:

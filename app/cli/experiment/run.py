@@ -11,7 +11,7 @@ import typer
 
 from app.cli import output
 from app.cli.errors import CommandFailed, Exit, Interrupted
-from app.cli.experiment.named import EXPERIMENTS, Named, experiment_in, path_of
+from app.cli.experiment.named import EXPERIMENTS, Named, path_of
 from app.cli.options import AsJson, confirm, connect, read_settings
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def init(
     }
     for name in files:
         if (folder / name).exists():
-            raise CommandFailed(f"{folder / name} already exists", suggestion="Choose another folder")
+            raise output.already_exists(folder / name, "Choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
@@ -142,7 +142,7 @@ def _refusals_with_lines(read: "ExperimentFile") -> Iterator[None]:
 def _draft(api: "Api", read: "ExperimentFile") -> output.Json:
     """The experiment of this name, made or extended, with all motions."""
     with _refusals_with_lines(read):
-        experiment = experiment_in(api.post(EXPERIMENTS, read.document, repeatable=True))
+        experiment: output.Json = api.post(EXPERIMENTS, read.document, repeatable=True)["experiment"]
     for lines in in_parts([json.dumps(motion.as_json(), ensure_ascii=False) for motion in read.motions]):
         api.post_content(f"{EXPERIMENTS}/{experiment['id']}/motions", lines, "application/x-ndjson")
     return experiment
@@ -190,7 +190,7 @@ def _follow(api: "Api", path: str, quiet: bool, check: Callable[[], None]) -> ou
     """Until it is over, or waits for a person."""
     with _bar(quiet) as show:
         while True:
-            experiment = experiment_in(api.get(path))
+            experiment: output.Json = api.get(path)["experiment"]
             show(experiment)
             if experiment["status"] in OVER:
                 return experiment

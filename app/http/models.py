@@ -1,12 +1,11 @@
 """Models in the seats: which there are, what they are instructed with, and what each was sent and answered."""
 
 from flask import Response
-from flask_openapi3 import Tag
 
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, success
-from app.http.blueprint import Blueprint
+from app.http.answers import success
+from app.http.blueprint import Blueprint, api_blueprint
 from app.usecases import read
 from app.usecases.players import list_players
 from app.usecases.prompt_sets import add_prompt_set, get_prompt_set, list_prompt_sets
@@ -14,11 +13,9 @@ from app.usecases.services import Services
 from app.wire.debates import exchange_json
 from app.wire.players import listed_prompt_set_json, player_json, prompt_set_json
 
-_TAG = Tag(name="models", description="Models in the seats")
-
 
 def models_blueprint(services: Services) -> Blueprint:
-    api = Blueprint("models", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    api = api_blueprint("models", "Models in the seats")
 
     @api.get(
         "/debates/<debate_id>/arguments/<argument_id>/exchange",

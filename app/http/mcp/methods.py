@@ -37,13 +37,13 @@ def methods_of(context: Context) -> Methods:
     return {
         "initialize": _initialize,
         "server/discover": _discover,
-        "ping": _ping,
+        "ping": lambda _: {},
         "tools/list": partial(_list_tools, context),
         "tools/call": partial(_call_tool, context),
         "prompts/list": list_prompts,
         "prompts/get": get_prompt,
         "resources/list": partial(_list_resources, context),
-        "resources/templates/list": _list_templates,
+        "resources/templates/list": lambda _: {"resourceTemplates": [TEMPLATE]},
         "resources/read": partial(_read_resource, context),
     }
 
@@ -63,10 +63,6 @@ def _discover(_: Json) -> Json:
         "capabilities": CAPABILITIES,
         "instructions": GUIDE,
     }
-
-
-def _ping(_: Json) -> Json:
-    return {}
 
 
 def _list_tools(context: Context, _: Json) -> Json:
@@ -136,10 +132,6 @@ def _list_resources(context: Context, _: Json) -> Json:
             for debate in page.debates
         ]
     }
-
-
-def _list_templates(_: Json) -> Json:
-    return {"resourceTemplates": [TEMPLATE]}
 
 
 def _read_resource(context: Context, params: Json) -> Json:

@@ -1,6 +1,6 @@
 """Answers of the debate API: their shapes for the OpenAPI document, and the functions that build the envelope.
 
-`app.wire.debates` makes the content; a test compares it with these shapes.
+`app.wire.debates` makes the JSON of debates and turns, which listeners get too; a test compares it with these shapes.
 """
 
 from collections.abc import Callable
@@ -9,15 +9,16 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from flask import Response, jsonify
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from app.core.debate import Debate, State, Status, StopReason, TurnType
 from app.core.events import EventKind
 from app.core.formats import Format
 from app.core.guidance import NextAction
+from app.core.seats import Seat
 from app.core.verdicts import VerdictScope
 from app.usecases.create import Stored
-from app.wire.debates import debate_json, told_json
+from app.wire.debates import debate_json, time_json, told_json
 
 Responses = dict[str | int, Any]
 """Status → shape, for flask-openapi3."""
@@ -38,6 +39,14 @@ class Shape(BaseModel):
         """Built once: flask-openapi3 asks for it at every route that answers with this shape, eight times for errors
         alone, which was most of the time in which an API starts."""
         return _built_once(super().model_json_schema, *arguments, **options)
+
+    @classmethod
+    def of(cls, value: object) -> dict[str, Any]:
+        """The JSON of a value whose attributes have the names of the fields."""
+        return cls.model_validate(value, from_attributes=True).model_dump(mode="json", by_alias=True)
+
+
+Moment = Annotated[str, BeforeValidator(time_json)]
 
 
 class OneOrderShape(Shape):
@@ -228,14 +237,16 @@ class HeldShape(Shape):
     debate_id: UUID
     title: str
     round: int
-    role: Literal["proposer", "opponent", "arbitrator"]
-    since: str
+    role: Annotated[
+        Literal["proposer", "opponent", "arbitrator"], BeforeValidator(lambda actor: Seat.of_actor(actor).role)
+    ] = Field(validation_alias="actor")
+    since: Moment = Field(validation_alias="claimed_at")
 
 
 class WorkerShape(Shape):
     id: str
-    seen_at: str
-    lease_until: str = Field(
+    seen_at: Moment
+    lease_until: Moment = Field(
         description="When its lease expires, and other workers take its turns, unless it renews the lease"
     )
     holds: list[HeldShape]
@@ -246,7 +257,9 @@ class ProviderNowShape(Shape):
     held: int = Field(description="Calls that workers may make now")
     wanted: int
     limit: int
-    lowered: bool = Field(description="The provider answered 429: the limit was lowered and rises again")
+    lowered: bool = Field(
+        validation_alias="is_lowered", description="The provider answered 429: the limit was lowered and rises again"
+    )
 
 
 class MoneyTodayShape(Shape):
@@ -260,13 +273,13 @@ class MoneyTodayShape(Shape):
 
 class WorkShape(Shape):
     workers: list[WorkerShape]
-    turns_waiting: int
-    oldest_waiting_at: str | None
-    debates_retrying: int
+    turns_waiting: int = Field(validation_alias="waiting")
+    oldest_waiting_at: Moment | None
+    debates_retrying: int = Field(validation_alias="retrying")
     turns_last_minute: int
     providers: list[ProviderNowShape]
-    money_today: MoneyTodayShape
-    now: str
+    money_today: MoneyTodayShape = Field(validation_alias="money")
+    now: Moment
 
 
 class PollNew(Shape):

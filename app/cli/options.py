@@ -145,6 +145,10 @@ def connect(patient: bool = False) -> "Api":
     return Api.of(with_server(read_settings()), patient)
 
 
+def in_seconds(hours: float | None) -> int | None:
+    return None if hours is None else round(hours * 3600)
+
+
 def page_of(api: "Api", debate_id: str) -> str:
     return f"{api.shown_url}/debates/{debate_id}/view"
 

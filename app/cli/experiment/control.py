@@ -6,7 +6,7 @@ import typer
 
 from app.cli import output
 from app.cli.experiment.named import Named, each, path_of
-from app.cli.options import AsJson, confirm, connect
+from app.cli.options import AsJson, confirm, connect, in_seconds
 
 commands = typer.Typer()
 
@@ -160,15 +160,11 @@ def invite(
     Example: debate experiment invite demo --name ana
     """
     api = connect()
-    body: output.Json = {"name": name}
-    if expires_in_hours is not None:
-        body["expires_in_seconds"] = round(expires_in_hours * 3600)
-    made = api.post(f"{path_of(api, which)}/invitations", body)
-    if as_json:
-        output.print_json(made)
-        return
-    output.say(str(made["url"]))
-    output.note(f"For {made['judge']}. It is shown only now, and is valid until {made['expires_at']}")
+    body = {"name": name, "expires_in_seconds": in_seconds(expires_in_hours)}
+    made = api.post(f"{path_of(api, which)}/invitations", output.given(body))
+    output.answer(made, as_json, [made["url"]])
+    if not as_json:
+        output.note(f"For {made['judge']}. It is shown only now, and is valid until {made['expires_at']}")
 
 
 @commands.command()

@@ -36,14 +36,19 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
-def answer(document: Any, as_json: bool, lines: Iterable[str]) -> None:
-    """A command's result: the document for a program, or the lines for a person. Lines that a generator makes are not
-    made for a program, which may get from a newer server what has no words here."""
+def answer(document: Any, as_json: bool, lines: Iterable[str], nothing: str | None = None) -> None:
+    """A command's result: the document for a program, or the lines for a person; `nothing` is noted where there are
+    none. Lines that a generator makes are not made for a program, which may get from a newer server what has no words
+    here."""
     if as_json:
         print_json(document)
         return
+    is_any = False
     for line in lines:
+        is_any = True
         say(line)
+    if nothing and not is_any:
+        note(nothing)
 
 
 def say(line: str) -> None:

@@ -55,13 +55,10 @@ def list_(as_json: AsJson = False) -> None:
     Example: debate prompts list
     """
     found = connect().get("/prompts")["prompt_sets"]
-    if as_json:
-        output.print_json(found)
-        return
-    if not found:
-        output.note(f"No prompt sets yet. Add one: {output.program()} prompts add <name> <folder>")
-    for each in found:
-        output.say(f"{each['name']:<24} {each['hash'][:12]}  {each['added_at']}  {', '.join(each['files'])}")
+    lines = [
+        f"{each['name']:<24} {each['hash'][:12]}  {each['added_at']}  {', '.join(each['files'])}" for each in found
+    ]
+    output.answer(found, as_json, lines, f"No prompt sets yet. Add one: {output.program()} prompts add <name> <folder>")
 
 
 @commands.command()

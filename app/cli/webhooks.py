@@ -58,9 +58,8 @@ def list_(as_json: AsJson = False) -> None:
     Example: debate webhooks list
     """
     found = connect().get(WEBHOOKS)["webhooks"]
-    output.answer(found, as_json, map(_lines, found))
-    if not found and not as_json:
-        output.note(f"No webhooks yet. Register one: {output.program()} webhooks create <url>")
+    nothing = f"No webhooks yet. Register one: {output.program()} webhooks create <url>"
+    output.answer(found, as_json, map(_lines, found), nothing)
 
 
 def _lines(webhook: output.Json) -> str:
@@ -76,9 +75,7 @@ def deliveries(webhook_id: WebhookId, as_json: AsJson = False) -> None:
     Example: debate webhooks deliveries 0b0e…
     """
     found = connect().get(f"{WEBHOOKS}/{webhook_id}/deliveries")["deliveries"]
-    output.answer(found, as_json, map(_line, found))
-    if not found and not as_json:
-        output.note("Nothing has been sent yet.")
+    output.answer(found, as_json, map(_line, found), "Nothing has been sent yet.")
 
 
 @commands.command()

@@ -1,5 +1,6 @@
 """Lists and shows experiments, and steers them: pause, resume, stop, retry-failed, judge, invite, delete."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import typer
@@ -17,16 +18,14 @@ def list_(as_json: AsJson = False) -> None:
 
     Example: debate experiment list
     """
+    found = each(connect())
+    nothing = f"No experiments yet. Write an example: {output.program()} experiment init demo"
+    output.answer({"experiments": found}, as_json, _table(found) if found else [], nothing)
+
+
+def _table(found: list[output.Json]) -> Iterator[str]:
     from app.cli.experiment.run import ending
     from app.cli.experiment.tables import money, table
-
-    found = each(connect())
-    if as_json:
-        output.print_json({"experiments": found})
-        return
-    if not found:
-        output.note(f"No experiments yet. Write an example: {output.program()} experiment init demo")
-        return
     from app.cli.show import shortest_unique
 
     digits = shortest_unique([one["id"] for one in found])
@@ -40,8 +39,7 @@ def list_(as_json: AsJson = False) -> None:
         )
         for one in found
     ]
-    for line in table(("name", "status", "debates", "USD", "id"), rows, left=2):
-        output.say(line)
+    return table(("name", "status", "debates", "USD", "id"), rows, left=2)
 
 
 def _held(matches: output.Json) -> str:

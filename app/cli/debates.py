@@ -7,34 +7,10 @@ from uuid import UUID
 
 import typer
 
-from app.cli import completion, output, words
+from app.cli import completion, options, output, words
 from app.cli.arguments import send
 from app.cli.content import checked, content_of, material_of, title_of
-from app.cli.options import (
-    FORM_OPTION,
-    AsJson,
-    Content,
-    Correct,
-    DebateId,
-    DocumentFile,
-    File,
-    Form,
-    Kind,
-    Language,
-    NamedDebateId,
-    OpponentAnswer,
-    Prompts,
-    ProposerAnswer,
-    RequestId,
-    Role,
-    Stdin,
-    Thinks,
-    VisibleTo,
-    confirm,
-    connect,
-    id_of,
-    page_of,
-)
+from app.cli.options import AsJson, DebateId, NamedDebateId, confirm, connect, id_of, page_of
 from app.cli.seats import seats_of
 from app.core.players import EXTERNAL
 from app.core.seats import Seat
@@ -52,14 +28,14 @@ Player = Annotated[
 
 @commands.command()
 def create(
-    content: Content = None,
-    file: File = None,
-    stdin: Stdin = False,
+    content: options.Content = None,
+    file: options.File = None,
+    stdin: options.Stdin = False,
     title: Annotated[
         str | None, typer.Option(help="At most 200 characters. [default: the beginning of the motion]")
     ] = None,
-    kind: Annotated[Kind, typer.Option("--type", help="The kind of debate.")] = "general_debate",
-    form: Annotated[Form, FORM_OPTION] = "dialogue",
+    kind: Annotated[options.Kind, typer.Option("--type", help="The kind of debate.")] = "general_debate",
+    form: Annotated[options.Form, options.FORM_OPTION] = "dialogue",
     proposer: Player = None,
     opponent: Player = None,
     arbitrator: Player = None,
@@ -76,22 +52,22 @@ def create(
         str | None,
         typer.Option(help="When that has passed: stop, forfeit, or a player that takes the turn. [default: stop]"),
     ] = None,
-    thinking: Thinks = None,
-    language: Language = None,
-    prompts: Prompts = None,
+    thinking: options.Thinks = None,
+    language: options.Language = None,
+    prompts: options.Prompts = None,
     debate_id: Annotated[UUID | None, typer.Option(help="An id of your choice. [default: a new UUID]")] = None,
-    document: DocumentFile = None,
-    visible_to: VisibleTo = None,
-    proposer_answer: ProposerAnswer = None,
-    opponent_answer: OpponentAnswer = None,
-    correct: Correct = None,
+    document: options.DocumentFile = None,
+    visible_to: options.VisibleTo = None,
+    proposer_answer: options.ProposerAnswer = None,
+    opponent_answer: options.OpponentAnswer = None,
+    correct: options.Correct = None,
     tag: Annotated[
         list[str] | None, typer.Option(metavar="<tag>", help="A tag for `debate list --tag`; can be repeated.")
     ] = None,
     no_start: Annotated[
         bool, typer.Option("--no-start", help="Do not start it: `debate start` does that later.")
     ] = False,
-    client_request_id: RequestId = None,
+    client_request_id: options.RequestId = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a debate. Its text is the motion.
@@ -147,8 +123,8 @@ def list_(
     status: Annotated[
         str | None, typer.Option(help="For example running; several by comma.", autocompletion=completion.statuses)
     ] = None,
-    kind: Annotated[Kind | None, typer.Option("--type", help="The kind of debate.")] = None,
-    form: Annotated[Form | None, FORM_OPTION] = None,
+    kind: Annotated[options.Kind | None, typer.Option("--type", help="The kind of debate.")] = None,
+    form: Annotated[options.Form | None, options.FORM_OPTION] = None,
     q: Annotated[str | None, typer.Option(help="Search for this part of a title.")] = None,
     texts: Annotated[bool, typer.Option("--texts", help="--q also searches for words of the turns.")] = False,
     pending_first_opponent: Annotated[
@@ -215,7 +191,9 @@ def get_context(
     limit: Annotated[
         int | None, typer.Option("--limit", "-l", help="Show only the last N arguments. [default: all]", min=0)
     ] = None,
-    role: Annotated[Role | None, typer.Option(help="Show only what this role can do. [default: all roles]")] = None,
+    role: Annotated[
+        options.Role | None, typer.Option(help="Show only what this role can do. [default: all roles]")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a debate, whose turn it is, and what to do next.

@@ -194,15 +194,4 @@ def _setups(experiment: Experiment) -> dict[str, str]:
 
 
 def cost_rows(found: Json) -> list[tuple[str, ...]]:
-    rows = [("contestant", row) for row in found["costs"].get("contestants", [])]
-    rows += [("judge", row) for row in found["costs"].get("judges", [])]
-    return [
-        (
-            f"{kind} {row.get(kind) or ''}",
-            "not known" if row.get("cost_usd") is None else cost(row["cost_usd"]),
-            f"{(row.get('input_tokens') or 0) + (row.get('output_tokens') or 0):,}",
-            "-" if row.get("mean_seconds") is None else f"{row['mean_seconds']:.1f}",
-            str(sum((row.get("failures") or {}).values())),
-        )
-        for kind, row in rows
-    ]
+    return [(f"{kind} {name}", *figure) for kind, name, *figure in figures.cost_rows(found, cost)]

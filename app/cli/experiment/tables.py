@@ -120,16 +120,7 @@ def differences_text(found: Json) -> Iterator[str]:
 
 
 def _costs_text(found: Json) -> Iterator[str]:
-    rows = [
-        (
-            row.get("contestant") or row.get("judge") or "",
-            money(row.get("cost_usd")),
-            f"{(row.get('input_tokens') or 0) + (row.get('output_tokens') or 0):,}",
-            figures.number(row.get("mean_seconds"), ".1f"),
-            str(sum((row.get("failures") or {}).values())),
-        )
-        for row in [*found["costs"].get("contestants", []), *found["costs"].get("judges", [])]
-    ]
+    rows = [row[1:] for row in figures.cost_rows(found, money)]
     if rows:
         yield ""
         yield from table(("cost of", "USD", "tokens", "seconds a call", "failures"), rows)

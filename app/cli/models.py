@@ -47,12 +47,12 @@ def _found() -> output.Json:
     if api.answers():
         found: output.Json = api.get("/models")
         return found
+    from app.http.answers import PlayerShape
     from app.usecases.players import choices, usable_here
-    from app.wire.players import player_json
 
     settings = read_settings()
     output.note(f"No server answers at {settings.shown_url}: this is what a worker started here could use.")
-    return {"workers": 0, "players": [player_json(each) for each in choices(settings, usable_here(settings))]}
+    return {"workers": 0, "players": [PlayerShape.of(each) for each in choices(settings, usable_here(settings))]}
 
 
 def _details(player: output.Json, shows_all: bool) -> str:

@@ -206,7 +206,7 @@ class ExchangeShape(Shape):
 class PlayerShape(Shape):
     name: str
     player: str = Field(description="The player's name in a seat; `<model>` stands for a model's name")
-    ready: bool = Field(description="A live worker could play it now")
+    ready: bool = Field(validation_alias="is_ready", description="A live worker could play it now")
     missing: list[str] = Field(description="What every live worker lacks for it")
     models: list[str] = Field(description="The players that are known by name; there may be more")
 

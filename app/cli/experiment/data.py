@@ -1,6 +1,7 @@
 """What an experiment holds: its matches, exports, and judgments that were made elsewhere."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,8 +32,6 @@ def matches(
 
     Example: debate experiment matches demo --contestant strong --against weak --disagree
     """
-    from app.cli.experiment.tables import table
-
     api = connect()
     path = f"{path_of(api, which)}/matches"
     query: dict[str, Any] = {
@@ -51,20 +50,17 @@ def matches(
         if not cursor:
             break
     found = found[:limit]
-    if as_json:
-        output.print_json({"matches": found, "next_cursor": cursor})
-        return
-    if not found:
-        output.note("No matches pass these filters.")
-        return
-    header = ("motion", "proposer", "opponent", "status", "debate")
+    lines = _table(found) if found else []
+    output.answer({"matches": found, "next_cursor": cursor}, as_json, lines, "No matches pass these filters.")
+
+
+def _table(matches: list[output.Json]) -> Iterator[str]:
+    from app.cli.experiment.tables import table
+
     names = ("motion_id", "proposer", "opponent", "status", "debate_id")
-    rows = [tuple(str(row[name] or "-") for name in names) for row in found]
-    for line in table(header, rows, left=5):
-        output.say(line)
-    for row in found:
-        if row["reason"]:
-            output.say(f"{row['motion_id']}: {row['reason']}")
+    rows = [tuple(str(row[name] or "-") for name in names) for row in matches]
+    yield from table(("motion", "proposer", "opponent", "status", "debate"), rows, left=5)
+    yield from (f"{row['motion_id']}: {row['reason']}" for row in matches if row["reason"])
 
 
 @commands.command()

@@ -1,5 +1,6 @@
 """`debate agents …`: agents and their keys."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -53,12 +54,11 @@ def list_(as_json: AsJson = False) -> None:
     Example: debate agents list
     """
     found = connect().get_all(AGENTS)
-    if as_json:
-        output.print_json(found)
-        return
-    if not found:
-        output.note(f"No agents yet. Create one: {output.program()} agents create <name>")
-        return
+    nothing = f"No agents yet. Create one: {output.program()} agents create <name>"
+    output.answer(found, as_json, _table(found) if found else [], nothing)
+
+
+def _table(agents: list[output.Json]) -> Iterator[str]:
     rows = [("name", "key", "scopes", "state", "id")]
     rows += [
         (
@@ -68,11 +68,11 @@ def list_(as_json: AsJson = False) -> None:
             "revoked" if agent["revokedAt"] else "valid",
             agent["agentId"],
         )
-        for agent in found
+        for agent in agents
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        output.say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 @commands.command()
@@ -83,10 +83,7 @@ def revoke(agent: Named, as_json: AsJson = False) -> None:
     """
     api = connect()
     data = api.post(f"{AGENTS}/{_id_of(api, agent)}/revoke")
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"The key of {data['username']} is revoked.")
+    output.answer(data, as_json, [f"The key of {data['username']} is revoked."])
 
 
 @commands.command()

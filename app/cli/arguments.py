@@ -10,22 +10,10 @@ from uuid import UUID
 
 import typer
 
-from app.cli import output, words
+from app.cli import options, output, words
 from app.cli.content import checked, content_of, optional_content_of
 from app.cli.errors import CommandFailed, Exit, Unavailable
-from app.cli.options import (
-    AsJson,
-    Content,
-    DebateId,
-    Debater,
-    File,
-    NamedDebateId,
-    RequestId,
-    Stdin,
-    TargetId,
-    connect,
-    id_of,
-)
+from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -53,11 +41,11 @@ class Given:
 def _gathered(
     debate_id: DebateId = None,
     named: NamedDebateId = None,
-    content: Content = None,
-    file: File = None,
-    stdin: Stdin = False,
-    target_id: TargetId = None,
-    client_request_id: RequestId = None,
+    content: options.Content = None,
+    file: options.File = None,
+    stdin: options.Stdin = False,
+    target_id: options.TargetId = None,
+    client_request_id: options.RequestId = None,
     as_json: AsJson = False,
 ) -> Given:
     text = optional_content_of(content, file, stdin)
@@ -93,7 +81,7 @@ def _move(name: str, answers: bool) -> Callable[[Function], Function]:
 
 
 @_move("submit", answers=True)
-def submit(given: Given, role: Annotated[Debater, typer.Option(help="The seat that you argue for.")]) -> None:
+def submit(given: Given, role: Annotated[options.Debater, typer.Option(help="The seat that you argue for.")]) -> None:
     """Argue, as proposer or opponent.
 
     Retries with the same client_request_id when the server does not answer.

@@ -32,16 +32,13 @@ def repair(as_json: AsJson = False) -> None:
 
     with services("debate-repair") as opened:
         repaired = repair_cursors(opened)
-    if as_json:
-        found = [
-            {"debate_id": str(row.debate_id), "title": row.title, "was": row.was, "now": row.now} for row in repaired
-        ]
-        output.print_json({"repaired": found})
-        return
-    output.say(f"Database: {shown_database(read_settings())}")
-    for row in repaired:
-        output.say(f"{row.debate_id}  {row.was}  →  {row.now}  {row.title}")
-    output.say(f"{output.count(len(repaired), 'cursor')} repaired." if repaired else "Every cursor is correct.")
+    found = [{"debate_id": str(row.debate_id), "title": row.title, "was": row.was, "now": row.now} for row in repaired]
+    lines = [
+        f"Database: {shown_database(read_settings())}",
+        *(f"{row.debate_id}  {row.was}  →  {row.now}  {row.title}" for row in repaired),
+        f"{output.count(len(repaired), 'cursor')} repaired." if repaired else "Every cursor is correct.",
+    ]
+    output.answer({"repaired": found}, as_json, lines)
 
 
 @_db.command()

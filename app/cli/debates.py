@@ -1,40 +1,16 @@
 """`debate create`, `list`, `get-context`, `start`, `stop`, `pause`, `resume`, `delete` and `generate-id`."""
 
-import sys
 import uuid
+from collections.abc import Iterator
 from typing import Annotated, Literal
 from uuid import UUID
 
 import typer
 
-from app.cli import completion, output, words
+from app.cli import completion, options, output, words
 from app.cli.arguments import send
 from app.cli.content import checked, content_of, material_of, title_of
-from app.cli.errors import CommandFailed, Exit
-from app.cli.options import (
-    FORM_OPTION,
-    AsJson,
-    Content,
-    Correct,
-    DebateId,
-    DocumentFile,
-    File,
-    Form,
-    Kind,
-    Language,
-    NamedDebateId,
-    OpponentAnswer,
-    Prompts,
-    ProposerAnswer,
-    RequestId,
-    Role,
-    Stdin,
-    Thinks,
-    VisibleTo,
-    connect,
-    id_of,
-    page_of,
-)
+from app.cli.options import AsJson, DebateId, NamedDebateId, confirm, connect, id_of, page_of
 from app.cli.seats import seats_of
 from app.core.players import EXTERNAL
 from app.core.seats import Seat
@@ -52,14 +28,14 @@ Player = Annotated[
 
 @commands.command()
 def create(
-    content: Content = None,
-    file: File = None,
-    stdin: Stdin = False,
+    content: options.Content = None,
+    file: options.File = None,
+    stdin: options.Stdin = False,
     title: Annotated[
         str | None, typer.Option(help="At most 200 characters. [default: the beginning of the motion]")
     ] = None,
-    kind: Annotated[Kind, typer.Option("--type", help="The kind of debate.")] = "general_debate",
-    form: Annotated[Form, FORM_OPTION] = "dialogue",
+    kind: Annotated[options.Kind, typer.Option("--type", help="The kind of debate.")] = "general_debate",
+    form: Annotated[options.Form, options.FORM_OPTION] = "dialogue",
     proposer: Player = None,
     opponent: Player = None,
     arbitrator: Player = None,
@@ -76,22 +52,22 @@ def create(
         str | None,
         typer.Option(help="When that has passed: stop, forfeit, or a player that takes the turn. [default: stop]"),
     ] = None,
-    thinking: Thinks = None,
-    language: Language = None,
-    prompts: Prompts = None,
+    thinking: options.Thinks = None,
+    language: options.Language = None,
+    prompts: options.Prompts = None,
     debate_id: Annotated[UUID | None, typer.Option(help="An id of your choice. [default: a new UUID]")] = None,
-    document: DocumentFile = None,
-    visible_to: VisibleTo = None,
-    proposer_answer: ProposerAnswer = None,
-    opponent_answer: OpponentAnswer = None,
-    correct: Correct = None,
+    document: options.DocumentFile = None,
+    visible_to: options.VisibleTo = None,
+    proposer_answer: options.ProposerAnswer = None,
+    opponent_answer: options.OpponentAnswer = None,
+    correct: options.Correct = None,
     tag: Annotated[
         list[str] | None, typer.Option(metavar="<tag>", help="A tag for `debate list --tag`; can be repeated.")
     ] = None,
     no_start: Annotated[
         bool, typer.Option("--no-start", help="Do not start it: `debate start` does that later.")
     ] = False,
-    client_request_id: RequestId = None,
+    client_request_id: options.RequestId = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a debate. Its text is the motion.
@@ -123,24 +99,19 @@ def create(
         "material": material_of(document, visible_to, proposer_answer, opponent_answer, correct),
     }
     data = send("/debates", body, client_request_id)
-    if as_json:
-        output.print_json(data)
-        return
-    debate = data["debate"]
-    _say_created(debate)
+    output.answer(data, as_json, _created(data["debate"]))
 
 
-def _say_created(debate: output.Json) -> None:
-    output.say(f"Created debate {debate['id']}. {words.whose_turn(debate)}\nPage: {page_of(connect(), debate['id'])}")
+def _created(debate: output.Json) -> Iterator[str]:
+    yield f"Created debate {debate['id']}. {words.whose_turn(debate)}\nPage: {page_of(connect(), debate['id'])}"
     if words.waits_for_start(debate):
-        for line in words.start_steps(debate["id"]):
-            output.say(line)
+        yield from words.start_steps(debate["id"])
         return
-    output.say("Next:")
+    yield "Next:"
     for role in ("proposer", "opponent"):
         if debate["seats"][role]["player"] == EXTERNAL:
-            output.say(f"  {words.wait_command(debate['id'], role, None, '--my-turn')}")
-    output.say(f"  {output.program()} get-context {debate['id']}")
+            yield f"  {words.wait_command(debate['id'], role, None, '--my-turn')}"
+    yield f"  {output.program()} get-context {debate['id']}"
 
 
 @commands.command("list")
@@ -152,8 +123,8 @@ def list_(
     status: Annotated[
         str | None, typer.Option(help="For example running; several by comma.", autocompletion=completion.statuses)
     ] = None,
-    kind: Annotated[Kind | None, typer.Option("--type", help="The kind of debate.")] = None,
-    form: Annotated[Form | None, FORM_OPTION] = None,
+    kind: Annotated[options.Kind | None, typer.Option("--type", help="The kind of debate.")] = None,
+    form: Annotated[options.Form | None, options.FORM_OPTION] = None,
     q: Annotated[str | None, typer.Option(help="Search for this part of a title.")] = None,
     texts: Annotated[bool, typer.Option("--texts", help="--q also searches for words of the turns.")] = False,
     pending_first_opponent: Annotated[
@@ -220,7 +191,9 @@ def get_context(
     limit: Annotated[
         int | None, typer.Option("--limit", "-l", help="Show only the last N arguments. [default: all]", min=0)
     ] = None,
-    role: Annotated[Role | None, typer.Option(help="Show only what this role can do. [default: all roles]")] = None,
+    role: Annotated[
+        options.Role | None, typer.Option(help="Show only what this role can do. [default: all roles]")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a debate, whose turn it is, and what to do next.
@@ -307,12 +280,8 @@ def resume(debate_id: DebateId = None, named: NamedDebateId = None, as_json: AsJ
 def _change(debate_id: str, what: str, as_json: bool, **body: str | bool | None) -> None:
     data = connect().post(f"/debates/{debate_id}/{what}", output.given(body), repeatable=True)
     debate = data["debate"]
-    if as_json:
-        output.print_json(data)
-    elif words.has_ended(debate):
-        output.say(words.ending(debate))
-    else:
-        output.say(f"The debate is {debate['status']}. {words.whose_turn(debate)}")
+    now = f"The debate is {debate['status']}. {words.whose_turn(debate)}"
+    output.answer(data, as_json, [words.ending(debate) if words.has_ended(debate) else now])
 
 
 @commands.command()
@@ -329,25 +298,15 @@ def delete(
     Example: debate delete 0b0e… --yes
     """
     the_id, api = id_of(debate_id, named), connect()
+
+    def question() -> str:
+        debate = api.get(f"/debates/{the_id}", limit=0)["debate"]
+        title = output.clean(output.one_line(debate["title"]))
+        return f"Delete “{title}” with {output.count(debate['argument_count'], 'turn')}?"
+
     if not yes:
-        if not sys.stdin.isatty():
-            raise CommandFailed(
-                "Deleting needs a confirmation, but standard input is not a terminal", Exit.USAGE, "Confirm with --yes"
-            )
-        _confirm(api.get(f"/debates/{the_id}", limit=0)["debate"])
-    data = api.delete(f"/debates/{the_id}")
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"The debate {the_id} is deleted.")
-
-
-def _confirm(debate: output.Json) -> None:
-    title = output.clean(output.one_line(debate["title"]))
-    sys.stderr.write(f"Delete “{title}” with {output.count(debate['argument_count'], 'turn')}? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise CommandFailed("Nothing was deleted")
+        confirm("Deleting", question, "Nothing was deleted")
+    output.answer(api.delete(f"/debates/{the_id}"), as_json, [f"The debate {the_id} is deleted."])
 
 
 @commands.command("generate-id")

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import typer
 
 from app.cli import output
-from app.cli.errors import CommandFailed
 from app.cli.options import DebateId, NamedDebateId, connect, id_of
 
 commands = typer.Typer()
+ADVICE = "Choose another name, or overwrite it with --force"
 
 
 @commands.command()
@@ -29,19 +29,13 @@ def export(
     """
     file = None if target == "-" else Path(target)
     if file is not None and file.exists() and not force:
-        raise _exists(file)
+        raise output.already_exists(file, ADVICE)
     document = connect().download(f"/debates/{id_of(debate_id, named)}/export", format=form)
     if file is None:
         _print(document)
         return
-    try:
-        # Exclusive: another program may have created the file in the meantime.
-        with file.open("wb" if force else "xb") as stream:
-            stream.write(document)
-    except FileExistsError:
-        raise _exists(file) from None
-    except OSError as problem:
-        raise CommandFailed(f"{file} cannot be written: {problem.strerror}") from problem
+    with output.written(file, force, ADVICE) as stream:
+        stream.write(document)
     output.note(f"Written to {target}.")
 
 
@@ -51,7 +45,3 @@ def _print(document: bytes) -> None:
     else:
         sys.stdout.buffer.write(document)
         sys.stdout.buffer.flush()
-
-
-def _exists(file: Path) -> CommandFailed:
-    return CommandFailed(f"{file} already exists", suggestion="Choose another name, or overwrite it with --force")

@@ -46,11 +46,9 @@ def fork(
         "limits": output.given({"max_rounds": max_rounds, "max_cost_usd": max_cost_usd}) or None,
     }
     data = send(f"/debates/{id_of(debate_id, named)}/fork", body, client_request_id)
-    if as_json:
-        output.print_json(data)
-        return
     debate = data["debate"]
-    output.say(
-        f"Created debate {debate['id']} with {output.count(after_seq, 'turn')} copied. {words.whose_turn(debate)}"
-    )
-    output.say(f"Page: {page_of(connect(), debate['id'])}\nNext:\n  {output.program()} watch {debate['id']}")
+    lines = [
+        f"Created debate {debate['id']} with {output.count(after_seq, 'turn')} copied. {words.whose_turn(debate)}",
+        f"Page: {page_of(connect(), debate['id'])}\nNext:\n  {output.program()} watch {debate['id']}",
+    ]
+    output.answer(data, as_json, lines)

@@ -43,11 +43,9 @@ def review(
         raise typer.BadParameter("a decision needs a reason", param_hint="--reason")
     body = {"decision": "approve" if approve else "reject", "reason": reason}
     data = connect().post(f"{EVALUATIONS}/{evaluation}/decision", body)
-    if as_json:
-        output.print_json(data)
-        return
     decided = data["evaluation"]
-    output.say(f"The contribution is {decided['decision']} (decided by {decided['decidedBy']}).")
+    said = f"The contribution is {decided['decision']} (decided by {decided['decidedBy']})."
+    output.answer(data, as_json, [said])
 
 
 def _list_flagged(as_json: bool) -> None:

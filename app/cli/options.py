@@ -4,6 +4,8 @@
 """
 
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from uuid import UUID
@@ -118,6 +120,18 @@ def _only_one(start: str) -> str:
     return str(found[0]["id"])
 
 
+def confirm(doing: str, question: Callable[[], str], refused: str, not_asked: Exit = Exit.USAGE) -> None:
+    """Asks the person at the terminal. Fails where there is none, and after any answer but yes."""
+    if not sys.stdin.isatty():
+        raise CommandFailed(
+            f"{doing} needs a confirmation, but standard input is not a terminal", not_asked, "Confirm with --yes"
+        )
+    sys.stderr.write(f"{question()} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CommandFailed(refused)
+
+
 def read_settings() -> "Settings":
     from app.settings import settings_or_exit
 
@@ -129,6 +143,10 @@ def connect(patient: bool = False) -> "Api":
     from app.cli.client import Api
 
     return Api.of(with_server(read_settings()), patient)
+
+
+def in_seconds(hours: float | None) -> int | None:
+    return None if hours is None else round(hours * 3600)
 
 
 def page_of(api: "Api", debate_id: str) -> str:

@@ -5,8 +5,12 @@ import re
 import shutil
 import sys
 import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from app.cli.errors import CommandFailed
 
 Json = dict[str, Any]
 _QUOTED_COMMAND = re.compile(r"(`|Example: |\$\(|://… )debate (?=[a-z])")
@@ -32,6 +36,21 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
+def answer(document: Any, as_json: bool, lines: Iterable[str], nothing: str | None = None) -> None:
+    """A command's result: the document for a program, or the lines for a person; `nothing` is noted where there are
+    none. Lines that a generator makes are not made for a program, which may get from a newer server what has no words
+    here."""
+    if as_json:
+        print_json(document)
+        return
+    is_any = False
+    for line in lines:
+        is_any = True
+        say(line)
+    if nothing and not is_any:
+        note(nothing)
+
+
 def say(line: str) -> None:
     """A line on stdout, never wrapped, so that it can be copied whole."""
     sys.stdout.write(clean(line) + "\n")
@@ -40,6 +59,22 @@ def say(line: str) -> None:
 def note(line: str) -> None:
     """A line on stderr: for people, and not part of the result."""
     sys.stderr.write(clean(line) + "\n")
+
+
+def already_exists(file: Path | str, advice: str) -> CommandFailed:
+    return CommandFailed(f"{file} already exists", suggestion=advice)
+
+
+@contextmanager
+def written(file: Path | str, force: bool, advice: str = "Choose another name, or use --force") -> Iterator[BinaryIO]:
+    """Exclusive unless forced: another program may have created the file in the meantime."""
+    try:
+        with Path(file).open("wb" if force else "xb") as stream:
+            yield stream
+    except FileExistsError:
+        raise already_exists(file, advice) from None
+    except OSError as problem:
+        raise CommandFailed(f"{file} cannot be written: {problem.strerror}") from problem
 
 
 def clean(text: str) -> str:

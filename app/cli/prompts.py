@@ -30,11 +30,11 @@ def check(folder: Folder, as_json: AsJson = False) -> None:
         checked = checked_set("checked", files)
     except DebateError as problem:
         raise CommandFailed(f"{folder}: {problem.message.removeprefix('files.')}") from None
-    if as_json:
-        output.print_json({"hash": checked.hash, "base": checked.base, "files": sorted(files)})
-        return
-    output.say(f"{output.count(len(files), 'file')}, nothing wrong: {checked.hash[:12]}")
-    output.say(f"From the built-in set {checked.base}: {', '.join(sorted(FILES.keys() - files.keys())) or 'nothing'}")
+    lines = [
+        f"{output.count(len(files), 'file')}, nothing wrong: {checked.hash[:12]}",
+        f"From the built-in set {checked.base}: {', '.join(sorted(FILES.keys() - files.keys())) or 'nothing'}",
+    ]
+    output.answer({"hash": checked.hash, "base": checked.base, "files": sorted(files)}, as_json, lines)
 
 
 @commands.command()
@@ -44,10 +44,8 @@ def add(name: Name, folder: Folder, as_json: AsJson = False) -> None:
     Example: debate prompts add short my-prompts
     """
     added = connect().post("/prompts", {"name": name, "files": _read(folder)}, repeatable=True)["prompt_set"]
-    if as_json:
-        output.print_json(added)
-    else:
-        output.say(f"{added['name']} is now {added['hash'][:12]}: {output.count(len(added['files']), 'file')}.")
+    said = f"{added['name']} is now {added['hash'][:12]}: {output.count(len(added['files']), 'file')}."
+    output.answer(added, as_json, [said])
 
 
 @commands.command("list")
@@ -57,13 +55,10 @@ def list_(as_json: AsJson = False) -> None:
     Example: debate prompts list
     """
     found = connect().get("/prompts")["prompt_sets"]
-    if as_json:
-        output.print_json(found)
-        return
-    if not found:
-        output.note(f"No prompt sets yet. Add one: {output.program()} prompts add <name> <folder>")
-    for each in found:
-        output.say(f"{each['name']:<24} {each['hash'][:12]}  {each['added_at']}  {', '.join(each['files'])}")
+    lines = [
+        f"{each['name']:<24} {each['hash'][:12]}  {each['added_at']}  {', '.join(each['files'])}" for each in found
+    ]
+    output.answer(found, as_json, lines, f"No prompt sets yet. Add one: {output.program()} prompts add <name> <folder>")
 
 
 @commands.command()
@@ -75,12 +70,9 @@ def show(name: Name, as_json: AsJson = False) -> None:
     from urllib.parse import quote
 
     found = connect().get(f"/prompts/{quote(name, safe='')}")["prompt_set"]
-    if as_json:
-        output.print_json(found)
-        return
-    output.say(f"{found['name']} {found['hash']}, over the built-in set {found['base']}")
-    for file, text in sorted(found["files"].items()):
-        output.say(f"\n== {file}.md\n{text.rstrip()}")
+    about = f"{found['name']} {found['hash']}, over the built-in set {found['base']}"
+    files = [f"\n== {file}.md\n{text.rstrip()}" for file, text in sorted(found["files"].items())]
+    output.answer(found, as_json, [about, *files])
 
 
 def _read(folder: Path) -> dict[str, str]:

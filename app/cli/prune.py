@@ -11,11 +11,12 @@ from app.cli.errors import CommandFailed, Exit
 from app.cli.options import AsJson, read_settings
 
 if TYPE_CHECKING:
-    from app.store.debates import EndedCount
     from app.usecases.services import Services
 
 commands = typer.Typer()
 _UNITS = {"d": "days", "h": "hours"}
+_SINGULAR = {"debates": "debate", "turns": "turn", "exchanges": "exchange", "deliveries": "delivery"}
+Counts = dict[str, int]
 
 
 @commands.command()
@@ -39,48 +40,50 @@ def prune(
     age = age_of(older_than)
     if exchanges and deliveries:
         raise CommandFailed("--exchanges and --deliveries cannot be combined", Exit.USAGE, "Give one of them")
-    from app.store.debates import EndedCount
-    from app.usecases.maintenance import count_old
     from app.wire.debates import time_json
 
-    if exchanges or deliveries:
-        _prune_records("exchanges" if exchanges else "deliveries", age, yes, as_json)
-        return
     with db.services("debate-prune") as services:
-        before, found = count_old(services, age)
-        deleted = _delete(services, before, found, hidden=as_json) if yes else EndedCount(0, 0)
+        if exchanges or deliveries:
+            before, found, deleted = _prune_records(services, "exchanges" if exchanges else "deliveries", age, yes)
+            when, kept = "from before", " Debates and turns are kept."
+        else:
+            before, found, deleted = _prune_debates(services, age, yes, hidden=as_json)
+            when, kept = "ended and last changed before", ""
     if as_json:
-        counts = {"found": _json(found), "deleted": _json(deleted)}
-        output.print_json({"before": time_json(before), **counts, "dry_run": not yes})
+        output.print_json({"before": time_json(before), "found": found, "deleted": deleted, "dry_run": not yes})
         return
     output.say(f"Database: {db.shown_database(read_settings())}")
     if yes:
-        output.say(f"Deleted {_counted(deleted)}.")
-    else:
-        output.say(f"{_counted(found)} ended and last changed before {before:%Y-%m-%d %H:%M} UTC.")
-        output.say("Nothing was deleted. Add --yes to delete them." if found.debates else "There is nothing to delete.")
+        output.say(f"Deleted {_counted(deleted)}.{kept}")
+        return
+    output.say(f"{_counted(found)} {when} {before:%Y-%m-%d %H:%M} UTC.")
+    is_any = any(found.values())
+    output.say("Nothing was deleted. Add --yes to delete them." if is_any else "There is nothing to delete.")
 
 
-_SINGULAR = {"exchanges": "exchange", "deliveries": "delivery"}
-
-
-def _prune_records(kind: str, age: timedelta, yes: bool, as_json: bool) -> None:
+def _prune_records(services: "Services", kind: str, age: timedelta, yes: bool) -> tuple[datetime, Counts, Counts]:
     from app.usecases.maintenance import count_old_records, prune_records
-    from app.wire.debates import time_json
 
-    with db.services("debate-prune") as services:
-        before, found = count_old_records(services, kind, age)
-        deleted = sum(prune_records(services, kind, before)) if yes else 0
-    if as_json:
-        counts = {"found": {kind: found}, "deleted": {kind: deleted}}
-        output.print_json({"before": time_json(before), **counts, "dry_run": not yes})
-        return
-    output.say(f"Database: {db.shown_database(read_settings())}")
-    if yes:
-        output.say(f"Deleted {output.count(deleted, _SINGULAR[kind], kind)}. Debates and turns are kept.")
-    else:
-        output.say(f"{output.count(found, _SINGULAR[kind], kind)} from before {before:%Y-%m-%d %H:%M} UTC.")
-        output.say("Nothing was deleted. Add --yes to delete them." if found else "There is nothing to delete.")
+    before, found = count_old_records(services, kind, age)
+    return before, {kind: found}, {kind: sum(prune_records(services, kind, before)) if yes else 0}
+
+
+def _prune_debates(services: "Services", age: timedelta, yes: bool, hidden: bool) -> tuple[datetime, Counts, Counts]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from app.cli.show import err
+    from app.usecases.maintenance import count_old, prune
+
+    before, found = count_old(services, age)
+    deleted = {"debates": 0, "turns": 0}
+    columns = (TextColumn("Deleting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, disable=hidden or not yes or not err.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=found.debates)
+        for batch in prune(services, before) if yes else ():
+            deleted["debates"] += batch.debates
+            deleted["turns"] += batch.turns
+            bar.update(task, completed=deleted["debates"])
+    return before, {"debates": found.debates, "turns": found.turns}, deleted
 
 
 def age_of(text: str) -> timedelta:
@@ -92,26 +95,6 @@ def age_of(text: str) -> timedelta:
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
-def _delete(services: "Services", before: datetime, found: "EndedCount", hidden: bool) -> "EndedCount":
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from app.cli.show import err
-    from app.store.debates import EndedCount
-    from app.usecases.maintenance import prune
-
-    columns = (TextColumn("Deleting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    deleted = EndedCount(0, 0)
-    with Progress(*columns, console=err, disable=hidden or not err.is_terminal, transient=True) as bar:
-        task = bar.add_task("", total=found.debates)
-        for batch in prune(services, before):
-            deleted = EndedCount(deleted.debates + batch.debates, deleted.turns + batch.turns)
-            bar.update(task, completed=deleted.debates)
-    return deleted
-
-
-def _json(counted: "EndedCount") -> dict[str, int]:
-    return {"debates": counted.debates, "turns": counted.turns}
-
-
-def _counted(counted: "EndedCount") -> str:
-    return f"{output.count(counted.debates, 'debate')} with {output.count(counted.turns, 'turn')}"
+def _counted(counts: Counts) -> str:
+    """ "2 debates with 31 turns", or "1 exchange"."""
+    return " with ".join(output.count(number, _SINGULAR[kind], kind) for kind, number in counts.items())

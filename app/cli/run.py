@@ -7,26 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from app.cli import completion, output, watch, words
+from app.cli import completion, options, output, watch, words
 from app.cli.content import checked, material_of, title_of
 from app.cli.errors import CommandFailed, Exit, Interrupted
-from app.cli.options import (
-    FORM_OPTION,
-    AsJson,
-    Correct,
-    DocumentFile,
-    Form,
-    Language,
-    OpponentAnswer,
-    Prompts,
-    ProposerAnswer,
-    Thinks,
-    VisibleTo,
-    page_of,
-    read_settings,
-    with_server,
-)
-from app.cli.readiness import check_players
+from app.cli.models import check_players
+from app.cli.options import AsJson, page_of, read_settings, with_server
 from app.core.debate import Status
 from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED
@@ -43,7 +28,7 @@ commands = typer.Typer()
 def run(
     motion: Annotated[str, typer.Argument(help="The question or statement to debate.")],
     rounds: Annotated[int, typer.Option(help="How many rounds.", min=1, max=10_000)] = 3,
-    form: Annotated[Form, FORM_OPTION] = "rounds",
+    form: Annotated[options.Form, options.FORM_OPTION] = "rounds",
     player: Annotated[
         str | None, typer.Option(help="Player of every seat not given below.", autocompletion=completion.players)
     ] = None,
@@ -62,14 +47,14 @@ def run(
         typer.Option(help="Order in which a model that judges reads the two sides."),
     ] = None,
     max_cost_usd: Annotated[float | None, typer.Option(help="End when models have cost this many US dollars.")] = None,
-    thinking: Thinks = None,
-    language: Language = None,
-    prompts: Prompts = None,
-    document: DocumentFile = None,
-    visible_to: VisibleTo = None,
-    proposer_answer: ProposerAnswer = None,
-    opponent_answer: OpponentAnswer = None,
-    correct: Correct = None,
+    thinking: options.Thinks = None,
+    language: options.Language = None,
+    prompts: options.Prompts = None,
+    document: options.DocumentFile = None,
+    visible_to: options.VisibleTo = None,
+    proposer_answer: options.ProposerAnswer = None,
+    opponent_answer: options.OpponentAnswer = None,
+    correct: options.Correct = None,
     as_json: AsJson = False,
 ) -> None:
     """Hold a debate and follow it to its verdict.

@@ -6,7 +6,7 @@ import typer
 
 from app.cli import output, words
 from app.cli.errors import CommandFailed, Exit
-from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_of
+from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_of, in_seconds
 from app.core.formats import Format
 from app.core.players import EXTERNAL, OnTimeout
 from app.core.seats import Seat
@@ -29,11 +29,11 @@ def take(
     """
     the_id = id_of(debate_id, named)
     data = connect().post(f"/debates/{the_id}/seats/{role}/take")
-    if as_json:
-        output.print_json(data)
-        return
-    output.say(f"You hold the seat of the {words.seat_name(role)}. {words.whose_turn(data['debate'])}")
-    output.say(f"Next:\n  {words.wait_command(the_id, role, None, '--my-turn')}")
+    lines = [
+        f"You hold the seat of the {words.seat_name(role)}. {words.whose_turn(data['debate'])}",
+        f"Next:\n  {words.wait_command(the_id, role, None, '--my-turn')}",
+    ]
+    output.answer(data, as_json, lines)
 
 
 @commands.command()
@@ -48,10 +48,7 @@ def release(
     Example: debate release 0b0e… --role opponent
     """
     data = connect().post(f"/debates/{id_of(debate_id, named)}/seats/{role}/release", repeatable=True)
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"The seat of the {words.seat_name(role)} is open.")
+    output.answer(data, as_json, [f"The seat of the {words.seat_name(role)} is open."])
 
 
 @commands.command()
@@ -70,19 +67,18 @@ def invite(
 
     Example: debate invite 0b0e… --role opponent
     """
-    from debate_client import requests
-
     the_id, api = id_of(debate_id, named), connect()
-    seconds = None if expires_in_hours is None else round(expires_in_hours * 3600)
-    made = api.send(requests.invite(the_id, role, seconds))
-    if as_json:
-        output.print_json(made.raw)
-        return
-    output.say(f"For a person, in a browser:\n  {made.url}")
-    output.say(f"For an agent, as its key:\n  {made.key}")
-    header = f'--header "Authorization: Bearer {made.key}"'
-    output.say(f"In Claude Code:\n  claude mcp add --transport http debate {api.shown_url}/mcp {header}")
-    output.note(f"Both are shown only now, and are valid until {made.expires_at}")
+    body = {"role": role, "expires_in_seconds": in_seconds(expires_in_hours)}
+    made = api.post(f"/debates/{the_id}/invitations", output.given(body))
+    header = f'--header "Authorization: Bearer {made["key"]}"'
+    lines = [
+        f"For a person, in a browser:\n  {made['url']}",
+        f"For an agent, as its key:\n  {made['key']}",
+        f"In Claude Code:\n  claude mcp add --transport http debate {api.shown_url}/mcp {header}",
+    ]
+    output.answer(made, as_json, lines)
+    if not as_json:
+        output.note(f"Both are shown only now, and are valid until {made['expires_at']}")
 
 
 def seats_of(

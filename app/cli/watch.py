@@ -1,7 +1,7 @@
 """`debate watch`, and the live transcript that `debate run` prints too."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
 from app.core.debate import State, Status
 from app.core.players import EXTERNAL
 from app.core.seats import Seat
-
-if TYPE_CHECKING:
-    from app.cli.follow import News
 
 commands = typer.Typer()
 SHOWN_CHARACTERS = 60
@@ -48,7 +45,7 @@ def watch(
         raise CommandFailed(words.ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
 
 
-def print_live(changes: Iterable["News"], as_json: bool, arguments: list[output.Json]) -> output.Json:
+def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[output.Json]) -> output.Json:
     """Prints each argument as it comes, or one JSON document at the end. Returns the debate as it ended; `arguments`
     is filled with those that came."""
     from app.cli import show
@@ -58,14 +55,15 @@ def print_live(changes: Iterable["News"], as_json: bool, arguments: list[output.
     debate: output.Json = {}
     with show.spinner("Waiting for the first turn", as_json) as update:
         for change in changes:
-            if change.words:
-                generated = (generated + change.words)[-SHOWN_CHARACTERS:]
+            if "text" in change:
+                generated = (generated + change["text"])[-SHOWN_CHARACTERS:]
                 update(f"{_activity(debate)}: {output.one_line(generated)}")
                 continue
             generated = ""
-            debate = change.debate or debate
-            arguments += change.arguments
-            for argument in [] if as_json else change.arguments:
+            debate = change.get("debate", debate)
+            said = [change["argument"]] if "argument" in change else []
+            arguments += said
+            for argument in [] if as_json else said:
                 if argument["round"] and argument["round"] > shown_round:
                     shown_round = argument["round"]
                     show.out.print(show.round_title(shown_round, debate["limits"]["max_rounds"]))

@@ -16,12 +16,12 @@ from app.core.webhooks import WebhookEvent
 if TYPE_CHECKING:
     from app.cli.client import Api
     from app.cli.receiver import Receiver
-    from debate_client import Delivery
 
 commands = typer.Typer(
     name="webhooks", cls=WholeSummaries, help="Manage webhooks and their deliveries.", no_args_is_help=True
 )
 
+WEBHOOKS = "/webhooks"
 WebhookId = Annotated[UUID, typer.Argument(help="The webhook's id: `debate webhooks list` shows it.")]
 Events = Annotated[
     list[WebhookEvent] | None,
@@ -44,15 +44,11 @@ def create(
 
     Example: debate webhooks create https://example.org/hooks --event debate.completed --event debate.failed
     """
-    from debate_client import webhooks
-
-    made = connect().send(webhooks.create(url, _names(events), description))
-    if as_json:
-        output.print_json(made.raw)
-        return
-    output.say(f"Webhook {made.id} receives {', '.join(made.events)}.")
-    output.say(f"Secret: {made.secret}")
-    output.note(f"The secret is shown only now. Try it: {output.program()} webhooks test {made.id}")
+    made = _register(connect(), url, events, description)
+    receives = f"Webhook {made['id']} receives {', '.join(made['events'])}."
+    output.answer(made, as_json, [receives, f"Secret: {made['secret']}"])
+    if not as_json:
+        output.note(f"The secret is shown only now. Try it: {output.program()} webhooks test {made['id']}")
 
 
 @commands.command("list")
@@ -61,19 +57,15 @@ def list_(as_json: AsJson = False) -> None:
 
     Example: debate webhooks list
     """
-    from debate_client import webhooks
+    found = connect().get(WEBHOOKS)["webhooks"]
+    nothing = f"No webhooks yet. Register one: {output.program()} webhooks create <url>"
+    output.answer(found, as_json, map(_lines, found), nothing)
 
-    found = connect().send(webhooks.listed())
-    if as_json:
-        output.print_json([each.raw for each in found])
-        return
-    if not found:
-        output.note(f"No webhooks yet. Register one: {output.program()} webhooks create <url>")
-    for each in found:
-        state = "on" if each.is_enabled else f"off: {each.disabled_reason}"
-        about = f"  ({output.one_line(each.description)})" if each.description else ""
-        output.say(f"{each.id}  {each.url}  {state}{about}")
-        output.say(f"  {' '.join(each.events)}")
+
+def _lines(webhook: output.Json) -> str:
+    state = "on" if webhook["is_enabled"] else f"off: {webhook['disabled_reason']}"
+    about = f"  ({output.one_line(webhook['description'])})" if webhook["description"] else ""
+    return f"{webhook['id']}  {webhook['url']}  {state}{about}\n  {' '.join(webhook['events'])}"
 
 
 @commands.command()
@@ -82,16 +74,8 @@ def deliveries(webhook_id: WebhookId, as_json: AsJson = False) -> None:
 
     Example: debate webhooks deliveries 0b0e…
     """
-    from debate_client import webhooks
-
-    found = connect().send(webhooks.deliveries(str(webhook_id)))
-    if as_json:
-        output.print_json([each.raw for each in found])
-        return
-    if not found:
-        output.note("Nothing has been sent yet.")
-    for each in found:
-        output.say(_line(each))
+    found = connect().get(f"{WEBHOOKS}/{webhook_id}/deliveries")["deliveries"]
+    output.answer(found, as_json, map(_line, found), "Nothing has been sent yet.")
 
 
 @commands.command()
@@ -104,9 +88,9 @@ def replay(
 
     Example: debate webhooks replay 0b0e… 9c1d…
     """
-    from debate_client import webhooks
-
-    _show(connect().send(webhooks.replay(str(webhook_id), str(delivery_id))), as_json)
+    path = f"{WEBHOOKS}/{webhook_id}/deliveries/{delivery_id}/replay"
+    delivery = connect().post(path, repeatable=True)["delivery"]
+    output.answer(delivery, as_json, [_line(delivery)])
 
 
 @commands.command("test")
@@ -115,9 +99,8 @@ def send_test(webhook_id: WebhookId, as_json: AsJson = False) -> None:
 
     Example: debate webhooks test 0b0e…
     """
-    from debate_client import webhooks
-
-    _show(connect().send(webhooks.test(str(webhook_id))), as_json)
+    delivery = connect().post(f"{WEBHOOKS}/{webhook_id}/test")["delivery"]
+    output.answer(delivery, as_json, [_line(delivery)])
     output.note(f"See the result: {output.program()} webhooks deliveries {webhook_id}")
 
 
@@ -127,13 +110,7 @@ def delete(webhook_id: WebhookId, as_json: AsJson = False) -> None:
 
     Example: debate webhooks delete 0b0e…
     """
-    from debate_client import webhooks
-
-    is_deleted = connect().send(webhooks.delete(str(webhook_id)))
-    if as_json:
-        output.print_json({"deleted": is_deleted})
-    else:
-        output.say("The webhook is removed.")
+    output.answer(connect().delete(f"{WEBHOOKS}/{webhook_id}"), as_json, ["The webhook is removed."])
 
 
 @commands.command()
@@ -175,18 +152,17 @@ def listen(
 def _listen_registered(
     api: "Api", receiver: "Receiver", url: str, events: list[WebhookEvent] | None, count: int | None, as_json: bool
 ) -> None:
-    from debate_client import webhooks
-
-    made = api.send(webhooks.create(url, _names(events), "debate webhooks listen"))
+    made = _register(api, url, events, "debate webhooks listen")
     try:
-        receiver.secret = made.secret
-        output.note(f"Webhook {made.id} sends to {url}; listening on {receiver.url}. Ctrl-C ends it")
+        receiver.secret = made["secret"]
+        output.note(f"Webhook {made['id']} sends to {url}; listening on {receiver.url}. Ctrl-C ends it")
         _print_messages(receiver, count, as_json)
     finally:
         try:
-            api.send(webhooks.delete(made.id))
+            api.delete(f"{WEBHOOKS}/{made['id']}")
         except CommandFailed as problem:
-            output.note(f"{problem.message}. Remove the webhook later: {output.program()} webhooks delete {made.id}")
+            later = f"Remove the webhook later: {output.program()} webhooks delete {made['id']}"
+            output.note(f"{problem.message}. {later}")
 
 
 def _print_messages(receiver: "Receiver", count: int | None, as_json: bool) -> None:
@@ -215,19 +191,14 @@ def _checked_secret(secret: str) -> str:
     return secret
 
 
-def _names(events: list[WebhookEvent] | None) -> list[str]:
-    return [event.value for event in events or WebhookEvent]
+def _register(api: "Api", url: str, events: list[WebhookEvent] | None, description: str | None) -> output.Json:
+    body = {"url": url, "events": [event.value for event in events or WebhookEvent], "description": description}
+    made: output.Json = api.post(WEBHOOKS, output.given(body))["webhook"]
+    return made
 
 
-def _show(delivery: "Delivery", as_json: bool) -> None:
-    if as_json:
-        output.print_json(delivery.raw)
-    else:
-        output.say(_line(delivery))
-
-
-def _line(delivery: "Delivery") -> str:
-    problem = f": {delivery.last_error}" if delivery.last_error and delivery.status != "delivered" else ""
-    tried = output.count(delivery.attempts, "attempt")
-    what = f"{delivery.status.replace('_', ' ')} after {tried}" if delivery.attempts else delivery.status
-    return output.one_line(f"{delivery.created_at}  {delivery.event:<20} {delivery.id}  {what}{problem}")
+def _line(delivery: output.Json) -> str:
+    status, attempts, error = delivery["status"], delivery["attempts"], delivery["last_error"]
+    problem = f": {error}" if error and status != "delivered" else ""
+    what = f"{status.replace('_', ' ')} after {output.count(attempts, 'attempt')}" if attempts else status
+    return output.one_line(f"{delivery['created_at']}  {delivery['event']:<20} {delivery['id']}  {what}{problem}")

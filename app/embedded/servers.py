@@ -57,17 +57,15 @@ class EmbeddedServers:
                 refusal = f"The servers in {self._layout.data_dir} did not stop in time to be started again: try again."
                 self._users_lock = lock(self._layout.users_lock, Mode.SHARED, deadline, refusal)
             return self._start_or_join(deadline)
-        except OSError as error:
+        except BaseException as error:
             if not was_held:
                 self._leave()
+            if not isinstance(error, OSError):
+                raise
             raise EmbeddedError(
                 f"The data directory {self._layout.data_dir} cannot be used ({error.strerror}: {error.filename}): "
                 "make it writable, or choose another one."
             ) from error
-        except BaseException:
-            if not was_held:
-                self._leave()
-            raise
 
     def has_guardian(self) -> bool:
         """Whether a guardian keeps the servers alive. If not, call `acquire` again."""

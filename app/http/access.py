@@ -10,17 +10,8 @@ from flask.globals import app_ctx
 
 from app.core.access import Action, Caller, Guest, GuestJudge, Operator, require, require_debate
 from app.core.errors import AuthFailed, Forbidden
+from app.http import sessions
 from app.http.cors import is_of_allowed_origin
-from app.http.sessions import (
-    DASHBOARD,
-    DASHBOARD_FILES,
-    READ_METHODS,
-    guest_secret,
-    judge_secret,
-    may_act,
-    refuse_other_sites,
-    secret_in_cookie,
-)
 from app.settings import Settings
 from app.store.agents import same
 from app.usecases.experiments.judging import judge_of_session
@@ -114,14 +105,14 @@ def find_caller(services: Services, asked: Request) -> None:
     about.caller = about.session = about.guest = about.judge = about.refusal = None
     if asked.path in OPEN_PATHS or _may_scrape(settings, asked):
         return
-    if asked.blueprint == DASHBOARD:
-        if asked.endpoint != DASHBOARD_FILES:
+    if asked.blueprint == sessions.DASHBOARD:
+        if asked.endpoint != sessions.DASHBOARD_FILES:
             about.session = _session_of(services, asked)
             about.guest = _guest_of(services, asked)
             about.judge = _judge_of(services, asked)
         return
     token = presented_token(asked, settings.auth_token is not None)
-    if token is None and not is_of_allowed_origin(asked, settings.allowed_origins) and may_act(asked):
+    if token is None and not is_of_allowed_origin(asked, settings.allowed_origins) and sessions.may_act(asked):
         about.session = _session_of(services, asked)
         if about.session is not None:
             about.caller = about.session
@@ -137,19 +128,19 @@ def find_caller(services: Services, asked: Request) -> None:
 
 
 def _session_of(services: Services, asked: Request) -> Operator | None:
-    secret = secret_in_cookie(asked)
+    secret = sessions.secret_in_cookie(asked)
     return operator_of_session(services, secret) if secret else None
 
 
 def _guest_of(services: Services, asked: Request) -> Guest | None:
-    found = guest_secret(asked)
+    found = sessions.guest_secret(asked)
     guest = guest_of_session(services, found[1]) if found else None
     # The holder of the cookie could rename it to another debate's.
     return guest if guest and found and guest.debate_id == found[0] else None
 
 
 def _judge_of(services: Services, asked: Request) -> GuestJudge | None:
-    found = judge_secret(asked)
+    found = sessions.judge_secret(asked)
     judge = judge_of_session(services, found[1]) if found else None
     # The holder of the cookie could rename it to another experiment's.
     return judge if judge and found and judge.experiment_id == found[0] else None
@@ -164,7 +155,7 @@ def _check_guest(asked: Request, guest: Guest) -> None:
 
 
 def check_access(settings: Settings, asked: Request) -> None:
-    if asked.path in OPEN_PATHS or asked.path == WEBSOCKET_PATH or asked.blueprint == DASHBOARD:
+    if asked.path in OPEN_PATHS or asked.path == WEBSOCKET_PATH or asked.blueprint == sessions.DASHBOARD:
         # The WebSocket view checks its caller itself, to refuse with a close code. Pages redirect to the sign-in form.
         return
     if _may_scrape(settings, asked):
@@ -177,10 +168,10 @@ def check_access(settings: Settings, asked: Request) -> None:
     if asked.path == METRICS_PATH:
         require(caller, Action.OBSERVE)
     if settings.auth_token is None and not is_of_allowed_origin(asked, settings.allowed_origins):
-        refuse_other_sites(asked)
+        sessions.refuse_other_sites(asked)
     if asked.endpoint in AGENTS_ONLY:
         require_author(caller)
-    if asked.method in READ_METHODS:
+    if asked.method in sessions.READ_METHODS:
         require(caller, Action.READ)
 
 

@@ -1,25 +1,25 @@
 """Answers of the debate API: their shapes for the OpenAPI document, and the functions that build the envelope.
 
-`app.wire.debates` makes the content; a test compares it with these shapes.
+`app.wire.debates` makes the JSON of debates and turns, which listeners get too; a test compares it with these shapes.
 """
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from flask import Response, jsonify
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from app.core.debate import Debate, State, Status, StopReason, TurnType
 from app.core.events import EventKind
 from app.core.formats import Format
 from app.core.guidance import NextAction
+from app.core.seats import Seat
 from app.core.verdicts import VerdictScope
 from app.usecases.create import Stored
-from app.wire.debates import debate_json, told_json
+from app.wire.debates import debate_json, time_json, told_json
 
-Data = TypeVar("Data")
 Responses = dict[str | int, Any]
 """Status → shape, for flask-openapi3."""
 NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
@@ -39,6 +39,14 @@ class Shape(BaseModel):
         """Built once: flask-openapi3 asks for it at every route that answers with this shape, eight times for errors
         alone, which was most of the time in which an API starts."""
         return _built_once(super().model_json_schema, *arguments, **options)
+
+    @classmethod
+    def of(cls, value: object) -> dict[str, Any]:
+        """The JSON of a value whose attributes have the names of the fields."""
+        return cls.model_validate(value, from_attributes=True).model_dump(mode="json", by_alias=True)
+
+
+Moment = Annotated[str, BeforeValidator(time_json)]
 
 
 class OneOrderShape(Shape):
@@ -167,38 +175,11 @@ class ArgumentShape(Shape):
     created_at: str
 
 
-class StoredData(Shape):
-    debate: DebateShape
-    argument: ArgumentShape
-
-
-class DebateData(Shape):
-    debate: DebateShape
-
-
-class TranscriptData(Shape):
-    debate: DebateShape
-    motion: ArgumentShape
-    arguments: list[ArgumentShape]
-
-
-class ListData(Shape):
-    debates: list[DebateShape]
-    total: int
-    total_is_estimate: bool
-    next_cursor: str | None
-
-
 class EventShape(Shape):
     at: str
     kind: EventKind
     by: str | None = Field(description="A worker's id, an agent's username or operator")
     about: dict[str, Any]
-
-
-class EventsData(Shape):
-    events: list[EventShape]
-    next_cursor: str | None
 
 
 class CallShape(Shape):
@@ -222,21 +203,12 @@ class ExchangeShape(Shape):
     calls: list[CallShape]
 
 
-class ExchangeData(Shape):
-    exchange: ExchangeShape
-
-
 class PlayerShape(Shape):
     name: str
     player: str = Field(description="The player's name in a seat; `<model>` stands for a model's name")
-    ready: bool = Field(description="A live worker could play it now")
+    ready: bool = Field(validation_alias="is_ready", description="A live worker could play it now")
     missing: list[str] = Field(description="What every live worker lacks for it")
     models: list[str] = Field(description="The players that are known by name; there may be more")
-
-
-class ModelsData(Shape):
-    workers: int = Field(description="Live workers that have reported which players they can run")
-    players: list[PlayerShape]
 
 
 class PromptSetShape(Shape):
@@ -247,34 +219,11 @@ class PromptSetShape(Shape):
     added_at: str
 
 
-class PromptSetsData(Shape):
-    prompt_sets: list[PromptSetShape]
-
-
 class WholePromptSetShape(Shape):
     name: str
     hash: str
     base: str
     files: dict[str, str]
-
-
-class PromptSetData(Shape):
-    prompt_set: WholePromptSetShape
-
-
-class DeletedData(Shape):
-    deleted: Literal[True]
-
-
-class InvitationData(Shape):
-    url: str = Field(description="Opens this debate and this seat in a browser; shown only in this answer")
-    key: str = Field(description="Opens the same for a program: Authorization: Bearer dbs_…; shown only in this answer")
-    role: Literal["proposer", "opponent", "arbitrator", "watcher"]
-    expires_at: str
-
-
-class HealthData(Shape):
-    status: Literal["ok"]
 
 
 class ReadyData(Shape):
@@ -288,14 +237,16 @@ class HeldShape(Shape):
     debate_id: UUID
     title: str
     round: int
-    role: Literal["proposer", "opponent", "arbitrator"]
-    since: str
+    role: Annotated[
+        Literal["proposer", "opponent", "arbitrator"], BeforeValidator(lambda actor: Seat.of_actor(actor).role)
+    ] = Field(validation_alias="actor")
+    since: Moment = Field(validation_alias="claimed_at")
 
 
 class WorkerShape(Shape):
     id: str
-    seen_at: str
-    lease_until: str = Field(
+    seen_at: Moment
+    lease_until: Moment = Field(
         description="When its lease expires, and other workers take its turns, unless it renews the lease"
     )
     holds: list[HeldShape]
@@ -306,7 +257,9 @@ class ProviderNowShape(Shape):
     held: int = Field(description="Calls that workers may make now")
     wanted: int
     limit: int
-    lowered: bool = Field(description="The provider answered 429: the limit was lowered and rises again")
+    lowered: bool = Field(
+        validation_alias="is_lowered", description="The provider answered 429: the limit was lowered and rises again"
+    )
 
 
 class MoneyTodayShape(Shape):
@@ -320,20 +273,13 @@ class MoneyTodayShape(Shape):
 
 class WorkShape(Shape):
     workers: list[WorkerShape]
-    turns_waiting: int
-    oldest_waiting_at: str | None
-    debates_retrying: int
+    turns_waiting: int = Field(validation_alias="waiting")
+    oldest_waiting_at: Moment | None
+    debates_retrying: int = Field(validation_alias="retrying")
     turns_last_minute: int
     providers: list[ProviderNowShape]
-    money_today: MoneyTodayShape
-    now: str
-
-
-class SystemData(Shape):
-    database: Literal["up", "down"]
-    queue: Literal["up", "down"]
-    queue_length: int | None
-    work: WorkShape | None
+    money_today: MoneyTodayShape = Field(validation_alias="money")
+    now: Moment
 
 
 class PollNew(Shape):
@@ -349,20 +295,45 @@ class PollNothing(Shape):
     last_seen_seq: int
 
 
-class Success(Shape, Generic[Data]):
-    """The envelope. `Success[ListData]` is `ListAnswer` in the OpenAPI document."""
-
-    success: Literal[True]
-    data: Data
-
-    @classmethod
-    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        return f"{params[0].__name__.removesuffix('Data')}Answer"
+def answer_of(name: str, **fields: Any) -> type[Shape]:
+    """The envelope of an answer with these fields of `data`. In the OpenAPI document they are `<name>Answer` and
+    `<name>Data`."""
+    data = create_model(f"{name}Data", __base__=Shape, **fields)
+    return create_model(f"{name}Answer", __base__=Shape, success=Literal[True], data=data)
 
 
-StoredAnswer = Success[StoredData]
-DebateAnswer = Success[DebateData]
-TranscriptAnswer = Success[TranscriptData]
+StoredAnswer = answer_of("Stored", debate=DebateShape, argument=ArgumentShape)
+DebateAnswer = answer_of("Debate", debate=DebateShape)
+TranscriptAnswer = answer_of("Transcript", debate=DebateShape, motion=ArgumentShape, arguments=list[ArgumentShape])
+ListAnswer = answer_of("List", debates=list[DebateShape], total=int, total_is_estimate=bool, next_cursor=str | None)
+EventsAnswer = answer_of("Events", events=list[EventShape], next_cursor=str | None)
+ExchangeAnswer = answer_of("Exchange", exchange=ExchangeShape)
+ModelsAnswer = answer_of(
+    "Models",
+    workers=Annotated[int, Field(description="Live workers that have reported which players they can run")],
+    players=list[PlayerShape],
+)
+PromptSetsAnswer = answer_of("PromptSets", prompt_sets=list[PromptSetShape])
+PromptSetAnswer = answer_of("PromptSet", prompt_set=WholePromptSetShape)
+DeletedAnswer = answer_of("Deleted", deleted=Literal[True])
+InvitationAnswer = answer_of(
+    "Invitation",
+    url=Annotated[str, Field(description="Opens this debate and this seat in a browser; shown only in this answer")],
+    key=Annotated[
+        str,
+        Field(description="Opens the same for a program: Authorization: Bearer dbs_…; shown only in this answer"),
+    ],
+    role=Literal["proposer", "opponent", "arbitrator", "watcher"],
+    expires_at=str,
+)
+HealthAnswer = answer_of("Health", status=Literal["ok"])
+SystemAnswer = answer_of(
+    "System",
+    database=Literal["up", "down"],
+    queue=Literal["up", "down"],
+    queue_length=int | None,
+    work=WorkShape | None,
+)
 
 
 def _one_of(schema: dict[str, Any]) -> None:
@@ -373,18 +344,6 @@ def _one_of(schema: dict[str, Any]) -> None:
 class PollAnswer(Shape):
     success: Literal[True]
     data: PollNew | PollNothing = Field(json_schema_extra=_one_of)
-
-
-ListAnswer = Success[ListData]
-EventsAnswer = Success[EventsData]
-ExchangeAnswer = Success[ExchangeData]
-ModelsAnswer = Success[ModelsData]
-PromptSetsAnswer = Success[PromptSetsData]
-PromptSetAnswer = Success[PromptSetData]
-DeletedAnswer = Success[DeletedData]
-InvitationAnswer = Success[InvitationData]
-HealthAnswer = Success[HealthData]
-SystemAnswer = Success[SystemData]
 
 
 class ErrorBody(BaseModel):

@@ -1,23 +1,21 @@
 """Control of debates: start, stop, pause, resume, fork; and what happened to them."""
 
 from flask import Response
-from flask_openapi3 import Tag
 
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, created_answer, debate_answer, success
-from app.http.blueprint import Blueprint
+from app.http.answers import created_answer, debate_answer, success
+from app.http.blueprint import Blueprint, api_blueprint
 from app.usecases import control, read
 from app.usecases.fork import fork_debate
 from app.usecases.services import Services
 from app.wire.debates import debate_json, event_json
 
-_TAG = Tag(name="control", description="Start, stop, pause and fork debates")
 _DEBATE: answers.Responses = {200: answers.DebateAnswer}
 
 
 def control_blueprint(services: Services) -> Blueprint:
-    api = Blueprint("control", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    api = api_blueprint("control", "Start, stop, pause and fork debates")
 
     @api.post(
         "/debates/<debate_id>/start", summary="Start a debate that was created with `start: false`", responses=_DEBATE

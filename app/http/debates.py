@@ -7,14 +7,13 @@ from itertools import islice
 
 import structlog
 from flask import Response
-from flask_openapi3 import Tag
 
 from app.core.errors import DebateNotFound
 from app.core.seats import Seat
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, stored_answer, success
-from app.http.blueprint import Blueprint
+from app.http.answers import stored_answer, success
+from app.http.blueprint import Blueprint, api_blueprint
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.usecases import control, read
@@ -24,7 +23,6 @@ from app.wire import export
 from app.wire.debates import argument_json, debate_json, news_json
 
 log = structlog.get_logger(__name__)
-_TAG = Tag(name="debates", description="Motions, turns and rulings")
 _EXPORTS = {
     "json": (export.as_json, "application/json", "json"),
     "markdown": (export.as_markdown, "text/markdown", "md"),
@@ -58,7 +56,7 @@ def _cut_off(why: str) -> ConnectionResetError:
 
 
 def debates_blueprint(services: Services) -> Blueprint:
-    api = Blueprint("debates", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    api = api_blueprint("debates", "Motions, turns and rulings")
 
     @api.post(
         "/debates",

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from enum import StrEnum
-from functools import cache
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -84,16 +83,6 @@ class Query(Request):
     def _empty_means_absent(cls, given: Any) -> Any:
         """Clients that build a URL from a form send empty fields too."""
         return {name: value for name, value in given.items() if value != ""}
-
-    @classmethod
-    def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-        """Cached: flask-openapi3 asks for it at every request, and building it takes longer than a database read."""
-        return super().model_json_schema(*args, **options) if args or options else _schema_of(cls)
-
-
-@cache
-def _schema_of(query: type[Query]) -> dict[str, Any]:
-    return BaseModel.model_json_schema.__func__(query)  # type: ignore[attr-defined, no-any-return]
 
 
 class DebatePath(BaseModel):

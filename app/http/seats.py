@@ -1,25 +1,23 @@
 """Seats that can be held: taking one, giving it back, and inviting somebody to one."""
 
 from flask import Response, request
-from flask_openapi3 import Tag
 
 from app.core.seats import Seat
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, debate_answer, success
-from app.http.blueprint import Blueprint
+from app.http.answers import debate_answer, success
+from app.http.blueprint import Blueprint, api_blueprint
 from app.usecases import invitations, seats
 from app.usecases.services import Services
 from app.wire.debates import time_json
 
-_TAG = Tag(name="seats", description="Who holds an external seat")
 _TAKEN: answers.Responses = {200: answers.DebateAnswer, 409: answers.ErrorAnswer}
 _INVITED: answers.Responses = {201: answers.InvitationAnswer}
 _RELEASED: answers.Responses = {200: answers.DebateAnswer}
 
 
 def seats_blueprint(services: Services) -> Blueprint:
-    api = Blueprint("seats", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    api = api_blueprint("seats", "Who holds an external seat")
 
     @api.post("/debates/<debate_id>/seats/<role>/take", summary="Take an open external seat", responses=_TAKEN)
     def take(path: requests.SeatPath) -> tuple[Response, int]:

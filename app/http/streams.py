@@ -4,13 +4,12 @@ from contextlib import ExitStack
 from functools import partial
 
 from flask import Response, request
-from flask_openapi3 import Tag
 
 from app.core.seats import Seat
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, success
-from app.http.blueprint import Blueprint
+from app.http.answers import success
+from app.http.blueprint import Blueprint, api_blueprint
 from app.http.server.sockets import limit_writes
 from app.realtime.credentials import KeyWatch
 from app.realtime.longpoll import wait_for_news
@@ -20,7 +19,6 @@ from app.usecases import read
 from app.usecases.services import Services
 from app.wire.debates import news_json
 
-_TAG = Tag(name="realtime", description="Following a debate as it happens")
 WRITE_SECONDS = 20.0
 """A client that reads nothing for this long is disconnected; it resumes with Last-Event-ID."""
 _STREAM: answers.Responses = {
@@ -29,7 +27,7 @@ _STREAM: answers.Responses = {
 
 
 def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:
-    api = Blueprint("realtime", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    api = api_blueprint("realtime", "Following a debate as it happens")
 
     @api.get(
         "/debates/<debate_id>/wait",

@@ -1,7 +1,6 @@
 """Submissions: one view for each kind of move, all through the use case `submit`."""
 
 from flask import Response
-from flask_openapi3 import Tag
 
 from app.core.debate import TurnType
 from app.core.seats import Seat
@@ -9,12 +8,11 @@ from app.core.texts import checked_text
 from app.core.verdicts import Verdict
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, stored_answer
-from app.http.blueprint import Blueprint
+from app.http.answers import stored_answer
+from app.http.blueprint import Blueprint, api_blueprint
 from app.usecases.services import Services
 from app.usecases.submit import DEFAULT_INTERVENTION, Submission, submit
 
-_TAG = Tag(name="submissions", description="Moves of agents and people in the seats that they hold")
 _STORED: answers.Responses = {201: answers.StoredAnswer, 200: answers.StoredAnswer, 409: answers.ErrorAnswer}
 
 
@@ -34,7 +32,7 @@ def intervention_of(body: requests.InterventionBody) -> Submission:
 
 
 def submissions_blueprint(services: Services) -> Blueprint:
-    api = Blueprint("submissions", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    api = api_blueprint("submissions", "Moves of agents and people in the seats that they hold")
 
     def stored(path: requests.DebatePath, submission: Submission) -> tuple[Response, int]:
         return stored_answer(submit(services, current_caller(), path.debate_id, submission))

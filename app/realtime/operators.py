@@ -98,11 +98,9 @@ class OperatorsFeed:
                 self._told.popitem(last=False)
         self._put(debate_id, Message("debate_changed", debate_data))
 
-    def tell_deleted(self, debate_id: UUID, data: str) -> None:
-        self._put(debate_id, Message("debate_deleted", data))
-
-    def tell_experiment(self, experiment_id: UUID, data: str) -> None:
-        self._put(experiment_id, Message("experiment_changed", data))
+    def pass_on(self, about: UUID, event: str, data: str) -> None:
+        """A deletion, or a change of an experiment."""
+        self._put(about, Message(event, data))
 
     def end(self) -> None:
         for listener in list(self._listeners):

@@ -222,12 +222,10 @@ class Relay:
             feed.tell(heard.event, heard.data, heard.state)
 
     def _tell_operators(self, heard: Heard) -> None:
-        if heard.event == "debate_deleted":
-            self._operators.tell_deleted(heard.debate_id, heard.data)
-        elif heard.event == "experiment_changed":
-            self._operators.tell_experiment(heard.debate_id, heard.data)
-        elif heard.debate is not None:
-            shown = heard.debate
+        shown = heard.debate
+        if shown is None:
+            self._operators.pass_on(heard.debate_id, heard.event, heard.data)
+        else:
             change = Version(shown["updated_at"], shown["argument_count"], heard.state, shown["created_at"])
             self._operators.tell(heard.debate_id, change, heard.data)
 

@@ -28,7 +28,6 @@ from app.store.errors import log_words, words_for
 from app.usecases.services import Services
 from app.web import query, words
 from app.web.experiments import add_experiment_pages
-from app.web.history import add_history
 from app.web.join import GUESTS_PAGE, JOIN, add_join, current_guest
 from app.web.judging import JUDGING, add_judging
 from app.web.negotiation import PagesForBrowsers, wants_page
@@ -90,7 +89,6 @@ def web_blueprint(services: Services) -> Blueprint:
     add_pages(web, services)
     add_experiment_pages(web, services)
     add_judging(web, services)
-    add_history(web, services)
     add_solution_pages(web, services)
     add_webhook_pages(web, services)
     add_sign_in(web, services)

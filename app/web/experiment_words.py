@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.judgments import PERSON, Judgment
+from app.core.judgments import Judgment
 from app.core.players import JudgeOrder
 from app.core.verdicts import TIE
 from app.store.experiments.experiments import Counts, Experiment, ExperimentStatus, Progress
@@ -132,10 +132,6 @@ def judge_notes(found: Json) -> list[str]:
     return [f"{words} ({', '.join(about[:4])}{', …' if len(about) > 4 else ''})" for words, about in reasons.items()]
 
 
-def is_person(judge: str) -> bool:
-    return judge.startswith(PERSON)
-
-
 def pairing(match: Mapping[str, Any]) -> str:
     if match["proposer"] is None:
         return "Nobody argues"
@@ -203,15 +199,4 @@ def _setups(experiment: Experiment) -> dict[str, str]:
 
 
 def cost_rows(found: Json) -> list[tuple[str, ...]]:
-    rows = [("contestant", row) for row in found["costs"].get("contestants", [])]
-    rows += [("judge", row) for row in found["costs"].get("judges", [])]
-    return [
-        (
-            f"{kind} {row.get(kind) or ''}",
-            "not known" if row.get("cost_usd") is None else cost(row["cost_usd"]),
-            f"{(row.get('input_tokens') or 0) + (row.get('output_tokens') or 0):,}",
-            "-" if row.get("mean_seconds") is None else f"{row['mean_seconds']:.1f}",
-            str(sum((row.get("failures") or {}).values())),
-        )
-        for kind, row in rows
-    ]
+    return [(f"{kind} {name}", *figure) for kind, name, *figure in figures.cost_rows(found, cost)]

@@ -35,7 +35,10 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
     def experiments() -> str:
         cursor = request.args.get("cursor") or None
         page = read.page(services, cursor, ROWS)
-        rows = [(one, progress, _leader(services, one.id)) for one, progress in page.items]
+        rows = [
+            (one, progress, experiment_words.leader(results_of_experiment(services, one.id)))
+            for one, progress in page.items
+        ]
         return _page("experiments.html", rows=rows, cursor=cursor, next_cursor=page.next_cursor)
 
     @web.get("/experiments/<experiment_id>/view")
@@ -98,28 +101,21 @@ def _id(text: str) -> UUID:
     return query.uuid_of(text, "experiment")
 
 
-def _leader(services: Services, experiment_id: UUID) -> str:
-    return experiment_words.leader(results_of_experiment(services, experiment_id))
-
-
 def _drawn(experiment_id: UUID, found: Json) -> dict[str, Markup]:
     """The figures. Their texts are escaped where they are drawn."""
+
+    def address(cell: Json) -> str:
+        asked = {"contestant": cell["proposer"], "against": cell["opponent"]}
+        return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
+
     drawn: dict[str, str] = {}
     if found["ratings"]:
         drawn["ratings"] = figures.ratings_svg(found["ratings"])
         drawn["ratings_narrow"] = figures.ratings_svg(found["ratings"], narrow=True)
     if found["matrix"]:
         names = [row["contestant"] for row in found["ratings"] or ()]
-        drawn["matrix"] = figures.matrix_svg(found["matrix"], names, lambda cell: cell_address(experiment_id, cell))
+        drawn["matrix"] = figures.matrix_svg(found["matrix"], names, address)
     return {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704 (escaped)
-
-
-def cell_address(experiment_id: UUID, cell: Json) -> str:
-    return debates_address(experiment_id, contestant=cell["proposer"], against=cell["opponent"])
-
-
-def debates_address(experiment_id: UUID, **asked: str) -> str:
-    return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
 
 
 def controls(experiment: Experiment, failed: int) -> list[str]:

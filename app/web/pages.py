@@ -3,11 +3,14 @@
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from uuid import UUID
 
 from flask import Blueprint, render_template, request
 
+from app.core import event_words
 from app.core.access import OPERATOR
 from app.core.debate import Debate, State, Status, Turn
+from app.core.errors import InvalidInput
 from app.core.formats import Format
 from app.core.seats import Seat
 from app.usecases import dashboard, read
@@ -21,6 +24,7 @@ from app.web.scores import chart_of
 from app.wire.markdown import as_html
 
 ROWS = 50
+EVENTS = 200
 FIRST_ARGUMENT = 2
 """Its seq: the motion is 1."""
 MOST_TURNS = 500
@@ -79,6 +83,32 @@ def add_pages(web: Blueprint, services: Services) -> None:
             chart=chart_of(seen.verdicts),
             seats=Seat,
         )
+
+    @web.get("/debates/<debate_id>/history")
+    def history(debate_id: str) -> str:
+        the_id = query.uuid_of(debate_id, "debate")
+        debate = read.get_transcript(services, the_id, 0).debate
+        cursor = request.args.get("cursor") or None
+        events, next_cursor = read.get_events(services, the_id, EVENTS, cursor)
+        return render_template(
+            "history.html",
+            debate=debate,
+            events=events,
+            event_words=event_words,
+            cursor=cursor,
+            next_cursor=next_cursor,
+        )
+
+    @web.get("/debates/<debate_id>/turns/<argument_id>/exchange")
+    def exchange(debate_id: str, argument_id: str) -> str:
+        the_id = query.uuid_of(debate_id, "debate")
+        try:
+            turn_id = UUID(argument_id)
+        except ValueError:
+            raise InvalidInput("argument_id", "is not the id of a turn") from None
+        debate = read.get_transcript(services, the_id, 0).debate
+        turn, calls = read.get_exchanges(services, OPERATOR, the_id, turn_id)
+        return render_template("exchange.html", debate=debate, turn=turn, calls=calls)
 
     @web.get("/new")
     def new_debate() -> str:

@@ -97,10 +97,11 @@ def list_query(given: Mapping[str, str]) -> ListQuery:
         raise InvalidInput("sort", f"must be one of {', '.join(SORTS)}")
     q = _text(given, "q")
     until = _day(given, "until")
+    form = _one_of(given, "format", list(Format))
     filters = Filters(
         state=_choices(given, "state", State),
         status=_choices(given, "status", Status),
-        format=_choice(given, "format", Format),
+        format=Format(form) if form else None,
         debate_type=_one_of(given, "kind", KINDS),
         id=q if _is_id(q) else None,
         q=None if _is_id(q) else q or None,
@@ -179,15 +180,5 @@ def uuid_of(text: str, what: str) -> UUID:
 
 def _choices(given: Mapping[str, str], name: str, choices: type[Choice]) -> tuple[Choice, ...]:
     """Several by comma."""
-    found = [_choice({name: part}, name, choices) for part in given.get(name, "").split(",")]
-    return tuple(choice for choice in found if choice is not None)
-
-
-def _choice(given: Mapping[str, str], name: str, choices: type[Choice]) -> Choice | None:
-    text = given.get(name)
-    if not text:
-        return None
-    try:
-        return choices(text)
-    except ValueError:
-        raise InvalidInput(name, f"must be one of {', '.join(choices)}") from None
+    found = [_one_of({name: part}, name, list(choices)) for part in given.get(name, "").split(",")]
+    return tuple(choices(part) for part in found if part is not None)

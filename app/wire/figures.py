@@ -181,6 +181,22 @@ def difference_rows(found: Json, what: str = "arms") -> tuple[tuple[str, ...], l
     ]
 
 
+def cost_rows(found: Json, money: Callable[[float], str]) -> list[tuple[str, ...]]:
+    """For each contestant and judge: which of the two it is, its name, cost, tokens, seconds a call, failures."""
+    rows = [(kind, row) for kind in ("contestant", "judge") for row in found["costs"].get(f"{kind}s", [])]
+    return [
+        (
+            kind,
+            row.get(kind) or "",
+            "not known" if row.get("cost_usd") is None else money(row["cost_usd"]),
+            f"{(row.get('input_tokens') or 0) + (row.get('output_tokens') or 0):,}",
+            number(row.get("mean_seconds"), ".1f"),
+            str(sum((row.get("failures") or {}).values())),
+        )
+        for kind, row in rows
+    ]
+
+
 def ratings_svg(ratings: list[Json], narrow: bool = False) -> str:
     """Dots on their intervals, the best first. In the narrow one, for a phone, names stand above their lines."""
     ends = [row[end] for row in ratings for end in ("low", "rating", "high") if row[end] is not None]

@@ -10,66 +10,24 @@ from uuid import UUID
 
 from pydantic_core import to_json
 
+from app.statistics.exported import COLUMNS as JUDGMENTS
 from app.wire.debates import time_json
 
 Row = Mapping[str, Any]
-TEXT, NUMBER, WHOLE = "text", "number", "whole"
-COLUMNS: dict[str, dict[str, str]] = {
-    "judgments": {
-        "judgment_id": TEXT,
-        "debate_id": TEXT,
-        "motion_id": TEXT,
-        "repeat": WHOLE,
-        "proposer": TEXT,
-        "opponent": TEXT,
-        "judge": TEXT,
-        "player": TEXT,
-        "order": TEXT,
-        "winner": TEXT,
-        "score_proposer": NUMBER,
-        "score_opponent": NUMBER,
-        "confidence": NUMBER,
-        "correct": TEXT,
-        "cost_usd": NUMBER,
-        "created_at": TEXT,
-    },
-    "debates": {
-        "debate_id": TEXT,
-        "arm": TEXT,
-        "motion_id": TEXT,
-        "proposer": TEXT,
-        "opponent": TEXT,
-        "repeat": WHOLE,
-        "correct": TEXT,
-        "status": TEXT,
-        "reason": TEXT,
-        "format": TEXT,
-        "arguments": WHOLE,
-        "winner": TEXT,
-        "input_tokens": WHOLE,
-        "output_tokens": WHOLE,
-        "cost_usd": NUMBER,
-        "created_at": TEXT,
-        "updated_at": TEXT,
-    },
-    "turns": {
-        "argument_id": TEXT,
-        "debate_id": TEXT,
-        "motion_id": TEXT,
-        "seq": WHOLE,
-        "round": WHOLE,
-        "type": TEXT,
-        "role": TEXT,
-        "contestant": TEXT,
-        "player": TEXT,
-        "content": TEXT,
-        "input_tokens": WHOLE,
-        "output_tokens": WHOLE,
-        "cost_usd": NUMBER,
-        "latency_ms": WHOLE,
-        "created_at": TEXT,
-    },
-}
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "judgments": JUDGMENTS,
+    "debates": (
+        "debate_id", "arm", "motion_id", "proposer", "opponent", "repeat", "correct", "status", "reason", "format",
+        "arguments", "winner", "input_tokens", "output_tokens", "cost_usd", "created_at", "updated_at",
+    ),
+    "turns": (
+        "argument_id", "debate_id", "motion_id", "seq", "round", "type", "role", "contestant", "player", "content",
+        "input_tokens", "output_tokens", "cost_usd", "latency_ms", "created_at",
+    ),
+}  # fmt: skip
+NUMBERS = frozenset({"score_proposer", "score_opponent", "confidence", "cost_usd"})
+WHOLE_NUMBERS = frozenset({"repeat", "arguments", "input_tokens", "output_tokens", "seq", "round", "latency_ms"})
+"""All other columns are texts."""
 READ_BYTES = 64 * 1024
 
 
@@ -104,13 +62,14 @@ def as_parquet(what: str, pages: Iterable[list[Row]]) -> Iterator[bytes]:
     from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema
     from arro3.io import write_parquet
 
-    types = {TEXT: DataType.utf8(), NUMBER: DataType.float64(), WHOLE: DataType.int64()}
-    columns = COLUMNS[what]
-    schema = Schema([Field(name, types[kind], nullable=True) for name, kind in columns.items()])
+    types = {name: DataType.utf8() for name in COLUMNS[what]}
+    types |= {name: DataType.float64() for name in NUMBERS & types.keys()}
+    types |= {name: DataType.int64() for name in WHOLE_NUMBERS & types.keys()}
+    schema = Schema([Field(name, kind, nullable=True) for name, kind in types.items()])
 
     def batches() -> Iterator[RecordBatch]:
         for page in pages:
-            arrays = [Array([_shown(row[name]) for row in page], type=types[kind]) for name, kind in columns.items()]
+            arrays = [Array([_shown(row[name]) for row in page], type=kind) for name, kind in types.items()]
             yield RecordBatch.from_arrays(arrays, schema=schema)
 
     with tempfile.NamedTemporaryFile(suffix=".parquet") as file:

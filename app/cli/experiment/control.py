@@ -1,14 +1,13 @@
 """Lists and shows experiments, and steers them: pause, resume, stop, retry-failed, judge, invite, delete."""
 
-import sys
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import typer
 
 from app.cli import output
-from app.cli.errors import CommandFailed, Exit
-from app.cli.experiment.named import Named, each, experiment_in, path_of
-from app.cli.options import AsJson, connect
+from app.cli.experiment.named import Named, each, path_of
+from app.cli.options import AsJson, confirm, connect, in_seconds
 
 commands = typer.Typer()
 
@@ -19,16 +18,14 @@ def list_(as_json: AsJson = False) -> None:
 
     Example: debate experiment list
     """
+    found = each(connect())
+    nothing = f"No experiments yet. Write an example: {output.program()} experiment init demo"
+    output.answer({"experiments": found}, as_json, _table(found) if found else [], nothing)
+
+
+def _table(found: list[output.Json]) -> Iterator[str]:
     from app.cli.experiment.run import ending
     from app.cli.experiment.tables import money, table
-
-    found = each(connect())
-    if as_json:
-        output.print_json({"experiments": found})
-        return
-    if not found:
-        output.note(f"No experiments yet. Write an example: {output.program()} experiment init demo")
-        return
     from app.cli.show import shortest_unique
 
     digits = shortest_unique([one["id"] for one in found])
@@ -42,8 +39,7 @@ def list_(as_json: AsJson = False) -> None:
         )
         for one in found
     ]
-    for line in table(("name", "status", "debates", "USD", "id"), rows, left=2):
-        output.say(line)
+    return table(("name", "status", "debates", "USD", "id"), rows, left=2)
 
 
 def _held(matches: output.Json) -> str:
@@ -61,35 +57,30 @@ def show(which: Named, as_json: AsJson = False) -> None:
     from app.cli.experiment.tables import money, table
 
     api = connect()
-    experiment = experiment_in(api.get(path_of(api, which)))
-    if as_json:
-        output.print_json(experiment)
-        return
-    output.say(f"{experiment['name']}  {ending(experiment)}  {experiment['id']}")
+    experiment = api.get(path_of(api, which))["experiment"]
     statuses = ("planned", "running", "completed", "failed")
     rows = [
         (what, *(str(counts.get(status, 0)) for status in statuses))
         for what, counts in experiment["progress"].items()
         if what != "debates"
     ]
-    for line in table(("", *statuses), rows):
-        output.say(line)
     budget = experiment.get("budget_usd")
-    output.say(f"Cost so far: {money(experiment['cost_usd'])} USD" + (f" of {money(budget)}" if budget else ""))
     left = (experiment.get("estimate") or {}).get("seconds_left")
-    if left is not None:
-        output.say(f"Time left: about {duration(left)}")
+    lines = [
+        f"{experiment['name']}  {ending(experiment)}  {experiment['id']}",
+        *table(("", *statuses), rows),
+        f"Cost so far: {money(experiment['cost_usd'])} USD" + (f" of {money(budget)}" if budget else ""),
+        *([] if left is None else [f"Time left: about {duration(left)}"]),
+    ]
+    output.answer(experiment, as_json, lines)
 
 
 def _act(which: str, action: str, as_json: bool) -> None:
     from app.cli.experiment.run import ending
 
     api = connect()
-    experiment = experiment_in(api.post(f"{path_of(api, which)}/{action}", repeatable=True))
-    if as_json:
-        output.print_json(experiment)
-    else:
-        output.say(f"{experiment['name']} is {ending(experiment)}.")
+    experiment = api.post(f"{path_of(api, which)}/{action}", repeatable=True)["experiment"]
+    output.answer(experiment, as_json, [f"{experiment['name']} is {ending(experiment)}."])
 
 
 @commands.command()
@@ -127,12 +118,8 @@ def retry_failed(which: Named, as_json: AsJson = False) -> None:
     """
     api = connect()
     data = api.post(f"{path_of(api, which)}/retry-failed", repeatable=True)
-    if as_json:
-        output.print_json(data)
-    elif data["count"]:
-        output.say(f"{data['count']:,} failed matches and judgments are tried again.")
-    else:
-        output.say("Nothing has failed.")
+    tried = f"{data['count']:,} failed matches and judgments are tried again."
+    output.answer(data, as_json, [tried if data["count"] else "Nothing has failed."])
 
 
 @commands.command()
@@ -153,10 +140,8 @@ def judge(
     api = connect()
     body = {"judges": [{"name": name or player, "player": player, "orders": orders, "repeats": repeats}]}
     data = api.post(f"{path_of(api, which)}/judges", body, repeatable=True)
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"{name or player} judges. Follow it: {output.program()} experiment watch {which}")
+    said = f"{name or player} judges. Follow it: {output.program()} experiment watch {which}"
+    output.answer(data, as_json, [said])
 
 
 @commands.command()
@@ -173,15 +158,11 @@ def invite(
     Example: debate experiment invite demo --name ana
     """
     api = connect()
-    body: output.Json = {"name": name}
-    if expires_in_hours is not None:
-        body["expires_in_seconds"] = round(expires_in_hours * 3600)
-    made = api.post(f"{path_of(api, which)}/invitations", body)
-    if as_json:
-        output.print_json(made)
-        return
-    output.say(str(made["url"]))
-    output.note(f"For {made['judge']}. It is shown only now, and is valid until {made['expires_at']}")
+    body = {"name": name, "expires_in_seconds": in_seconds(expires_in_hours)}
+    made = api.post(f"{path_of(api, which)}/invitations", output.given(body))
+    output.answer(made, as_json, [made["url"]])
+    if not as_json:
+        output.note(f"For {made['judge']}. It is shown only now, and is valid until {made['expires_at']}")
 
 
 @commands.command()
@@ -196,19 +177,8 @@ def delete(
     """
     api = connect()
     path = path_of(api, which)
-    experiment = experiment_in(api.get(path))
+    experiment = api.get(path)["experiment"]
     if not yes:
-        if not sys.stdin.isatty():
-            raise CommandFailed(
-                "Deleting needs a confirmation, but standard input is not a terminal", Exit.USAGE, "Confirm with --yes"
-            )
-        held = sum(experiment["progress"]["matches"].values())
-        sys.stderr.write(f"Delete {experiment['name']} and its {output.count(held, 'debate')}? [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise CommandFailed("Nothing was deleted")
-    data = api.delete(path)
-    if as_json:
-        output.print_json(data)
-    else:
-        output.say(f"{experiment['name']} is deleted.")
+        held = output.count(sum(experiment["progress"]["matches"].values()), "debate")
+        confirm("Deleting", lambda: f"Delete {experiment['name']} and its {held}?", "Nothing was deleted")
+    output.answer(api.delete(path), as_json, [f"{experiment['name']} is deleted."])

@@ -1,6 +1,7 @@
 """What an experiment holds: its matches, exports, and judgments that were made elsewhere."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +9,7 @@ import typer
 
 from app.cli import output
 from app.cli.errors import CommandFailed
-from app.cli.experiment.named import EXPERIMENTS, Named, experiment_in, path_of
+from app.cli.experiment.named import EXPERIMENTS, Named, path_of
 from app.cli.options import AsJson, connect
 
 commands = typer.Typer()
@@ -31,8 +32,6 @@ def matches(
 
     Example: debate experiment matches demo --contestant strong --against weak --disagree
     """
-    from app.cli.experiment.tables import table
-
     api = connect()
     path = f"{path_of(api, which)}/matches"
     query: dict[str, Any] = {
@@ -51,20 +50,17 @@ def matches(
         if not cursor:
             break
     found = found[:limit]
-    if as_json:
-        output.print_json({"matches": found, "next_cursor": cursor})
-        return
-    if not found:
-        output.note("No matches pass these filters.")
-        return
-    header = ("motion", "proposer", "opponent", "status", "debate")
-    names = (("motion_id", "motion"), ("proposer",), ("opponent",), ("status",), ("debate_id",))
-    rows = [tuple(next((str(row[key]) for key in keys if row.get(key)), "-") for keys in names) for row in found]
-    for line in table(header, rows, left=5):
-        output.say(line)
-    for row in found:
-        if row.get("reason"):
-            output.say(f"{row.get('motion_id', '')}: {row['reason']}")
+    lines = _table(found) if found else []
+    output.answer({"matches": found, "next_cursor": cursor}, as_json, lines, "No matches pass these filters.")
+
+
+def _table(matches: list[output.Json]) -> Iterator[str]:
+    from app.cli.experiment.tables import table
+
+    names = ("motion_id", "proposer", "opponent", "status", "debate_id")
+    rows = [tuple(str(row[name] or "-") for name in names) for row in matches]
+    yield from table(("motion", "proposer", "opponent", "status", "debate"), rows, left=5)
+    yield from (f"{row['motion_id']}: {row['reason']}" for row in matches if row["reason"])
 
 
 @commands.command()
@@ -93,13 +89,8 @@ def export(
         sys.stdout.buffer.flush()
         return
     file = Path(target)
-    try:
-        with file.open("wb" if force else "xb") as stream:
-            api.download_to(stream, path, what=what, format=form)
-    except FileExistsError:
-        raise CommandFailed(f"{file} already exists", suggestion="Choose another name, or use --force") from None
-    except OSError as problem:
-        raise CommandFailed(f"{file} cannot be written: {problem.strerror}") from problem
+    with output.written(file, force) as stream:
+        api.download_to(stream, path, what=what, format=form)
     if as_json:
         output.print_json({"file": target, "bytes": file.stat().st_size})
     else:
@@ -124,9 +115,9 @@ def import_(
     if not rows:
         raise CommandFailed(f"{file}, line 1: there are no judgments")
     data = connect().post_content(f"{EXPERIMENTS}/import", file.read_bytes(), "text/csv", name=name)
-    experiment = experiment_in(data)
-    if as_json:
-        output.print_json(experiment)
-    else:
-        output.say(f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}")
-        output.say(f"See them: {output.program()} experiment results {experiment['id']}")
+    experiment = data["experiment"]
+    lines = [
+        f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}",
+        f"See them: {output.program()} experiment results {experiment['id']}",
+    ]
+    output.answer(experiment, as_json, lines)

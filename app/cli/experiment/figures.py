@@ -31,11 +31,7 @@ def results(
     from app.cli.experiment.tables import results_text
 
     found, _ = results_of(which)
-    if as_json:
-        output.print_json(found)
-        return
-    for line in results_text(found, plot):
-        output.say(line)
+    output.answer(found, as_json, results_text(found, plot))
 
 
 @commands.command()
@@ -59,16 +55,10 @@ def compare(first: Source, second: Source, as_json: AsJson = False) -> None:
     found = computed(rows)
     kept = {name: found[name] for name in ("arms", "differences")}
     kept["why"] = {name: why for name, why in found["why"].items() if name.startswith(("arms", "differences"))}
-    if as_json:
-        output.print_json(kept)
-        return
     lines = differences_text(found)
     next(lines, None)  # an empty one, which stands between two tables
-    for line in lines:
-        output.say(line)
-    for name, why in kept["why"].items():
-        if name != "arms.accuracy":
-            output.say(f"Note: {why}")
+    notes = [f"Note: {why}" for name, why in kept["why"].items() if name != "arms.accuracy"]
+    output.answer(kept, as_json, [*lines, *notes])
 
 
 @commands.command()
@@ -94,16 +84,10 @@ def report(
     chosen = form or ("html" if target.lower().endswith((".html", ".htm")) else "markdown")
     text = (html_report if chosen == "html" else markdown_report)(title, found, experiment)
     if target == "-":
-        output.print_json({"format": chosen, "report": text}) if as_json else output.say(text.rstrip("\n"))
+        output.answer({"format": chosen, "report": text}, as_json, [text.rstrip("\n")])
         return
-    try:
-        # Exclusive: another program may have created the file in the meantime.
-        with Path(target).open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise CommandFailed(f"{target} already exists", suggestion="Choose another name, or use --force") from None
-    except OSError as problem:
-        raise CommandFailed(f"{target} cannot be written: {problem.strerror}") from problem
+    with output.written(target, force) as stream:
+        stream.write(text.encode())
     if as_json:
         output.print_json({"format": chosen, "file": target})
     else:

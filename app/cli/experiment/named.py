@@ -40,8 +40,3 @@ def path_of(api: "Api", given: str) -> str:
     if not exact:
         raise CommandFailed(f"No experiment is named {given!r}", suggestion=f"`{program()} experiment list` shows them")
     raise CommandFailed(f"{len(exact)} experiments match {given!r}", suggestion="Give the whole id")
-
-
-def experiment_in(data: Json) -> Json:
-    found: Json = data.get("experiment", data)
-    return found

@@ -1,5 +1,6 @@
 """A report of an experiment: one file of Markdown, or of HTML with its figures inside and no outside host."""
 
+from collections.abc import Iterator
 from html import escape
 from typing import Any
 
@@ -7,6 +8,8 @@ from app.cli.experiment.tables import results_text
 from app.cli.output import Json, clean, count
 from app.wire import figures
 
+Rows = tuple[tuple[str, ...], list[tuple[str, ...]]]
+"""The header, and the rows below it."""
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --line: #bbb; --fill: 20, 90, 160 }
 @media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #161616; --line: #555; --fill: 110, 170, 240 } }
@@ -21,16 +24,22 @@ svg .cell { stroke: var(--line); fill: rgb(var(--fill)) } figcaption, .note { fo
 """  # noqa: E501 (a style sheet)
 
 
+def _sections(found: Json) -> Iterator[tuple[str, Rows, str, str]]:
+    """The title of each, its table, how to read it, and its figure where it has one."""
+    if found["ratings"]:
+        yield "Ratings", figures.rating_rows(found), figures.RATINGS_SAY, figures.ratings_svg(found["ratings"])
+    if found["matrix"]:
+        yield "Matrix", figures.matrix_rows(found), figures.MATRIX_SAYS, figures.matrix_svg(found["matrix"])
+    if found["judges"]:
+        yield "Judges", figures.judge_rows(found), figures.JUDGES_SAY, ""
+    if len(found["arms"]) > 1:
+        yield "Arms", figures.difference_rows(found), figures.ARMS_SAY, ""
+
+
 def markdown_report(title: str, found: Json, experiment: Json | None) -> str:
     lines = [f"# {_md(title)}", "", *(f"{line}  " for line in _about(found, experiment)), ""]
-    if found["ratings"]:
-        lines += ["## Ratings", "", *_md_table(*figures.rating_rows(found)), "", figures.RATINGS_SAY, ""]
-    if found["matrix"]:
-        lines += ["## Matrix", "", *_md_table(*figures.matrix_rows(found)), "", figures.MATRIX_SAYS, ""]
-    if found["judges"]:
-        lines += ["## Judges", "", *_md_table(*figures.judge_rows(found)), "", figures.JUDGES_SAY, ""]
-    if len(found["arms"]) > 1:
-        lines += ["## Arms", "", *_md_table(*figures.difference_rows(found)), "", figures.ARMS_SAY, ""]
+    for title, rows, says, _ in _sections(found):
+        lines += [f"## {title}", "", *_md_table(*rows), "", says, ""]
     lines += ["## All figures", "", "```", *results_text(found), "```", ""]
     if experiment:
         lines += ["## Spec", "", "```json", figures.pretty(experiment["spec"]), "```", ""]
@@ -48,16 +57,9 @@ def _md_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]
 
 def html_report(title: str, found: Json, experiment: Json | None) -> str:
     parts = [f"<h1>{_h(title)}</h1>", *(f"<p>{_h(line)}</p>" for line in _about(found, experiment))]
-    if found["ratings"]:
-        table = _html_table(*figures.rating_rows(found))
-        parts += ["<h2>Ratings</h2>", _figure(figures.ratings_svg(found["ratings"]), figures.RATINGS_SAY), table]
-    if found["matrix"]:
-        table = _html_table(*figures.matrix_rows(found))
-        parts += ["<h2>Matrix</h2>", _figure(figures.matrix_svg(found["matrix"]), figures.MATRIX_SAYS), table]
-    if found["judges"]:
-        parts += ["<h2>Judges</h2>", _html_table(*figures.judge_rows(found)), f"<p>{_h(figures.JUDGES_SAY)}</p>"]
-    if len(found["arms"]) > 1:
-        parts += ["<h2>Arms</h2>", _html_table(*figures.difference_rows(found)), f"<p>{_h(figures.ARMS_SAY)}</p>"]
+    for title, rows, says, svg in _sections(found):
+        table = _html_table(*rows)
+        parts += [f"<h2>{title}</h2>", *([_figure(svg, says), table] if svg else [table, f"<p>{_h(says)}</p>"])]
     parts += ["<h2>All figures</h2>", f"<pre>{_h(chr(10).join(results_text(found)))}</pre>"]
     if experiment:
         parts += ["<h2>Spec</h2>", f"<pre>{_h(figures.pretty(experiment['spec']))}</pre>"]

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import output
-from app.cli.errors import CommandFailed, Interrupted
-from app.cli.experiment.named import EXPERIMENTS, Named, experiment_in, path_of
-from app.cli.options import AsJson, connect, read_settings
+from app.cli.errors import CommandFailed, Exit, Interrupted
+from app.cli.experiment.named import EXPERIMENTS, Named, path_of
+from app.cli.options import AsJson, confirm, connect, read_settings
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -48,18 +47,16 @@ def init(
     }
     for name in files:
         if (folder / name).exists():
-            raise CommandFailed(f"{folder / name} already exists", suggestion="Choose another folder")
+            raise output.already_exists(folder / name, "Choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as problem:
         raise CommandFailed(f"{folder} cannot be written: {problem.strerror}") from problem
-    if as_json:
-        output.print_json({"files": [str(folder / name) for name in files]})
-        return
-    output.say(f"Written: {', '.join(str(folder / name) for name in files)}")
-    output.say(f"Run it: {output.program()} experiment run {folder / 'experiment.yaml'}")
+    written = [str(folder / name) for name in files]
+    run_it = f"Run it: {output.program()} experiment run {folder / 'experiment.yaml'}"
+    output.answer({"files": written}, as_json, [f"Written: {', '.join(written)}", run_it])
 
 
 @commands.command()
@@ -108,7 +105,8 @@ def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson =
         elif experiment["status"] != "running":
             if not as_json:
                 _show_plan(planned, as_json)
-            _ask(yes)
+            if not yes:
+                confirm("Starting", lambda: "Start it?", "Not started", Exit.ERROR)
         api.post(f"{path}/start", repeatable=True)
         try:
             experiment = _follow(api, path, as_json, check)
@@ -144,7 +142,7 @@ def _refusals_with_lines(read: "ExperimentFile") -> Iterator[None]:
 def _draft(api: "Api", read: "ExperimentFile") -> output.Json:
     """The experiment of this name, made or extended, with all motions."""
     with _refusals_with_lines(read):
-        experiment = experiment_in(api.post(EXPERIMENTS, read.document, repeatable=True))
+        experiment: output.Json = api.post(EXPERIMENTS, read.document, repeatable=True)["experiment"]
     for lines in in_parts([json.dumps(motion.as_json(), ensure_ascii=False) for motion in read.motions]):
         api.post_content(f"{EXPERIMENTS}/{experiment['id']}/motions", lines, "application/x-ndjson")
     return experiment
@@ -165,28 +163,7 @@ def in_parts(lines: list[str]) -> Iterator[bytes]:
         yield b"".join(part)
 
 
-def _ask(yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise CommandFailed(
-            "Starting needs a confirmation, but standard input is not a terminal", suggestion="Confirm with --yes"
-        )
-    sys.stderr.write("Start it? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise CommandFailed("Not started")
-
-
 def _show_plan(planned: output.Json, as_json: bool) -> None:
-    if as_json:
-        output.print_json(planned)
-        return
-    for line in plan_lines(planned):
-        output.say(line)
-
-
-def plan_lines(planned: output.Json) -> Iterator[str]:
     from app.cli.experiment.tables import money
 
     figures = {
@@ -199,7 +176,7 @@ def plan_lines(planned: output.Json) -> Iterator[str]:
         "budget in USD": "none" if planned["budget_usd"] is None else money(planned["budget_usd"]),
         "time": f"about {duration(planned['seconds'])}, with {planned['concurrency']:,} debates at once",
     }
-    yield from (f"{name:<15}{figure}" for name, figure in figures.items())
+    output.answer(planned, as_json, [f"{name:<15}{figure}" for name, figure in figures.items()])
 
 
 def _between(planned: output.Json) -> str:
@@ -213,7 +190,7 @@ def _follow(api: "Api", path: str, quiet: bool, check: Callable[[], None]) -> ou
     """Until it is over, or waits for a person."""
     with _bar(quiet) as show:
         while True:
-            experiment = experiment_in(api.get(path))
+            experiment: output.Json = api.get(path)["experiment"]
             show(experiment)
             if experiment["status"] in OVER:
                 return experiment
@@ -285,11 +262,8 @@ def _finish(api: "Api", path: str, experiment: output.Json, as_json: bool) -> No
     from app.cli.experiment.tables import results_text
 
     found = api.get(f"{path}/results")["results"]
-    if as_json:
-        output.print_json({"experiment": experiment, "results": found})
-    else:
-        for line in results_text(found):
-            output.say(line)
+    output.answer({"experiment": experiment, "results": found}, as_json, results_text(found))
+    if not as_json:
         output.note(f"\nThe experiment is {ending(experiment)}. Its id: {experiment['id']}")
     if experiment["status"] == "stopped":
         raise CommandFailed(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.errors import CommandFailed
 from app.cli.experiment.files import read_text
-from app.cli.experiment.named import experiment_in, path_of
+from app.cli.experiment.named import path_of
 from app.cli.output import Json
 from app.statistics.exported import COLUMNS, NEEDED, judgment_of
 from app.statistics.results import results
@@ -78,7 +78,7 @@ def judgments_of_file(path: Path, arm: str = "") -> list[Judgment]:
 def judgments_of(api: "Api", which: str) -> list[Judgment]:
     """Under the experiment's name as their arm."""
     path = path_of(api, which)
-    name = experiment_in(api.get(path))["name"]
+    name = api.get(path)["experiment"]["name"]
     lines = api.download(f"{path}/export", what="judgments", format="jsonl").decode().split("\n")
     return [judgment_of({**json.loads(line), "arm": name}) for line in lines if line.strip()]
 
@@ -91,4 +91,4 @@ def results_of(which: str) -> tuple[Json, Json | None]:
         return results(judgments_of_file(Path(which))), None
     api = connect()
     path = path_of(api, which)
-    return api.get(f"{path}/results", within_seconds=60)["results"], experiment_in(api.get(path))
+    return api.get(f"{path}/results", within_seconds=60)["results"], api.get(path)["experiment"]

@@ -4,18 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.cli.output import Json, clean, count
-from app.wire.figures import (
-    arm_rows,
-    difference_rows,
-    interval,
-    judge_rows,
-    matrix_rows,
-    number,
-    points,
-    rating_rows,
-    shortened,
-    told_apart,
-)
+from app.wire import figures
 
 WIDTH = 80
 PLOT_WIDTH = 44
@@ -30,12 +19,12 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int = 
     while sum(widths) + 2 * (len(widths) - 1) > WIDTH:
         widest = widths.index(max(widths))
         widths[widest] -= 1
-    names = [told_apart([row[column] for row in cells[1:]], widths[column]) for column in range(left)]
+    names = [figures.told_apart([row[column] for row in cells[1:]], widths[column]) for column in range(left)]
     for row in cells:
         shown = [
-            shortened(names[column].get(cell, cell), width).ljust(width)
+            figures.shortened(names[column].get(cell, cell), width).ljust(width)
             if column < left
-            else shortened(cell, width).rjust(width)
+            else figures.shortened(cell, width).rjust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join(shown).rstrip()
@@ -58,7 +47,7 @@ def ratings_text(found: Json) -> Iterator[str]:
     if not found["ratings"]:
         yield f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet')}"
         return
-    yield from table(*rating_rows(found, penalised="*", to="-"))
+    yield from table(*figures.rating_rows(found, penalised="*", to="-"))
     if any(row["penalised"] for row in found["ratings"]):
         yield "* no finite rating from the data alone; see the notes"
 
@@ -72,7 +61,7 @@ def plot_text(ratings: list[Json]) -> Iterator[str]:
     def column(value: float) -> int:
         return int(0.5 + ((value - least) / span * (PLOT_WIDTH - 1)))
 
-    names = told_apart([clean(row["contestant"]) for row in ratings], NAME_WIDTH)
+    names = figures.told_apart([clean(row["contestant"]) for row in ratings], NAME_WIDTH)
     for row in ratings:
         line = [" "] * PLOT_WIDTH
         known = row["low"] is not None or row["high"] is not None
@@ -91,14 +80,15 @@ def _matrix_text(found: Json) -> Iterator[str]:
         return
     yield ""
     yield "The proposer's share of the points, by who proposed and who opposed"
-    yield from table(*matrix_rows(found), left=2)
+    yield from table(*figures.matrix_rows(found), left=2)
 
 
 def _sides_text(found: Json) -> Iterator[str]:
     side = found["sides"]
     if side["advantage"] is not None:
         yield ""
-        yield f"Advantage of the proposer, in points of win rate: {points({**side, 'value': side['advantage']})}"
+        advantage = figures.points({**side, "value": side["advantage"]})
+        yield f"Advantage of the proposer, in points of win rate: {advantage}"
 
 
 def _judges_text(found: Json) -> Iterator[str]:
@@ -106,13 +96,14 @@ def _judges_text(found: Json) -> Iterator[str]:
         return
     yield ""
     header = ("judge", "judgments", "ties", "flips", "prefers first, points", "accuracy", "Brier")
-    yield from table(header, [(*row[:5], *row[7:]) for row in judge_rows(found)[1]])
+    yield from table(header, [(*row[:5], *row[7:]) for row in figures.judge_rows(found)[1]])
     agreed = found["agreement"]
     if agreed["alpha"] is not None:
-        yield f"Agreement of all judges: alpha {agreed['alpha']:.2f} ({interval(agreed, '.2f')})"
+        yield f"Agreement of all judges: alpha {agreed['alpha']:.2f} ({figures.interval(agreed, '.2f')})"
     for pair in agreed["pairs"] if len(agreed["pairs"]) > 1 else []:
         if pair["kappa"] is not None:
-            yield f"  {clean(' and '.join(pair['judges']))}: kappa {pair['kappa']:.2f} ({interval(pair, '.2f')})"
+            within = figures.interval(pair, ".2f")
+            yield f"  {clean(' and '.join(pair['judges']))}: kappa {pair['kappa']:.2f} ({within})"
 
 
 def differences_text(found: Json) -> Iterator[str]:
@@ -121,24 +112,15 @@ def differences_text(found: Json) -> Iterator[str]:
     known = found["arms"][0]["accuracy"] is not None
     yield ""
     yield "Arms, by the judges' accuracy" if known else "Arms, by the proposer's share of the points"
-    yield from table(*arm_rows(found))
+    yield from table(*figures.arm_rows(found))
     yield ""
     header = ("difference, in points", "value (95 %)", "p", "motions", "needed")
-    yield from table(header, difference_rows(found)[1])
+    yield from table(header, figures.difference_rows(found)[1])
     yield "needed: motions to detect half of this difference with 80 % power"
 
 
 def _costs_text(found: Json) -> Iterator[str]:
-    rows = [
-        (
-            row.get("contestant") or row.get("judge") or "",
-            money(row.get("cost_usd")),
-            f"{(row.get('input_tokens') or 0) + (row.get('output_tokens') or 0):,}",
-            number(row.get("mean_seconds"), ".1f"),
-            str(sum((row.get("failures") or {}).values())),
-        )
-        for row in [*found["costs"].get("contestants", []), *found["costs"].get("judges", [])]
-    ]
+    rows = [row[1:] for row in figures.cost_rows(found, money)]
     if rows:
         yield ""
         yield from table(("cost of", "USD", "tokens", "seconds a call", "failures"), rows)

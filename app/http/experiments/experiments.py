@@ -5,14 +5,13 @@ from typing import Any
 from uuid import UUID
 
 from flask import Response, request
-from flask_openapi3 import Tag
 
 from app.core.access import Caller
 from app.core.judgments import PERSON
 from app.http import answers
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, success
-from app.http.blueprint import Blueprint
+from app.http.answers import success
+from app.http.blueprint import Blueprint, api_blueprint
 from app.http.experiments import shapes
 from app.http.experiments.shapes import ExperimentPath
 from app.http.seats import join_url
@@ -25,7 +24,6 @@ from app.wire import tables
 from app.wire.debates import time_json
 from app.wire.experiments import estimate_json, experiment_json, match_json, plan_json
 
-_TAG = Tag(name="experiments", description="Many debates between contestants, judged for comparison")
 _ONE: answers.Responses = {200: shapes.ExperimentAnswer, 409: answers.ErrorAnswer}
 _COUNTED: answers.Responses = {200: shapes.CountedAnswer, 409: answers.ErrorAnswer}
 _AT = "/experiments/<experiment_id>"
@@ -33,7 +31,7 @@ Control = Callable[[Services, Caller, UUID], Experiment]
 
 
 def _blueprint(name: str) -> Blueprint:
-    return Blueprint(name, __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    return api_blueprint(name, "Many debates between contestants, judged for comparison", tag="experiments")
 
 
 def _shown(services: Services, experiment_id: UUID, status: int = 200, **more: Any) -> tuple[Response, int]:

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from flask import Response
-from flask_openapi3 import Tag
 from pydantic import Field, StrictInt, model_validator
 
 from app.core.judgments import MOST_REPEATS, Judge, Judgment, JudgmentStatus
@@ -12,14 +11,13 @@ from app.core.players import EXTERNAL, JudgeOrder
 from app.core.verdicts import NO_REASONS, Verdict, scores_for
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN, Shape, Success, TurnUsageShape, success
-from app.http.blueprint import Blueprint
+from app.http.answers import Shape, TurnUsageShape, answer_of, success
+from app.http.blueprint import Blueprint, api_blueprint
 from app.http.requests import Number, Request, ScoresBody, SeatBody, with_examples
 from app.usecases import judgments
 from app.usecases.services import Services
 from app.wire.experiments import judgment_json
 
-_TAG = Tag(name="judgments", description="Judgments of closed debates, stored apart from the debates")
 _NOT_OF_A_JUDGE = ("early_stop", "agent_id", "judge_order", "skill")
 OneOrder = Literal["as_spoken", "swapped"]
 
@@ -90,11 +88,7 @@ class JudgmentShape(Shape):
     judged_at: str | None
 
 
-class JudgmentsData(Shape):
-    judgments: list[JudgmentShape]
-
-
-JudgmentsAnswer = Success[JudgmentsData]
+JudgmentsAnswer = answer_of("Judgments", judgments=list[JudgmentShape])
 
 
 def _answer(found: list[Judgment], status: int = 200) -> tuple[Response, int]:
@@ -102,7 +96,7 @@ def _answer(found: list[Judgment], status: int = 200) -> tuple[Response, int]:
 
 
 def judgments_blueprint(services: Services) -> Blueprint:
-    api = Blueprint("judgments", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    api = api_blueprint("judgments", "Judgments of closed debates, stored apart from the debates")
     responses: answers.Responses = {
         201: JudgmentsAnswer,
         200: JudgmentsAnswer,

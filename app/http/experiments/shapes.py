@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +12,7 @@ from app.core.errors import InvalidInput
 from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
 from app.core.experiments.spec import SpecProblem
-from app.http.answers import Shape, Success
+from app.http.answers import Shape, answer_of
 from app.http.requests import ExpiringBody, Query, Request, with_examples
 from app.store.experiments.experiments import ExperimentStatus
 from app.store.experiments.reading import MatchFilters
@@ -213,36 +213,6 @@ class ExperimentShape(Shape):
     updated_at: str
 
 
-class ExperimentData(Shape):
-    experiment: ExperimentShape
-
-
-ExperimentAnswer = Success[ExperimentData]
-
-
-class CountedData(ExperimentData):
-    count: int
-
-
-CountedAnswer = Success[CountedData]
-
-
-class ExperimentsData(Shape):
-    experiments: list[ExperimentShape]
-    next_cursor: str | None
-
-
-ExperimentsAnswer = Success[ExperimentsData]
-
-
-class MotionsData(Shape):
-    added: int
-    motions: int
-
-
-MotionsAnswer = Success[MotionsData]
-
-
 class PlanShape(Shape):
     matches: int
     debate_calls: int
@@ -255,13 +225,6 @@ class PlanShape(Shape):
     seconds: float
     concurrency: int
     budget_usd: float | None
-
-
-class PlanData(Shape):
-    plan: PlanShape
-
-
-PlanAnswer = Success[PlanData]
 
 
 class MatchShape(Shape):
@@ -280,27 +243,18 @@ class MatchShape(Shape):
     losses: int
 
 
-class MatchesData(Shape):
-    matches: list[MatchShape]
-    next_cursor: str | None
-
-
-MatchesAnswer = Success[MatchesData]
-
-
-class JudgeInvitationData(Shape):
-    url: str = Field(
-        description="Opens the judging of this experiment's debates in a browser; shown only in this answer"
-    )
-    judge: str
-    expires_at: str
-
-
-JudgeInvitationAnswer = Success[JudgeInvitationData]
-
-
-class ResultsData(Shape):
-    results: dict[str, Any]
-
-
-ResultsAnswer = Success[ResultsData]
+ExperimentAnswer = answer_of("Experiment", experiment=ExperimentShape)
+CountedAnswer = answer_of("Counted", experiment=ExperimentShape, count=int)
+ExperimentsAnswer = answer_of("Experiments", experiments=list[ExperimentShape], next_cursor=str | None)
+MotionsAnswer = answer_of("Motions", added=int, motions=int)
+PlanAnswer = answer_of("Plan", plan=PlanShape)
+MatchesAnswer = answer_of("Matches", matches=list[MatchShape], next_cursor=str | None)
+JudgeInvitationAnswer = answer_of(
+    "JudgeInvitation",
+    url=Annotated[
+        str, Field(description="Opens the judging of this experiment's debates in a browser; shown only in this answer")
+    ],
+    judge=str,
+    expires_at=str,
+)
+ResultsAnswer = answer_of("Results", results=dict[str, Any])

@@ -37,13 +37,13 @@ def methods_of(context: Context) -> Methods:
     return {
         "initialize": _initialize,
         "server/discover": _discover,
-        "ping": _ping,
+        "ping": lambda _: {},
         "tools/list": partial(_list_tools, context),
         "tools/call": partial(_call_tool, context),
         "prompts/list": list_prompts,
         "prompts/get": get_prompt,
         "resources/list": partial(_list_resources, context),
-        "resources/templates/list": _list_templates,
+        "resources/templates/list": lambda _: {"resourceTemplates": [TEMPLATE]},
         "resources/read": partial(_read_resource, context),
     }
 
@@ -65,10 +65,6 @@ def _discover(_: Json) -> Json:
     }
 
 
-def _ping(_: Json) -> Json:
-    return {}
-
-
 def _list_tools(context: Context, _: Json) -> Json:
     return {"tools": [_described(tool) for tool in TOOLS if _may_use(context, tool)]}
 
@@ -88,7 +84,7 @@ def _described(tool: Tool) -> Json:
         "inputSchema": tool.takes.model_json_schema(),
         "outputSchema": tool.answers,
         "annotations": {
-            "readOnlyHint": tool.only_reads,
+            "readOnlyHint": tool.action is Action.READ,
             "destructiveHint": tool.name == "stop",
             "openWorldHint": False,
         },
@@ -136,10 +132,6 @@ def _list_resources(context: Context, _: Json) -> Json:
             for debate in page.debates
         ]
     }
-
-
-def _list_templates(_: Json) -> Json:
-    return {"resourceTemplates": [TEMPLATE]}
 
 
 def _read_resource(context: Context, params: Json) -> Json:

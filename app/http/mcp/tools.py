@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 from uuid import UUID, uuid4
 
 from pydantic import BaseModel
 
-from app.core.access import Action, Agent, Caller, Guest, Scope, require
+from app.core.access import Action, Caller, Guest, require
 from app.core.debate import Debate, Status, TurnType
 from app.core.errors import Forbidden, InvalidInput
 from app.core.players import EXTERNAL, JudgeOrder
@@ -22,8 +22,7 @@ from app.http.mcp.outputs import argument_shape, debate_shape, next_wait, rules_
 from app.realtime.credentials import KeyWatch
 from app.realtime.longpoll import wait_for_news
 from app.realtime.relay import Relay
-from app.usecases import control, judgments, read, seats
-from app.usecases.create import Stored, create_debate
+from app.usecases import control, create, judgments, read, seats
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from app.wire.debates import argument_json, debate_json
@@ -64,16 +63,35 @@ class Tool:
     action: Action
     """What the caller must be allowed to do; a tool that a key may never use is not listed for it."""
     run: Callable[[Context, Any], Json]
-    only_reads: bool = False
 
 
+TOOLS: list[Tool] = []
+"""In the order in which clients see them."""
+Run = TypeVar("Run", bound=Callable[[Context, Any], Json])
+
+
+def _tool(action: Action, answers: Json) -> Callable[[Run], Run]:
+    """Makes a tool of a function: its name, its docstring as the description, and the type of what it is given."""
+
+    def register(run: Run) -> Run:
+        description = " ".join(str(run.__doc__).split())
+        TOOLS.append(Tool(run.__name__, description, get_type_hints(run)["given"], answers, action, run))
+        return run
+
+    return register
+
+
+@_tool(Action.READ, outputs.DEBATES)
 def list_debates(context: Context, given: inputs.ListDebates) -> Json:
+    """Debates, the most recently active first. Call it to find a debate by its title or status."""
     query = requests.ListQuery.model_validate({"status": given.status or "", "q": given.q or "", "limit": given.limit})
     page = read.list_debates(context.services, context.caller, query.filters(), query.limit, 0, None)
     return {"debates": [debate_shape(debate) for debate in page.debates]}
 
 
+@_tool(Action.READ, outputs.SEATS)
 def open_seats(context: Context, given: inputs.OpenSeats) -> Json:
+    """Seats that nobody holds yet. Call it when you were asked to join a debate and were given no id."""
     active = {"status": f"{Status.CREATED},{Status.RUNNING}", "player": EXTERNAL, "limit": SEATS_PAGE}
     query = requests.ListQuery.model_validate(active)
     found: list[Json] = []
@@ -93,13 +111,14 @@ def open_seats(context: Context, given: inputs.OpenSeats) -> Json:
 
 def _is_open(debate: Debate, seat: Seat, caller: Caller) -> bool:
     setup = debate.seats[seat]
-    may_sit = not isinstance(caller, Agent) or (Scope.ARBITRATE if seat is Seat.ARBITRATOR else Scope.DEBATE) in (
-        caller.scopes
-    )
+    may_sit = _may(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK)
     return may_sit and setup.is_external and setup.holder is None
 
 
-def create(context: Context, given: inputs.CreateDebate) -> Json:
+@_tool(Action.CREATE, outputs.ONE_DEBATE)
+def create_debate(context: Context, given: inputs.CreateDebate) -> Json:
+    """Start a debate on a motion or a plan. Call it when you want a statement examined by an opponent. To hold a seat
+    of it yourself, make that seat external."""
     described = {
         role: {"player": seat} if isinstance(seat, str) else seat for role, seat in (given.seats or {}).items()
     }
@@ -115,19 +134,24 @@ def create(context: Context, given: inputs.CreateDebate) -> Json:
             "limits": {"max_rounds": given.max_rounds} if given.max_rounds else None,
         }
     )
-    stored = create_debate(context.services, context.caller, body.new_debate())
+    stored = create.create_debate(context.services, context.caller, body.new_debate())
     ours = [seat for seat in Seat if stored.debate.seats[seat].player == EXTERNAL]
     seat = ours[0] if ours else Seat.PROPOSER
     return {"debate": debate_shape(stored.debate), "next_call": next_wait(stored.debate, seat, 0)}
 
 
+@_tool(Action.SPEAK, outputs.ONE_DEBATE)
 def take_seat(context: Context, given: inputs.OfSeat) -> Json:
+    """Take an open seat, so that nobody else speaks in it. Call it once before your first wait_for_turn."""
     seat = Seat(given.role)
     debate = seats.take_seat(context.services, context.caller, given.debate_id, seat)
     return {"debate": debate_shape(debate), "next_call": next_wait(debate, seat, 0)}
 
 
+@_tool(Action.READ, outputs.TURN)
 def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
+    """Waits until it is your turn or the debate is closed, and tells what was said since after_seq. Call it after
+    taking a seat and after each of your moves; call it again while it says waiting."""
     seat = Seat(given.role)
     _wait_until_it_matters(context, given.debate_id, seat, given.after_seq, given.max_seconds)
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
@@ -160,7 +184,9 @@ def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_
         debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
 
 
-def _stored(stored: Stored, seat: Seat) -> Json:
+def _submitted(context: Context, given: inputs.Move, seat: Seat, kind: TurnType, **more: Any) -> Json:
+    submission = Submission(seat, kind, given.content, given.client_request_id, **more)
+    stored = submit(context.services, context.caller, given.debate_id, submission)
     return {
         "debate": debate_shape(stored.debate),
         "argument": argument_shape(argument_json(stored.turn)),
@@ -168,46 +194,45 @@ def _stored(stored: Stored, seat: Seat) -> Json:
     }
 
 
-def _submitted(context: Context, given: inputs.Move, seat: Seat, kind: TurnType) -> Json:
-    submission = Submission(seat, kind, given.content, given.client_request_id)
-    return _stored(submit(context.services, context.caller, given.debate_id, submission), seat)
-
-
+@_tool(Action.SPEAK, outputs.STORED)
 def argue(context: Context, given: inputs.Argue) -> Json:
+    """Give your argument as proposer or opponent. Call it once when wait_for_turn says your_turn."""
     return _submitted(context, given, Seat(given.role), TurnType.CLAIM)
 
 
+@_tool(Action.SPEAK, outputs.STORED)
 def appeal(context: Context, given: inputs.Move) -> Json:
+    """As proposer, call the judge instead of arguing. Call it when the debate goes round in circles."""
     return _submitted(context, given, Seat.PROPOSER, TurnType.APPEAL)
 
 
+@_tool(Action.SPEAK, outputs.STORED)
 def resolve(context: Context, given: inputs.Move) -> Json:
+    """As proposer, close the debate; your text is its result. Call it when both sides agree."""
     return _submitted(context, given, Seat.PROPOSER, TurnType.RESOLUTION)
 
 
-def ask(context: Context, given: inputs.Move) -> Json:
-    return _submitted(context, given, Seat.ARBITRATOR, TurnType.QUESTION)
-
-
+@_tool(Action.RULE, outputs.STORED)
 def rule(context: Context, given: inputs.Ruling) -> Json:
+    """As judge, rule. Call it when wait_for_turn says your_turn and its rules name it."""
     verdict = None
     if given.winner is not None:
         if given.scores is None:
             raise InvalidInput("scores", "are required with a winner: 0 to 10 for proposer and opponent")
         reasoning = given.reasoning or given.content
         verdict = Verdict(given.winner, given.scores.model_dump(), reasoning, given.close)
-    submission = Submission(
-        Seat.ARBITRATOR,
-        TurnType.RULING,
-        given.content,
-        given.client_request_id,
-        close=given.close,
-        verdict=verdict,
-    )
-    return _stored(submit(context.services, context.caller, given.debate_id, submission), Seat.ARBITRATOR)
+    return _submitted(context, given, Seat.ARBITRATOR, TurnType.RULING, close=given.close, verdict=verdict)
 
 
+@_tool(Action.RULE, outputs.STORED)
+def ask(context: Context, given: inputs.Move) -> Json:
+    """As judge, ask both sides a question before the last round. Call it when the rules name it."""
+    return _submitted(context, given, Seat.ARBITRATOR, TurnType.QUESTION)
+
+
+@_tool(Action.READ, outputs.TRANSCRIPT)
 def transcript(context: Context, given: inputs.Transcript) -> Json:
+    """What was said in a debate, in order. Call it to read a debate that you do not sit in, or its result."""
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     return {
         "debate": debate_shape(debate),
@@ -215,7 +240,9 @@ def transcript(context: Context, given: inputs.Transcript) -> Json:
     }
 
 
+@_tool(Action.JUDGE, outputs.JUDGED)
 def judge(context: Context, given: inputs.Judgment) -> Json:
+    """Give your own judgment of a closed debate that you took no part in. It changes nothing in the debate."""
     opinion = OpinionBody.model_validate(given.model_dump(exclude={"debate_id"}))
     stored, _ = judgments.give(
         context.services, context.caller, given.debate_id, None, JudgeOrder.AS_SPOKEN, opinion.verdict()
@@ -223,123 +250,11 @@ def judge(context: Context, given: inputs.Judgment) -> Json:
     return {"judgment": judgment_json(stored)}
 
 
+@_tool(Action.CONTROL, outputs.ONE_DEBATE)
 def stop(context: Context, given: inputs.Stop) -> Json:
+    """End a debate now. Call it only when a person asked for it."""
     debate = control.stop_debate(context.services, context.caller, given.debate_id, given.reason)
     return {"debate": debate_shape(debate), "next_call": None}
-
-
-TOOLS = (
-    Tool(
-        "list_debates",
-        "Debates, the most recently active first. Call it to find a debate by its title or status.",
-        inputs.ListDebates,
-        outputs.DEBATES,
-        Action.READ,
-        list_debates,
-        only_reads=True,
-    ),
-    Tool(
-        "open_seats",
-        "Seats that nobody holds yet. Call it when you were asked to join a debate and were given no id.",
-        inputs.OpenSeats,
-        outputs.SEATS,
-        Action.READ,
-        open_seats,
-        only_reads=True,
-    ),
-    Tool(
-        "create_debate",
-        "Start a debate on a motion or a plan. Call it when you want a statement examined by an opponent. To hold a"
-        " seat of it yourself, make that seat external.",
-        inputs.CreateDebate,
-        outputs.ONE_DEBATE,
-        Action.CREATE,
-        create,
-    ),
-    Tool(
-        "take_seat",
-        "Take an open seat, so that nobody else speaks in it. Call it once before your first wait_for_turn.",
-        inputs.OfSeat,
-        outputs.ONE_DEBATE,
-        Action.SPEAK,
-        take_seat,
-    ),
-    Tool(
-        "wait_for_turn",
-        "Waits until it is your turn or the debate is closed, and tells what was said since after_seq. Call it after"
-        " taking a seat and after each of your moves; call it again while it says waiting.",
-        inputs.WaitForTurn,
-        outputs.TURN,
-        Action.READ,
-        wait_for_turn,
-        only_reads=True,
-    ),
-    Tool(
-        "argue",
-        "Give your argument as proposer or opponent. Call it once when wait_for_turn says your_turn.",
-        inputs.Argue,
-        outputs.STORED,
-        Action.SPEAK,
-        argue,
-    ),
-    Tool(
-        "appeal",
-        "As proposer, call the judge instead of arguing. Call it when the debate goes round in circles.",
-        inputs.Move,
-        outputs.STORED,
-        Action.SPEAK,
-        appeal,
-    ),
-    Tool(
-        "resolve",
-        "As proposer, close the debate; your text is its result. Call it when both sides agree.",
-        inputs.Move,
-        outputs.STORED,
-        Action.SPEAK,
-        resolve,
-    ),
-    Tool(
-        "rule",
-        "As judge, rule. Call it when wait_for_turn says your_turn and its rules name it.",
-        inputs.Ruling,
-        outputs.STORED,
-        Action.RULE,
-        rule,
-    ),
-    Tool(
-        "ask",
-        "As judge, ask both sides a question before the last round. Call it when the rules name it.",
-        inputs.Move,
-        outputs.STORED,
-        Action.RULE,
-        ask,
-    ),
-    Tool(
-        "transcript",
-        "What was said in a debate, in order. Call it to read a debate that you do not sit in, or its result.",
-        inputs.Transcript,
-        outputs.TRANSCRIPT,
-        Action.READ,
-        transcript,
-        only_reads=True,
-    ),
-    Tool(
-        "judge",
-        "Give your own judgment of a closed debate that you took no part in. It changes nothing in the debate.",
-        inputs.Judgment,
-        outputs.JUDGED,
-        Action.JUDGE,
-        judge,
-    ),
-    Tool(
-        "stop",
-        "End a debate now. Call it only when a person asked for it.",
-        inputs.Stop,
-        outputs.ONE_DEBATE,
-        Action.CONTROL,
-        stop,
-    ),
-)
 
 
 def allowed(caller: Caller, tool: Tool) -> None:
@@ -348,7 +263,7 @@ def allowed(caller: Caller, tool: Tool) -> None:
         raise Forbidden("This key gives access to one seat of one debate only")
     if tool.name == "take_seat" and _may(caller, Action.RULE):
         return
-    require(caller, Action.READ if tool.only_reads else tool.action)
+    require(caller, tool.action)
 
 
 def _may(caller: Caller, action: Action) -> bool:

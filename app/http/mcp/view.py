@@ -3,13 +3,11 @@
 from typing import Any, Literal
 
 from flask import Response, jsonify, request
-from flask_openapi3 import Tag
 from pydantic import ConfigDict, Field
 
 from app.http import answers
 from app.http.access import current_caller
-from app.http.answers import ERRORS, NEEDS_TOKEN
-from app.http.blueprint import Blueprint
+from app.http.blueprint import Blueprint, api_blueprint
 from app.http.mcp.methods import SERVER, methods_of
 from app.http.mcp.protocol import answer
 from app.http.mcp.tools import Context
@@ -18,7 +16,6 @@ from app.realtime.credentials import KeyWatch
 from app.realtime.relay import Relay
 from app.usecases.services import Services
 
-_TAG = Tag(name="mcp", description="The Model Context Protocol, for agents")
 _MESSAGE = {"application/json": {"schema": {"type": "object"}}}
 _RESPONSES: answers.Responses = {
     200: {"description": "The JSON-RPC response", "content": _MESSAGE},
@@ -46,7 +43,7 @@ class McpBody(Request):
 
 
 def mcp_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:
-    api = Blueprint("mcp", __name__, abp_tags=[_TAG], abp_responses=ERRORS, abp_security=NEEDS_TOKEN)
+    api = api_blueprint("mcp", "The Model Context Protocol, for agents")
 
     @api.post("/mcp", summary="One message of the Model Context Protocol", responses=_RESPONSES)
     def message(body: McpBody) -> Response | tuple[Response, int]:

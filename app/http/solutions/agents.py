@@ -9,7 +9,6 @@ from app.http.solutions import answers, requests
 from app.http.solutions.answers import solutions_page, solutions_success
 from app.usecases import agents
 from app.usecases.services import Services
-from app.wire.solutions import agent_json
 
 _TAG = Tag(name="agents", description="Agents and their keys, managed by the operator")
 
@@ -26,12 +25,12 @@ def agents_blueprint(services: Services) -> Blueprint:
         record, key = agents.create_agent(
             services, current_caller(), body.username, body.display_name, frozenset(body.scopes)
         )
-        return solutions_success({**agent_json(record), "apiKey": key.secret}, 201)
+        return solutions_success({**answers.AgentShape.of(record), "apiKey": key.secret}, 201)
 
     @api.get("/agents", summary="Agents by name", responses={200: answers.AgentsAnswer})
     def list_all(query: requests.PageQuery) -> tuple[Response, int]:
         page = agents.list_agents(services, current_caller(), query.limit, query.cursor)
-        return solutions_page([agent_json(record) for record in page.items], page.next_cursor)
+        return solutions_page([answers.AgentShape.of(record) for record in page.items], page.next_cursor)
 
     @api.post(
         "/agents/<agentId>/revoke",
@@ -39,7 +38,7 @@ def agents_blueprint(services: Services) -> Blueprint:
         responses={200: answers.AgentAnswer},
     )
     def revoke(path: requests.AgentPath) -> tuple[Response, int]:
-        return solutions_success(agent_json(agents.revoke_key(services, current_caller(), path.agent_id)))
+        return solutions_success(answers.AgentShape.of(agents.revoke_key(services, current_caller(), path.agent_id)))
 
     @api.post(
         "/agents/<agentId>/rotate",
@@ -48,6 +47,6 @@ def agents_blueprint(services: Services) -> Blueprint:
     )
     def rotate(path: requests.AgentPath) -> tuple[Response, int]:
         record, key = agents.rotate_key(services, current_caller(), path.agent_id)
-        return solutions_success({**agent_json(record), "apiKey": key.secret})
+        return solutions_success({**answers.AgentShape.of(record), "apiKey": key.secret})
 
     return api

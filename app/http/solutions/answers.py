@@ -1,18 +1,17 @@
 """Answers of the solutions API: their shapes for the OpenAPI document, the camelCase envelope, and its error codes.
 
-`app.wire.solutions` makes the content; a test compares it with these shapes.
-"""
+Each shape makes its content from a value of the core or the store."""
 
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from flask import Response, g, jsonify
-from pydantic import ConfigDict, Field
+from pydantic import AliasPath, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from app.core.access import Scope
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
-from app.http.answers import NEEDS_TOKEN, Shape
+from app.http.answers import NEEDS_TOKEN, Moment, Shape
 
 PREFIX = "/api/v1"
 Data = TypeVar("Data")
@@ -33,18 +32,18 @@ CODES: dict[str, tuple[str, int]] = {
 
 
 class CamelShape(Shape):
-    model_config = ConfigDict(alias_generator=to_camel)
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
 class AgentShape(CamelShape):
-    agent_id: UUID
+    agent_id: UUID = Field(validation_alias="id")
     username: str
     display_name: str | None
-    scopes: list[Scope]
+    scopes: Annotated[list[Scope], BeforeValidator(sorted)]
     key_hint: str = Field(description="The first characters of its key")
-    created_at: str
-    key_created_at: str
-    revoked_at: str | None
+    created_at: Moment
+    key_created_at: Moment
+    revoked_at: Moment | None
 
 
 class NewAgentShape(AgentShape):
@@ -59,29 +58,29 @@ class AuthorShape(CamelShape):
 
 class SolutionShape(CamelShape):
     id: UUID
-    agent_id: UUID
-    agent: AuthorShape
+    agent_id: UUID = Field(validation_alias=AliasPath("author", "id"))
+    agent: AuthorShape = Field(validation_alias="author")
     title: str
     description: str
     status: SolutionStatus
     agent_debate_count: int
-    created_at: str
+    created_at: Moment
 
 
 class ContributionShape(CamelShape):
     id: UUID
     solution_id: UUID
-    agent_id: UUID
-    agent: AuthorShape
-    parent_debate_id: UUID | None
+    agent_id: UUID = Field(validation_alias=AliasPath("author", "id"))
+    agent: AuthorShape = Field(validation_alias="author")
+    parent_debate_id: UUID | None = Field(validation_alias="parent_id")
     depth: int = Field(ge=1, le=5)
     stance: Stance
     content: str
     evidence_links: list[str]
     guardrail_status: GuardrailStatus
-    guardrail_evaluation_id: UUID
+    guardrail_evaluation_id: UUID = Field(validation_alias="evaluation_id")
     upvotes: int
-    created_at: str
+    created_at: Moment
 
 
 class ReasonShape(CamelShape):
@@ -95,11 +94,11 @@ class EvaluationShape(CamelShape):
     verdict: Literal["approved", "rejected", "flagged"] | None = Field(description="The evaluator's")
     reasons: list[ReasonShape]
     evaluator: str | None = Field(description="Its name and version")
-    evaluated_at: str | None
+    evaluated_at: Moment | None
     decision: Literal["approved", "rejected"] | None = Field(description="A person's; it overrides the verdict")
     decided_by: str | None
     decision_reason: str | None
-    decided_at: str | None
+    decided_at: Moment | None
 
 
 class DetailedContributionShape(ContributionShape):
@@ -191,16 +190,8 @@ def solutions_page(shown: list[dict[str, Any]], next_cursor: str | None) -> tupl
 
 def solutions_failure(code: str, message: str, details: dict[str, Any]) -> Response:
     shown, status = CODES[code]
-    error = {"code": shown, "message": message, **({"details": _camel(details)} if details else {})}
+    camel = {to_camel(name): value for name, value in details.items()}
+    error = {"code": shown, "message": message, **({"details": camel} if camel else {})}
     response = jsonify({"ok": False, "error": error, "requestId": g.request_id})
     response.status_code = status
     return response
-
-
-def _camel(details: dict[str, Any]) -> dict[str, Any]:
-    return {_camel_case(name): value for name, value in details.items()}
-
-
-def _camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

@@ -10,7 +10,6 @@ from app.http.solutions import answers, requests
 from app.http.solutions.answers import solutions_page, solutions_success
 from app.usecases.services import Services
 from app.usecases.solutions import review
-from app.wire.solutions import review_json
 
 _TAG = Tag(name="guardrail", description="Contributions that wait for a person's decision")
 _DECISIONS = {"approve": GuardrailVerdict.APPROVED, "reject": GuardrailVerdict.REJECTED}
@@ -26,7 +25,7 @@ def review_blueprint(services: Services) -> Blueprint:
     )
     def flagged(query: requests.PageQuery) -> tuple[Response, int]:
         page = review.list_flagged(services, current_caller(), query.limit, query.cursor)
-        return solutions_page([review_json(one) for one in page.items], page.next_cursor)
+        return solutions_page([answers.ReviewShape.of(one) for one in page.items], page.next_cursor)
 
     @api.get(
         "/guardrail/evaluations/<evaluationId>",
@@ -34,7 +33,9 @@ def review_blueprint(services: Services) -> Blueprint:
         responses={200: answers.ReviewAnswer},
     )
     def get(path: requests.EvaluationPath) -> tuple[Response, int]:
-        return solutions_success(review_json(review.get_review(services, current_caller(), path.evaluation_id)))
+        return solutions_success(
+            answers.ReviewShape.of(review.get_review(services, current_caller(), path.evaluation_id))
+        )
 
     @api.post(
         "/guardrail/evaluations/<evaluationId>/decision",
@@ -44,6 +45,6 @@ def review_blueprint(services: Services) -> Blueprint:
     def decide(path: requests.EvaluationPath, body: requests.DecisionBody) -> tuple[Response, int]:
         decision = _DECISIONS[body.decision]
         decided = review.decide(services, current_caller(), path.evaluation_id, decision, body.reason)
-        return solutions_success(review_json(decided))
+        return solutions_success(answers.ReviewShape.of(decided))
 
     return api

@@ -10,7 +10,6 @@ from app.http.solutions.answers import solutions_page, solutions_success
 from app.usecases.services import Services
 from app.usecases.solutions import solutions
 from app.usecases.solutions.solutions import ContributionRequest
-from app.wire.solutions import contribution_json, evaluation_json, solution_json
 
 _TAG = Tag(name="solutions", description="Proposals, discussed by agents in threads behind a guardrail")
 _THREAD = "/solutions/<solutionId>/debates"
@@ -22,7 +21,7 @@ def solutions_blueprint(services: Services) -> Blueprint:
     @api.post("/solutions", summary="Propose a solution", responses={201: answers.SolutionAnswer})
     def propose(body: requests.SolutionBody) -> tuple[Response, int]:
         made = solutions.propose(services, current_caller(), body.title, body.description)
-        return solutions_success(solution_json(made), 201)
+        return solutions_success(answers.SolutionShape.of(made), 201)
 
     @api.get(
         "/solutions",
@@ -32,7 +31,7 @@ def solutions_blueprint(services: Services) -> Blueprint:
     )
     def list_all(query: requests.PageQuery) -> tuple[Response, int]:
         page = solutions.list_solutions(services, query.limit, query.cursor)
-        return solutions_page([solution_json(solution) for solution in page.items], page.next_cursor)
+        return solutions_page([answers.SolutionShape.of(solution) for solution in page.items], page.next_cursor)
 
     @api.get(
         "/solutions/<solutionId>",
@@ -41,7 +40,7 @@ def solutions_blueprint(services: Services) -> Blueprint:
         security=answers.PUBLIC,
     )
     def get(path: requests.SolutionPath) -> tuple[Response, int]:
-        return solutions_success(solution_json(solutions.get_solution(services, path.solution_id)))
+        return solutions_success(answers.SolutionShape.of(solutions.get_solution(services, path.solution_id)))
 
     @api.post(
         _THREAD,
@@ -51,7 +50,7 @@ def solutions_blueprint(services: Services) -> Blueprint:
     def contribute(path: requests.SolutionPath, body: requests.ContributionBody) -> tuple[Response, int]:
         request = ContributionRequest(body.stance, body.content, tuple(body.evidence_links), body.parent_debate_id)
         made = solutions.contribute(services, current_caller(), path.solution_id, request)
-        return solutions_success(contribution_json(made), 201)
+        return solutions_success(answers.ContributionShape.of(made), 201)
 
     @api.get(
         _THREAD,
@@ -63,7 +62,9 @@ def solutions_blueprint(services: Services) -> Blueprint:
         page = solutions.list_contributions(
             services, current_reader(), path.solution_id, query.stance, query.limit, query.cursor
         )
-        return solutions_page([contribution_json(contribution) for contribution in page.items], page.next_cursor)
+        return solutions_page(
+            [answers.ContributionShape.of(contribution) for contribution in page.items], page.next_cursor
+        )
 
     @api.get(
         f"{_THREAD}/<contributionId>",
@@ -75,8 +76,8 @@ def solutions_blueprint(services: Services) -> Blueprint:
         found, evaluation = solutions.get_contribution(
             services, current_reader(), path.solution_id, path.contribution_id
         )
-        shown = evaluation_json(evaluation) if evaluation else None
-        return solutions_success({**contribution_json(found), "evaluation": shown})
+        shown = answers.EvaluationShape.of(evaluation) if evaluation else None
+        return solutions_success({**answers.ContributionShape.of(found), "evaluation": shown})
 
     def voted(path: requests.ContributionPath, up: bool) -> tuple[Response, int]:
         found, votes = solutions.vote(services, current_caller(), path.solution_id, path.contribution_id, up)

@@ -30,6 +30,7 @@ def site(module_place: Place, models: ModelServer) -> Api:
     return api
 
 
+@pytest.mark.long
 def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(
     assert_accessible, open_page, site, models
 ):

@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from agents import Caller, new_agent
 from dashboard import SEATS, external, is_live, row, stored_id, view
 from harness import wait_until
@@ -69,6 +70,7 @@ def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(a
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.long
 def test_all_that_match_are_stopped_after_one_question_and_pages_lead_back(open_page, site):
     ids = [site.create(title=f"Matching {number}", format="dialogue")["id"] for number in range(52)]
     page = open_page("/?q=Matching")

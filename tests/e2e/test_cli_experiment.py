@@ -163,6 +163,7 @@ def test_a_player_that_only_the_server_can_refuse_is_refused_with_its_line(cli: 
     assert module_place.sql("SELECT count(*) FROM experiments WHERE name = 'unknown'") == [(0,)]
 
 
+@pytest.mark.long
 def test_it_is_steered_shown_and_deleted(cli: Cli, api: Api, worker: Place) -> None:
     slow = [one.replace("scripted", "scripted, think_seconds: 0.3") for one in CONTESTANTS]
     file = cli.write("steered", 6, contestants=slow, concurrency=2)

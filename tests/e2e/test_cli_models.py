@@ -60,6 +60,7 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "OPENAI_API_KEY is not set for the workers" in str(check("openai:gpt-4o-mini")["says"])
 
 
+@pytest.mark.long
 def test_doctor_reports_on_a_player(home: Home, models: ModelServer) -> None:
     seen = home.debate("doctor", "--player", "openai:gpt-4o-mini", "--json", seconds=200)
     finding = json.loads(seen.stdout)[-1]

@@ -103,7 +103,7 @@ def follow(relay: Relay, debate_id: UUID, last: int, chance: random.Random | Non
     return seen
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))])
 def test_listeners_get_every_turn_once_over_a_bus_that_loses_doubles_and_reorders(
     place: Place, services: Services, relay: Relay, seed: int
 ) -> None:

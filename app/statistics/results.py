@@ -197,7 +197,7 @@ def _arms(found: Table, why: dict[str, str]) -> dict[str, Any]:
     if not known.any():
         why["arms.accuracy"] = "The motions have no known answers."
     parts = [chosen & (found.arms.codes == number) for number in range(found.arms.size)]
-    levels = [arms.level(values[part], found.motions.codes[part]) for part in parts]
+    levels = [clusters.share(values[part], found.motions.codes[part]) for part in parts]
     rows = [
         {
             "arm": name,

@@ -22,7 +22,7 @@ from app.core.judgments import (
     require_impartial,
 )
 from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
-from app.core.retry import GiveUp, after_failure
+from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
@@ -159,7 +159,8 @@ def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
 def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
     verdict = thought.verdict
     if verdict is None:
-        record_failure(services, held, "The judge gave no verdict.", kind="answer", usage=thought.usage)
+        nothing = PlayerError("The judge gave no verdict.", kind="answer", usage=thought.usage)
+        record_failure(services, held, nothing, jitter=0.0)
         return
     used = storable_usage(thought.usage)
     failpoints.reach("judgment.before_commit", ConnectionLost)
@@ -184,47 +185,35 @@ def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
 
 
 @repeated_on_conflict
-def record_failure(
-    services: Services,
-    held: JudgmentClaim,
-    problem: str,
-    *,
-    kind: str,
-    permanent: bool = False,
-    retry_after_seconds: float | None = None,
-    jitter: float = 0.0,
-    usage: Usage | None = None,
-) -> None:
+def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError, jitter: float) -> None:
     """The judge could not answer: it is asked again later, or the judgment has failed. It is never a tie."""
     attempts = held.attempts + 1
-    decision = after_failure(attempts, permanent, jitter)
-    words, used = storable_text(problem), storable_usage(usage or Usage())
-    gives_up = isinstance(decision, GiveUp)
+    decision = after_failure(attempts, problem.permanent, jitter)
+    words, used = storable_text(problem.message), storable_usage(problem.usage or Usage())
     with services.engine.begin() as connection:
         if isinstance(decision, GiveUp):
             kept = store.fail(connection, held, words, used)
         else:
-            delay = max(decision.delay_seconds, retry_after_seconds or 0)
+            delay = max(decision.delay_seconds, problem.retry_after_seconds or 0)
             kept = store.postpone(connection, held, attempts, delay, words, used)
     if not kept:
         charge(services, held.id, used, held.recorded_claim)
-    if gives_up:
+    if isinstance(decision, GiveUp):
         provider = metrics.provider_label(held.judgment.setup.player)
         metrics.judgments.labels(JudgmentStatus.FAILED.value, provider).inc()
-    log.warning("judgment.failed", judgment_id=str(held.id), attempts=attempts, kind=kind, error=words)
+    log.warning("judgment.failed", judgment_id=str(held.id), attempts=attempts, kind=problem.kind, error=words)
 
 
 @repeated_on_conflict
-def postpone(
-    services: Services, held: JudgmentClaim, reason: str, delay_seconds: float, usage: Usage | None = None
-) -> None:
+def postpone(services: Services, held: JudgmentClaim, reason: NotNow) -> None:
     """The judgment is postponed: no attempt is counted, but its cost is."""
-    used = storable_usage(usage or Usage())
+    words, used = storable_text(reason.message), storable_usage(reason.usage or Usage())
     with services.engine.begin() as connection:
-        kept = store.postpone(connection, held, held.attempts, delay_seconds, storable_text(reason), used)
+        kept = store.postpone(connection, held, held.attempts, reason.delay_seconds, words, used)
     if not kept:
         charge(services, held.id, used, held.recorded_claim)
-    log.info("judgment.postponed", judgment_id=str(held.id), wait_seconds=round(delay_seconds, 1), reason=reason)
+    wait_seconds = round(reason.delay_seconds, 1)
+    log.info("judgment.postponed", judgment_id=str(held.id), wait_seconds=wait_seconds, reason=reason.message)
 
 
 @repeated_on_conflict

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, LargeBinary, bindparam, func, insert, select, union_all
+from sqlalchemy import Connection, LargeBinary, bindparam, func, select, union_all
 
 from app.core.access import Guest
 from app.core.seats import Seat
@@ -36,29 +36,10 @@ class Invitation:
 
 
 def add(
-    connection: Connection,
-    invitation_id: UUID,
-    debate_id: UUID,
-    role: str,
-    token_hash: bytes,
-    invited_by: str,
-    lasts: timedelta,
+    connection: Connection, debate_id: UUID, role: str, token_hash: bytes, invited_by: str, lasts: timedelta
 ) -> datetime:
     """Returns when it expires."""
-    statement = (
-        insert(invitations)
-        .values(
-            id=invitation_id,
-            debate_id=debate_id,
-            role=role,
-            token_hash=token_hash,
-            invited_by=invited_by,
-            expires_at=func.clock_timestamp() + lasts,
-        )
-        .returning(invitations.c.expires_at)
-    )
-    expires_at: datetime = connection.execute(statement).scalar_one()
-    return expires_at
+    return sessions.invite(connection, invitations, token_hash, invited_by, lasts, debate_id=debate_id, role=role)
 
 
 def of_token(connection: Connection, token_hash: bytes) -> Invitation | None:

@@ -1,16 +1,27 @@
-"""Sessions of browsers: the operator's, and those that an invitation began (guests, blind judges). Only a hash of the
-cookie's secret is stored."""
+"""Sessions of browsers: the operator's, and those that an invitation began (guests, blind judges). Only hashes are
+stored: of the cookie's secret, and of the invitation's token."""
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Executable, LargeBinary, Select, Table, bindparam, delete, func, insert, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from app.store.ids import new_id
 from app.store.tables import sessions
 
 AMONG = func.any(bindparam("hashes", type_=ARRAY(LargeBinary)))
+
+
+def invite(
+    connection: Connection, table: Table, token_hash: bytes, invited_by: str, lasts: timedelta, **about: Any
+) -> datetime:
+    """Stores an invitation in its table; returns when it expires."""
+    values = {"id": new_id(), "token_hash": token_hash, "invited_by": invited_by, **about}
+    statement = insert(table).values(**values, expires_at=func.clock_timestamp() + lasts)
+    expires_at: datetime = connection.execute(statement.returning(table.c.expires_at)).scalar_one()
+    return expires_at
 
 
 def begin(

@@ -15,7 +15,6 @@ from app.core.seats import Seat
 from app.store import debates, events, invitations
 from app.store.agents import hash_of
 from app.store.engine import Connection
-from app.store.ids import new_id
 from app.store.invitations import SEAT_KEY_PREFIX, WATCHER, Invitation
 from app.usecases.announce import state_changed
 from app.usecases.identity import check_still_valid
@@ -58,9 +57,7 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
                     allowed_roles=[],
                     suggestion="Invite a watcher, or to an external seat",
                 )
-        expires_at = invitations.add(
-            connection, new_id(), debate_id, role, hash_of(token), caller.name, lasts or LINK_LIFETIME
-        )
+        expires_at = invitations.add(connection, debate_id, role, hash_of(token), caller.name, lasts or LINK_LIFETIME)
     log.info("invitation.made", debate_id=str(debate_id), role=role, by=caller.name)
     return NewInvitation(token, expires_at)
 

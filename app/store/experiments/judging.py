@@ -1,11 +1,12 @@
 """Blind judging by people: their invitations and sessions, and which debate is shown next."""
 
+import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, LargeBinary, bindparam, func, insert, select, text
+from sqlalchemy import Connection, LargeBinary, bindparam, func, select, text
 
 from app.core.access import GuestJudge
 from app.core.judgments import PERSON
@@ -40,28 +41,11 @@ class JudgedCount:
 
 
 def invite(
-    connection: Connection,
-    invitation_id: UUID,
-    experiment_id: UUID,
-    judge: str,
-    token_hash: bytes,
-    salt: bytes,
-    invited_by: str,
-    lasts: timedelta,
+    connection: Connection, experiment_id: UUID, judge: str, token_hash: bytes, invited_by: str, lasts: timedelta
 ) -> datetime:
     """Returns when it expires."""
-    values = {
-        "id": invitation_id,
-        "experiment_id": experiment_id,
-        "judge": judge,
-        "token_hash": token_hash,
-        "salt": salt,
-        "invited_by": invited_by,
-        "expires_at": func.clock_timestamp() + lasts,
-    }
-    statement = insert(judge_invitations).values(values).returning(judge_invitations.c.expires_at)
-    expires_at: datetime = connection.execute(statement).scalar_one()
-    return expires_at
+    about = {"experiment_id": experiment_id, "judge": judge, "salt": secrets.token_bytes(32)}
+    return sessions.invite(connection, judge_invitations, token_hash, invited_by, lasts, **about)
 
 
 def of_token(connection: Connection, token_hash: bytes) -> JudgeInvitation | None:

@@ -22,7 +22,6 @@ from app.store.engine import Connection
 from app.store.experiments import judging
 from app.store.experiments.experiments import Experiment
 from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
-from app.store.ids import new_id
 from app.usecases import judgments
 from app.usecases.announce import tell_changed
 from app.usecases.experiments.manage import existing
@@ -70,14 +69,7 @@ def invite(
         check_still_valid(connection, caller)
         existing(connection, experiment_id)
         expires_at = judging.invite(
-            connection,
-            new_id(),
-            experiment_id,
-            judge,
-            hash_of(token),
-            secrets.token_bytes(32),
-            caller.name,
-            lasts or LINK_LIFETIME,
+            connection, experiment_id, judge, hash_of(token), caller.name, lasts or LINK_LIFETIME
         )
     log.info("invitation.made", experiment_id=str(experiment_id), role="judge", by=caller.name)
     return NewJudgeInvitation(token, judge, expires_at)

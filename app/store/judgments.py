@@ -18,7 +18,7 @@ from app.core.verdicts import Verdict
 from app.store import calls_under_way, claimed_rows
 from app.store.experiments.tables import is_of_experiment, judgments
 from app.store.ids import new_id
-from app.store.rows import verdict_of, verdict_row
+from app.store.rows import of_row, verdict_of, verdict_row
 
 _now = func.clock_timestamp()
 
@@ -179,16 +179,12 @@ def _added(used: Usage) -> dict[str, Any]:
 
 
 def _judgment(row: RowMapping) -> Judgment:
-    return Judgment(
-        id=row["id"],
-        debate_id=row["debate_id"],
+    return of_row(
+        Judgment,
+        row,
         key=JudgmentKey(row["judge"], JudgeOrder(row["order"]), row["repeat"], row["id"]),
         setup=SeatSetup(**row["setup"]),
         status=JudgmentStatus(row["status"]),
         verdict=verdict_of(row["verdict"]),
         usage=Usage(row["input_tokens"], row["output_tokens"], row["cost_usd"], row["latency_ms"]),
-        error=row["error"],
-        experiment_id=row["experiment_id"],
-        created_at=row["created_at"],
-        judged_at=row["judged_at"],
     )

@@ -15,6 +15,7 @@ from sqlalchemy.engine import RowMapping
 from app.core.guardrail.opinion import Finding, GuardrailVerdict, Severity, Text
 from app.core.solutions import Contribution, GuardrailStatus
 from app.store import claimed_rows
+from app.store.rows import of_row
 from app.store.solutions.solutions import CONTRIBUTIONS, contribution_of
 from app.store.solutions.tables import contributions, evaluations
 
@@ -151,35 +152,21 @@ def _set_status(connection: Connection, contribution_id: UUID, status: Guardrail
     connection.execute(statement.values(guardrail_status=status.value))
 
 
-_OF_EVALUATION = (
-    "verdict",
-    "reasons",
-    "evaluator",
-    "evaluated_at",
-    "decision",
-    "decided_by",
-    "decision_reason",
-    "decided_at",
-)
-_REVIEWS = CONTRIBUTIONS.add_columns(
-    *(evaluations.c[name] for name in _OF_EVALUATION), evaluations.c.created_at.label("evaluation_created_at")
-)
+_OF_EVALUATION = [evaluations.c[name] for name in Evaluation.__slots__ if name not in ("id", "status", "created_at")]
+_REVIEWS = CONTRIBUTIONS.add_columns(*_OF_EVALUATION, evaluations.c.created_at.label("evaluation_created_at"))
 
 
 def _review(row: RowMapping) -> Review:
-    evaluation = Evaluation(
+    evaluation = of_row(
+        Evaluation,
+        row,
         id=row["evaluation_id"],
         status=GuardrailStatus(row["guardrail_status"]),
         verdict=GuardrailVerdict(row["verdict"]) if row["verdict"] else None,
         reasons=tuple(
             Finding(reason["rule"], Severity(reason["severity"]), reason["message"]) for reason in row["reasons"]
         ),
-        evaluator=row["evaluator"],
-        evaluated_at=row["evaluated_at"],
         decision=GuardrailVerdict(row["decision"]) if row["decision"] else None,
-        decided_by=row["decided_by"],
-        decision_reason=row["decision_reason"],
-        decided_at=row["decided_at"],
         created_at=row["evaluation_created_at"],
     )
     return Review(evaluation, contribution_of(row))

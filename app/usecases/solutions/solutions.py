@@ -1,6 +1,5 @@
 """Solutions and contributions."""
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.access import Action, Agent, Caller, Guest, GuestJudge, Operator, require
@@ -10,30 +9,21 @@ from app.core.solutions import (
     MAX_TITLE_CHARACTERS,
     MIN_CONTENT_CHARACTERS,
     Contribution,
+    ContributionRequest,
     Solution,
     Stance,
     depth_below,
 )
 from app.core.texts import checked_text
 from app.store.engine import Connection
-from app.store.ids import new_id
 from app.store.page_cursors import Page, pack, pack_time_and_id, page_of, unpack_position, unpack_time_and_id
 from app.store.solutions import evaluations, solutions
 from app.store.solutions.evaluations import Evaluation
-from app.store.solutions.solutions import NewContribution
 from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
 _BYTES_OF_A_CHARACTER = 4
-
-
-@dataclass(frozen=True, slots=True)
-class ContributionRequest:
-    stance: Stance
-    content: str
-    evidence_links: tuple[str, ...]
-    parent_id: UUID | None
 
 
 @repeated_on_conflict
@@ -43,7 +33,7 @@ def propose(services: Services, caller: Caller, title: str, description: str) ->
     checked_text("description", description, _BYTES_OF_A_CHARACTER * MAX_DESCRIPTION_CHARACTERS)
     with services.engine.begin() as connection:
         check_still_valid(connection, agent)
-        return solutions.insert_solution(connection, new_id(), agent.id, title, description)
+        return solutions.insert_solution(connection, agent.id, title, description)
 
 
 def get_solution(services: Services, solution_id: UUID) -> Solution:
@@ -70,21 +60,10 @@ def contribute(services: Services, caller: Caller, solution_id: UUID, request: C
         check_still_valid(connection, agent)
         existing(connection, solution_id)
         depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
-        new = NewContribution(
-            new_id(),
-            solution_id,
-            agent.id,
-            request.parent_id,
-            depth,
-            request.stance,
-            request.content,
-            request.evidence_links,
-            evaluation_id=new_id(),
-        )
         position = solutions.count_contribution(connection, solution_id)
         if position is None:
             raise _no_solution()
-        stored = solutions.insert_contribution(connection, new, position)
+        stored = solutions.insert_contribution(connection, solution_id, agent.id, position, depth, request)
     services.teller.evaluate(stored.evaluation_id)
     return stored
 

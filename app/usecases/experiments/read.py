@@ -22,8 +22,8 @@ from app.store.experiments.experiments import Experiment, ExperimentStatus, Prog
 from app.store.experiments.reading import MatchFilters, Pairing
 from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
 from app.usecases.experiments.estimate import estimate_of
-from app.usecases.experiments.held import HeldExperiment
-from app.usecases.experiments.manage import Checked, check_prompts, checked_spec, existing, owner, refuse_mixing
+from app.usecases.experiments.held import Checked, HeldExperiment
+from app.usecases.experiments.manage import check_prompts, checked_spec, existing, owner, refuse_mixing
 from app.usecases.read import snapshot
 from app.usecases.services import Services
 

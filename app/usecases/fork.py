@@ -18,6 +18,7 @@ from app.store.ids import new_id
 from app.usecases.announce import state_changed
 from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, states_the_same, store
 from app.usecases.identity import speaker
+from app.usecases.read import existing
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -45,9 +46,7 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
     require(caller, Action.CREATE)
     checked_text("client_request_id", new.client_request_id, MAX_REQUEST_ID_BYTES)
     with services.engine.statements() as connection:
-        source = debates.get(connection, source_id)
-    if source is None:
-        raise DebateNotFound(source_id)
+        source = existing(connection, source_id)
     if new.after_seq > source.turn_count:
         raise InvalidInput("after_seq", f"the debate has {source.turn_count} turns")
     copied = turns.outline(services.engine, source_id, new.after_seq)

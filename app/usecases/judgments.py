@@ -10,7 +10,7 @@ import structlog
 from app.core.access import Action, Agent, Caller, GuestJudge, require
 from app.core.brief import Brief, JudgmentKey, Thought
 from app.core.debate import Usage
-from app.core.errors import Conflict, DebateNotFound, Forbidden, InvalidInput
+from app.core.errors import Conflict, Forbidden, InvalidInput
 from app.core.judgments import (
     AGENT,
     PERSON,
@@ -27,13 +27,14 @@ from app.core.texts import checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
 from app.observe import failpoints, metrics
-from app.store import debates, turns
 from app.store import judgments as store
+from app.store import turns
 from app.store.engine import Connection, ConnectionLost
 from app.store.ids import new_claim_token
 from app.store.judgments import JudgmentClaim
 from app.usecases.identity import check_still_valid
 from app.usecases.model_calls import not_charged_yet
+from app.usecases.read import existing
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict
 
@@ -127,8 +128,7 @@ def check_player(services: Services, field: str, setup: SeatSetup) -> None:
 
 def of_debate(services: Services, debate_id: UUID) -> list[Judgment]:
     with services.engine.statements() as connection:
-        if debates.get(connection, debate_id) is None:
-            raise DebateNotFound(debate_id)
+        existing(connection, debate_id)
         return store.of_debate(connection, debate_id)
 
 

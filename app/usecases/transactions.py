@@ -13,7 +13,7 @@ import structlog
 
 from app.core.claims import reconciled
 from app.core.debate import Debate, Turn
-from app.core.errors import DebateNotFound
+from app.core.errors import DebateNotFound, or_raise
 from app.observe import failpoints
 from app.store import debates, turns
 from app.store.engine import Connection, ConnectionLost, DatabaseAway
@@ -64,10 +64,7 @@ follow, the stored cursor is trusted."""
 
 
 def lock_existing(connection: Connection, debate_id: UUID) -> Debate:
-    debate = debates.lock(connection, debate_id)
-    if debate is None:
-        raise DebateNotFound(debate_id)
-    return debate
+    return or_raise(debates.lock(connection, debate_id), DebateNotFound(debate_id))
 
 
 def with_tail(connection: Connection, locked: Debate) -> tuple[Debate, tuple[Turn, ...]]:

@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from app.core.access import OPERATOR, Action, Agent, Caller, require
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput, NotFound, or_raise
 from app.core.experiments import plan as plans
 from app.core.experiments.extension import judges_of, setup_of, why_incompatible
 from app.core.experiments.motions import Motion
@@ -28,7 +28,7 @@ from app.store.experiments.experiments import Experiment, ExperimentStatus
 from app.store.ids import new_id
 from app.usecases import control
 from app.usecases.announce import deleted, tell_changed
-from app.usecases.experiments.held import debate_of
+from app.usecases.experiments.held import Checked, debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
 from app.usecases.experiments.settled import each_debate, settle_debates
 from app.usecases.identity import check_still_valid
@@ -43,16 +43,9 @@ MOST_MATCHES = 1_000_000
 MOST_NESTED = 10
 
 
-class ExperimentNotFound(NotFound):
-    def __init__(self, experiment_id: object) -> None:
-        super().__init__(f"There is no experiment {experiment_id}")
-
-
 def existing(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment:
     found = experiments.get(connection, experiment_id, lock)
-    if found is None:
-        raise ExperimentNotFound(experiment_id)
-    return found
+    return or_raise(found, NotFound(f"There is no experiment {experiment_id}"))
 
 
 @repeated_on_conflict
@@ -77,15 +70,6 @@ def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple
             store_motions(connection, found.id, given_spec.motions)
         found = existing(connection, found.id)
     return found, is_new
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A spec before it is an experiment."""
-
-    id: UUID
-    spec: Spec
-    arbitrator: SeatSetup
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +237,7 @@ def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) 
     """After this budget refused a call. Does nothing where it was changed since: the next call decides again."""
     try:
         _stop(services, OPERATOR, experiment_id, BUDGET, spent_budget=budget_usd)
-    except (Conflict, ExperimentNotFound):
+    except (Conflict, NotFound):
         # It is over or gone: only a judgment that somebody asks for by hand is refused.
         return
     log.info("experiment.budget_reached", experiment_id=str(experiment_id), budget_usd=budget_usd)

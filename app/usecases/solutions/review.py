@@ -5,7 +5,7 @@ from uuid import UUID
 import structlog
 
 from app.core.access import Action, Agent, Caller, require
-from app.core.errors import Conflict, Forbidden, NotFound
+from app.core.errors import Conflict, Forbidden, NotFound, or_raise
 from app.core.guardrail.opinion import GuardrailVerdict
 from app.core.texts import checked_text
 from app.store.engine import Connection
@@ -34,10 +34,7 @@ def flagged_page(connection: Connection, limit: int, cursor: str | None) -> Page
 def get_review(services: Services, caller: Caller, evaluation_id: UUID) -> Review:
     require(caller, Action.REVIEW)
     with services.engine.connect() as connection:
-        found = evaluations.review(connection, evaluation_id)
-    if found is None:
-        raise _unknown()
-    return found
+        return _existing(connection, evaluation_id)
 
 
 @repeated_on_conflict
@@ -47,15 +44,12 @@ def decide(services: Services, caller: Caller, evaluation_id: UUID, decision: Gu
     checked_text("reason", reason, MAX_REASON_BYTES)
     with services.engine.begin() as connection:
         check_still_valid(connection, caller)
-        found = evaluations.review(connection, evaluation_id)
-        if found is None:
-            raise _unknown()
+        found = _existing(connection, evaluation_id)
         if isinstance(caller, Agent) and found.contribution.author.id == caller.id:
             raise Forbidden("You cannot decide about your own contribution")
         if evaluations.decide(connection, evaluation_id, decision, caller.name, reason) is None:
             raise Conflict(_why_not(found))
-        after = evaluations.review(connection, evaluation_id)
-        assert after is not None  # noqa: S101 (evaluations are never deleted)
+        after = _existing(connection, evaluation_id)
     log.info("guardrail.decided", evaluation_id=str(evaluation_id), decision=decision, by=caller.name)
     return after
 
@@ -66,5 +60,5 @@ def _why_not(found: Review) -> str:
     return "A person has already decided this"
 
 
-def _unknown() -> NotFound:
-    return NotFound("There is no such evaluation")
+def _existing(connection: Connection, evaluation_id: UUID) -> Review:
+    return or_raise(evaluations.review(connection, evaluation_id), NotFound("There is no such evaluation"))

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from app.core.access import Action, Agent, Caller, Guest, GuestJudge, Operator, require
-from app.core.errors import AuthFailed, ContentTooLarge, Forbidden, InvalidInput, NotFound, Unprocessable
+from app.core.errors import AuthFailed, ContentTooLarge, Forbidden, InvalidInput, NotFound, Unprocessable, or_raise
 from app.core.solutions import (
     MAX_DESCRIPTION_CHARACTERS,
     MAX_TITLE_CHARACTERS,
@@ -24,6 +24,7 @@ from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
 _BYTES_OF_A_CHARACTER = 4
+_NO_SOLUTION = "There is no such solution"
 
 
 @repeated_on_conflict
@@ -60,9 +61,7 @@ def contribute(services: Services, caller: Caller, solution_id: UUID, request: C
         check_still_valid(connection, agent)
         existing(connection, solution_id)
         depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
-        position = solutions.count_contribution(connection, solution_id)
-        if position is None:
-            raise _no_solution()
+        position = or_raise(solutions.count_contribution(connection, solution_id), NotFound(_NO_SOLUTION))
         stored = solutions.insert_contribution(connection, solution_id, agent.id, position, depth, request)
     services.teller.evaluate(stored.evaluation_id)
     return stored
@@ -127,14 +126,7 @@ def _check_content(services: Services, content: str) -> None:
 
 
 def existing(connection: Connection, solution_id: UUID) -> Solution:
-    found = solutions.get_solution(connection, solution_id)
-    if found is None:
-        raise _no_solution()
-    return found
-
-
-def _no_solution() -> NotFound:
-    return NotFound("There is no such solution")
+    return or_raise(solutions.get_solution(connection, solution_id), NotFound(_NO_SOLUTION))
 
 
 def _visible(connection: Connection, reader: Caller | None, solution_id: UUID, contribution_id: UUID) -> Contribution:

@@ -1,7 +1,6 @@
 """Invitations and the sessions of guests. Tokens and secrets are 256 random bits: one SHA-256 protects them, as in
 `app.store.agents`."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -65,11 +64,6 @@ def of_key(connection: Connection, key: str) -> Guest | None:
     return None if found is None or found.is_expired else Guest(found.id, found.debate_id, found.seat, token_hash)
 
 
-def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
-    """The sessions and tokens among these that have neither ended nor expired."""
-    return sessions.hashes_found(connection, _VALID_AMONG, hashes)
-
-
 _OF_TOKEN = (
     select(
         invitations.c.id,
@@ -91,9 +85,10 @@ _OF_SESSION = (
         guest_sessions.c.expires_at > func.clock_timestamp(),
     )
 )
-_VALID_AMONG = union_all(
+VALID = union_all(
     sessions.unexpired(guest_sessions),
     select(invitations.c.token_hash).where(
         invitations.c.token_hash == sessions.AMONG, invitations.c.expires_at > func.now()
     ),
 )
+"""The sessions and tokens that have neither ended nor expired."""

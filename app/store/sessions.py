@@ -41,14 +41,10 @@ def unexpired(table: Table) -> Select[tuple[bytes]]:
     return select(table.c.hash).where(table.c.hash == AMONG, table.c.expires_at > func.now())
 
 
-def hashes_found(connection: Connection, statement: Executable, hashes: Collection[bytes]) -> set[bytes]:
+def valid_among(connection: Connection, statement: Executable, hashes: Collection[bytes]) -> set[bytes]:
     """The hashes among these that the statement, which compares with `AMONG`, selects."""
     return {bytes(found) for found in connection.execute(statement, {"hashes": list(hashes)}).scalars()}
 
 
-def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
-    """The operator's sessions among these that have neither ended nor expired."""
-    return hashes_found(connection, _VALID_AMONG, hashes)
-
-
-_VALID_AMONG = unexpired(sessions)
+VALID = unexpired(sessions)
+"""The operator's sessions that have neither ended nor expired."""

@@ -57,7 +57,7 @@ def check_still_valid(connection: Connection, caller: Caller) -> None:
     if caller.credential is None:
         return
     stores = {Agent: agents, Guest: invitations, GuestJudge: judging, Operator: sessions}
-    if caller.credential not in stores[type(caller)].valid_among(connection, [caller.credential]):
+    if caller.credential not in sessions.valid_among(connection, stores[type(caller)].VALID, [caller.credential]):
         raise refused()
 
 
@@ -69,11 +69,8 @@ def speaker(caller: Caller) -> Speaker | None:
 def valid_credentials(services: Services, hashes: Collection[bytes]) -> set[bytes]:
     """The keys and sessions among these that are still valid."""
     with services.engine.statements() as connection:
-        return (
-            agents.valid_among(connection, hashes)
-            | sessions.valid_among(connection, hashes)
-            | invitations.valid_among(connection, hashes)
-        )
+        stores = (agents.VALID, sessions.VALID, invitations.VALID)
+        return set().union(*(sessions.valid_among(connection, valid, hashes) for valid in stores))
 
 
 # Sessions of the dashboard: after sign-in a random secret replaces the operator's token until sign-out, expiry or a
@@ -103,7 +100,7 @@ def operator_of_session(services: Services, secret: str) -> Operator | None:
         return None
     session_hash = _hash_of(services, secret)
     with services.engine.statements() as connection:
-        is_valid = session_hash in sessions.valid_among(connection, [session_hash])
+        is_valid = session_hash in sessions.valid_among(connection, sessions.VALID, [session_hash])
     return Operator(credential=session_hash) if is_valid else None
 
 

@@ -1,7 +1,6 @@
 """Blind judging by people: their invitations and sessions, and which debate is shown next."""
 
 import secrets
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -62,11 +61,6 @@ def of_session(connection: Connection, session_hash: bytes) -> GuestJudge | None
     return GuestJudge(row.experiment_id, row.judge, bytes(row.salt), session_hash) if row else None
 
 
-def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
-    """The sessions among these that have neither ended nor expired."""
-    return sessions.hashes_found(connection, _VALID_AMONG, hashes)
-
-
 def next_debate(
     connection: Connection, experiment_id: UUID, judge: str, salt: bytes
 ) -> tuple[ToJudge | None, JudgedCount]:
@@ -107,7 +101,8 @@ _OF_SESSION = (
         judge_sessions.c.expires_at > func.clock_timestamp(),
     )
 )
-_VALID_AMONG = sessions.unexpired(judge_sessions)
+VALID = sessions.unexpired(judge_sessions)
+"""The sessions that have neither ended nor expired."""
 # A debate in which nobody argued, or of which no transcript is here, shows nothing to judge.
 _OPEN = """
 FROM matches LEFT JOIN (

@@ -7,6 +7,8 @@ from uuid import UUID, uuid5
 from app.store.clock import seconds_since_1970
 
 _DEBATES = UUID("6f0f7b52-6d9a-4d51-9a1c-0f6c3f6f3d0e")
+TIME_OF = "to_timestamp(('x' || lpad(left(replace({0}::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)"
+"""When a UUIDv7 was made, in SQL."""
 # Unique, not secret: no access depends on knowing an id. The system's random numbers cost 50 microseconds a call on
 # some machines, and every turn needs two.
 _random_bits = random.getrandbits

@@ -18,6 +18,7 @@ from app.store import claimed_rows
 from app.store.rows import of_row
 from app.store.solutions.solutions import CONTRIBUTIONS, contribution_of
 from app.store.solutions.tables import contributions, evaluations
+from app.store.statements import count_up_to
 
 _now = func.clock_timestamp()
 _is_flagged = (evaluations.c.verdict == GuardrailVerdict.FLAGGED, evaluations.c.decision.is_(None))
@@ -136,8 +137,7 @@ def flagged(connection: Connection, after: tuple[datetime, UUID] | None, limit: 
 
 
 def count_flagged(connection: Connection, at_most: int) -> int:
-    flagged = select(evaluations.c.id).where(*_is_flagged)
-    return connection.execute(select(func.count()).select_from(flagged.limit(at_most).subquery())).scalar() or 0
+    return count_up_to(connection, select(evaluations.c.id).where(*_is_flagged), at_most)
 
 
 def thread(connection: Connection, solution_id: UUID, after_position: int, limit: int) -> list[Review]:

@@ -1,5 +1,8 @@
-"""A thread that repeats an action, such as a worker's sweep."""
+"""Work that is repeated for as long as the process lives: by a thread, such as a worker's sweep, or by a task that
+others wake."""
 
+import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -12,16 +15,16 @@ log = structlog.get_logger(__name__)
 
 
 class Repeat(threading.Thread):
-    """Calls the action at a fixed interval until it is stopped. A failed call is logged, and the next one follows."""
+    """Calls the action at a fixed interval until `ending` is set. A failed call is logged, and the next one follows."""
 
-    def __init__(self, name: str, every_seconds: float, action: Callable[[], object]) -> None:
+    def __init__(self, name: str, every_seconds: float, action: Callable[[], object], ending: threading.Event) -> None:
         super().__init__(name=name, daemon=True)
         self._every_seconds = every_seconds
         self._action = action
-        self._stopping = threading.Event()
+        self._ending = ending
 
     def run(self) -> None:
-        while not self._stopping.wait(self._every_seconds):
+        while not self._ending.wait(self._every_seconds):
             try:
                 self._action()
             except DatabaseAway as problem:
@@ -29,5 +32,10 @@ class Repeat(threading.Thread):
             except Exception:
                 log.exception(f"{self.name}.failed")
 
-    def stop(self) -> None:
-        self._stopping.set()
+
+async def wait_for(wake: asyncio.Event, seconds: float) -> None:
+    """Until somebody wakes the task, or for so long."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await wake.wait()
+    wake.clear()

@@ -6,7 +6,6 @@ dead worker has claimed is released by the sweeper.
 """
 
 import asyncio
-import contextlib
 import random
 import time
 from collections import Counter
@@ -20,6 +19,7 @@ import structlog
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.usecases.services import Services
+from worker.background import wait_for
 from worker.lease import Lease
 from worker.players.base import NotNow, PlayerError
 
@@ -132,10 +132,7 @@ class ClaimLoop(Generic[Claimed, Opinion]):
             for held in claimed:
                 self._begin(held)
             if len(claimed) < at_most:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_EVERY_SECONDS):
-                        await self._wake.wait()
-                self._wake.clear()
+                await wait_for(self._wake, LOOK_EVERY_SECONDS)
 
     def _room(self) -> int:
         """No more than the smallest free room: any of them may turn out to be of that share."""

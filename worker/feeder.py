@@ -16,6 +16,7 @@ from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.usecases.experiments import feed
 from app.usecases.services import Services
+from worker.background import wait_for
 from worker.lease import Lease
 
 log = structlog.get_logger(__name__)
@@ -71,7 +72,8 @@ class Feeder:
             except Exception:
                 # This task feeds all experiments: whatever is wrong with one of them must not end it.
                 log.exception("feeder.failed")
-            await self._wait()
+            await wait_for(self._wake, LOOK_EVERY_SECONDS)
+            await asyncio.sleep(GATHER_SECONDS)
 
     async def _feed(self, experiment_id: UUID, ended_at: float | None) -> None:
         try:
@@ -87,13 +89,6 @@ class Feeder:
             metrics.feeder_delay_seconds.observe(time.monotonic() - ended_at)
         if fed.judgments:
             self._on_judgments()
-
-    async def _wait(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_EVERY_SECONDS):
-                await self._wake.wait()
-        self._wake.clear()
-        await asyncio.sleep(GATHER_SECONDS)
 
     async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._executor, action, self._services, *args)

@@ -70,8 +70,9 @@ class WorkerProcess:
         self._loop = asyncio.new_event_loop()
         self._loop_thread = threading.Thread(target=self._loop.run_forever, name="loop", daemon=True)
         self._watchdog = Watchdog(self._loop, settings.worker_hang_seconds)
-        self._sweeper = Repeat("sweeper", SWEEP_EVERY_SECONDS, self._sweep)
-        self._text_index = Repeat("text_index", PASS_EVERY_SECONDS, partial(index_new_turns, self._services.engine))
+        self._sweeper = Repeat("sweeper", SWEEP_EVERY_SECONDS, self._sweep, self._ending)
+        index = partial(index_new_turns, self._services.engine)
+        self._text_index = Repeat("text_index", PASS_EVERY_SECONDS, index, self._ending)
         self._notices = SupervisedThread("claim_notices", self._listen, self._ending)
 
     def start(self) -> None:
@@ -118,8 +119,6 @@ class WorkerProcess:
         """Turns in hand finish, or are handed back when their time is up."""
         self._run(self._end_on_loop())
         self._ending.set()
-        self._sweeper.stop()
-        self._text_index.stop()
         self._end_metrics()
         self._watchdog.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)

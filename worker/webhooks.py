@@ -29,6 +29,7 @@ from app.store.errors import log_words
 from app.store.webhooks import DueDelivery
 from app.usecases.services import Services
 from app.wire.debates import time_json
+from worker.background import wait_for
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random
@@ -113,12 +114,7 @@ class Webhooks:
                 log.warning("webhooks.database_away", problem=log_words(problem))
             except Exception:
                 log.exception("webhooks.failed")
-            try:
-                async with asyncio.timeout(LOOK_EVERY_SECONDS):
-                    await self._wake.wait()
-            except TimeoutError:
-                pass
-            self._wake.clear()
+            await wait_for(self._wake, LOOK_EVERY_SECONDS)
 
     async def _claim(self) -> None:
         if len(self._tasks) >= MOST_IN_FLIGHT:

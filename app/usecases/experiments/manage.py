@@ -14,7 +14,7 @@ import structlog
 from app.core.access import OPERATOR, Action, Agent, Caller, require
 from app.core.errors import Conflict, InvalidInput, NotFound, or_raise
 from app.core.experiments import plan as plans
-from app.core.experiments.extension import judges_of, setup_of, why_incompatible
+from app.core.experiments.extension import judges_of, refuse_incompatible, setup_of
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import Spec, SpecProblem, spec_of
 from app.core.judgments import AGENT, PERSON
@@ -100,9 +100,7 @@ def owner(caller: Caller) -> str:
 def refuse_mixing(found: Experiment, spec: Spec) -> None:
     """The spec must be that of the experiment, or add to it."""
     _refuse_imported(found)
-    problem = why_incompatible(found.spec, spec)
-    if problem:
-        raise problem
+    refuse_incompatible(found.spec, spec)
 
 
 def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> None:
@@ -311,9 +309,7 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         before = [one for one in experiment.stated.get("judges", []) if one.get("name", one.get("player")) not in added]
         stated = {**experiment.stated, "judges": [*before, *given]}
         spec = parsed(stated)
-        problem = why_incompatible(experiment.spec, spec)
-        if problem:
-            raise problem
+        refuse_incompatible(experiment.spec, spec)
         check_spec(services, Checked(experiment_id, spec, experiment.arbitrator))
         experiments.replace_spec(connection, experiment_id, stated)
         count = feed.plan_judgments(connection, experiment_id, judges_of(spec))

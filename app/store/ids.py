@@ -16,7 +16,9 @@ _random_bits = random.getrandbits
 
 def new_id() -> UUID:
     """A UUIDv7 (RFC 9562): begins with the database's time, so that new rows are adjacent in the index."""
-    return _uuid(_at(int(seconds_since_1970() * 1000)) | _random_bits(80), version=7)
+    bits = _at(int(seconds_since_1970() * 1000)) | _random_bits(80)
+    bits = bits & ~(0xF << 76) | 7 << 76  # the version
+    return UUID(int=bits & ~(0x3 << 62) | 0x2 << 62)
 
 
 new_turn_id = new_id
@@ -51,8 +53,3 @@ def debate_id_for(client_request_id: str) -> UUID:
     client_request_id is unique per caller). Repeated requests are found by the index `debates_one_per_request`; this id
     serves clients that repeat a request across an upgrade, because versions before migration 0006 know only the id."""
     return uuid5(_DEBATES, client_request_id)
-
-
-def _uuid(bits: int, version: int) -> UUID:
-    bits = bits & ~(0xF << 76) | version << 76
-    return UUID(int=bits & ~(0x3 << 62) | 0x2 << 62)

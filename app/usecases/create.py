@@ -22,9 +22,9 @@ from app.store.ids import debate_id_for, new_turn_id
 from app.usecases.announce import tell_stored
 from app.usecases.documents import NewMaterial, check_material, material_of
 from app.usecases.guardrail import opinion_of, refuse_rejected
-from app.usecases.identity import refused, speaker
+from app.usecases.identity import speaker
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import refused, repeated_on_conflict
 from app.wire.debates import Json
 
 MAX_TITLE_BYTES = 800

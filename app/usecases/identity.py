@@ -6,16 +6,14 @@ import secrets
 from collections.abc import Collection
 from datetime import timedelta
 
-from app.core.access import OPERATOR, Agent, Caller, Guest, GuestJudge, Operator
+from app.core.access import OPERATOR, Agent, Caller, Operator
 from app.core.debate import Speaker
 from app.core.errors import AuthFailed
 from app.store import agents, invitations, sessions
 from app.store.agents import KEY_PREFIX, same
-from app.store.engine import Connection
-from app.store.experiments import judging
 from app.store.invitations import SEAT_KEY_PREFIX
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import refused, repeated_on_conflict
 
 OPEN = Operator(has_token=False)
 """A caller without a key, on a server without a token, which listens on loopback only."""
@@ -41,24 +39,6 @@ def identify(services: Services, presented: str | None) -> Caller:
     if presented is not None and same(presented, token):
         return OPERATOR
     raise refused()
-
-
-def refused() -> AuthFailed:
-    """The same message for a missing, unknown or revoked credential."""
-    return AuthFailed(
-        "This server requires a token, and none or an invalid one was sent",
-        suggestion="Send the header Authorization: Bearer <token>",
-    )
-
-
-def check_still_valid(connection: Connection, caller: Caller) -> None:
-    """Inside the transaction of a write: refuses a key that was revoked, or a session that ended, since the request
-    began or its connection was opened."""
-    if caller.credential is None:
-        return
-    stores = {Agent: agents, Guest: invitations, GuestJudge: judging, Operator: sessions}
-    if caller.credential not in sessions.valid_among(connection, stores[type(caller)].VALID, [caller.credential]):
-        raise refused()
 
 
 def speaker(caller: Caller) -> Speaker | None:

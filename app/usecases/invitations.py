@@ -17,7 +17,6 @@ from app.store.agents import hash_of
 from app.store.engine import Connection
 from app.store.invitations import SEAT_KEY_PREFIX, WATCHER, Invitation
 from app.usecases.announce import state_changed
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
 
@@ -43,8 +42,7 @@ class NewInvitation:
 def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts: timedelta | None) -> NewInvitation:
     require(caller, Action.CONTROL)
     token = secrets.token_urlsafe(32)
-    with transaction(services, "control") as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller, "control") as connection:
         debate = lock_existing(connection, debate_id)
         require_control(caller, debate.seats)
         if role != WATCHER:
@@ -72,7 +70,7 @@ def look_at(services: Services, token: str) -> Invitation:
 def accept(services: Services, token: str) -> tuple[Guest, str]:
     """Begins a session, and takes the seat where it is an open one. Returns the guest and the secret for the cookie."""
     secret = secrets.token_urlsafe(32)
-    with transaction(services, "control") as connection:
+    with transaction(services, None, "control") as connection:
         invitation = _found(connection, token)
         locked = lock_existing(connection, invitation.debate_id)
         guest = Guest(invitation.id, invitation.debate_id, invitation.seat, hash_of(secret))

@@ -32,11 +32,10 @@ from app.store import turns
 from app.store.engine import Connection, ConnectionLost
 from app.store.ids import new_claim_token
 from app.store.judgments import JudgmentClaim
-from app.usecases.identity import check_still_valid
 from app.usecases.model_calls import not_charged_yet
 from app.usecases.read import existing
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict
+from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 MAX_JUDGE_BYTES = 200
@@ -54,8 +53,7 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
     """Plans the judgments of a worker's judge that are not there yet."""
     require(caller, Action.JUDGE)
     _check_judge(services, judge)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         debate = lock_existing(connection, debate_id)
         require_finished(debate)
         require_impartial(caller, debate.seats)
@@ -79,8 +77,7 @@ def give(
     problem = why_contradictory(verdict)
     if problem:
         raise InvalidInput("verdict", problem)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         debate = lock_existing(connection, debate_id)
         if isinstance(caller, GuestJudge) and debate.experiment_id != caller.experiment_id:
             raise Forbidden("This invitation is for the debates of another experiment")

@@ -19,7 +19,7 @@ from app.store.ids import new_turn_id
 from app.usecases.announce import tell_stored
 from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
 from app.usecases.guardrail import opinion_of, refuse_rejected
-from app.usecases.identity import check_still_valid, speaker
+from app.usecases.identity import speaker
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction, with_tail
 
@@ -52,8 +52,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     opinions = {"content": opinion_of(services, submission.content)}
     if submission.verdict is not None:
         opinions["verdict.reasoning"] = opinion_of(services, submission.verdict.reasoning)
-    with transaction(services, "submit") as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller, "submit") as connection:
         require_debate(caller, debate_id)
         locked = lock_existing(connection, debate_id)
         require_seat(caller, action, submission.seat, locked.seats)

@@ -25,11 +25,10 @@ from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
 from app.usecases import judgments
 from app.usecases.announce import tell_changed
 from app.usecases.experiments.manage import existing
-from app.usecases.identity import check_still_valid
 from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME
 from app.usecases.judgments import MAX_JUDGE_BYTES
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 CHOICES = ("1", "2", "0")
@@ -65,8 +64,7 @@ def invite(
     require(caller, Action.CONTROL)
     judge = named(name)
     token = secrets.token_urlsafe(32)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         existing(connection, experiment_id)
         expires_at = judging.invite(
             connection, experiment_id, judge, hash_of(token), caller.name, lasts or LINK_LIFETIME

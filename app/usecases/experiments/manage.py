@@ -31,9 +31,8 @@ from app.usecases.announce import deleted, tell_changed
 from app.usecases.experiments.held import Checked, debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
 from app.usecases.experiments.settled import each_debate, settle_debates
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 BUDGET = "budget"
@@ -56,8 +55,7 @@ def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple
     given_spec = checked_spec(services, given)
     stated, spec = given_spec.stated, given_spec.checked.spec
     created_by = owner(caller)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         is_new = experiments.add(connection, new_id(), stated, given_spec.checked.arbitrator, created_by)
         found = experiments.get_named(connection, created_by, spec.name, lock=True)
         assert found is not None  # noqa: S101 (it was added, or is the reason why it was not)
@@ -175,8 +173,7 @@ def add_motions(services: Services, caller: Caller, experiment_id: UUID, given: 
     """How many are new, and how many there are now. A motion whose id is there must be the same."""
     require(caller, Action.CREATE)
     motions = checked_motions(services, given, "line {}")
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         existing(connection, experiment_id, lock=True)
         new = store_motions(connection, experiment_id, motions)
         return new, experiments.count_motions(connection, experiment_id)
@@ -191,8 +188,7 @@ def _refuse_imported(experiment: Experiment) -> None:
 def start(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
     """Plans what is missing, and goes on. Repeating it is harmless."""
     require(caller, Action.CREATE)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         _refuse_imported(experiment)
         motions = experiments.motions_of(connection, experiment_id)
@@ -259,8 +255,7 @@ def _change(
     reason: str | None = None,
     spent_budget: float | None = None,
 ) -> Experiment:
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         if experiment.status is status:
             return experiment
@@ -282,8 +277,7 @@ def _change(
 def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Experiment, int]:
     """Tries the failed matches and judgments again, and goes on. Returns how many."""
     require(caller, Action.CREATE)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         existing(connection, experiment_id, lock=True)
         resumed, count = feed.retry_failed(connection, experiment_id)
         if count:
@@ -303,8 +297,7 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
     require(caller, Action.CREATE)
     _check_storable(list(given))
     added = {one.get("name", one.get("player")) for one in given if isinstance(one, Mapping)}
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         before = [one for one in experiment.stated.get("judges", []) if one.get("name", one.get("player")) not in added]
         stated = {**experiment.stated, "judges": [*before, *given]}
@@ -326,8 +319,7 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
 def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
     """With its debates and judgments, some at a time: one that is cut off goes on when it is repeated."""
     require(caller, Action.CONTROL)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         if experiment.status in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
             experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, MANUAL)

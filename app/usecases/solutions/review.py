@@ -12,9 +12,8 @@ from app.store.engine import Connection
 from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
 from app.store.solutions import evaluations
 from app.store.solutions.evaluations import Review
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 MAX_REASON_BYTES = 8_000
@@ -42,8 +41,7 @@ def decide(services: Services, caller: Caller, evaluation_id: UUID, decision: Gu
     """Also overrides an approval or rejection: the evaluator may be wrong either way. A decision is final."""
     require(caller, Action.REVIEW)
     checked_text("reason", reason, MAX_REASON_BYTES)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         found = _existing(connection, evaluation_id)
         if isinstance(caller, Agent) and found.contribution.author.id == caller.id:
             raise Forbidden("You cannot decide about your own contribution")

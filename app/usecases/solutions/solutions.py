@@ -19,9 +19,8 @@ from app.store.engine import Connection
 from app.store.page_cursors import Page, pack, pack_time_and_id, page_of, unpack_position, unpack_time_and_id
 from app.store.solutions import evaluations, solutions
 from app.store.solutions.evaluations import Evaluation
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 _BYTES_OF_A_CHARACTER = 4
 _NO_SOLUTION = "There is no such solution"
@@ -32,8 +31,7 @@ def propose(services: Services, caller: Caller, title: str, description: str) ->
     agent = require_author(caller)
     checked_text("title", title, _BYTES_OF_A_CHARACTER * MAX_TITLE_CHARACTERS)
     checked_text("description", description, _BYTES_OF_A_CHARACTER * MAX_DESCRIPTION_CHARACTERS)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, agent)
+    with transaction(services, agent) as connection:
         return solutions.insert_solution(connection, agent.id, title, description)
 
 
@@ -57,8 +55,7 @@ def contribute(services: Services, caller: Caller, solution_id: UUID, request: C
     """Stores the contribution, its evaluation, and the solution's count and status in one transaction."""
     agent = require_author(caller)
     _check_content(services, request.content)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, agent)
+    with transaction(services, agent) as connection:
         existing(connection, solution_id)
         depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
         position = or_raise(solutions.count_contribution(connection, solution_id), NotFound(_NO_SOLUTION))
@@ -93,8 +90,7 @@ def vote(
 ) -> tuple[Contribution, int]:
     """Returns the contribution and its new number of votes. Idempotent."""
     agent = require_author(caller)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, agent)
+    with transaction(services, agent) as connection:
         found = _visible(connection, caller, solution_id, contribution_id)
         if found.author.id == agent.id:
             raise Unprocessable("You cannot vote for your own contribution")

@@ -50,7 +50,7 @@ SEEN_TURNS = 20_000
 SEEN_JUDGMENTS = 2_000
 
 
-def left(connection: Connection, experiment_id: UUID) -> tuple[dict[Pairing, int], Counter[str]]:
+def left(connection: Connection, experiment_id: UUID) -> tuple[Counter[Pairing], Counter[str]]:
     """The matches that are not over, by who meets, and the judgments that are planned, by judge."""
     columns = (matches.c.arm, matches.c.proposer, matches.c.opponent)
     query = (
@@ -58,7 +58,7 @@ def left(connection: Connection, experiment_id: UUID) -> tuple[dict[Pairing, int
         .where(matches.c.experiment_id == experiment_id, matches.c.status.in_(("planned", "running")))
         .group_by(*columns)
     )
-    pairings = {Pairing(*row[:3]): row[3] for row in connection.execute(query)}
+    pairings = Counter({Pairing(*row[:3]): row[3] for row in connection.execute(query)})
     planned = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     by_judge = select(judgments.c.judge, func.count()).where(*planned).group_by(judgments.c.judge)
     return pairings, Counter({row[0]: row[1] for row in connection.execute(by_judge)})

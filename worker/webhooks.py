@@ -8,7 +8,6 @@ import asyncio
 import random
 import socket
 import ssl
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from datetime import UTC, datetime
@@ -119,8 +118,7 @@ class Webhooks:
     async def _claim(self) -> None:
         if len(self._tasks) >= MOST_IN_FLIGHT:
             return
-        in_flight = Counter(self._tasks.values())
-        busy = list(in_flight)
+        busy = list(set(self._tasks.values()))
         for due in await self._in_thread(webhooks.claim, self._services.engine, busy, EACH_ENDPOINT):
             task = asyncio.create_task(self._deliver(due))
             self._tasks[task] = due.webhook_id

@@ -50,8 +50,8 @@ def schedules(connection: Connection, debate_ids: Sequence[UUID]) -> dict[UUID, 
     rows = connection.execute(_SCHEDULES, {"ids": list(debate_ids)})
     return {
         row.id: NextWork(
-            row.claimed_by if row.live else None,
-            time_of(row.claim_token) or row.updated_at if row.live else None,
+            row.claimed_by if row.claim_token else None,
+            time_of(row.claim_token) or row.updated_at if row.claim_token else None,
             row.due_at,
             row.next_attempt_at,
         )
@@ -63,7 +63,6 @@ _SCHEDULES = select(
     debates.c.id,
     debates.c.claimed_by,
     debates.c.claim_token,
-    _is_claimed.label("live"),
     debates.c.due_at,
     debates.c.next_attempt_at,
     debates.c.updated_at,

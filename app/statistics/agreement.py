@@ -18,22 +18,12 @@ from itertools import combinations
 import numpy as np
 
 from app.statistics.arrays import Codes, Floats, grouped, means
-from app.statistics.clusters import UPPER
+from app.statistics.clusters import UPPER, Estimate
 
 KINDS = 3
 """proposer, tie, opponent"""
 DRAWS = 1000
 _AT_ONCE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    """Debates that at least two of the judges judged."""
-    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +44,9 @@ def opinions(debate: Codes, motion: Codes, judge: Codes, y: Floats) -> Opinions:
     return Opinions(debate[first], motion[first], judge[first], kind)
 
 
-def agreement(found: Opinions, judges: int, seed: int) -> tuple[Agreement, dict[tuple[int, int], Agreement]]:
-    """Krippendorff's alpha of all, and Cohen's kappa of each two judges. All draw the same motions."""
+def agreement(found: Opinions, judges: int, seed: int) -> tuple[Estimate, dict[tuple[int, int], Estimate]]:
+    """Krippendorff's alpha of all, and Cohen's kappa of each two judges. All draw the same motions. Counted are the
+    debates that at least two of the judges judged."""
     motion, motions = grouped(found.motion)
     within = Opinions(found.debate, motion, found.judge, found.kind)
     pairs = list(combinations(range(judges), 2))
@@ -114,16 +105,16 @@ def _drawn(tables: Floats, figures: Sequence[Callable[[Floats], Floats]], seed: 
     return values
 
 
-def _figure(tables: Floats, figure: Callable[[Floats], Floats], n: int, draws: Floats, alone: str) -> Agreement:
+def _figure(tables: Floats, figure: Callable[[Floats], Floats], n: int, draws: Floats, alone: str) -> Estimate:
     if not n:
-        return Agreement(None, None, None, 0, alone)
+        return Estimate(None, why=alone)
     value = float(figure(tables.sum(axis=0, keepdims=True))[0])
     if np.isnan(value):
-        return Agreement(None, None, None, n, "All judgments were the same, so agreement cannot be told from chance.")
+        return Estimate(None, n=n, why="All judgments were the same, so agreement cannot be told from chance.")
     if (tables.sum(axis=1) > 0).sum() < 2:
-        return Agreement(value, None, None, n, "There is only one motion, so there is no interval.")
+        return Estimate(value, n=n, why="There is only one motion, so there is no interval.")
     low, high = np.nanquantile(draws, [1 - UPPER, UPPER])
-    return Agreement(value, float(low), float(high), n)
+    return Estimate(value, float(low), float(high), n)
 
 
 def _kappa(tables: Floats) -> Floats:

@@ -106,21 +106,18 @@ def _with_keys(connection: Connection, debate_id: UUID, keys: Sequence[JudgmentK
 
 
 def _check_judge(services: Services, judge: Judge) -> None:
+    """Refuses what no worker could run."""
     checked_text("judge", judge.name, MAX_JUDGE_BYTES)
     if judge.name.startswith((PERSON, AGENT)):
         raise InvalidInput("judge", f"a worker's judge has no name that begins with {PERSON} or {AGENT}")
-    check_player(services, "player", judge.setup)
-
-
-def check_player(services: Services, field: str, setup: SeatSetup) -> None:
-    """Refuses what no worker could run."""
-    problem = why_unknown(setup.player, services.settings.endpoint_urls)
-    if problem or setup.is_external:
-        raise InvalidInput(field, problem or "must be a worker's player, not external")
-    if services.settings.max_cost_usd_per_day is not None and not has_price(setup.player):
-        raise InvalidInput(field, f"no price is known for {setup.player!r}, so the daily limit could not be enforced")
-    if setup.persona is not None:
-        checked_text("persona", setup.persona, services.settings.max_content_length)
+    player, persona = judge.setup.player, judge.setup.persona
+    problem = why_unknown(player, services.settings.endpoint_urls)
+    if problem or judge.setup.is_external:
+        raise InvalidInput("player", problem or "must be a worker's player, not external")
+    if services.settings.max_cost_usd_per_day is not None and not has_price(player):
+        raise InvalidInput("player", f"no price is known for {player!r}, so the daily limit could not be enforced")
+    if persona is not None:
+        checked_text("persona", persona, services.settings.max_content_length)
 
 
 def of_debate(services: Services, debate_id: UUID) -> list[Judgment]:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, func
 from sqlalchemy.engine import RowMapping
 
+from app.core.brief import JudgmentKey
 from app.core.claims import share_of_turn
 from app.core.debate import Cursor, Debate, Limits, Origin, Speaker, Status, StopReason, Turn, TurnType, Usage
 from app.core.formats import Format
@@ -12,7 +13,7 @@ from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from app.core.verdicts import Standing, Verdict, VerdictScope
+from app.core.verdicts import SIDES, Standing, Verdict, VerdictScope
 from app.store.tables import debates, turns
 
 _SEATS = tuple(Seat)
@@ -60,7 +61,7 @@ def verdict_row(verdict: Verdict | None) -> dict[str, Any] | None:
         return None
     row: dict[str, Any] = {
         "winner": verdict.winner,
-        "scores": {role: verdict.scores[role] for role in ("proposer", "opponent")},
+        "scores": {side: verdict.scores[side] for side in SIDES},
         "reasoning": verdict.reasoning,
         "stop": verdict.stop,
         "scope": verdict.scope.value,
@@ -72,6 +73,11 @@ def verdict_row(verdict: Verdict | None) -> dict[str, Any] | None:
 
 def verdict_of(value: dict[str, Any] | None) -> Verdict | None:
     return Verdict(**{**value, "scope": VerdictScope(value["scope"])}) if value else None
+
+
+def key_row(key: JudgmentKey) -> dict[str, Any]:
+    """Which opinion of a debate, as judgments have it."""
+    return {"judge": key.judge, "order": key.order.value, "repeat": key.repeat}
 
 
 def _verdict_columns(verdict: Verdict | None) -> dict[str, Any]:

@@ -198,8 +198,7 @@ def add_motions(connection: Connection, experiment_id: UUID, new: Sequence[Motio
         {
             "experiment_id": experiment_id,
             "position": last + place,
-            **{name: getattr(motion, name) for name in Motion.__slots__ if name != "tags"},
-            "tags": list(motion.tags),
+            **{name: getattr(motion, name) for name in Motion.__slots__},
         }
         for place, motion in enumerate(new, 1)
     ]

@@ -16,7 +16,7 @@ from app.core.judgments import Judge
 from app.store import materials
 from app.store.debates import setup_row
 from app.store.experiments.tables import judgments, matches
-from app.store.rows import debate_row, of_row, turn_row
+from app.store.rows import debate_row, key_row, of_row, turn_row
 from app.store.tables import debates
 
 CREATED_BY = "experiment"
@@ -70,13 +70,7 @@ def plan_judgments(
 ) -> int:
     """Of these debates, or of all that were held, those that are not there yet; returns how many."""
     keys = [
-        {
-            "judge": key.judge,
-            "order": key.order.value,
-            "repeat": key.repeat,
-            "setup": judge.setup.as_json(),
-            "share": share_of(judge.setup, of_experiment=True),
-        }
+        {**key_row(key), "setup": judge.setup.as_json(), "share": share_of(judge.setup, of_experiment=True)}
         for judge in judges
         for key in judge.keys
     ]

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select, text
 from app.core.brief import JudgmentKey
 from app.store.experiments.tables import judgments, matches
 from app.store.page_cursors import pack, unpack_position
+from app.store.rows import key_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ def unplanned_judgments(connection: Connection, experiment_id: UUID, keys: Seque
     """By judge, those of debates that were held which a start would add."""
     if not keys:
         return Counter()
-    asked = [{"judge": key.judge, "order": key.order.value, "repeat": key.repeat} for key in keys]
-    rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": to_json(asked).decode()})
+    asked = to_json([key_row(key) for key in keys]).decode()
+    rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": asked})
     return Counter({row[0]: row[1] for row in rows})
 
 

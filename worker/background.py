@@ -1,17 +1,20 @@
-"""Work that is repeated for as long as the process lives: by a thread, such as a worker's sweep, or by a task that
-others wake."""
+"""Work that is repeated: by a thread, such as a worker's sweep, or by a task on the process' event loop."""
 
 import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TypeVar
 
 import structlog
 
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
+from app.usecases.services import Services
 
 log = structlog.get_logger(__name__)
+Answer = TypeVar("Answer")
 
 
 class Repeat(threading.Thread):
@@ -33,9 +36,26 @@ class Repeat(threading.Thread):
                 log.exception(f"{self.name}.failed")
 
 
-async def wait_for(wake: asyncio.Event, seconds: float) -> None:
-    """Until somebody wakes the task, or for so long."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await wake.wait()
-    wake.clear()
+class LoopTask:
+    """A task that repeats its work whenever it is woken, or after a while. Statements run in threads."""
+
+    def __init__(self, services: Services, executor: Executor) -> None:
+        self._services = services
+        self._executor = executor
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._repeat())
+
+    async def _repeat(self) -> None:
+        raise NotImplementedError
+
+    async def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        self._wake.clear()
+
+    async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)

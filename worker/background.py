@@ -1,27 +1,33 @@
-"""A thread that repeats an action, such as a worker's sweep."""
+"""Work that is repeated: by a thread, such as a worker's sweep, or by a task on the process' event loop."""
 
+import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TypeVar
 
 import structlog
 
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
+from app.usecases.services import Services
 
 log = structlog.get_logger(__name__)
+Answer = TypeVar("Answer")
 
 
 class Repeat(threading.Thread):
-    """Calls the action at a fixed interval until it is stopped. A failed call is logged, and the next one follows."""
+    """Calls the action at a fixed interval until `ending` is set. A failed call is logged, and the next one follows."""
 
-    def __init__(self, name: str, every_seconds: float, action: Callable[[], object]) -> None:
+    def __init__(self, name: str, every_seconds: float, action: Callable[[], object], ending: threading.Event) -> None:
         super().__init__(name=name, daemon=True)
         self._every_seconds = every_seconds
         self._action = action
-        self._stopping = threading.Event()
+        self._ending = ending
 
     def run(self) -> None:
-        while not self._stopping.wait(self._every_seconds):
+        while not self._ending.wait(self._every_seconds):
             try:
                 self._action()
             except DatabaseAway as problem:
@@ -29,5 +35,27 @@ class Repeat(threading.Thread):
             except Exception:
                 log.exception(f"{self.name}.failed")
 
-    def stop(self) -> None:
-        self._stopping.set()
+
+class LoopTask:
+    """A task that repeats its work whenever it is woken, or after a while. Statements run in threads."""
+
+    def __init__(self, services: Services, executor: Executor) -> None:
+        self._services = services
+        self._executor = executor
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._repeat())
+
+    async def _repeat(self) -> None:
+        raise NotImplementedError
+
+    async def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        self._wake.clear()
+
+    async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)

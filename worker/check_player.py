@@ -10,7 +10,7 @@ import time
 
 from app.core.players import LOCAL, why_unknown
 from app.models.table import has_price
-from app.settings import ProviderSettings, settings_or_exit
+from app.settings import ProviderSettings, Settings, settings_or_exit
 from worker.players.base import PlayerError
 from worker.players.models.adapter import Adapter, Question, Reply
 from worker.players.models.local import LocalModel
@@ -27,7 +27,7 @@ def check(player: str) -> dict[str, object]:
         return {"is_well": True, "says": f"{player} is not a model and needs no check", "advice": None}
     began = time.monotonic()
     try:
-        reply = asyncio.run(_call(player))
+        reply = asyncio.run(_call(settings, player))
     except PlayerError as failure:
         says = f"{failure.message} {failure.detail or ''}".strip()
         return {"is_well": False, "says": says, "advice": "docs/models.md says what each failure means"}
@@ -40,8 +40,7 @@ def check(player: str) -> dict[str, object]:
     return {"is_well": True, "says": says, "advice": None}
 
 
-async def _call(player: str) -> Reply:
-    settings = settings_or_exit()
+async def _call(settings: Settings, player: str) -> Reply:
     adapter = Adapter(ProviderSettings(), settings.model_timeout_seconds, settings.endpoint_urls)
     question = Question(player, "Answer with one word.", "Say hello.", None, _MAX_TOKENS)
     if player != LOCAL:

@@ -6,7 +6,6 @@ dead worker has claimed is released by the sweeper.
 """
 
 import asyncio
-import contextlib
 import random
 import time
 from collections import Counter
@@ -20,12 +19,12 @@ import structlog
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.usecases.services import Services
+from worker.background import LoopTask
 from worker.lease import Lease
 from worker.players.base import NotNow, PlayerError
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random
-Answer = TypeVar("Answer")
 LOOK_EVERY_SECONDS = 1.0
 """How often a worker looks for due rows that no hint has told it of."""
 SLOW_DOWN_SECONDS = 20.0
@@ -74,24 +73,18 @@ class KindOfWork(Protocol[Claimed, Opinion]):
     def release_unknown(self, services: Services, worker_id: str, known: Sequence[UUID]) -> None: ...
 
 
-class ClaimLoop(Generic[Claimed, Opinion]):
+class ClaimLoop(LoopTask, Generic[Claimed, Opinion]):
     def __init__(
         self, services: Services, lease: Lease, executor: Executor, work: KindOfWork[Claimed, Opinion]
     ) -> None:
-        self._services = services
+        super().__init__(services, executor)
         self._lease = lease
-        self._executor = executor
         self._work = work
         self._in_hand: dict[asyncio.Task[None], Claimed] = {}
         self._in_use: Counter[str] = Counter()
         """By share."""
         self._release_at = float("inf")
         """When to release what this worker has claimed and does not know of."""
-        self._wake = asyncio.Event()
-        self._claiming: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        self._claiming = asyncio.create_task(self._claim_for_ever())
 
     def hint(self) -> None:
         """Call it when something is due."""
@@ -103,15 +96,15 @@ class ClaimLoop(Generic[Claimed, Opinion]):
 
     async def shut_down(self, finish_seconds: float) -> None:
         """Those in hand may finish for a while; what is left becomes due when the lease ends."""
-        if self._claiming:
-            self._claiming.cancel()
+        if self._task:
+            self._task.cancel()
         if self._in_hand:
             await asyncio.wait(list(self._in_hand), timeout=finish_seconds)
         self.end_all_claims()
         if self._in_hand:
             await asyncio.wait(list(self._in_hand), timeout=1)
 
-    async def _claim_for_ever(self) -> None:
+    async def _repeat(self) -> None:
         while True:
             claimed: list[Claimed] = []
             at_most = self._room()
@@ -132,10 +125,7 @@ class ClaimLoop(Generic[Claimed, Opinion]):
             for held in claimed:
                 self._begin(held)
             if len(claimed) < at_most:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_EVERY_SECONDS):
-                        await self._wake.wait()
-                self._wake.clear()
+                await self._wait(LOOK_EVERY_SECONDS)
 
     def _room(self) -> int:
         """No more than the smallest free room: any of them may turn out to be of that share."""
@@ -208,6 +198,3 @@ class ClaimLoop(Generic[Claimed, Opinion]):
             except DatabaseAway as problem:
                 log.warning("work.not_settled", work=self._work.name, id=str(held.id), problem=log_words(problem))
             await asyncio.sleep(AFTER_TROUBLE_SECONDS)
-
-    async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)

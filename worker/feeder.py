@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import TypeVar
 from uuid import UUID
 
 import structlog
@@ -16,29 +15,23 @@ from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.usecases.experiments import feed
 from app.usecases.services import Services
+from worker.background import LoopTask
 from worker.lease import Lease
 
 log = structlog.get_logger(__name__)
-Answer = TypeVar("Answer")
 LOOK_EVERY_SECONDS = 1.0
 GATHER_SECONDS = 0.02
 """Debates that end within this time are replaced together."""
 
 
-class Feeder:
+class Feeder(LoopTask):
     def __init__(self, services: Services, lease: Lease, executor: Executor, on_judgments: Callable[[], None]) -> None:
         """`on_judgments` is called when there are judgments to make."""
-        self._services = services
+        super().__init__(services, executor)
         self._lease = lease
-        self._executor = executor
         self._on_judgments = on_judgments
         self._hints: dict[UUID, float] = {}
         """Experiment → when the first of its debates ended that it does not know of."""
-        self._wake = asyncio.Event()
-        self._feeding: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        self._feeding = asyncio.create_task(self._feed_for_ever())
 
     def hint(self, experiment_id: UUID) -> None:
         """One of its debates has ended."""
@@ -50,19 +43,19 @@ class Feeder:
         self._wake.set()
 
     async def shut_down(self, _finish_seconds: float) -> None:
-        if self._feeding:
-            self._feeding.cancel()
+        if self._task:
+            self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._feeding
+                await self._task
 
-    async def _feed_for_ever(self) -> None:
+    async def _repeat(self) -> None:
         looked_at = float("-inf")
         while True:
             try:
                 if self._lease.is_live:
                     hints, self._hints = self._hints, {}
                     is_due = time.monotonic() - looked_at >= LOOK_EVERY_SECONDS
-                    wanted = await self._in_thread(feed.at_work) if is_due or not hints else list(hints)
+                    wanted = await self._in_thread(feed.at_work, self._services) if is_due or not hints else list(hints)
                     looked_at = time.monotonic() if is_due else looked_at
                     for experiment_id in wanted:
                         await self._feed(experiment_id, hints.get(experiment_id))
@@ -71,13 +64,14 @@ class Feeder:
             except Exception:
                 # This task feeds all experiments: whatever is wrong with one of them must not end it.
                 log.exception("feeder.failed")
-            await self._wait()
+            await self._wait(LOOK_EVERY_SECONDS)
+            await asyncio.sleep(GATHER_SECONDS)
 
     async def _feed(self, experiment_id: UUID, ended_at: float | None) -> None:
         try:
-            fed = await self._in_thread(feed.feed_experiment, experiment_id)
+            fed = await self._in_thread(feed.feed_experiment, self._services, experiment_id)
             while fed.is_more:
-                fed = await self._in_thread(feed.feed_experiment, experiment_id)
+                fed = await self._in_thread(feed.feed_experiment, self._services, experiment_id)
         except DatabaseAway:
             raise
         except Exception:
@@ -87,13 +81,3 @@ class Feeder:
             metrics.feeder_delay_seconds.observe(time.monotonic() - ended_at)
         if fed.judgments:
             self._on_judgments()
-
-    async def _wait(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_EVERY_SECONDS):
-                await self._wake.wait()
-        self._wake.clear()
-        await asyncio.sleep(GATHER_SECONDS)
-
-    async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, action, self._services, *args)

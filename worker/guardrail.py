@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from uuid import UUID
 
 from app.core.guardrail.opinion import GuardrailVerdict, Opinion
 from app.core.guardrail.rules import RuleEvaluator
@@ -11,9 +10,9 @@ from app.store.solutions.evaluations import EvaluationClaim
 from app.usecases.services import Services
 from app.usecases.solutions import evaluate
 from worker.claim_loop import ClaimLoop
-from worker.evaluators.model import Evaluator
+from worker.evaluators.model import ModelEvaluator
 from worker.lease import Lease
-from worker.players.base import NotNow, PlayerError
+from worker.players.base import PlayerError
 
 
 class Evaluations:
@@ -23,8 +22,10 @@ class Evaluations:
     name = "guardrail"
     at_once = 16
     in_hand = 200
+    postpone = staticmethod(evaluate.postpone)
+    release_unknown = staticmethod(evaluate.release_unknown)
 
-    def __init__(self, executor: Executor, model: Evaluator | None) -> None:
+    def __init__(self, executor: Executor, model: ModelEvaluator | None) -> None:
         self._executor = executor
         self._rules = RuleEvaluator()
         self._model = model
@@ -45,23 +46,8 @@ class Evaluations:
     def settle(self, services: Services, held: EvaluationClaim, opinion: tuple[Opinion, str]) -> None:
         evaluate.settle(services, held, *opinion)
 
-    def postpone(self, services: Services, held: EvaluationClaim, reason: NotNow) -> None:
-        evaluate.postpone(services, held, reason.message, reason.delay_seconds)
-
     def record_failure(self, services: Services, held: EvaluationClaim, problem: PlayerError, jitter: float) -> None:
-        evaluate.record_failure(
-            services,
-            held,
-            problem.message,
-            self._all_names,
-            kind=problem.kind,
-            permanent=problem.permanent,
-            retry_after_seconds=problem.retry_after_seconds,
-            jitter=jitter,
-        )
-
-    def release_unknown(self, services: Services, worker_id: str, known: Sequence[UUID]) -> None:
-        evaluate.release_unknown(services, worker_id, known)
+        evaluate.record_failure(services, held, problem, jitter, self._all_names)
 
     @property
     def _all_names(self) -> str:
@@ -69,5 +55,7 @@ class Evaluations:
 
 
 class Guardrail(ClaimLoop[EvaluationClaim, tuple[Opinion, str]]):
-    def __init__(self, services: Services, lease: Lease, executor: Executor, model: Evaluator | None = None) -> None:
+    def __init__(
+        self, services: Services, lease: Lease, executor: Executor, model: ModelEvaluator | None = None
+    ) -> None:
         super().__init__(services, lease, executor, Evaluations(executor, model))

@@ -3,10 +3,9 @@ order of the two sides, any number of times."""
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
-from uuid import UUID
 
 from app.core.brief import Thought
 from app.store.judgments import JudgmentClaim
@@ -14,21 +13,23 @@ from app.usecases import judgments
 from app.usecases.services import Services
 from worker.claim_loop import ClaimLoop
 from worker.lease import Lease
-from worker.players.base import NotNow, Player, PlayerError
+from worker.players.base import Player, PlayerError
 
 
 class Judgments:
     name = "judgments"
     at_once = 32
+    claim = staticmethod(judgments.claim)
+    settle = staticmethod(judgments.settle)
+    postpone = staticmethod(judgments.postpone)
+    record_failure = staticmethod(judgments.record_failure)
+    release_unknown = staticmethod(judgments.release_unknown)
 
     def __init__(self, services: Services, executor: Executor, player_for: Callable[[str], Player]) -> None:
         self.in_hand = services.settings.worker_concurrency
         self._services = services
         self._executor = executor
         self._player_for = player_for
-
-    def claim(self, services: Services, worker_id: str, at_most: int, full: Sequence[str]) -> list[JudgmentClaim]:
-        return judgments.claim(services, worker_id, at_most, full)
 
     def share(self, held: JudgmentClaim) -> str:
         return held.share
@@ -42,27 +43,6 @@ class Judgments:
         thought = await self._player_for(brief.setup.player).think(brief)
         latency_ms = round((time.monotonic() - began) * 1000)
         return thought.evolve(usage=replace(thought.usage, latency_ms=latency_ms))
-
-    def settle(self, services: Services, held: JudgmentClaim, opinion: Thought) -> None:
-        judgments.settle(services, held, opinion)
-
-    def postpone(self, services: Services, held: JudgmentClaim, reason: NotNow) -> None:
-        judgments.postpone(services, held, reason.message, reason.delay_seconds, reason.usage)
-
-    def record_failure(self, services: Services, held: JudgmentClaim, problem: PlayerError, jitter: float) -> None:
-        judgments.record_failure(
-            services,
-            held,
-            problem.message,
-            kind=problem.kind,
-            permanent=problem.permanent,
-            retry_after_seconds=problem.retry_after_seconds,
-            jitter=jitter,
-            usage=problem.usage,
-        )
-
-    def release_unknown(self, services: Services, worker_id: str, known: Sequence[UUID]) -> None:
-        judgments.release_unknown(services, worker_id, known)
 
 
 class Judging(ClaimLoop[JudgmentClaim, Thought]):

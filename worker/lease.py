@@ -74,18 +74,17 @@ class Lease:
 
     async def _keep(self) -> None:
         while True:
-            pause = self._seconds / 3
+            pause = _AFTER_TROUBLE_SECONDS
             try:
                 await self._renew()
+                pause = self._seconds / 3
             except DatabaseAway as problem:
                 self._had_trouble_at = time.monotonic()
                 log.warning("lease.database_away", problem=log_words(problem))
-                pause = _AFTER_TROUBLE_SECONDS
             except Exception:
                 # Every claim lives by this task: whatever goes wrong with one renewal must not end it.
                 self._had_trouble_at = time.monotonic()
                 log.exception("lease.failed")
-                pause = _AFTER_TROUBLE_SECONDS
             await asyncio.sleep(pause)
 
     async def _renew(self) -> None:

@@ -15,10 +15,11 @@ from functools import partial
 from uuid import UUID
 
 import structlog
+from prometheus_client import start_http_server
 from redis import Redis
 
 from app.bootstrap import build_services, close_services
-from app.observe import tracing
+from app.observe import metrics, tracing
 from app.observe.threads import SupervisedThread
 from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
 from app.store.text_index import PASS_EVERY_SECONDS, index_new_turns
@@ -31,7 +32,6 @@ from worker.feeder import Feeder
 from worker.guardrail import Guardrail
 from worker.judging import Judging
 from worker.lease import Lease
-from worker.metrics_server import show_metrics
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
@@ -70,13 +70,14 @@ class WorkerProcess:
         self._loop = asyncio.new_event_loop()
         self._loop_thread = threading.Thread(target=self._loop.run_forever, name="loop", daemon=True)
         self._watchdog = Watchdog(self._loop, settings.worker_hang_seconds)
-        self._sweeper = Repeat("sweeper", SWEEP_EVERY_SECONDS, self._sweep)
-        self._text_index = Repeat("text_index", PASS_EVERY_SECONDS, partial(index_new_turns, self._services.engine))
+        self._sweeper = Repeat("sweeper", SWEEP_EVERY_SECONDS, self._sweep, self._ending)
+        index = partial(index_new_turns, self._services.engine)
+        self._text_index = Repeat("text_index", PASS_EVERY_SECONDS, index, self._ending)
         self._notices = SupervisedThread("claim_notices", self._listen, self._ending)
 
     def start(self) -> None:
         tracing.start(TracingSettings().service_name("debate-worker"))
-        self._end_metrics = show_metrics(self._settings)
+        self._end_metrics = _show_metrics(self._settings)
         self._loop_thread.start()
         self._watchdog.start()
         self._run(self._start_on_loop())
@@ -118,8 +119,6 @@ class WorkerProcess:
         """Turns in hand finish, or are handed back when their time is up."""
         self._run(self._end_on_loop())
         self._ending.set()
-        self._sweeper.stop()
-        self._text_index.stop()
         self._end_metrics()
         self._watchdog.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -159,3 +158,23 @@ class WorkerProcess:
 
     def _run(self, work: Coroutine[object, object, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def _show_metrics(settings: Settings) -> Callable[[], None]:
+    """Over HTTP, where DEBATE_METRICS_PORT names a port. Returns the function that ends it. Where the port is taken,
+    the worker runs without its metrics."""
+    if settings.metrics_port is None:
+        return lambda: None
+    try:
+        server, thread = start_http_server(settings.metrics_port, settings.metrics_host, metrics.REGISTRY)
+    except OSError as problem:
+        address = f"{settings.metrics_host}:{settings.metrics_port}"
+        log.error("metrics.not_shown", address=address, problem=str(problem))
+        return lambda: None
+
+    def end() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+    return end

@@ -8,11 +8,8 @@ import asyncio
 import random
 import socket
 import ssl
-from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import Executor
 from datetime import UTC, datetime
-from typing import TypeVar
 from uuid import UUID
 
 import httpx
@@ -29,10 +26,10 @@ from app.store.errors import log_words
 from app.store.webhooks import DueDelivery
 from app.usecases.services import Services
 from app.wire.debates import time_json
+from worker.background import LoopTask
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random
-Answer = TypeVar("Answer")
 
 LOOK_EVERY_SECONDS = 1.0
 EACH_ENDPOINT = 4
@@ -71,10 +68,9 @@ _FAILURES: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
-class Webhooks:
+class Webhooks(LoopTask):
     def __init__(self, services: Services, executor: Executor) -> None:
-        self._services = services
-        self._executor = executor
+        super().__init__(services, executor)
         # No connection is kept: they are kept by address, and a certificate that was checked for one name must not
         # count for another at the same address.
         self._http = httpx.AsyncClient(
@@ -84,28 +80,23 @@ class Webhooks:
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         )
         self._tasks: dict[asyncio.Task[None], UUID] = {}
-        self._wake = asyncio.Event()
-        self._claiming: asyncio.Task[None] | None = None
         self._ending = False
-
-    def start(self) -> None:
-        self._claiming = asyncio.create_task(self._claim_until_the_end())
 
     async def shut_down(self, finish_seconds: float) -> None:
         """What is in flight may finish; the rest is due again when its claim lapses."""
         self._ending = True
         self._wake.set()
-        if self._claiming:
+        if self._task:
             # Not cancelled at once: its thread would go on claiming, and nobody would deliver what it claimed.
-            await asyncio.wait([self._claiming], timeout=finish_seconds)
-            self._claiming.cancel()
+            await asyncio.wait([self._task], timeout=finish_seconds)
+            self._task.cancel()
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=finish_seconds)
         for task in self._tasks:
             task.cancel()
         await self._http.aclose()
 
-    async def _claim_until_the_end(self) -> None:
+    async def _repeat(self) -> None:
         while not self._ending:
             try:
                 await self._claim()
@@ -113,18 +104,12 @@ class Webhooks:
                 log.warning("webhooks.database_away", problem=log_words(problem))
             except Exception:
                 log.exception("webhooks.failed")
-            try:
-                async with asyncio.timeout(LOOK_EVERY_SECONDS):
-                    await self._wake.wait()
-            except TimeoutError:
-                pass
-            self._wake.clear()
+            await self._wait(LOOK_EVERY_SECONDS)
 
     async def _claim(self) -> None:
         if len(self._tasks) >= MOST_IN_FLIGHT:
             return
-        in_flight = Counter(self._tasks.values())
-        busy = list(in_flight)
+        busy = list(set(self._tasks.values()))
         for due in await self._in_thread(webhooks.claim, self._services.engine, busy, EACH_ENDPOINT):
             task = asyncio.create_task(self._deliver(due))
             self._tasks[task] = due.webhook_id
@@ -205,6 +190,3 @@ class Webhooks:
         if not addresses:
             raise NotSent("the name has no address")
         return addresses[0]
-
-    async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)

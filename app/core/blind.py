@@ -2,8 +2,9 @@
 opinion of others."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.core.debate import Debate, Turn, TurnType
 from app.core.players import EXTERNAL, JudgeOrder
@@ -81,20 +82,7 @@ def winner_of(choice: str, order: JudgeOrder) -> str:
     return TIE if choice == "0" else _SIDES[order][int(choice) - 1].role
 
 
-class _Hiding:
-    def __init__(self, words: Iterable[str]) -> None:
-        longest_first = sorted(set(words), key=len, reverse=True)
-        self._pattern = (
-            re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
-            if longest_first
-            else None
-        )
-
-    def __call__(self, text: str) -> str:
-        return self._pattern.sub(HIDDEN, text) if self._pattern else text
-
-
-def _hiding(names: Mapping[str, str]) -> _Hiding:
+def _hiding(names: Mapping[str, str]) -> Callable[[str], str]:
     """Hides names of contestants, models and providers in a text: a model may say what it is. Debaters do not know
     the names of contestants, so one that is a plain word (`base`, `strong`) stands in a text by chance, and stays."""
     words: set[str] = set()
@@ -103,7 +91,11 @@ def _hiding(names: Mapping[str, str]) -> _Hiding:
             words.add(contestant)
         if player != EXTERNAL and ":" in player:
             words |= {player, player.partition(":")[2], *_parts(player)}
-    return _Hiding(words)
+    if not words:
+        return str
+    longest_first = sorted(words, key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
+    return partial(pattern.sub, HIDDEN)
 
 
 def _parts(player: str) -> set[str]:

@@ -19,7 +19,9 @@ DebateError                 has the code that the API answers with
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+Found = TypeVar("Found")
 
 
 class DebateError(Exception):
@@ -30,6 +32,13 @@ class DebateError(Exception):
         self.message = message
         self.suggestion = suggestion
         self.context = context
+
+
+def or_raise(found: Found | None, problem: DebateError) -> Found:
+    """What was looked for, where it was found."""
+    if found is None:
+        raise problem
+    return found
 
 
 class InvalidInput(DebateError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from app.core.debate import Debate, Limits, Origin, Status, StopReason, Turn, TurnType, Usage
+from app.core.debate import Debate, Limits, Origin, Status, StopReason, Turn, TurnType
 from app.core.errors import InvalidInput
 from app.core.machine import implied_cursor
 from app.core.players import SeatSetup
@@ -22,31 +22,25 @@ def fork(source: Debate, copied: Sequence[Turn], seats: Mapping[Seat, SeatSetup]
         raise InvalidInput(
             "limits.max_rounds", f"all {limits.max_rounds} rounds were held up to turn {last.seq}: allow more rounds"
         )
-    return source.evolve(
+    return Debate(
+        id=source.id,
+        title=source.title,
+        debate_type=source.debate_type,
+        format=source.format,
         status=Status.CREATED,
         cursor=cursor,
-        intervention_open=interrupted is not None,
-        interrupted=interrupted,
         seats=seats,
         limits=limits,
-        closing=None,
-        stop_reason=None,
-        stop_note=None,
-        last_error=None,
+        intervention_open=interrupted is not None,
+        interrupted=interrupted,
         turn_count=last.seq,
-        usage=Usage(),
-        verdict=None,
         standing=_standing(copied),
-        attempts=0,
-        past_deadline=False,
-        next_attempt_at=None,
-        waiting_until=None,
-        past_waiting=False,
-        waits_for_start=False,
-        experiment_id=None,
+        language=source.language,
+        prompts=source.prompts,
+        prompts_hash=source.prompts_hash,
         forked_from=Origin(source.id, last.seq),
-        created_at=None,
-        updated_at=None,
+        material=source.material,
+        tags=source.tags,
     )
 
 

@@ -1,10 +1,8 @@
 """Judgments: opinions of finished debates, apart from the debates. A debate can be judged again, by others, later."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 from app.core.access import Agent, Caller, Seats, held_by
@@ -65,7 +63,7 @@ def brief_for(debate: Debate, motion: Turn, turns: tuple[Turn, ...], setup: Seat
     judged = debate.evolve(
         status=Status.RUNNING,
         cursor=Cursor(last_round, Seat.ARBITRATOR),
-        seats={**debate.seats, Seat.ARBITRATOR: _in_order(setup, key.order)},
+        seats={**debate.seats, Seat.ARBITRATOR: replace(setup, judge_order=key.order.value, early_stop=False)},
         limits=Limits(max_rounds=last_round),
         intervention_open=False,
         interrupted=None,
@@ -75,11 +73,6 @@ def brief_for(debate: Debate, motion: Turn, turns: tuple[Turn, ...], setup: Seat
     )
     shown = tuple(turn for turn in turns if turn.type is not TurnType.RULING)
     return Brief(judged, motion, shown, judgment=key)
-
-
-def _in_order(setup: SeatSetup, order: JudgeOrder) -> SeatSetup:
-    options: Mapping[str, Any] = {name: getattr(setup, name) for name in SeatSetup.__slots__}
-    return SeatSetup(**{**options, "judge_order": order.value, "early_stop": False})
 
 
 def require_finished(debate: Debate) -> None:

@@ -25,19 +25,16 @@ def limit_reached(debate: Debate, used: Usage | None = None) -> StopReason | Non
     if debate.closing and model_of(debate.seats[Seat.ARBITRATOR].player) is None:
         return None
     kept_back = 0.0 if debate.closing else limits.kept_back_usd or 0.0
-    if limits.max_cost_usd is not None and usage.cost_usd >= limits.max_cost_usd - kept_back:
-        reached: StopReason | None = StopReason.COST_LIMIT
-    else:
-        reached = None
+    is_spent = limits.max_cost_usd is not None and usage.cost_usd >= limits.max_cost_usd - kept_back
     if debate.closing:
-        return reached
+        return StopReason.COST_LIMIT if is_spent else None
     if limits.max_rounds is not None and debate.cursor.round > limits.max_rounds:
         return StopReason.MAX_ROUNDS
     if debate.past_deadline:
         return StopReason.TIME_LIMIT
     if limits.max_total_tokens is not None and usage.total_tokens >= limits.max_total_tokens:
         return StopReason.TOKEN_LIMIT
-    return reached
+    return StopReason.COST_LIMIT if is_spent else None
 
 
 def status_after(reason: StopReason) -> Status:

@@ -1,7 +1,9 @@
-"""Retry after a player failed: a decision as a value, applied by the use case."""
+"""How a player fails, and the retry after it: a decision as a value, applied by the use case."""
 
 import math
 from dataclasses import dataclass
+
+from app.core.debate import Usage
 
 MAX_ATTEMPTS = 5
 MAX_PATIENT_ATTEMPTS = 20
@@ -13,6 +15,47 @@ LONGEST_WAIT_SECONDS = 3_600.0
 LONGEST_STORED_DELAY_SECONDS = 86_400.0
 """No longer delay is stored: Python could not read back a time beyond the year 9999."""
 _DAY_SECONDS = 86_400
+
+
+class PlayerError(Exception):
+    """A player could not take its turn. The message is for an operator, and contains nothing that a model said."""
+
+    def __init__(
+        self,
+        message: str,
+        permanent: bool = False,
+        retry_after_seconds: float | None = None,
+        *,
+        kind: str = "player",
+        patient: bool = False,
+        detail: str | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.permanent = permanent
+        """Trying again cannot help."""
+        self.retry_after_seconds = retry_after_seconds
+        """The provider's Retry-After, if it sent one."""
+        self.kind = kind
+        """The class of the failure in one word, for the log."""
+        self.patient = patient
+        """The provider only asks to retry later: worth many attempts."""
+        self.detail = detail
+        """The provider's message. For the debate, never for the log: it may contain anything."""
+        self.usage = usage
+        """What the failed attempt has cost."""
+
+
+class NotNow(Exception):
+    """Nothing failed, but the turn has to wait: no attempt is counted."""
+
+    def __init__(self, message: str, delay_seconds: float) -> None:
+        super().__init__(message)
+        self.message = message
+        self.delay_seconds = delay_seconds
+        self.usage: Usage | None = None
+        """What the turn has cost so far."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,14 @@ class Contribution:
         return self.guardrail_status is GuardrailStatus.APPROVED or self.author.id == agent_id
 
 
+@dataclass(frozen=True, slots=True)
+class ContributionRequest:
+    stance: Stance
+    content: str
+    evidence_links: tuple[str, ...]
+    parent_id: UUID | None
+
+
 def depth_below(parent: Contribution | None, parent_id: UUID | None) -> int:
     """The depth of a reply. `parent` is None where the author can see no such contribution."""
     if parent_id is None:

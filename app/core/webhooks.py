@@ -32,9 +32,7 @@ def why_refused(address: str) -> str | None:
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         found = found.ipv4_mapped or found
-        within = found.sixtofour if isinstance(found, ipaddress.IPv6Address) else None
-    else:
-        within = None
+    within = found.sixtofour if isinstance(found, ipaddress.IPv6Address) else None
     is_public = found.is_global and not found.is_multicast and not found.is_reserved
     if is_public and (within is None or within.is_global):
         return None

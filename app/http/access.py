@@ -15,10 +15,11 @@ from app.http.cors import is_of_allowed_origin
 from app.settings import Settings
 from app.store.agents import same
 from app.usecases.experiments.judging import judge_of_session
-from app.usecases.identity import identify, operator_of_session, refused
+from app.usecases.identity import identify, operator_of_session
 from app.usecases.invitations import guest_of_session
 from app.usecases.services import Services
 from app.usecases.solutions.solutions import require_author
+from app.usecases.transactions import refused
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
 """Paths that need no token: load balancers and client generators read them."""

@@ -11,8 +11,8 @@ from app.realtime.credentials import Holder
 from app.realtime.feed import Listener
 from app.realtime.relay import Relay
 from app.usecases import read
-from app.usecases.identity import refused
 from app.usecases.services import Services
+from app.usecases.transactions import refused
 from app.wire.debates import Told, time_json
 
 

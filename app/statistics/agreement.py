@@ -11,29 +11,19 @@ Both are 1 for agreement, 0 for what chance gives, and have no value where there
 1993): a motion's debates stay together. The draws come from a seed, so that the same data give the same figures.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from app.statistics.arrays import Codes, Floats, grouped, totals
-from app.statistics.clusters import UPPER
+from app.statistics.arrays import Codes, Floats, grouped, means
+from app.statistics.clusters import UPPER, Estimate
 
 KINDS = 3
 """proposer, tie, opponent"""
 DRAWS = 1000
 _AT_ONCE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    """Debates that at least two of the judges judged."""
-    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +39,22 @@ class Opinions:
 def opinions(debate: Codes, motion: Codes, judge: Codes, y: Floats) -> Opinions:
     """From judgments: several of one judge on one debate are one opinion."""
     number, first = grouped(debate, judge)
-    points = totals(y, number, len(first)) / np.maximum(np.bincount(number, minlength=len(first)), 1)
+    points = means(y, number, len(first))
     kind = np.where(points > 0.5, 0, np.where(points < 0.5, 2, 1)).astype(np.int64)
     return Opinions(debate[first], motion[first], judge[first], kind)
 
 
-def agreement(found: Opinions, judges: int, seed: int) -> tuple[Agreement, dict[tuple[int, int], Agreement]]:
-    """Krippendorff's alpha of all, and Cohen's kappa of each two judges. All draw the same motions."""
+def agreement(found: Opinions, judges: int, seed: int) -> tuple[Estimate, dict[tuple[int, int], Estimate]]:
+    """Krippendorff's alpha of all, and Cohen's kappa of each two judges. All draw the same motions. Counted are the
+    debates that at least two of the judges judged."""
     motion, motions = grouped(found.motion)
     within = Opinions(found.debate, motion, found.judge, found.kind)
     pairs = list(combinations(range(judges), 2))
-    alls, together = _coincidences(within, len(motions))
-    tables = [alls]
-    counts = [together]
-    for first, second in pairs:
-        table, count = _opinions_of_two(within, first, second, len(motions))
-        tables.append(table)
-        counts.append(count)
-    draws = _drawn(np.hstack(tables), [_alpha, *[_kappa] * len(pairs)], seed)
-    reasons = ["No debate was judged by two judges.", *["They judged no debate in common."] * len(pairs)]
+    of_pairs = [_opinions_of_two(within, first, second, len(motions)) for first, second in pairs]
+    tables, counts = zip(_coincidences(within, len(motions)), *of_pairs, strict=True)
     figures = [_alpha, *[_kappa] * len(pairs)]
+    reasons = ["No debate was judged by two judges.", *["They judged no debate in common."] * len(pairs)]
+    draws = _drawn(np.hstack(tables), figures, seed)
     alpha, *kappas = (_figure(*each) for each in zip(tables, figures, counts, draws.T, reasons, strict=True))
     return alpha, dict(zip(pairs, kappas, strict=True))
 
@@ -104,7 +90,7 @@ def _coincidences(found: Opinions, motions: int) -> tuple[Floats, int]:
     return tables, int(paired.sum())
 
 
-def _drawn(tables: Floats, figures: list[Callable[[Floats], Floats]], seed: int) -> Floats:
+def _drawn(tables: Floats, figures: Sequence[Callable[[Floats], Floats]], seed: int) -> Floats:
     """The value of each figure in each draw of motions."""
     motions = len(tables)
     draws = np.random.default_rng(seed)
@@ -119,16 +105,16 @@ def _drawn(tables: Floats, figures: list[Callable[[Floats], Floats]], seed: int)
     return values
 
 
-def _figure(tables: Floats, figure: Callable[[Floats], Floats], n: int, draws: Floats, alone: str) -> Agreement:
+def _figure(tables: Floats, figure: Callable[[Floats], Floats], n: int, draws: Floats, alone: str) -> Estimate:
     if not n:
-        return Agreement(None, None, None, 0, alone)
+        return Estimate(None, why=alone)
     value = float(figure(tables.sum(axis=0, keepdims=True))[0])
     if np.isnan(value):
-        return Agreement(None, None, None, n, "All judgments were the same, so agreement cannot be told from chance.")
+        return Estimate(None, n=n, why="All judgments were the same, so agreement cannot be told from chance.")
     if (tables.sum(axis=1) > 0).sum() < 2:
-        return Agreement(value, None, None, n, "There is only one motion, so there is no interval.")
+        return Estimate(value, n=n, why="There is only one motion, so there is no interval.")
     low, high = np.nanquantile(draws, [1 - UPPER, UPPER])
-    return Agreement(value, float(low), float(high), n)
+    return Estimate(value, float(low), float(high), n)
 
 
 def _kappa(tables: Floats) -> Floats:

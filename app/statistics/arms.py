@@ -27,11 +27,6 @@ class Difference:
     """Motions that would be needed to see half of it."""
 
 
-def level(values: Floats, motion: Codes) -> clusters.Estimate:
-    """One arm by itself: the mean of its values with an interval clustered by motion."""
-    return clusters.share(values, motion)
-
-
 def difference(first: Floats, first_motion: Codes, second: Floats, second_motion: Codes) -> Difference:
     """The mean of the first arm less that of the second one, over the motions that both have."""
     size = int(max(first_motion.max(initial=-1), second_motion.max(initial=-1))) + 1

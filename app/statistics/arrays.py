@@ -1,6 +1,6 @@
 """The arrays that everything here is computed from, and names as whole numbers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,10 +23,10 @@ class Coded:
         return len(self.names)
 
 
-def coded(values: Iterable[str], first: Sequence[str] = ()) -> Coded:
-    """Numbers names in their order; those in `first` are there even where no value has them."""
+def coded(values: Iterable[str]) -> Coded:
+    """Numbers names in their order."""
     column = list(values)
-    names = sorted({*column, *first})
+    names = sorted({*column})
     number = {name: code for code, name in enumerate(names)}
     return Coded(names, np.fromiter(map(number.__getitem__, column), np.int64, len(column)))
 

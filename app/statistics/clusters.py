@@ -11,10 +11,8 @@ Cluster-Robust Inference, Journal of Human Resources 50 (2015), section II.
 from dataclasses import dataclass
 from math import sqrt
 
-import numpy as np
-
 from app.statistics import student
-from app.statistics.arrays import Codes, Floats, grouped, totals
+from app.statistics.arrays import Codes, Floats, grouped, means, totals
 
 CONFIDENCE = 0.95
 UPPER = 1 - (1 - CONFIDENCE) / 2
@@ -56,9 +54,14 @@ def _with_interval(value: float, scores: Floats, size: float, clusters: Codes) -
     error = sqrt(count / (count - 1) * float(sums @ sums)) / size
     if error < 1e-12:
         return Estimate(value, n=n, motions=count, why="Every motion gave the same value, so there is no interval.")
-    reach = student.quantile(UPPER, count - 1) * error
+    return estimated(value, error, count, n)
+
+
+def estimated(value: float, error: float, motions: int, n: int = 0) -> Estimate:
+    """A value with its standard error over so many motions."""
+    reach = student.quantile(UPPER, motions - 1) * error
     t = value / error
-    return Estimate(value, value - reach, value + reach, n, count, t, student.two_sided_p(t, count - 1), error=error)
+    return Estimate(value, value - reach, value + reach, n, motions, t, student.two_sided_p(t, motions - 1), error)
 
 
 def share(values: Floats, clusters: Codes) -> Estimate:
@@ -99,5 +102,4 @@ def slope(x: Floats, y: Floats, clusters: Codes) -> Estimate:
 def centred(values: Floats, groups: Codes) -> Floats:
     """The values less the mean of their group."""
     size = int(groups.max()) + 1 if len(groups) else 0
-    counts = np.bincount(groups, minlength=size)
-    return values - (totals(values, groups, size) / np.maximum(counts, 1))[groups]
+    return values - means(values, groups, size)[groups]

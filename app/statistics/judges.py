@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.statistics import clusters
-from app.statistics.arrays import Codes, Floats, grouped, totals
+from app.statistics.arrays import Codes, Floats, grouped, means
 
 NONE = -1
 """The code of what is not known: a judgment without an order, a player without a provider."""
@@ -91,14 +91,10 @@ def both_orders(own: Judgments) -> tuple[Floats, Floats, Codes]:
     """For each debate that this judge saw in both orders: y as spoken, y swapped (means over repeats), and the
     motion."""
     debate, first = grouped(own.debate)
-    size = len(first)
-    sums, counts = [], []
-    for order in (AS_SPOKEN, SWAPPED):
-        here = own.order == order
-        sums.append(totals(own.y[here], debate[here], size))
-        counts.append(np.bincount(debate[here], minlength=size))
-    both = (counts[0] > 0) & (counts[1] > 0)
-    return sums[0][both] / counts[0][both], sums[1][both] / counts[1][both], own.motion[first][both]
+    orders = (own.order == order for order in (AS_SPOKEN, SWAPPED))
+    spoken, swapped = (means(own.y[here], debate[here], len(first)) for here in orders)
+    both = ~np.isnan(spoken) & ~np.isnan(swapped)
+    return spoken[both], swapped[both], own.motion[first][both]
 
 
 def _side(y: Floats) -> Floats:
@@ -119,17 +115,12 @@ def own_provider(everything: Judgments, number: int) -> clusters.Estimate:
     if not len(mine.y):
         return clusters.Estimate(None, why="No debate had exactly one side from this judge's provider.")
     others = everything.of((everything.judge != number) & (everything.provider != mine.provider[0]))
-    count = np.bincount(others.debate, minlength=size)
-    points = totals(others.y, others.debate, size)
     debate, first = grouped(mine.debate)
-    here = mine.debate[first]
-    judged = count[here] > 0
+    gap = means(mine.y, debate, len(first)) - means(others.y, others.debate, size)[mine.debate[first]]
+    judged = ~np.isnan(gap)
     if not judged.any():
         return clusters.Estimate(None, why="No judge of another provider judged the same debates.")
-    gap = (
-        totals(mine.y, debate, len(first))[judged] / np.bincount(debate)[judged]
-        - points[here[judged]] / count[here[judged]]
-    )
+    gap = gap[judged]
     return clusters.mean(np.where(mine.favoured[first][judged] == 1, gap, -gap), mine.motion[first][judged])
 
 

@@ -268,13 +268,12 @@ def side(found: Fit) -> clusters.Estimate:
     if found.beta is None:
         why = "Nobody changed sides, so the proposer's advantage cannot be told from the contestants' strength."
         return clusters.Estimate(None, motions=found.motions, why=why)
-    ends = np.array([found.beta, found.beta, found.beta])
     beta = clusters.Estimate(found.beta, motions=found.motions)
     if found.covariance is not None:
         beta = _estimate(found.beta, sqrt(max(0.0, float(found.covariance[-1, -1]))), found.motions)
     if beta.low is None or beta.high is None:
         why = beta.why or "There is only one motion, so there is no interval."
-        return clusters.Estimate(float(_expit(ends)[0]) - 0.5, motions=found.motions, why=why)
+        return clusters.Estimate(float(_expit(np.array(found.beta))) - 0.5, motions=found.motions, why=why)
     value, low, high = (float(each) - 0.5 for each in _expit(np.array([found.beta, beta.low, beta.high])))
     return clusters.Estimate(value, low, high, motions=found.motions, t=beta.t, p=beta.p)
 
@@ -283,7 +282,4 @@ def _estimate(value: float, error: float, motions: int) -> clusters.Estimate:
     if error < 1e-9:
         why = "Every motion gave the same result, so there is no interval."
         return clusters.Estimate(value, motions=motions, why=why)
-    reach = student.quantile(clusters.UPPER, motions - 1) * error
-    t = value / error
-    p = student.two_sided_p(t, motions - 1)
-    return clusters.Estimate(value, value - reach, value + reach, motions=motions, t=t, p=p, error=error)
+    return clusters.estimated(value, error, motions)

@@ -1,6 +1,7 @@
 """Results of an experiment: every figure with what it rests on, or null with a sentence that says why."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
@@ -112,18 +113,12 @@ def _ratings(
         rows.append(
             {
                 "contestant": names[number],
-                "rating": rating.rating,
-                "low": rating.low,
-                "high": rating.high,
-                "win_rate": rating.win_rate,
+                **asdict(rating),
                 "wins": wins,
                 "ties": ties,
                 "losses": losses,
                 "debates": len(own),
                 "motions": len(np.unique(debates.motion[proposes | opposes])),
-                "rank_low": rating.rank_low,
-                "rank_high": rating.rank_high,
-                "penalised": rating.penalised,
             }
         )
     _say_what_ratings_lack(fitted, debates, names, why)
@@ -197,7 +192,7 @@ def _arms(found: Table, why: dict[str, str]) -> dict[str, Any]:
     if not known.any():
         why["arms.accuracy"] = "The motions have no known answers."
     parts = [chosen & (found.arms.codes == number) for number in range(found.arms.size)]
-    levels = [arms.level(values[part], found.motions.codes[part]) for part in parts]
+    levels = [clusters.share(values[part], found.motions.codes[part]) for part in parts]
     rows = [
         {
             "arm": name,

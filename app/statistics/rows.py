@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from app.statistics.arrays import Coded, Codes, Floats, coded, grouped, totals
+from app.statistics.arrays import Coded, Codes, Floats, coded, grouped, means
 from app.statistics.judges import AS_SPOKEN, NONE, SWAPPED, Judgments
 from app.statistics.ratings import Debates
 
@@ -147,7 +147,7 @@ def debates_of(found: Table) -> tuple[Debates, list[str]]:
     chosen = np.flatnonzero((found.opponent != NONE) & (found.opponent != found.contestants.codes))
     debate, first = grouped(found.debates.codes[chosen])
     size = len(first)
-    y = totals(found.judgments.y[chosen], debate, size) / np.maximum(np.bincount(debate, minlength=size), 1)
+    y = means(found.judgments.y[chosen], debate, size)
     where = chosen[first] if size else chosen
     sides = np.concatenate([found.contestants.codes[where], found.opponent[where]])
     there, numbers = np.unique(sides, return_inverse=True)

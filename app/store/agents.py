@@ -18,7 +18,7 @@ from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
 from app.core.access import Agent, Scope
-from app.store import sessions
+from app.store.sessions import AMONG
 from app.store.tables import agents
 
 KEY_PREFIX = "dbr_"
@@ -114,11 +114,6 @@ def of_key(connection: Connection, key: str) -> Agent | None:
     return Agent(row.id, row.username, frozenset(map(Scope, row.scopes)), row.display_name, row.key_hash)
 
 
-def valid_among(connection: Connection, key_hashes: Collection[bytes]) -> set[bytes]:
-    """The keys among these that are still valid, in one query."""
-    return sessions.hashes_found(connection, _VALID_AMONG, key_hashes)
-
-
 def revoke(connection: Connection, agent_id: UUID) -> AgentRecord | None:
     """Idempotent."""
     revoked_at = func.coalesce(agents.c.revoked_at, func.clock_timestamp())
@@ -159,4 +154,5 @@ def _record(row: Row[*tuple[Any, ...]]) -> AgentRecord:
 _OF_KEY = select(agents.c.id, agents.c.username, agents.c.scopes, agents.c.display_name, agents.c.key_hash).where(
     agents.c.key_hash == bindparam("key_hash"), agents.c.revoked_at.is_(None)
 )
-_VALID_AMONG = select(agents.c.key_hash).where(agents.c.key_hash == sessions.AMONG, agents.c.revoked_at.is_(None))
+VALID = select(agents.c.key_hash).where(agents.c.key_hash == AMONG, agents.c.revoked_at.is_(None))
+"""The keys that are not revoked, for `app.store.sessions.valid_among`."""

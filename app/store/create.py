@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb
 from pydantic_core import to_json
 
@@ -112,9 +113,8 @@ WITH found AS (
     FROM made JOIN turns ON turns.debate_id = %(forked_from)s::uuid AND turns.seq <= %(forked_after_seq)s::integer
     LEFT JOIN turns AS answered ON answered.id = turns.parent_id AND answered.debate_id = turns.debate_id
 )
-SELECT key_revoked, unknown, used_for, id_taken, source_gone, checked.prompts_hash, made.id, made.created_at,
-       made.updated_at,
-       spoken.created_at, made.waiting_until
+SELECT key_revoked, unknown, used_for, id_taken, source_gone, checked.prompts_hash, made.id AS made_id, made.created_at,
+       made.updated_at, spoken.created_at AS spoken_at, made.waiting_until
 FROM checked LEFT JOIN made ON true LEFT JOIN spoken ON true
 """
 
@@ -187,7 +187,7 @@ def create(
             motion = replace(motion, id=new_turn_id())
             copies = [new_turn_id() for _ in range(debate.turn_count)] if debate.forked_from else []
             ids = {"turn_id": motion.id, "copy_ids": copies, "other_id": None if id_was_asked_for else new_id()}
-            row = connection.execute(_CREATE, {**parameters, **ids}).fetchone()
+            row = connection.cursor(row_factory=namedtuple_row).execute(_CREATE, {**parameters, **ids}).fetchone()
         outcome = _outcome(row, debate, motion, id_was_asked_for)
         if outcome is not None:
             return outcome
@@ -197,38 +197,18 @@ def create(
 def _outcome(row: Any, debate: Debate, motion: Turn, id_was_asked_for: bool) -> Outcome | None:
     """None for a lost race: another transaction committed the same key after this statement's snapshot. The next
     statement sees it."""
-    (
-        key_revoked,
-        unknown,
-        used_for,
-        id_taken,
-        source_gone,
-        prompts_hash,
-        made_id,
-        created_at,
-        updated_at,
-        spoken_at,
-        until,
-    ) = row
-    if made_id is not None:
-        return Created(
-            debate.evolve(
-                id=made_id,
-                created_at=created_at,
-                updated_at=updated_at,
-                waiting_until=until,
-                prompts_hash=prompts_hash,
-            ),
-            replace(motion, debate_id=made_id, created_at=spoken_at),
-        )
-    if key_revoked:
+    if row.made_id is not None:
+        changed = {name: getattr(row, name) for name in ("created_at", "updated_at", "waiting_until", "prompts_hash")}
+        spoken = replace(motion, debate_id=row.made_id, created_at=row.spoken_at)
+        return Created(debate.evolve(id=row.made_id, **changed), spoken)
+    if row.key_revoked:
         return KeyRevoked()
-    if unknown:
-        return UnknownAgents(frozenset(unknown))
-    if used_for is not None:
-        return RequestUsed(used_for)
-    if source_gone:
+    if row.unknown:
+        return UnknownAgents(frozenset(row.unknown))
+    if row.used_for is not None:
+        return RequestUsed(row.used_for)
+    if row.source_gone:
         return SourceGone()
-    if debate.prompts is not None and prompts_hash is None:
+    if debate.prompts is not None and row.prompts_hash is None:
         return UnknownPrompts()
-    return IdTaken() if id_taken and id_was_asked_for else None
+    return IdTaken() if row.id_taken and id_was_asked_for else None

@@ -115,7 +115,7 @@ class Engine:
                 connection.autocommit = True
             yield connection
         except BaseException as problem:
-            self._failed(problem, connection)
+            self._failed(problem, connection.closed)
             raise
         finally:
             metrics.connections_in_use.dec()
@@ -177,25 +177,18 @@ class Engine:
 
         return TrackedConnection
 
-    def _failed(self, problem: BaseException, connection: "psycopg.Connection[Any]") -> None:
+    def _failed(self, problem: BaseException, is_lost: bool) -> None:
+        """Replaces the connections where this one is lost: the other idle ones led to the same server. And after a
+        failover a connection may still lead to the server that was the primary, and would for ever."""
         for listener in self._on_error:
             listener(problem)
-        if connection.closed or isinstance(problem, _TurnedAway):
-            self._replace_connections()
-
-    def _replace_connections(self) -> None:
-        """The other idle connections led to the same server. And after a failover a connection may still lead to the
-        server that was the primary, and would for ever."""
-        # The next caller that wants a connection fails at once if the server refuses a new one.
-        self._is_connected = False
-        self._pool.drain()
+        if is_lost or isinstance(problem, _TurnedAway):
+            # The next caller that wants a connection fails at once if the server refuses a new one.
+            self._is_connected = False
+            self._pool.drain()
 
     def _handle_error(self, context: ExceptionContext) -> BaseException | None:
-        problem = context.original_exception
-        for listener in self._on_error:
-            listener(problem)
-        if context.is_disconnect or isinstance(problem, _TurnedAway):
-            self._replace_connections()
+        self._failed(context.original_exception, context.is_disconnect)
         return _as_disconnect(context)
 
 

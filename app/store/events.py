@@ -11,11 +11,10 @@ from sqlalchemy import Connection, func, insert
 from app.core.errors import InvalidInput
 from app.core.events import DebateEvent, EventKind, NewEvent
 from app.store.engine import Engine
+from app.store.ids import TIME_OF
 from app.store.page_cursors import pack, unpack
 from app.store.tables import debate_events
 
-# When a UUIDv7 was made.
-_TIME_OF = "to_timestamp(('x' || lpad(left(replace({0}::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)"
 # `number` and `rank` order what has the same time: a turn comes after the claim that led to it, and after the turn
 # before it. The claim of the next turn is taken before the turn is committed, so it is shown as taken with it.
 _HAPPENED = f"""
@@ -33,7 +32,7 @@ WITH debate AS MATERIALIZED (
            jsonb_build_object('waits_for_start', waits_for_start, 'forked_from', forked_from) AS about
     FROM debate
     UNION ALL
-    SELECT greatest({_TIME_OF.format("claim")}, since), seq, 0, '{EventKind.CLAIMED}', worker,
+    SELECT greatest({TIME_OF.format("claim")}, since), seq, 0, '{EventKind.CLAIMED}', worker,
            jsonb_build_object('round', round, 'actor', actor, 'player', player)
     FROM spoken WHERE claim IS NOT NULL
     UNION ALL
@@ -41,7 +40,7 @@ WITH debate AS MATERIALIZED (
            jsonb_build_object('seq', seq, 'round', round, 'actor', actor, 'type', type, 'player', player)
     FROM spoken CROSS JOIN (SELECT forked_after_seq FROM debate) AS fork WHERE seq > coalesce(forked_after_seq, 1)
     UNION ALL
-    SELECT greatest({_TIME_OF.format("claim_token")}, (SELECT max(created_at) FROM spoken)), turn_count + 1, 0,
+    SELECT greatest({TIME_OF.format("claim_token")}, (SELECT max(created_at) FROM spoken)), turn_count + 1, 0,
            '{EventKind.CLAIMED}', claimed_by,
            jsonb_build_object('round', next_round, 'actor', next_actor, 'player', seats -> CASE next_actor
                WHEN 'debater_a' THEN 'proposer' WHEN 'debater_b' THEN 'opponent' ELSE 'arbitrator' END ->> 'player')

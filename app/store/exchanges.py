@@ -6,6 +6,7 @@ from uuid import UUID
 from sqlalchemy import Connection, delete, func, select
 
 from app.core.brief import Exchange
+from app.store.rows import of_row
 from app.store.tables import exchanges
 
 _COLUMNS = [exchanges.c[name] for name in Exchange.__slots__]
@@ -14,7 +15,7 @@ _COLUMNS = [exchanges.c[name] for name in Exchange.__slots__]
 def of_turn(connection: Connection, turn_id: UUID) -> list[Exchange]:
     statement = select(*_COLUMNS).where(exchanges.c.turn_id == turn_id).order_by(exchanges.c.number)
     rows = connection.execute(statement).mappings()
-    return [Exchange(**{**row, "messages": tuple(row["messages"])}) for row in rows]
+    return [of_row(Exchange, row, messages=tuple(row["messages"])) for row in rows]
 
 
 def count_before(connection: Connection, before: datetime) -> int:

@@ -7,6 +7,8 @@ from uuid import UUID, uuid5
 from app.store.clock import seconds_since_1970
 
 _DEBATES = UUID("6f0f7b52-6d9a-4d51-9a1c-0f6c3f6f3d0e")
+TIME_OF = "to_timestamp(('x' || lpad(left(replace({0}::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)"
+"""When a UUIDv7 was made, in SQL."""
 # Unique, not secret: no access depends on knowing an id. The system's random numbers cost 50 microseconds a call on
 # some machines, and every turn needs two.
 _random_bits = random.getrandbits
@@ -14,7 +16,9 @@ _random_bits = random.getrandbits
 
 def new_id() -> UUID:
     """A UUIDv7 (RFC 9562): begins with the database's time, so that new rows are adjacent in the index."""
-    return _uuid(_at(int(seconds_since_1970() * 1000)) | _random_bits(80), version=7)
+    bits = _at(int(seconds_since_1970() * 1000)) | _random_bits(80)
+    bits = bits & ~(0xF << 76) | 7 << 76  # the version
+    return UUID(int=bits & ~(0x3 << 62) | 0x2 << 62)
 
 
 new_turn_id = new_id
@@ -49,8 +53,3 @@ def debate_id_for(client_request_id: str) -> UUID:
     client_request_id is unique per caller). Repeated requests are found by the index `debates_one_per_request`; this id
     serves clients that repeat a request across an upgrade, because versions before migration 0006 know only the id."""
     return uuid5(_DEBATES, client_request_id)
-
-
-def _uuid(bits: int, version: int) -> UUID:
-    bits = bits & ~(0xF << 76) | version << 76
-    return UUID(int=bits & ~(0x3 << 62) | 0x2 << 62)

@@ -1,12 +1,11 @@
 """Invitations and the sessions of guests. Tokens and secrets are 256 random bits: one SHA-256 protects them, as in
 `app.store.agents`."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, LargeBinary, bindparam, func, insert, select, union_all
+from sqlalchemy import Connection, LargeBinary, bindparam, func, select, union_all
 
 from app.core.access import Guest
 from app.core.seats import Seat
@@ -36,29 +35,10 @@ class Invitation:
 
 
 def add(
-    connection: Connection,
-    invitation_id: UUID,
-    debate_id: UUID,
-    role: str,
-    token_hash: bytes,
-    invited_by: str,
-    lasts: timedelta,
+    connection: Connection, debate_id: UUID, role: str, token_hash: bytes, invited_by: str, lasts: timedelta
 ) -> datetime:
     """Returns when it expires."""
-    statement = (
-        insert(invitations)
-        .values(
-            id=invitation_id,
-            debate_id=debate_id,
-            role=role,
-            token_hash=token_hash,
-            invited_by=invited_by,
-            expires_at=func.clock_timestamp() + lasts,
-        )
-        .returning(invitations.c.expires_at)
-    )
-    expires_at: datetime = connection.execute(statement).scalar_one()
-    return expires_at
+    return sessions.invite(connection, invitations, token_hash, invited_by, lasts, debate_id=debate_id, role=role)
 
 
 def of_token(connection: Connection, token_hash: bytes) -> Invitation | None:
@@ -84,11 +64,6 @@ def of_key(connection: Connection, key: str) -> Guest | None:
     return None if found is None or found.is_expired else Guest(found.id, found.debate_id, found.seat, token_hash)
 
 
-def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
-    """The sessions and tokens among these that have neither ended nor expired."""
-    return sessions.hashes_found(connection, _VALID_AMONG, hashes)
-
-
 _OF_TOKEN = (
     select(
         invitations.c.id,
@@ -110,9 +85,10 @@ _OF_SESSION = (
         guest_sessions.c.expires_at > func.clock_timestamp(),
     )
 )
-_VALID_AMONG = union_all(
+VALID = union_all(
     sessions.unexpired(guest_sessions),
     select(invitations.c.token_hash).where(
         invitations.c.token_hash == sessions.AMONG, invitations.c.expires_at > func.now()
     ),
 )
+"""The sessions and tokens that have neither ended nor expired."""

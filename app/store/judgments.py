@@ -18,7 +18,7 @@ from app.core.verdicts import Verdict
 from app.store import calls_under_way, claimed_rows
 from app.store.experiments.tables import is_of_experiment, judgments
 from app.store.ids import new_id
-from app.store.rows import verdict_of, verdict_row
+from app.store.rows import key_row, of_row, verdict_of, verdict_row
 
 _now = func.clock_timestamp()
 
@@ -48,20 +48,17 @@ def plan(
     experiment_id: UUID | None,
 ) -> int:
     """Plans the judgments that are not there yet, due at once; returns how many are new."""
-    rows = [_planned(debate_id, key, setup, experiment_id) for key in keys]
-    statement = insert(judgments).values(rows).on_conflict_do_nothing(constraint="judgments_one_per_key")
-    return len(connection.execute(statement.returning(judgments.c.id)).all())
-
-
-def _planned(debate_id: UUID, key: JudgmentKey, setup: SeatSetup, experiment_id: UUID | None) -> dict[str, Any]:
-    return {
-        **_key_row(debate_id, key),
+    planned = {
+        "debate_id": debate_id,
         "setup": setup.as_json(),
         "share": share_of(setup, experiment_id is not None),
         "status": JudgmentStatus.PLANNED.value,
         "experiment_id": experiment_id,
         "due_at": _now,
     }
+    rows = [{"id": new_id(), **key_row(key), **planned} for key in keys]
+    statement = insert(judgments).values(rows).on_conflict_do_nothing(constraint="judgments_one_per_key")
+    return len(connection.execute(statement.returning(judgments.c.id)).all())
 
 
 def give(
@@ -74,7 +71,9 @@ def give(
 ) -> bool:
     """Stores an opinion from outside; false when this judge has given one already."""
     values = {
-        **_key_row(debate_id, key),
+        "id": new_id(),
+        "debate_id": debate_id,
+        **key_row(key),
         "setup": setup.as_json(),
         "status": JudgmentStatus.COMPLETED.value,
         "verdict": verdict_row(verdict),
@@ -83,16 +82,6 @@ def give(
     }
     statement = insert(judgments).values(values).on_conflict_do_nothing(constraint="judgments_one_per_key")
     return connection.execute(statement.returning(judgments.c.id)).first() is not None
-
-
-def _key_row(debate_id: UUID, key: JudgmentKey) -> dict[str, Any]:
-    return {
-        "id": new_id(),
-        "debate_id": debate_id,
-        "judge": key.judge,
-        "order": key.order.value,
-        "repeat": key.repeat,
-    }
 
 
 def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:
@@ -179,16 +168,12 @@ def _added(used: Usage) -> dict[str, Any]:
 
 
 def _judgment(row: RowMapping) -> Judgment:
-    return Judgment(
-        id=row["id"],
-        debate_id=row["debate_id"],
+    return of_row(
+        Judgment,
+        row,
         key=JudgmentKey(row["judge"], JudgeOrder(row["order"]), row["repeat"], row["id"]),
         setup=SeatSetup(**row["setup"]),
         status=JudgmentStatus(row["status"]),
         verdict=verdict_of(row["verdict"]),
         usage=Usage(row["input_tokens"], row["output_tokens"], row["cost_usd"], row["latency_ms"]),
-        error=row["error"],
-        experiment_id=row["experiment_id"],
-        created_at=row["created_at"],
-        judged_at=row["judged_at"],
     )

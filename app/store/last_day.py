@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, text
 
 from app.core.events import EventKind
-from app.store.ids import first_id_at
+from app.store.ids import TIME_OF, first_id_at
 
 # Ids of turns begin with their time, so the primary key finds those of a day. The limit keeps a very busy server from
 # reading millions of them for a chart: then its first hours are missing, and the page says so.
@@ -26,10 +26,9 @@ WHERE at >= :since AND kind = '{EventKind.ATTEMPT_FAILED}' GROUP BY 1
 """)  # noqa: S608 (only constants are put in)
 # A turn waits where no worker goes on by itself: after the motion, and after a turn from outside. From then until the
 # claim under which it was stored; not where something else happened meanwhile (a pause, a failed attempt …).
-_CLAIMED_AT = "to_timestamp(('x' || lpad(left(replace(claim::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)"
 _DELAYS = text(f"""
 WITH recent AS (
-    SELECT debate_id, seq, created_at, {_CLAIMED_AT} AS claimed_at
+    SELECT debate_id, seq, created_at, {TIME_OF.format("claim")} AS claimed_at
     FROM (SELECT debate_id, seq, created_at, claim FROM turns WHERE id >= :first ORDER BY id DESC LIMIT :most) AS newest
     WHERE claim IS NOT NULL
 ), waited AS (

@@ -115,7 +115,7 @@ def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str 
     if cursor:
         asked["at"], asked["beyond"] = unpack_time_and_id(cursor)
     with engine.autocommit() as connection:
-        if filters.q or filters.labels:
+        if _is_search(filters):
             read, counted, is_estimate = _searched(connection, filters, asked)
         else:
             read, counted, is_estimate = _filtered(connection, filters, asked)
@@ -196,12 +196,7 @@ def _matching(filters: Filters, by_index: bool = False) -> Select[Any]:
 
 
 def rows(
-    connection: Connection,
-    filters: Filters,
-    limit: int,
-    offset: int,
-    cursor: str | None,
-    oldest_first: bool = False,
+    connection: Connection, filters: Filters, limit: int, cursor: str | None, oldest_first: bool
 ) -> tuple[list[Debate], str | None]:
     """A page without its total, and the page cursor of the next one."""
     query = select(*debate_columns).where(*_conditions(filters, reads_index(connection, filters)))
@@ -209,7 +204,7 @@ def rows(
         query = query.where(*_beyond(*unpack_time_and_id(cursor), oldest_first=oldest_first))
     # Both directions read the same index, one of them backwards.
     order = (debates.c.updated_at, debates.c.id.desc()) if oldest_first else (debates.c.updated_at.desc(), debates.c.id)
-    query = query.order_by(*order).limit(limit + 1).offset(offset)
+    query = query.order_by(*order).limit(limit + 1)
     read = connection.execute(query).mappings().all()
     found = [debate_of(row) for row in read[:limit]]
     return found, cursor_of(found[-1]) if found and len(read) > limit else None
@@ -307,7 +302,7 @@ def _with_results(filters: Filters) -> list[_Condition]:
 def _labelled(filters: Filters, by_index: bool) -> list[_Condition]:
     """By the index of labels, or by looking at each debate in list order."""
     if by_index and filters.labels:
-        return [debates.c.id.in_(_ids_by_label(filters))]
+        return [debates.c.id.in_(_ids_by_label(filters.labels))]
     conditions: list[_Condition] = []
     if filters.player:
         seats = (debates.c.seats[seat.role]["player"].astext == filters.player for seat in Seat)
@@ -317,8 +312,8 @@ def _labelled(filters: Filters, by_index: bool) -> list[_Condition]:
     return conditions
 
 
-def _ids_by_label(filters: Filters) -> Select[Any]:
-    return select(debate_titles.c.debate_id).where(debate_titles.c.labels.contains(filters.labels))
+def _ids_by_label(labels: list[str]) -> Select[Any]:
+    return select(debate_titles.c.debate_id).where(debate_titles.c.labels.contains(labels))
 
 
 def _can_be_joined_by(agent_id: UUID) -> TextClause:
@@ -364,7 +359,7 @@ def few_titles_match(connection: "psycopg.Connection[Any]", part: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _label_estimate(labels: tuple[str, ...]) -> RowEstimate:
-    return RowEstimate(select(debate_titles.c.debate_id).where(debate_titles.c.labels.contains(list(labels))))
+    return RowEstimate(_ids_by_label(list(labels)))
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.store.tables import daily_costs, provider_slots, providers
 
 _now = func.clock_timestamp()
+_seconds_since_lowered = func.coalesce(func.extract("epoch", _now - providers.c.lowered_at), 0)
 _today = cast(func.timezone("UTC", _now), Date)
 LOWER_EVERY_SECONDS = 1.0
 """Calls in flight together are rate-limited together: that lowers the limit once."""
@@ -40,7 +41,7 @@ _SLOTS_NOW = (
         func.coalesce(func.sum(provider_slots.c.held), 0),
         func.coalesce(func.sum(provider_slots.c.wanted), 0),
         providers.c.lowered_to,
-        func.coalesce(func.extract("epoch", _now - providers.c.lowered_at), 0),
+        _seconds_since_lowered,
     )
     .outerjoin(provider_slots, (provider_slots.c.provider == providers.c.name) & (provider_slots.c.expires_at > _now))
     .group_by(providers.c.name)
@@ -63,8 +64,8 @@ def costs_today(connection: Connection) -> tuple[float, float]:
 
 def lock_provider(connection: Connection, name: str) -> ProviderLimit:
     connection.execute(insert(providers).values(name=name).on_conflict_do_nothing())
-    since = func.coalesce(func.extract("epoch", _now - providers.c.lowered_at), 0)
-    statement = select(providers.c.lowered_to, since, func.extract("epoch", _now)).where(providers.c.name == name)
+    columns = (providers.c.lowered_to, _seconds_since_lowered, func.extract("epoch", _now))
+    statement = select(*columns).where(providers.c.name == name)
     lowered_to, seconds, clock = connection.execute(statement.with_for_update()).one()
     return ProviderLimit(lowered_to, float(seconds), float(clock))
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Uuid, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.store.ids import first_id_at, time_of
+from app.store.statements import count_up_to
 from app.store.tables import debates, turns
 
 # A dead worker's claims are released soon after its lease has lapsed; until then they count as live.
@@ -49,8 +50,8 @@ def schedules(connection: Connection, debate_ids: Sequence[UUID]) -> dict[UUID, 
     rows = connection.execute(_SCHEDULES, {"ids": list(debate_ids)})
     return {
         row.id: NextWork(
-            row.claimed_by if row.live else None,
-            time_of(row.claim_token) or row.updated_at if row.live else None,
+            row.claimed_by if row.claim_token else None,
+            time_of(row.claim_token) or row.updated_at if row.claim_token else None,
             row.due_at,
             row.next_attempt_at,
         )
@@ -62,7 +63,6 @@ _SCHEDULES = select(
     debates.c.id,
     debates.c.claimed_by,
     debates.c.claim_token,
-    _is_claimed.label("live"),
     debates.c.due_at,
     debates.c.next_attempt_at,
     debates.c.updated_at,
@@ -96,14 +96,12 @@ def oldest_due(connection: Connection) -> datetime | None:
 
 def count_retrying(connection: Connection, at_most: int) -> int:
     waiting = debates.c.due_at > func.now(), debates.c.next_attempt_at > func.now(), debates.c.attempts > 0
-    found = select(debates.c.id).where(*waiting).limit(at_most).subquery()
-    return connection.execute(select(func.count()).select_from(found)).scalar() or 0
+    return count_up_to(connection, select(debates.c.id).where(*waiting), at_most)
 
 
 def count_turns_since(connection: Connection, moment: datetime, at_most: int) -> int:
     """Turn ids begin with the time of the claim, so their index answers."""
-    found = select(turns.c.id).where(turns.c.id >= first_id_at(moment)).limit(at_most).subquery()
-    return connection.execute(select(func.count()).select_from(found)).scalar() or 0
+    return count_up_to(connection, select(turns.c.id).where(turns.c.id >= first_id_at(moment)), at_most)
 
 
 # Which debates changed, for the relay. Only the columns that distinguish changes: the relay compares thousands of

@@ -1,10 +1,11 @@
 """Converts rows to values and back."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, func
 from sqlalchemy.engine import RowMapping
 
+from app.core.brief import JudgmentKey
 from app.core.claims import share_of_turn
 from app.core.debate import Cursor, Debate, Limits, Origin, Speaker, Status, StopReason, Turn, TurnType, Usage
 from app.core.formats import Format
@@ -12,7 +13,7 @@ from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from app.core.verdicts import Standing, Verdict, VerdictScope
+from app.core.verdicts import SIDES, Standing, Verdict, VerdictScope
 from app.store.tables import debates, turns
 
 _SEATS = tuple(Seat)
@@ -39,6 +40,15 @@ debate_columns: list[ColumnElement[Any]] = [
     past_waiting,
 ]
 turn_columns: list[ColumnElement[Any]] = list(turns.c)
+Value = TypeVar("Value")
+
+
+def of_row(kind: type[Value], row: RowMapping, **converted: Any) -> Value:
+    """A value whose fields are the columns of the same names, but for the converted ones. Not for debates and turns: of
+    those a page has hundreds, and naming each field is faster."""
+    make: Any = kind
+    made: Value = make(**{name: row[name] for name in make.__slots__ if name not in converted}, **converted)
+    return made
 
 
 def limits_row(limits: Limits) -> dict[str, Any]:
@@ -51,7 +61,7 @@ def verdict_row(verdict: Verdict | None) -> dict[str, Any] | None:
         return None
     row: dict[str, Any] = {
         "winner": verdict.winner,
-        "scores": {role: verdict.scores[role] for role in ("proposer", "opponent")},
+        "scores": {side: verdict.scores[side] for side in SIDES},
         "reasoning": verdict.reasoning,
         "stop": verdict.stop,
         "scope": verdict.scope.value,
@@ -63,6 +73,11 @@ def verdict_row(verdict: Verdict | None) -> dict[str, Any] | None:
 
 def verdict_of(value: dict[str, Any] | None) -> Verdict | None:
     return Verdict(**{**value, "scope": VerdictScope(value["scope"])}) if value else None
+
+
+def key_row(key: JudgmentKey) -> dict[str, Any]:
+    """Which opinion of a debate, as judgments have it."""
+    return {"judge": key.judge, "order": key.order.value, "repeat": key.repeat}
 
 
 def _verdict_columns(verdict: Verdict | None) -> dict[str, Any]:

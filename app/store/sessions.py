@@ -1,16 +1,27 @@
-"""Sessions of browsers: the operator's, and those that an invitation began (guests, blind judges). Only a hash of the
-cookie's secret is stored."""
+"""Sessions of browsers: the operator's, and those that an invitation began (guests, blind judges). Only hashes are
+stored: of the cookie's secret, and of the invitation's token."""
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Executable, LargeBinary, Select, Table, bindparam, delete, func, insert, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from app.store.ids import new_id
 from app.store.tables import sessions
 
 AMONG = func.any(bindparam("hashes", type_=ARRAY(LargeBinary)))
+
+
+def invite(
+    connection: Connection, table: Table, token_hash: bytes, invited_by: str, lasts: timedelta, **about: Any
+) -> datetime:
+    """Stores an invitation in its table; returns when it expires."""
+    values = {"id": new_id(), "token_hash": token_hash, "invited_by": invited_by, **about}
+    statement = insert(table).values(**values, expires_at=func.clock_timestamp() + lasts)
+    expires_at: datetime = connection.execute(statement.returning(table.c.expires_at)).scalar_one()
+    return expires_at
 
 
 def begin(
@@ -30,14 +41,10 @@ def unexpired(table: Table) -> Select[tuple[bytes]]:
     return select(table.c.hash).where(table.c.hash == AMONG, table.c.expires_at > func.now())
 
 
-def hashes_found(connection: Connection, statement: Executable, hashes: Collection[bytes]) -> set[bytes]:
+def valid_among(connection: Connection, statement: Executable, hashes: Collection[bytes]) -> set[bytes]:
     """The hashes among these that the statement, which compares with `AMONG`, selects."""
     return {bytes(found) for found in connection.execute(statement, {"hashes": list(hashes)}).scalars()}
 
 
-def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
-    """The operator's sessions among these that have neither ended nor expired."""
-    return hashes_found(connection, _VALID_AMONG, hashes)
-
-
-_VALID_AMONG = unexpired(sessions)
+VALID = unexpired(sessions)
+"""The operator's sessions that have neither ended nor expired."""

@@ -5,10 +5,15 @@ import time
 from typing import Any
 
 import psycopg
-from sqlalchemy import Select
+from sqlalchemy import Connection, Select, func, select
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from app.store.engine import Engine
+
+
+def count_up_to(connection: Connection, query: Select[Any], at_most: int) -> int:
+    """How many rows there are. Stops counting at the limit."""
+    return connection.execute(select(func.count()).select_from(query.limit(at_most).subquery())).scalar_one()
 
 
 class Statement:

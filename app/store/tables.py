@@ -28,8 +28,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
 metadata = MetaData()
 # A missing value is SQL's NULL, never the JSON text "null".
-_json = JSONB(none_as_null=True)
-_timestamp = DateTime(timezone=True)
+Json = JSONB(none_as_null=True)
+Timestamp = DateTime(timezone=True)
 
 debates = Table(
     "debates",
@@ -49,8 +49,8 @@ debates = Table(
     Column("stop_reason", Text),
     Column("stop_note", Text),
     Column("last_error", Text),
-    Column("seats", _json, nullable=False),
-    Column("limits", _json, nullable=False),
+    Column("seats", Json, nullable=False),
+    Column("limits", Json, nullable=False),
     Column("turn_count", Integer, nullable=False),
     Column("input_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
@@ -58,10 +58,10 @@ debates = Table(
     # Of the whole debate, and the mean of the rounds judged so far: a list of debates needs no look at their turns.
     # Scope and confidence are no keys of the JSON: processes from before them refuse keys that they do not know. A
     # verdict without a scope is a round's, left here by such a worker.
-    Column("verdict", _json),
+    Column("verdict", Json),
     Column("verdict_scope", Text),
     Column("verdict_confidence", Double),
-    Column("standing", _json),
+    Column("standing", Json),
     # The language in which it is held; NULL for the motion's. The prompt set that its models are instructed with, by
     # name, and the hash of what that name meant when the debate was created.
     Column("language", Text),
@@ -72,19 +72,19 @@ debates = Table(
     # The claim of a worker's last change: a commit whose connection was lost learns from it that it was stored.
     Column("settled_token", Uuid),
     # Only workers from before leases read it; newer claims live as long as their worker's lease.
-    Column("claim_expires_at", _timestamp),
+    Column("claim_expires_at", Timestamp),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     # Backoff: no claim before this.
-    Column("next_attempt_at", _timestamp),
+    Column("next_attempt_at", Timestamp),
     # When a worker may claim it; NULL while no worker has anything to do. While it is claimed: when workers from before
     # leases regard that claim as lapsed.
-    Column("due_at", _timestamp),
+    Column("due_at", Timestamp),
     # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in old rows.
     Column("share", Text, nullable=False, server_default=""),
     # When a task was last queued for it. Only workers from before leases read it.
-    Column("queued_at", _timestamp),
+    Column("queued_at", Timestamp),
     # When max_seconds is used up, while the debate runs; how many seconds are left, while it is paused or failed.
-    Column("deadline_at", _timestamp),
+    Column("deadline_at", Timestamp),
     Column("seconds_left", Double),
     # Created with `start: false`: while its status is `created`, nobody takes a turn.
     Column("waits_for_start", Boolean, nullable=False, server_default=false()),
@@ -92,18 +92,18 @@ debates = Table(
     Column("forked_from", Uuid),
     Column("forked_after_seq", Integer),
     # Who sees the document, the answers to defend, the correct one; and the document, which is stored once.
-    Column("material", _json),
+    Column("material", Json),
     Column("document_hash", LargeBinary, ForeignKey("materials.hash", name="debates_document_hash_fkey")),
     Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
     # When the external seat that has the floor has to have made its move; NULL where it has no deadline.
-    Column("waiting_until", _timestamp),
+    Column("waiting_until", Timestamp),
     # Whose request created it ("operator" or an agent's id) and under which id; NULL from before migration 0006.
     Column("created_by", Text),
     Column("client_request_id", Text),
     # The experiment that it belongs to (app/store/experiments).
     Column("experiment_id", Uuid),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("updated_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     CheckConstraint(
         "format IN ('rounds', 'dialogue', 'final_ruling', 'simultaneous', 'interactive', 'consultancy', 'direct')",
         name="debates_format_known",
@@ -206,7 +206,7 @@ materials = Table(
     Column("hash", LargeBinary, primary_key=True),
     Column("document", Text, nullable=False),
     # When a debate with it was last created.
-    Column("used_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("used_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
 )
 
 # What happened to a debate and is in no other table: failed attempts, pauses, workers that died …
@@ -215,11 +215,11 @@ debate_events = Table(
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), nullable=False),
-    Column("at", _timestamp, nullable=False),
+    Column("at", Timestamp, nullable=False),
     Column("kind", Text, nullable=False),
     # A worker's id, an agent's username or "operator".
     Column("by", Text),
-    Column("about", _json),
+    Column("about", Json),
 )
 Index("debate_events_of_debate", debate_events.c.debate_id, debate_events.c.at, debate_events.c.id)
 
@@ -260,13 +260,13 @@ turns = Table(
     # No foreign key: turns never change and are deleted only with their debate, where the key would scan for each turn.
     Column("parent_id", Uuid),
     Column("client_request_id", Text),
-    Column("verdict", _json),
+    Column("verdict", Json),
     Column("verdict_scope", Text),
     Column("verdict_confidence", Double),
     Column("player", Text, nullable=False),
-    Column("usage", _json),
+    Column("usage", Json),
     # Of a debater in a debate with a document: [{text, verified}].
-    Column("quotes", _json),
+    Column("quotes", Json),
     # The worker that stored it, and its claim, whose id says when it was taken; NULL for turns from outside, and from
     # before migration 0012.
     Column("worker", Text),
@@ -278,7 +278,7 @@ turns = Table(
     # The agent whose key was sent. With its name, which never changes, so that reading a transcript needs no join.
     Column("agent_id", Uuid, ForeignKey("agents.id")),
     Column("agent_username", Text),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     UniqueConstraint("debate_id", "round", "actor", name="turns_one_per_slot"),
     UniqueConstraint("debate_id", "seq", name="turns_one_per_seq"),
     CheckConstraint("actor IN ('debater_a', 'debater_b', 'judge')", name="turns_actor_known"),
@@ -315,8 +315,8 @@ text_index = Table(
     "text_index",
     metadata,
     Column("is_only_row", Boolean, primary_key=True, server_default=true()),
-    Column("indexed_until", _timestamp, nullable=False),
-    Column("next_pass_at", _timestamp, nullable=False),
+    Column("indexed_until", Timestamp, nullable=False),
+    Column("next_pass_at", Timestamp, nullable=False),
     CheckConstraint("is_only_row", name="text_index_has_one_row"),
 )
 
@@ -343,13 +343,13 @@ exchanges = Table(
     Column("system", Text, nullable=False),
     # The document of the debate's material, if the model was shown it: its hash, for it is stored once.
     Column("document_hash", Text),
-    Column("messages", _json, nullable=False),
-    Column("settings", _json, nullable=False),
+    Column("messages", Json, nullable=False),
+    Column("settings", Json, nullable=False),
     Column("model", Text, nullable=False),
     Column("answer", Text, nullable=False),
     # The provider's id of the request.
     Column("request_id", Text),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
 )
 Index("exchanges_by_time", exchanges.c.created_at)
 
@@ -361,8 +361,8 @@ prompt_sets = Table(
     Column("hash", Text, primary_key=True),
     # The version of the built-in set that has the files that this one lacks.
     Column("base", Text, nullable=False),
-    Column("files", _json, nullable=False),
-    Column("added_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("files", Json, nullable=False),
+    Column("added_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
 )
 Index("prompt_sets_by_hash", prompt_sets.c.hash)
 
@@ -377,9 +377,9 @@ agents = Table(
     # The beginning of the key, by which a person recognises it.
     Column("key_hint", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("key_created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("revoked_at", _timestamp),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("key_created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("revoked_at", Timestamp),
     UniqueConstraint("key_hash", name="agents_one_per_key"),
     CheckConstraint("scopes <@ ARRAY['read', 'debate', 'arbitrate']", name="agents_scopes_known"),
 )
@@ -391,7 +391,7 @@ sessions = Table(
     "sessions",
     metadata,
     Column("hash", LargeBinary, primary_key=True),
-    Column("expires_at", _timestamp, nullable=False),
+    Column("expires_at", Timestamp, nullable=False),
 )
 
 # Links that open one debate, and one of its seats. Only hashes of their tokens are stored.
@@ -403,8 +403,8 @@ invitations = Table(
     Column("role", Text, nullable=False),
     Column("token_hash", LargeBinary, nullable=False),
     Column("invited_by", Text, nullable=False),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("expires_at", _timestamp, nullable=False),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("expires_at", Timestamp, nullable=False),
     UniqueConstraint("token_hash", name="invitations_one_per_token"),
     CheckConstraint("role IN ('proposer', 'opponent', 'arbitrator', 'watcher')", name="invitations_role_known"),
 )
@@ -415,7 +415,7 @@ guest_sessions = Table(
     metadata,
     Column("hash", LargeBinary, primary_key=True),
     Column("invitation_id", Uuid, ForeignKey("invitations.id", ondelete="CASCADE"), nullable=False),
-    Column("expires_at", _timestamp, nullable=False),
+    Column("expires_at", Timestamp, nullable=False),
 )
 Index("guest_sessions_by_invitation", guest_sessions.c.invitation_id)
 
@@ -428,8 +428,8 @@ webhooks = Table(
     Column("events", ARRAY(Text), nullable=False),
     Column("description", Text),
     Column("secret", Text, nullable=False),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("disabled_at", _timestamp),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("disabled_at", Timestamp),
     Column("disabled_reason", Text),
 )
 # The outbox. Triggers write it (migration 0016), in the transaction that made the event true.
@@ -442,12 +442,12 @@ webhook_deliveries = Table(
     # No foreign key: the end of a debate is told of also when it was deleted since.
     Column("debate_id", Uuid),
     Column("event", Text, nullable=False),
-    Column("data", _json, nullable=False),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("data", Json, nullable=False),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     # When to try next; NULL when it was delivered or given up. A worker that takes it sets it to when it lapses.
-    Column("due_at", _timestamp),
+    Column("due_at", Timestamp),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
-    Column("delivered_at", _timestamp),
+    Column("delivered_at", Timestamp),
     Column("last_status", Integer),
     Column("last_error", Text),
 )
@@ -465,10 +465,10 @@ worker_leases = Table(
     "worker_leases",
     metadata,
     Column("worker_id", Text, primary_key=True),
-    Column("renewed_at", _timestamp, nullable=False),
-    Column("expires_at", _timestamp, nullable=False),
+    Column("renewed_at", Timestamp, nullable=False),
+    Column("expires_at", Timestamp, nullable=False),
     # Whose models this worker could call, and what it lacks for the others. NULL from workers that do not say.
-    Column("players", _json),
+    Column("players", Json),
 )
 
 # Workers from before leases.
@@ -476,7 +476,7 @@ workers = Table(
     "workers",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("seen_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("seen_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
 )
 
 # Concurrency limits of the model providers. `lowered_to` and `lowered_at` are set after HTTP 429. The row is also the
@@ -486,7 +486,7 @@ providers = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("lowered_to", Integer),
-    Column("lowered_at", _timestamp),
+    Column("lowered_at", Timestamp),
 )
 
 # The slots of a provider that each worker holds and wants. A dead worker's row expires, which frees its slots.
@@ -497,7 +497,7 @@ provider_slots = Table(
     Column("worker_id", Text, primary_key=True),
     Column("held", Integer, nullable=False),
     Column("wanted", Integer, nullable=False),
-    Column("expires_at", _timestamp, nullable=False),
+    Column("expires_at", Timestamp, nullable=False),
 )
 
 # Calls of models that have begun, and whose outcome is neither stored nor charged yet. A worker that dies leaves its
@@ -515,9 +515,9 @@ model_calls = Table(
     # What was sent, guessed from its length.
     Column("input_tokens", BigInteger, nullable=False),
     Column("cost_usd", Double, nullable=False),
-    Column("begun_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("begun_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     # When its worker's lease ended. If the worker lives and learns what the call has cost, only the rest is charged.
-    Column("charged_at", _timestamp),
+    Column("charged_at", Timestamp),
     CheckConstraint("(debate_id IS NULL) <> (judgment_id IS NULL)", name="model_calls_one_pays"),
 )
 Index("model_calls_by_claim", model_calls.c.claim)

@@ -6,7 +6,7 @@ from uuid import UUID
 import structlog
 
 from app.core.access import Action, Caller, Scope, require
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict, NotFound, or_raise
 from app.core.texts import checked_text
 from app.store import agents
 from app.store.agents import AgentRecord, NewKey, UsernameTaken, new_key
@@ -52,9 +52,7 @@ def revoke_key(services: Services, caller: Caller, agent_id: UUID) -> AgentRecor
     """Takes effect at once; open streams of the key end within seconds."""
     require(caller, Action.MANAGE)
     with services.engine.begin() as connection:
-        record = agents.revoke(connection, agent_id)
-    if record is None:
-        raise _unknown(agent_id)
+        record = or_raise(agents.revoke(connection, agent_id), _unknown(agent_id))
     log.info("agent.revoked", agent_id=str(agent_id), username=record.username)
     return record
 
@@ -65,9 +63,7 @@ def rotate_key(services: Services, caller: Caller, agent_id: UUID) -> tuple[Agen
     require(caller, Action.MANAGE)
     key = new_key()
     with services.engine.begin() as connection:
-        record = agents.replace_key(connection, agent_id, key)
-    if record is None:
-        raise _unknown(agent_id)
+        record = or_raise(agents.replace_key(connection, agent_id, key), _unknown(agent_id))
     log.info("agent.rotated", agent_id=str(agent_id), username=record.username)
     return record, key
 

@@ -16,7 +16,6 @@ from app.store import debates, materials
 from app.store.commit import KEEP_CLAIM, SETTLED, Change, Schedule, save
 from app.usecases.announce import deleted, seat_waiting, state_changed
 from app.usecases.guardrail import opinion_of, refuse_rejected
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction, with_tail
 
@@ -60,8 +59,7 @@ def _change(
     about: Mapping[str, Any] | None = None,
 ) -> Debate:
     require(caller, Action.CONTROL)
-    with transaction(services, "control") as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller, "control") as connection:
         locked, _ = with_tail(connection, lock_existing(connection, debate_id))
         require_control(caller, locked.seats)
         after = change(locked)
@@ -80,8 +78,7 @@ def _change(
 @repeated_on_conflict
 def delete_debate(services: Services, caller: Caller, debate_id: UUID) -> None:
     require(caller, Action.CONTROL)
-    with transaction(services, "control") as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller, "control") as connection:
         locked = lock_existing(connection, debate_id)
         require_control(caller, locked.seats)
         ended_claim = debates.delete_debate(connection, debate_id)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.core.access import Action, Caller, require, require_creation
 from app.core.debate import Debate, Limits, Status, Turn, TurnType, Usage
-from app.core.errors import DebateExists, DebateNotFound, InvalidInput, RequestIdReused
+from app.core.errors import DebateExists, DebateNotFound, InvalidInput, RequestIdReused, or_raise
 from app.core.formats import Format
 from app.core.limits import default_max_rounds
 from app.core.machine import first_cursor, motion_round
@@ -22,9 +22,9 @@ from app.store.ids import debate_id_for, new_turn_id
 from app.usecases.announce import tell_stored
 from app.usecases.documents import NewMaterial, check_material, material_of
 from app.usecases.guardrail import opinion_of, refuse_rejected
-from app.usecases.identity import refused, speaker
+from app.usecases.identity import speaker
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import refused, repeated_on_conflict
 from app.wire.debates import Json
 
 MAX_TITLE_BYTES = 800
@@ -277,17 +277,18 @@ def _refuse_turns_beyond_the_daily_limit(
 
 
 def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:
-    """The debate that this caller created under this client_request_id, which is unique per caller."""
-    found = turns.with_debate(services.engine, debate_id, last=0)
-    if found is None:
-        # Deleted between the two statements: the client may simply retry.
-        raise DebateExists(
-            f"The debate {debate_id} was deleted during the request", suggestion="Send the request again"
-        )
-    debate, [motion] = found
+    debate, motion = created_before(services, debate_id)
     if not _says_the_same(new, debate, motion):
         raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")
     return Stored(debate, motion, replayed=True)
+
+
+def created_before(services: Services, debate_id: UUID) -> tuple[Debate, Turn]:
+    """What this caller created under this client_request_id, which is unique per caller."""
+    # Deleted between the two statements: the client may simply retry.
+    gone = DebateExists(f"The debate {debate_id} was deleted during the request", suggestion="Send the request again")
+    debate, [motion] = or_raise(turns.with_debate(services.engine, debate_id, last=0), gone)
+    return debate, motion
 
 
 def _says_the_same(new: NewDebate, debate: Debate, motion: Turn) -> bool:

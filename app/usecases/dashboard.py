@@ -97,9 +97,9 @@ def _by_activity(
     connection: Connection, filters: Filters, limit: int, cursor: str | None, oldest_first: bool, backwards: bool
 ) -> _Found:
     if not (backwards and cursor):
-        found, later = listing.rows(connection, filters, limit, 0, cursor, oldest_first)
+        found, later = listing.rows(connection, filters, limit, cursor, oldest_first)
         return found, later, listing.cursor_of(found[0]) if cursor and found else None
-    found, more = listing.rows(connection, filters, limit, 0, cursor, not oldest_first)
+    found, more = listing.rows(connection, filters, limit, cursor, not oldest_first)
     found.reverse()
     if not found:
         return [], None, None

@@ -1,10 +1,8 @@
 """The documents that debates are about, and the quotes from them. Those used last are kept in memory, prepared for
 look-ups: a debate asks for its document at every turn."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from app.core.debate import Debate
 from app.core.errors import InvalidInput
@@ -14,40 +12,28 @@ from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.store import materials
 from app.store.engine import Engine
+from app.usecases.memory import Memory
 
 DEBATERS = (Seat.PROPOSER, Seat.OPPONENT)
 MOST_BYTES = 64 * 1024 * 1024
 """Of all documents in memory, as they are stored; prepared for look-ups they take three times as much."""
 
 
-@dataclass(slots=True)
 class Documents:
-    _kept: OrderedDict[str, Document] = field(default_factory=OrderedDict)
-    _bytes: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self._kept: Memory[str, Document] = Memory(MOST_BYTES, lambda document: len(document.text))
 
     def of(self, engine: Engine, debate: Debate) -> Document | None:
         """None for a debate without one."""
-        material = debate.material
-        if material is None or material.document_hash is None:
+        document_hash = debate.material.document_hash if debate.material else None
+        if document_hash is None:
             return None
-        with self._lock:
-            found = self._kept.get(material.document_hash)
-            if found is not None:
-                self._kept.move_to_end(material.document_hash)
-                return found
-        text = materials.document(engine, material.document_hash)
-        if text is None:
-            return None
-        made = Document(text)
-        with self._lock:
-            if material.document_hash not in self._kept:
-                self._kept[material.document_hash] = made
-                self._bytes += len(text)
-            while self._bytes > MOST_BYTES and len(self._kept) > 1:
-                _, dropped = self._kept.popitem(last=False)
-                self._bytes -= len(dropped.text)
-        return made
+        found = self._kept.get(document_hash)
+        text = materials.document(engine, document_hash) if found is None else None
+        if text is not None:
+            found = Document(text)
+            self._kept.keep(document_hash, found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

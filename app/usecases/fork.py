@@ -8,16 +8,17 @@ import structlog
 
 from app.core.access import Action, Caller, require, require_creation
 from app.core.debate import Debate, Limits, Origin
-from app.core.errors import DebateExists, DebateNotFound, InvalidInput, RequestIdReused
+from app.core.errors import DebateNotFound, InvalidInput, RequestIdReused
 from app.core.fork import fork
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.core.texts import checked_text
-from app.store import debates, turns
+from app.store import turns
 from app.store.ids import new_id
 from app.usecases.announce import state_changed
-from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, states_the_same, store
+from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, created_before, states_the_same, store
 from app.usecases.identity import speaker
+from app.usecases.read import existing
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -45,9 +46,7 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
     require(caller, Action.CREATE)
     checked_text("client_request_id", new.client_request_id, MAX_REQUEST_ID_BYTES)
     with services.engine.statements() as connection:
-        source = debates.get(connection, source_id)
-    if source is None:
-        raise DebateNotFound(source_id)
+        source = existing(connection, source_id)
     if new.after_seq > source.turn_count:
         raise InvalidInput("after_seq", f"the debate has {source.turn_count} turns")
     copied = turns.outline(services.engine, source_id, new.after_seq)
@@ -88,13 +87,7 @@ def _asked_for(source: Debate, motion: str, new: NewFork) -> NewDebate:
 
 
 def _replay(services: Services, source_id: UUID, new: NewFork, debate_id: UUID) -> Forked:
-    with services.engine.statements() as connection:
-        debate = debates.get(connection, debate_id)
-    if debate is None:
-        # Deleted between the two statements: the client may simply retry.
-        raise DebateExists(
-            f"The debate {debate_id} was deleted during the request", suggestion="Send the request again"
-        )
+    debate, _ = created_before(services, debate_id)
     is_same_place = debate.forked_from == Origin(source_id, new.after_seq)
     if not (is_same_place and states_the_same(new.seats, new.limits, debate)):
         raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")

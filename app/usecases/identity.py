@@ -6,16 +6,14 @@ import secrets
 from collections.abc import Collection
 from datetime import timedelta
 
-from app.core.access import OPERATOR, Agent, Caller, Guest, GuestJudge, Operator
+from app.core.access import OPERATOR, Agent, Caller, Operator
 from app.core.debate import Speaker
 from app.core.errors import AuthFailed
 from app.store import agents, invitations, sessions
 from app.store.agents import KEY_PREFIX, same
-from app.store.engine import Connection
-from app.store.experiments import judging
 from app.store.invitations import SEAT_KEY_PREFIX
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import refused, repeated_on_conflict
 
 OPEN = Operator(has_token=False)
 """A caller without a key, on a server without a token, which listens on loopback only."""
@@ -43,24 +41,6 @@ def identify(services: Services, presented: str | None) -> Caller:
     raise refused()
 
 
-def refused() -> AuthFailed:
-    """The same message for a missing, unknown or revoked credential."""
-    return AuthFailed(
-        "This server requires a token, and none or an invalid one was sent",
-        suggestion="Send the header Authorization: Bearer <token>",
-    )
-
-
-def check_still_valid(connection: Connection, caller: Caller) -> None:
-    """Inside the transaction of a write: refuses a key that was revoked, or a session that ended, since the request
-    began or its connection was opened."""
-    if caller.credential is None:
-        return
-    stores = {Agent: agents, Guest: invitations, GuestJudge: judging, Operator: sessions}
-    if caller.credential not in stores[type(caller)].valid_among(connection, [caller.credential]):
-        raise refused()
-
-
 def speaker(caller: Caller) -> Speaker | None:
     """The agent that is recorded with a turn."""
     return Speaker(caller.id, caller.username) if isinstance(caller, Agent) else None
@@ -69,11 +49,8 @@ def speaker(caller: Caller) -> Speaker | None:
 def valid_credentials(services: Services, hashes: Collection[bytes]) -> set[bytes]:
     """The keys and sessions among these that are still valid."""
     with services.engine.statements() as connection:
-        return (
-            agents.valid_among(connection, hashes)
-            | sessions.valid_among(connection, hashes)
-            | invitations.valid_among(connection, hashes)
-        )
+        stores = (agents.VALID, sessions.VALID, invitations.VALID)
+        return set().union(*(sessions.valid_among(connection, valid, hashes) for valid in stores))
 
 
 # Sessions of the dashboard: after sign-in a random secret replaces the operator's token until sign-out, expiry or a
@@ -103,7 +80,7 @@ def operator_of_session(services: Services, secret: str) -> Operator | None:
         return None
     session_hash = _hash_of(services, secret)
     with services.engine.statements() as connection:
-        is_valid = session_hash in sessions.valid_among(connection, [session_hash])
+        is_valid = session_hash in sessions.valid_among(connection, sessions.VALID, [session_hash])
     return Operator(credential=session_hash) if is_valid else None
 
 

@@ -15,10 +15,8 @@ from app.core.seats import Seat
 from app.store import debates, events, invitations
 from app.store.agents import hash_of
 from app.store.engine import Connection
-from app.store.ids import new_id
 from app.store.invitations import SEAT_KEY_PREFIX, WATCHER, Invitation
 from app.usecases.announce import state_changed
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
 
@@ -44,8 +42,7 @@ class NewInvitation:
 def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts: timedelta | None) -> NewInvitation:
     require(caller, Action.CONTROL)
     token = secrets.token_urlsafe(32)
-    with transaction(services, "control") as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller, "control") as connection:
         debate = lock_existing(connection, debate_id)
         require_control(caller, debate.seats)
         if role != WATCHER:
@@ -58,9 +55,7 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
                     allowed_roles=[],
                     suggestion="Invite a watcher, or to an external seat",
                 )
-        expires_at = invitations.add(
-            connection, new_id(), debate_id, role, hash_of(token), caller.name, lasts or LINK_LIFETIME
-        )
+        expires_at = invitations.add(connection, debate_id, role, hash_of(token), caller.name, lasts or LINK_LIFETIME)
     log.info("invitation.made", debate_id=str(debate_id), role=role, by=caller.name)
     return NewInvitation(token, expires_at)
 
@@ -75,7 +70,7 @@ def look_at(services: Services, token: str) -> Invitation:
 def accept(services: Services, token: str) -> tuple[Guest, str]:
     """Begins a session, and takes the seat where it is an open one. Returns the guest and the secret for the cookie."""
     secret = secrets.token_urlsafe(32)
-    with transaction(services, "control") as connection:
+    with transaction(services, None, "control") as connection:
         invitation = _found(connection, token)
         locked = lock_existing(connection, invitation.debate_id)
         guest = Guest(invitation.id, invitation.debate_id, invitation.seat, hash_of(secret))

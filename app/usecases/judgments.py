@@ -10,7 +10,7 @@ import structlog
 from app.core.access import Action, Agent, Caller, GuestJudge, require
 from app.core.brief import Brief, JudgmentKey, Thought
 from app.core.debate import Usage
-from app.core.errors import Conflict, DebateNotFound, Forbidden, InvalidInput
+from app.core.errors import Conflict, Forbidden, InvalidInput
 from app.core.judgments import (
     AGENT,
     PERSON,
@@ -22,20 +22,20 @@ from app.core.judgments import (
     require_impartial,
 )
 from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
-from app.core.retry import GiveUp, after_failure
+from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
 from app.observe import failpoints, metrics
-from app.store import debates, turns
 from app.store import judgments as store
+from app.store import turns
 from app.store.engine import Connection, ConnectionLost
 from app.store.ids import new_claim_token
 from app.store.judgments import JudgmentClaim
-from app.usecases.identity import check_still_valid
 from app.usecases.model_calls import not_charged_yet
+from app.usecases.read import existing
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict
+from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 MAX_JUDGE_BYTES = 200
@@ -53,8 +53,7 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
     """Plans the judgments of a worker's judge that are not there yet."""
     require(caller, Action.JUDGE)
     _check_judge(services, judge)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         debate = lock_existing(connection, debate_id)
         require_finished(debate)
         require_impartial(caller, debate.seats)
@@ -78,8 +77,7 @@ def give(
     problem = why_contradictory(verdict)
     if problem:
         raise InvalidInput("verdict", problem)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         debate = lock_existing(connection, debate_id)
         if isinstance(caller, GuestJudge) and debate.experiment_id != caller.experiment_id:
             raise Forbidden("This invitation is for the debates of another experiment")
@@ -108,27 +106,23 @@ def _with_keys(connection: Connection, debate_id: UUID, keys: Sequence[JudgmentK
 
 
 def _check_judge(services: Services, judge: Judge) -> None:
+    """Refuses what no worker could run."""
     checked_text("judge", judge.name, MAX_JUDGE_BYTES)
     if judge.name.startswith((PERSON, AGENT)):
         raise InvalidInput("judge", f"a worker's judge has no name that begins with {PERSON} or {AGENT}")
-    check_player(services, "player", judge.setup)
-
-
-def check_player(services: Services, field: str, setup: SeatSetup) -> None:
-    """Refuses what no worker could run."""
-    problem = why_unknown(setup.player, services.settings.endpoint_urls)
-    if problem or setup.is_external:
-        raise InvalidInput(field, problem or "must be a worker's player, not external")
-    if services.settings.max_cost_usd_per_day is not None and not has_price(setup.player):
-        raise InvalidInput(field, f"no price is known for {setup.player!r}, so the daily limit could not be enforced")
-    if setup.persona is not None:
-        checked_text("persona", setup.persona, services.settings.max_content_length)
+    player, persona = judge.setup.player, judge.setup.persona
+    problem = why_unknown(player, services.settings.endpoint_urls)
+    if problem or judge.setup.is_external:
+        raise InvalidInput("player", problem or "must be a worker's player, not external")
+    if services.settings.max_cost_usd_per_day is not None and not has_price(player):
+        raise InvalidInput("player", f"no price is known for {player!r}, so the daily limit could not be enforced")
+    if persona is not None:
+        checked_text("persona", persona, services.settings.max_content_length)
 
 
 def of_debate(services: Services, debate_id: UUID) -> list[Judgment]:
     with services.engine.statements() as connection:
-        if debates.get(connection, debate_id) is None:
-            raise DebateNotFound(debate_id)
+        existing(connection, debate_id)
         return store.of_debate(connection, debate_id)
 
 
@@ -159,7 +153,8 @@ def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
 def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
     verdict = thought.verdict
     if verdict is None:
-        record_failure(services, held, "The judge gave no verdict.", kind="answer", usage=thought.usage)
+        nothing = PlayerError("The judge gave no verdict.", kind="answer", usage=thought.usage)
+        record_failure(services, held, nothing, jitter=0.0)
         return
     used = storable_usage(thought.usage)
     failpoints.reach("judgment.before_commit", ConnectionLost)
@@ -184,47 +179,35 @@ def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
 
 
 @repeated_on_conflict
-def record_failure(
-    services: Services,
-    held: JudgmentClaim,
-    problem: str,
-    *,
-    kind: str,
-    permanent: bool = False,
-    retry_after_seconds: float | None = None,
-    jitter: float = 0.0,
-    usage: Usage | None = None,
-) -> None:
+def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError, jitter: float) -> None:
     """The judge could not answer: it is asked again later, or the judgment has failed. It is never a tie."""
     attempts = held.attempts + 1
-    decision = after_failure(attempts, permanent, jitter)
-    words, used = storable_text(problem), storable_usage(usage or Usage())
-    gives_up = isinstance(decision, GiveUp)
+    decision = after_failure(attempts, problem.permanent, jitter)
+    words, used = storable_text(problem.message), storable_usage(problem.usage or Usage())
     with services.engine.begin() as connection:
         if isinstance(decision, GiveUp):
             kept = store.fail(connection, held, words, used)
         else:
-            delay = max(decision.delay_seconds, retry_after_seconds or 0)
+            delay = max(decision.delay_seconds, problem.retry_after_seconds or 0)
             kept = store.postpone(connection, held, attempts, delay, words, used)
     if not kept:
         charge(services, held.id, used, held.recorded_claim)
-    if gives_up:
+    if isinstance(decision, GiveUp):
         provider = metrics.provider_label(held.judgment.setup.player)
         metrics.judgments.labels(JudgmentStatus.FAILED.value, provider).inc()
-    log.warning("judgment.failed", judgment_id=str(held.id), attempts=attempts, kind=kind, error=words)
+    log.warning("judgment.failed", judgment_id=str(held.id), attempts=attempts, kind=problem.kind, error=words)
 
 
 @repeated_on_conflict
-def postpone(
-    services: Services, held: JudgmentClaim, reason: str, delay_seconds: float, usage: Usage | None = None
-) -> None:
+def postpone(services: Services, held: JudgmentClaim, reason: NotNow) -> None:
     """The judgment is postponed: no attempt is counted, but its cost is."""
-    used = storable_usage(usage or Usage())
+    words, used = storable_text(reason.message), storable_usage(reason.usage or Usage())
     with services.engine.begin() as connection:
-        kept = store.postpone(connection, held, held.attempts, delay_seconds, storable_text(reason), used)
+        kept = store.postpone(connection, held, held.attempts, reason.delay_seconds, words, used)
     if not kept:
         charge(services, held.id, used, held.recorded_claim)
-    log.info("judgment.postponed", judgment_id=str(held.id), wait_seconds=round(delay_seconds, 1), reason=reason)
+    wait_seconds = round(reason.delay_seconds, 1)
+    log.info("judgment.postponed", judgment_id=str(held.id), wait_seconds=wait_seconds, reason=reason.message)
 
 
 @repeated_on_conflict

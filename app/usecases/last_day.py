@@ -95,15 +95,8 @@ def summed(rows: Iterable[HourOfPlayer], first: datetime, failures: Mapping[date
                 sums[2] += row.cost_usd
     by_tokens = sorted(models.items(), key=lambda one: -one[1][1])
     found = tuple(
-        Hour(
-            begins_at,
-            int(sums[0]),
-            int(sums[1]),
-            sums[2],
-            failures.get(begins_at, 0),
-            delays.by_hour.get(begins_at, 0.0),
-        )
-        for begins_at, sums in hours.items()
+        Hour(at, int(turns), int(tokens), cost, failures.get(at, 0), delays.by_hour.get(at, 0.0))
+        for at, (turns, tokens, cost) in hours.items()
     )
-    named = tuple((player, int(sums[0]), int(sums[1]), sums[2]) for player, sums in by_tokens)
+    named = tuple((player, int(turns), int(tokens), cost) for player, (turns, tokens, cost) in by_tokens)
     return LastDay(found, named, delays.of_the_day, sum(hour.turns for hour in found) >= MOST_TURNS)

@@ -140,8 +140,10 @@ def reserve(
     limit = services.settings.max_cost_usd_per_day
     reserved: date | DayRefused | None = None
     budget_id = new_id() if experiment_id else None
+    too_much: BudgetRefused | None = None
     with services.engine.begin() as connection:
-        too_much = _within_budget(connection, budget_id, experiment_id, worker_id, amount_usd)
+        if budget_id and experiment_id:
+            too_much = costs.reserve(connection, budget_id, experiment_id, worker_id, amount_usd)
         if too_much is None and limit is not None:
             reserved = store.reserve_cost(connection, amount_usd, limit)
             if isinstance(reserved, DayRefused) and budget_id:
@@ -168,14 +170,6 @@ def record(services: Services, worker_id: str, call: Call) -> Reservation:
 def _record(connection: Connection, call: Call | None, worker_id: str) -> None:
     if call is not None and not calls_under_way.begin(connection, call, worker_id):
         raise LeaseLapsed
-
-
-def _within_budget(
-    connection: Connection, budget_id: UUID | None, experiment_id: UUID | None, worker_id: str, amount_usd: float
-) -> BudgetRefused | None:
-    if budget_id is None or experiment_id is None:
-        return None
-    return costs.reserve(connection, budget_id, experiment_id, worker_id, amount_usd)
 
 
 @repeated_on_conflict

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from app.core.access import Action, Caller, require
-from app.core.errors import NotFound
+from app.core.errors import NotFound, or_raise
 from app.core.prompt_sets import PromptSet, checked_set
 from app.store import prompt_sets
 from app.usecases.services import Services
@@ -28,9 +28,7 @@ def list_prompt_sets(services: Services) -> list[tuple[PromptSet, datetime]]:
 def get_prompt_set(services: Services, name: str) -> PromptSet:
     with services.engine.statements() as connection:
         found = prompt_sets.named(connection, name)
-    if found is None:
-        raise NotFound(f"There is no prompt set {name!r}", suggestion="`debate prompts list` lists them")
-    return found
+    return or_raise(found, NotFound(f"There is no prompt set {name!r}", suggestion="`debate prompts list` lists them"))
 
 
 def prompt_set_of_hash(services: Services, hash_: str) -> PromptSet | None:

@@ -8,7 +8,7 @@ from uuid import UUID
 from app.core.access import Action, Agent, Caller, may_read_document, require
 from app.core.brief import Exchange
 from app.core.debate import Debate, State, Turn
-from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotFound
+from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotFound, or_raise
 from app.core.events import DebateEvent
 from app.store import debates, events, exchanges, listing, materials, overview, turns
 from app.store.engine import Connection
@@ -34,18 +34,13 @@ def snapshot(services: Services) -> Connection:
 
 
 def existing(connection: Connection, debate_id: UUID) -> Debate:
-    debate = debates.get(connection, debate_id)
-    if debate is None:
-        raise DebateNotFound(debate_id)
-    return debate
+    return or_raise(debates.get(connection, debate_id), DebateNotFound(debate_id))
 
 
 def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Transcript:
     """With the last `limit` arguments besides the motion; all of them without a limit."""
     found = turns.with_debate(services.engine, debate_id, limit)
-    if found is None:
-        raise DebateNotFound(debate_id)
-    debate, (motion, *arguments) = found
+    debate, (motion, *arguments) = or_raise(found, DebateNotFound(debate_id))
     return Transcript(debate, motion, tuple(arguments))
 
 
@@ -90,32 +85,20 @@ def _turns_until(services: Services, debate_id: UUID, last_seq: int) -> Iterator
 class Polled:
     created_at: datetime
     """Of the debate: after a deletion another debate may have its id."""
-    state: State
     last_seen_seq: int
-    judge_asks: bool
-    latest: Turn | None
+    told: Told | None
     """The debate's last turn, if it is newer than the last seen one or the debate is closed: agents end their loop on
     that, so every poll of a closed debate returns it."""
 
-    @property
-    def told(self) -> Told | None:
-        return Told(self.state, argument_json(self.latest), self.judge_asks) if self.latest else None
-
 
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
-    found = turns.latest(services.engine, debate_id, last_seen)
-    if found is None:
-        raise DebateNotFound(debate_id)
+    found = or_raise(turns.latest(services.engine, debate_id, last_seen), DebateNotFound(debate_id))
     if last_seen is not None and found.seen_seq is None:
         raise InvalidInput("argument_id", "is not an argument of this debate")
     seen = found.seen_seq or 0
-    return Polled(
-        found.created_at,
-        found.state,
-        seen,
-        found.judge_asks,
-        found.turn if found.turn.seq > seen or found.state is State.CLOSED else None,
-    )
+    is_news = found.turn.seq > seen or found.state is State.CLOSED
+    told = Told(found.state, argument_json(found.turn), found.judge_asks) if is_news else None
+    return Polled(found.created_at, seen, told)
 
 
 def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:

@@ -12,7 +12,6 @@ from app.core.events import EventKind, NewEvent
 from app.core.seats import Seat
 from app.store import debates, events
 from app.usecases.announce import state_changed
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
 
@@ -36,8 +35,7 @@ def _change(
     change: Callable[[Debate, Caller, Seat], Debate],
 ) -> Debate:
     require(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK)
-    with transaction(services, "control") as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller, "control") as connection:
         require_debate(caller, debate_id)
         locked = lock_existing(connection, debate_id)
         after = change(locked, caller, seat)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.core.access import Action, Caller, require, require_debate, require_seat
 from app.core.debate import Debate, Speaker, Turn, TurnType
-from app.core.errors import ArgumentNotFound, InvalidInput, RequestIdReused
+from app.core.errors import ArgumentNotFound, InvalidInput, RequestIdReused, or_raise
 from app.core.machine import Move, PlannedTurn, decide, is_repeat
 from app.core.quotes import OPEN, Document, Quote, checked_quotes
 from app.core.seats import Seat
@@ -19,7 +19,7 @@ from app.store.ids import new_turn_id
 from app.usecases.announce import tell_stored
 from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
 from app.usecases.guardrail import opinion_of, refuse_rejected
-from app.usecases.identity import check_still_valid, speaker
+from app.usecases.identity import speaker
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction, with_tail
 
@@ -45,15 +45,14 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     checked_text("content", submission.content, services.settings.max_content_length)
     if submission.client_request_id is not None:
         checked_text("client_request_id", submission.client_request_id, MAX_REQUEST_ID_BYTES)
-    quotes = _quotes(services, debate_id, submission)
-    opinions = {"content": opinion_of(services, submission.content)}
-    if submission.verdict is not None:
-        opinions["verdict.reasoning"] = opinion_of(services, submission.verdict.reasoning)
     move = Move(
         submission.seat, submission.type, submission.content, close=submission.close, verdict=submission.verdict
     )
-    with transaction(services, "submit") as connection:
-        check_still_valid(connection, caller)
+    quotes = _quotes(services, debate_id, move)
+    opinions = {"content": opinion_of(services, submission.content)}
+    if submission.verdict is not None:
+        opinions["verdict.reasoning"] = opinion_of(services, submission.verdict.reasoning)
+    with transaction(services, caller, "submit") as connection:
         require_debate(caller, debate_id)
         locked = lock_existing(connection, debate_id)
         require_seat(caller, action, submission.seat, locked.seats)
@@ -78,14 +77,13 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     return Stored(after, stored[0], told=told)
 
 
-def _quotes(services: Services, debate_id: UUID, submission: Submission) -> tuple[Quote, ...]:
+def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...]:
     """Looked up before the debate is locked: its document never changes."""
-    if OPEN not in submission.content or submission.seat is Seat.ARBITRATOR:
+    if OPEN not in move.content or move.seat is Seat.ARBITRATOR:
         return ()
     with services.engine.statements() as connection:
         debate = debates.get(connection, debate_id)
     document = services.documents.of(services.engine, debate) if debate else None
-    move = Move(submission.seat, submission.type, submission.content)
     quotes: tuple[Quote, ...] = services.run_aside(lambda: quotes_of(move, document))
     return quotes
 
@@ -105,9 +103,7 @@ def _replay(debate: Debate, before: Turn, move: Move, submission: Submission) ->
 def _target(connection: Connection, debate_id: UUID, target_id: UUID | None) -> Turn | None:
     if target_id is None:
         return None
-    target = turns.get(connection, target_id)
-    if target is None:
-        raise ArgumentNotFound(target_id)
+    target = or_raise(turns.get(connection, target_id), ArgumentNotFound(target_id))
     if target.debate_id != debate_id:
         raise InvalidInput("target_id", "is an argument of another debate")
     return target

@@ -1,5 +1,5 @@
-"""Short transactions: failpoints around the commit, the row lock that every write through the API takes first, and the
-retry after a deadlock or serialization failure."""
+"""Short transactions: the last check of the caller's credential, failpoints around the commit, the row lock that every
+write through the API takes first, and the retry after a deadlock or serialization failure."""
 
 import functools
 import random
@@ -11,29 +11,48 @@ from uuid import UUID
 
 import structlog
 
+from app.core.access import Agent, Caller, Guest, GuestJudge, Operator
 from app.core.claims import reconciled
 from app.core.debate import Debate, Turn
-from app.core.errors import DebateNotFound
+from app.core.errors import AuthFailed, DebateNotFound, or_raise
 from app.observe import failpoints
-from app.store import debates, turns
+from app.store import agents, debates, invitations, sessions, turns
 from app.store.engine import Connection, ConnectionLost, DatabaseAway
 from app.store.errors import is_conflict, log_words
+from app.store.experiments import judging
 from app.usecases.services import Services
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random
 CONFLICT_PAUSES_SECONDS = (0.02, 0.1, 0.4)
+_STORES = {Agent: agents, Guest: invitations, GuestJudge: judging, Operator: sessions}
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 
 @contextmanager
-def transaction(services: Services, name: str) -> Iterator[Connection]:
+def transaction(services: Services, caller: Caller | None, name: str | None = None) -> Iterator[Connection]:
+    """For a write of this caller. Refuses a key that was revoked, or a session that ended, since the request began or
+    its connection was opened. `name` is that of its failpoints."""
     with services.engine.begin() as connection:
+        if caller is not None and caller.credential is not None:
+            valid = _STORES[type(caller)].VALID
+            if caller.credential not in sessions.valid_among(connection, valid, [caller.credential]):
+                raise refused()
         yield connection
-        failpoints.reach(f"{name}.before_commit", ConnectionLost)
-    failpoints.reach(f"{name}.after_commit", ConnectionLost)
+        if name:
+            failpoints.reach(f"{name}.before_commit", ConnectionLost)
+    if name:
+        failpoints.reach(f"{name}.after_commit", ConnectionLost)
+
+
+def refused() -> AuthFailed:
+    """The same message for a missing, unknown or revoked credential."""
+    return AuthFailed(
+        "This server requires a token, and none or an invalid one was sent",
+        suggestion="Send the header Authorization: Bearer <token>",
+    )
 
 
 def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, Answer]:
@@ -64,10 +83,7 @@ follow, the stored cursor is trusted."""
 
 
 def lock_existing(connection: Connection, debate_id: UUID) -> Debate:
-    debate = debates.lock(connection, debate_id)
-    if debate is None:
-        raise DebateNotFound(debate_id)
-    return debate
+    return or_raise(debates.lock(connection, debate_id), DebateNotFound(debate_id))
 
 
 def with_tail(connection: Connection, locked: Debate) -> tuple[Debate, tuple[Turn, ...]]:

@@ -11,10 +11,11 @@ from uuid import UUID
 import structlog
 
 from app.core.access import Action, Caller, require
-from app.core.errors import InvalidInput, NotFound
+from app.core.errors import InvalidInput, NotFound, or_raise
 from app.core.texts import checked_text
 from app.core.webhooks import TEST_EVENT, why_refused
 from app.store import webhooks
+from app.store.engine import Connection
 from app.store.ids import new_id
 from app.store.webhooks import Delivery, Webhook
 from app.usecases.services import Services
@@ -52,7 +53,7 @@ def list_webhooks(services: Services, caller: Caller) -> list[Webhook]:
 def get_webhook(services: Services, caller: Caller, webhook_id: UUID) -> Webhook:
     require(caller, Action.MANAGE)
     with services.engine.statements() as connection:
-        return _known(webhooks.get(connection, webhook_id), webhook_id)
+        return _existing(connection, webhook_id)
 
 
 @repeated_on_conflict
@@ -68,14 +69,14 @@ def remove_webhook(services: Services, caller: Caller, webhook_id: UUID) -> None
 def test_webhook(services: Services, caller: Caller, webhook_id: UUID) -> Delivery:
     require(caller, Action.MANAGE)
     with services.engine.begin() as connection:
-        _require_enabled(_known(webhooks.get(connection, webhook_id), webhook_id))
+        _require_enabled(connection, webhook_id)
         return webhooks.add_delivery(connection, new_id(), webhook_id, TEST_EVENT, {"webhook_id": str(webhook_id)})
 
 
 def list_deliveries(services: Services, caller: Caller, webhook_id: UUID) -> list[Delivery]:
     require(caller, Action.MANAGE)
     with services.engine.statements() as connection:
-        _known(webhooks.get(connection, webhook_id), webhook_id)
+        _existing(connection, webhook_id)
         return webhooks.deliveries(connection, webhook_id, MOST_SHOWN)
 
 
@@ -83,11 +84,9 @@ def list_deliveries(services: Services, caller: Caller, webhook_id: UUID) -> lis
 def replay_delivery(services: Services, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
     require(caller, Action.MANAGE)
     with services.engine.begin() as connection:
-        _require_enabled(_known(webhooks.get(connection, webhook_id), webhook_id))
+        _require_enabled(connection, webhook_id)
         again = webhooks.replay(connection, webhook_id, delivery_id)
-    if again is None:
-        raise NotFound(f"The webhook {webhook_id} has no delivery {delivery_id}")
-    return again
+    return or_raise(again, NotFound(f"The webhook {webhook_id} has no delivery {delivery_id}"))
 
 
 def _check_url(url: str, may_be_private: bool) -> None:
@@ -113,13 +112,12 @@ def _check_url(url: str, may_be_private: bool) -> None:
         raise InvalidInput("url", problem)
 
 
-def _known(webhook: Webhook | None, webhook_id: UUID) -> Webhook:
-    if webhook is None:
-        raise _unknown(webhook_id)
-    return webhook
+def _existing(connection: Connection, webhook_id: UUID) -> Webhook:
+    return or_raise(webhooks.get(connection, webhook_id), _unknown(webhook_id))
 
 
-def _require_enabled(webhook: Webhook) -> None:
+def _require_enabled(connection: Connection, webhook_id: UUID) -> None:
+    webhook = _existing(connection, webhook_id)
     if webhook.disabled_at is not None:
         problem = f"is off ({webhook.disabled_reason}): remove it and register the address again"
         raise InvalidInput("webhook_id", problem)

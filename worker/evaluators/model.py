@@ -2,7 +2,7 @@
 
 from functools import cache, partial
 from pathlib import Path
-from typing import Literal, Protocol, Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -19,17 +19,6 @@ RULE = "model"
 MOST_REASONS = 5
 LONGEST_REASON = 300
 _SEVERITY_OF = {"rejected": Severity.REJECT, "flagged": Severity.FLAG}
-
-
-class Evaluator(Protocol):
-    """Evaluates a contribution after the rules."""
-
-    @property
-    def name(self) -> str:
-        """With its version, as recorded with each verdict."""
-
-    async def evaluate(self, text: Text) -> Opinion:
-        """Raises PlayerError when it failed, or NotNow when it has to wait."""
 
 
 class Assessment(answers.Answer):
@@ -54,12 +43,16 @@ class Assessment(answers.Answer):
 
 
 class ModelEvaluator:
+    """Evaluates a contribution after the rules."""
+
     def __init__(self, calls: ModelCalls, player: str) -> None:
         self._calls = calls
         self._player = player
         self.name = f"{player}/{PROMPT}"
+        """With its version, as recorded with each verdict."""
 
     async def evaluate(self, text: Text) -> Opinion:
+        """Raises PlayerError when it failed, or NotNow when it has to wait."""
         most = usual_max_tokens(self._player)
 
         async def question() -> Question:

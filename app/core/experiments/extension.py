@@ -17,30 +17,24 @@ def judges_of(spec: Spec) -> list[Judge]:
     ]
 
 
-def why_incompatible(before: Spec, after: Spec) -> Conflict | None:
-    """Why the new spec is not the old one with more in it. Contestants, judges and repeats may be added, and the
-    budget and concurrency changed; everything else would mix two experiments."""
+def refuse_incompatible(before: Spec, after: Spec) -> None:
+    """Unless the new spec is the old one with more in it. Contestants, judges and repeats may be added, and the budget
+    and concurrency changed; everything else would mix two experiments."""
     changed = _changed_rules(before.arms, after.arms)
     changed += [name for name in ("swap_sides", "seed") if getattr(before, name) != getattr(after, name)]
     if changed:
-        return _mixed(changed[0], "cannot be changed in an existing experiment: its results would mix two experiments")
+        raise _mixed(changed[0], "cannot be changed in an existing experiment: its results would mix two experiments")
     contestants = {one.name: one for one in after.contestants}
     for one in before.contestants:
-        problem = _changed("contestants", one, contestants.get(one.name))
-        if problem:
-            return problem
-    judges = {judge.participant.name: judge for judge in after.judges}
+        _refuse_changed("contestants", one, contestants.get(one.name))
+    judges = {judge.participant.name: judge.participant for judge in after.judges}
     for judge in before.judges:
-        later = judges.get(judge.participant.name)
-        problem = _changed("judges", judge.participant, later.participant if later else None)
-        if problem:
-            return problem
+        _refuse_changed("judges", judge.participant, judges.get(judge.participant.name))
     met = {frozenset(pair) for pair in after.pairs}
     if any(frozenset(pair) not in met for pair in before.pairs):
-        return _mixed("pairing", "a pair of contestants was removed, and an existing experiment can only grow")
+        raise _mixed("pairing", "a pair of contestants was removed, and an existing experiment can only grow")
     if after.repeats < before.repeats:
-        return _mixed("repeats", f"cannot be lowered from {before.repeats}: an existing experiment can only grow")
-    return None
+        raise _mixed("repeats", f"cannot be lowered from {before.repeats}: an existing experiment can only grow")
 
 
 def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]:
@@ -52,12 +46,11 @@ def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]
     return ["arms"]
 
 
-def _changed(kind: str, before: Participant, after: Participant | None) -> Conflict | None:
+def _refuse_changed(kind: str, before: Participant, after: Participant | None) -> None:
     if after is None:
-        return _mixed(kind, f"{before.name!r} was removed, and an existing experiment can only grow")
+        raise _mixed(kind, f"{before.name!r} was removed, and an existing experiment can only grow")
     if after != before:
-        return _mixed(kind, f"{before.name!r} has another player or other options: give it a new name")
-    return None
+        raise _mixed(kind, f"{before.name!r} has another player or other options: give it a new name")
 
 
 def _mixed(name: str, problem: str) -> Conflict:

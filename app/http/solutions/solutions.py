@@ -3,13 +3,13 @@
 from flask import Response
 from flask_openapi3 import Tag
 
+from app.core.solutions import ContributionRequest
 from app.http.access import current_caller, current_reader
 from app.http.blueprint import Blueprint
 from app.http.solutions import answers, requests
 from app.http.solutions.answers import solutions_page, solutions_success
 from app.usecases.services import Services
 from app.usecases.solutions import solutions
-from app.usecases.solutions.solutions import ContributionRequest
 
 _TAG = Tag(name="solutions", description="Proposals, discussed by agents in threads behind a guardrail")
 _THREAD = "/solutions/<solutionId>/debates"

@@ -17,6 +17,7 @@ from app.core.experiments.plan import Match
 from app.core.experiments.spec import Spec, spec_of
 from app.core.players import SeatSetup
 from app.store.experiments.tables import experiments, judgments, matches, motions
+from app.store.rows import of_row
 from app.store.tables import debates
 
 _now = func.clock_timestamp()
@@ -169,10 +170,9 @@ def remove_debates(connection: Connection, experiment_id: UUID, at_most: int) ->
 
 
 def _experiment(row: RowMapping) -> Experiment:
-    names = ("id", "name", "stop_reason", "budget_usd", "concurrency", "reserved_usd", "spent_usd", "created_by")
-    times = ("started_at", "created_at", "updated_at")
-    return Experiment(
-        **{name: row[name] for name in (*names, *times)},
+    return of_row(
+        Experiment,
+        row,
         status=ExperimentStatus(row["status"]),
         spec=spec_of(row["spec"]),
         stated=row["spec"],
@@ -198,8 +198,7 @@ def add_motions(connection: Connection, experiment_id: UUID, new: Sequence[Motio
         {
             "experiment_id": experiment_id,
             "position": last + place,
-            **{name: getattr(motion, name) for name in Motion.__slots__ if name != "tags"},
-            "tags": list(motion.tags),
+            **{name: getattr(motion, name) for name in Motion.__slots__},
         }
         for place, motion in enumerate(new, 1)
     ]
@@ -213,10 +212,7 @@ def motions_of(connection: Connection, experiment_id: UUID, ids: Sequence[str] |
     query = select(motions).where(motions.c.experiment_id == experiment_id).order_by(motions.c.position)
     if ids is not None:
         query = query.where(motions.c.id.in_(ids))
-    return [
-        Motion(**{name: row[name] for name in Motion.__slots__ if name != "tags"}, tags=tuple(row["tags"]))
-        for row in connection.execute(query).mappings()
-    ]
+    return [of_row(Motion, row, tags=tuple(row["tags"])) for row in connection.execute(query).mappings()]
 
 
 # The plan
@@ -232,22 +228,11 @@ def add_matches(connection: Connection, experiment_id: UUID, planned: Sequence[M
         return 0
     driver = connection.connection.driver_connection
     assert driver is not None  # noqa: S101 (the connection is open)
-    columns = "experiment_id, key, position, arm, motion_id, proposer, opponent, repeat, answer"
+    columns = ", ".join(("experiment_id", "key", "position", *Match.__slots__))
     with driver.cursor() as cursor, cursor.copy(f"COPY matches ({columns}) FROM STDIN") as copy:
         for position, match in enumerate(new, last + 1):
-            copy.write_row(
-                (
-                    experiment_id,
-                    match.key,
-                    position,
-                    match.arm,
-                    match.motion_id,
-                    match.proposer,
-                    match.opponent,
-                    match.repeat,
-                    match.answer,
-                )
-            )
+            planned_for = (getattr(match, name) for name in Match.__slots__)
+            copy.write_row((experiment_id, match.key, position, *planned_for))
     return len(new)
 
 

@@ -16,7 +16,7 @@ from app.core.judgments import Judge
 from app.store import materials
 from app.store.debates import setup_row
 from app.store.experiments.tables import judgments, matches
-from app.store.rows import debate_row, turn_row
+from app.store.rows import debate_row, key_row, of_row, turn_row
 from app.store.tables import debates
 
 CREATED_BY = "experiment"
@@ -70,13 +70,7 @@ def plan_judgments(
 ) -> int:
     """Of these debates, or of all that were held, those that are not there yet; returns how many."""
     keys = [
-        {
-            "judge": key.judge,
-            "order": key.order.value,
-            "repeat": key.repeat,
-            "setup": judge.setup.as_json(),
-            "share": share_of(judge.setup, of_experiment=True),
-        }
+        {**key_row(key), "setup": judge.setup.as_json(), "share": share_of(judge.setup, of_experiment=True)}
         for judge in judges
         for key in judge.keys
     ]
@@ -97,10 +91,7 @@ def next_planned(connection: Connection, experiment_id: UUID, at_most: int) -> l
     """Each with the number of its next attempt."""
     planned = (matches.c.experiment_id == experiment_id, matches.c.status == "planned")
     query = select(matches).where(*planned).order_by(matches.c.position).limit(at_most)
-    return [
-        (Match(**{name: row[name] for name in Match.__slots__}), row["attempt"] + 1)
-        for row in connection.execute(query).mappings()
-    ]
+    return [(of_row(Match, row), row["attempt"] + 1) for row in connection.execute(query).mappings()]
 
 
 def make_debates(

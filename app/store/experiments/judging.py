@@ -1,11 +1,11 @@
 """Blind judging by people: their invitations and sessions, and which debate is shown next."""
 
-from collections.abc import Collection
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, LargeBinary, bindparam, func, insert, select, text
+from sqlalchemy import Connection, LargeBinary, bindparam, func, select, text
 
 from app.core.access import GuestJudge
 from app.core.judgments import PERSON
@@ -40,28 +40,11 @@ class JudgedCount:
 
 
 def invite(
-    connection: Connection,
-    invitation_id: UUID,
-    experiment_id: UUID,
-    judge: str,
-    token_hash: bytes,
-    salt: bytes,
-    invited_by: str,
-    lasts: timedelta,
+    connection: Connection, experiment_id: UUID, judge: str, token_hash: bytes, invited_by: str, lasts: timedelta
 ) -> datetime:
     """Returns when it expires."""
-    values = {
-        "id": invitation_id,
-        "experiment_id": experiment_id,
-        "judge": judge,
-        "token_hash": token_hash,
-        "salt": salt,
-        "invited_by": invited_by,
-        "expires_at": func.clock_timestamp() + lasts,
-    }
-    statement = insert(judge_invitations).values(values).returning(judge_invitations.c.expires_at)
-    expires_at: datetime = connection.execute(statement).scalar_one()
-    return expires_at
+    about = {"experiment_id": experiment_id, "judge": judge, "salt": secrets.token_bytes(32)}
+    return sessions.invite(connection, judge_invitations, token_hash, invited_by, lasts, **about)
 
 
 def of_token(connection: Connection, token_hash: bytes) -> JudgeInvitation | None:
@@ -76,11 +59,6 @@ def begin_session(connection: Connection, invitation_id: UUID, session_hash: byt
 def of_session(connection: Connection, session_hash: bytes) -> GuestJudge | None:
     row = connection.execute(_OF_SESSION, {"hash": session_hash}).one_or_none()
     return GuestJudge(row.experiment_id, row.judge, bytes(row.salt), session_hash) if row else None
-
-
-def valid_among(connection: Connection, hashes: Collection[bytes]) -> set[bytes]:
-    """The sessions among these that have neither ended nor expired."""
-    return sessions.hashes_found(connection, _VALID_AMONG, hashes)
 
 
 def next_debate(
@@ -123,7 +101,8 @@ _OF_SESSION = (
         judge_sessions.c.expires_at > func.clock_timestamp(),
     )
 )
-_VALID_AMONG = sessions.unexpired(judge_sessions)
+VALID = sessions.unexpired(judge_sessions)
+"""The sessions that have neither ended nor expired."""
 # A debate in which nobody argued, or of which no transcript is here, shows nothing to judge.
 _OPEN = """
 FROM matches LEFT JOIN (

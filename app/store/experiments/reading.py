@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select, text
 from app.core.brief import JudgmentKey
 from app.store.experiments.tables import judgments, matches
 from app.store.page_cursors import pack, unpack_position
+from app.store.rows import key_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ SEEN_TURNS = 20_000
 SEEN_JUDGMENTS = 2_000
 
 
-def left(connection: Connection, experiment_id: UUID) -> tuple[dict[Pairing, int], Counter[str]]:
+def left(connection: Connection, experiment_id: UUID) -> tuple[Counter[Pairing], Counter[str]]:
     """The matches that are not over, by who meets, and the judgments that are planned, by judge."""
     columns = (matches.c.arm, matches.c.proposer, matches.c.opponent)
     query = (
@@ -58,7 +59,7 @@ def left(connection: Connection, experiment_id: UUID) -> tuple[dict[Pairing, int
         .where(matches.c.experiment_id == experiment_id, matches.c.status.in_(("planned", "running")))
         .group_by(*columns)
     )
-    pairings = {Pairing(*row[:3]): row[3] for row in connection.execute(query)}
+    pairings = Counter({Pairing(*row[:3]): row[3] for row in connection.execute(query)})
     planned = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     by_judge = select(judgments.c.judge, func.count()).where(*planned).group_by(judgments.c.judge)
     return pairings, Counter({row[0]: row[1] for row in connection.execute(by_judge)})
@@ -78,8 +79,8 @@ def unplanned_judgments(connection: Connection, experiment_id: UUID, keys: Seque
     """By judge, those of debates that were held which a start would add."""
     if not keys:
         return Counter()
-    asked = [{"judge": key.judge, "order": key.order.value, "repeat": key.repeat} for key in keys]
-    rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": to_json(asked).decode()})
+    asked = to_json([key_row(key) for key in keys]).decode()
+    rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": asked})
     return Counter({row[0]: row[1] for row in rows})
 
 

@@ -4,7 +4,6 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
-    DateTime,
     Double,
     ForeignKey,
     Index,
@@ -17,12 +16,8 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
-from app.store.tables import metadata as metadata
-
-_json = JSONB(none_as_null=True)
-_timestamp = DateTime(timezone=True)
+from app.store.tables import Json, Timestamp, metadata
 
 judgments = Table(
     "judgments",
@@ -33,9 +28,9 @@ judgments = Table(
     Column("order", Text, nullable=False),
     Column("repeat", Integer, nullable=False, server_default=text("1")),
     # The judge as a seat's setup: its player and options. The player is `external` where somebody gave the judgment.
-    Column("setup", _json, nullable=False),
+    Column("setup", Json, nullable=False),
     Column("status", Text, nullable=False),
-    Column("verdict", _json),
+    Column("verdict", Json),
     Column("error", Text),
     Column("input_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
@@ -48,9 +43,9 @@ judgments = Table(
     Column("claim_token", Uuid),
     Column("claimed_by", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
-    Column("due_at", _timestamp),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("judged_at", _timestamp),
+    Column("due_at", Timestamp),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("judged_at", Timestamp),
     UniqueConstraint("debate_id", "judge", "order", "repeat", name="judgments_one_per_key"),
     CheckConstraint("\"order\" IN ('as_spoken', 'swapped')", name="judgments_order_known"),
     CheckConstraint("repeat >= 1", name="judgments_repeat_positive"),
@@ -79,18 +74,18 @@ experiments = Table(
     Column("status", Text, nullable=False, server_default="draft"),
     Column("stop_reason", Text),
     # As it was given; app/core/experiments/spec.py reads it.
-    Column("spec", _json, nullable=False),
+    Column("spec", Json, nullable=False),
     # Who judges in the debates themselves, as a seat's setup. It stays who it was when judges are added.
-    Column("arbitrator", _json, nullable=False),
+    Column("arbitrator", Json, nullable=False),
     Column("budget_usd", Double),
     Column("concurrency", Integer, nullable=False),
     # What calls under way may cost, and what calls have cost. A dead worker's reservation counts as spent.
     Column("reserved_usd", Double, nullable=False, server_default=text("0")),
     Column("spent_usd", Double, nullable=False, server_default=text("0")),
     Column("created_by", Text, nullable=False),
-    Column("started_at", _timestamp),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("updated_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("started_at", Timestamp),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     UniqueConstraint("created_by", "name", name="experiments_one_per_name"),
     CheckConstraint(
         "status IN ('draft', 'running', 'paused', 'completed', 'stopped')", name="experiments_status_known"
@@ -112,7 +107,7 @@ motions = Table(
     Column("answer_a", Text),
     Column("answer_b", Text),
     Column("correct", Text),
-    Column("tags", _json, nullable=False, server_default=text("'[]'")),
+    Column("tags", Json, nullable=False, server_default=text("'[]'")),
     CheckConstraint("correct IN ('a', 'b')", name="motions_correct_known"),
 )
 
@@ -164,8 +159,8 @@ judge_invitations = Table(
     # Known to nobody outside: what stands for a debate on the judge's page is hashed with it.
     Column("salt", LargeBinary, nullable=False),
     Column("invited_by", Text, nullable=False),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("expires_at", _timestamp, nullable=False),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("expires_at", Timestamp, nullable=False),
     UniqueConstraint("token_hash", name="judge_invitations_one_per_token"),
 )
 Index("judge_invitations_by_experiment", judge_invitations.c.experiment_id)
@@ -175,6 +170,6 @@ judge_sessions = Table(
     metadata,
     Column("hash", LargeBinary, primary_key=True),
     Column("invitation_id", Uuid, ForeignKey("judge_invitations.id", ondelete="CASCADE"), nullable=False),
-    Column("expires_at", _timestamp, nullable=False),
+    Column("expires_at", Timestamp, nullable=False),
 )
 Index("judge_sessions_by_invitation", judge_sessions.c.invitation_id)

@@ -15,8 +15,10 @@ from sqlalchemy.engine import RowMapping
 from app.core.guardrail.opinion import Finding, GuardrailVerdict, Severity, Text
 from app.core.solutions import Contribution, GuardrailStatus
 from app.store import claimed_rows
+from app.store.rows import of_row
 from app.store.solutions.solutions import CONTRIBUTIONS, contribution_of
 from app.store.solutions.tables import contributions, evaluations
+from app.store.statements import count_up_to
 
 _now = func.clock_timestamp()
 _is_flagged = (evaluations.c.verdict == GuardrailVerdict.FLAGGED, evaluations.c.decision.is_(None))
@@ -135,8 +137,7 @@ def flagged(connection: Connection, after: tuple[datetime, UUID] | None, limit: 
 
 
 def count_flagged(connection: Connection, at_most: int) -> int:
-    flagged = select(evaluations.c.id).where(*_is_flagged)
-    return connection.execute(select(func.count()).select_from(flagged.limit(at_most).subquery())).scalar() or 0
+    return count_up_to(connection, select(evaluations.c.id).where(*_is_flagged), at_most)
 
 
 def thread(connection: Connection, solution_id: UUID, after_position: int, limit: int) -> list[Review]:
@@ -151,35 +152,21 @@ def _set_status(connection: Connection, contribution_id: UUID, status: Guardrail
     connection.execute(statement.values(guardrail_status=status.value))
 
 
-_OF_EVALUATION = (
-    "verdict",
-    "reasons",
-    "evaluator",
-    "evaluated_at",
-    "decision",
-    "decided_by",
-    "decision_reason",
-    "decided_at",
-)
-_REVIEWS = CONTRIBUTIONS.add_columns(
-    *(evaluations.c[name] for name in _OF_EVALUATION), evaluations.c.created_at.label("evaluation_created_at")
-)
+_OF_EVALUATION = [evaluations.c[name] for name in Evaluation.__slots__ if name not in ("id", "status", "created_at")]
+_REVIEWS = CONTRIBUTIONS.add_columns(*_OF_EVALUATION, evaluations.c.created_at.label("evaluation_created_at"))
 
 
 def _review(row: RowMapping) -> Review:
-    evaluation = Evaluation(
+    evaluation = of_row(
+        Evaluation,
+        row,
         id=row["evaluation_id"],
         status=GuardrailStatus(row["guardrail_status"]),
         verdict=GuardrailVerdict(row["verdict"]) if row["verdict"] else None,
         reasons=tuple(
             Finding(reason["rule"], Severity(reason["severity"]), reason["message"]) for reason in row["reasons"]
         ),
-        evaluator=row["evaluator"],
-        evaluated_at=row["evaluated_at"],
         decision=GuardrailVerdict(row["decision"]) if row["decision"] else None,
-        decided_by=row["decided_by"],
-        decision_reason=row["decision_reason"],
-        decided_at=row["decided_at"],
         created_at=row["evaluation_created_at"],
     )
     return Review(evaluation, contribution_of(row))

@@ -1,16 +1,24 @@
 """Solutions and contributions. Only their status, counts and votes change."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, and_, case, delete, insert, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 from sqlalchemy.engine import RowMapping
 
-from app.core.solutions import Author, Contribution, GuardrailStatus, Solution, SolutionStatus, Stance
+from app.core.solutions import (
+    Author,
+    Contribution,
+    ContributionRequest,
+    GuardrailStatus,
+    Solution,
+    SolutionStatus,
+    Stance,
+)
+from app.store.ids import new_id
+from app.store.rows import of_row
 from app.store.solutions.tables import contributions, evaluations, solutions, upvotes
 from app.store.tables import agents
 
@@ -23,22 +31,8 @@ CONTRIBUTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NewContribution:
-    id: UUID
-    solution_id: UUID
-    agent_id: UUID
-    parent_id: UUID | None
-    depth: int
-    stance: Stance
-    content: str
-    evidence_links: tuple[str, ...]
-    evaluation_id: UUID
-
-
-def insert_solution(
-    connection: Connection, solution_id: UUID, agent_id: UUID, title: str, description: str
-) -> Solution:
+def insert_solution(connection: Connection, agent_id: UUID, title: str, description: str) -> Solution:
+    solution_id = new_id()
     values = {"id": solution_id, "agent_id": agent_id, "title": title, "description": description}
     connection.execute(insert(solutions).values(values))
     found = get_solution(connection, solution_id)
@@ -75,21 +69,16 @@ def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
     return connection.execute(statement).scalar_one_or_none()
 
 
-def insert_contribution(connection: Connection, new: NewContribution, position: int) -> Contribution:
-    values = {
-        "id": new.id,
-        "solution_id": new.solution_id,
-        "position": position,
-        "agent_id": new.agent_id,
-        "parent_id": new.parent_id,
-        "depth": new.depth,
-        "stance": new.stance.value,
-        "content": new.content,
-        "evidence_links": list(new.evidence_links),
-    }
-    connection.execute(insert(contributions).values(values))
-    connection.execute(insert(evaluations).values(id=new.evaluation_id, contribution_id=new.id))
-    found = get_contribution(connection, new.solution_id, new.id)
+def insert_contribution(
+    connection: Connection, solution_id: UUID, agent_id: UUID, position: int, depth: int, new: ContributionRequest
+) -> Contribution:
+    """With its evaluation, which is due at once."""
+    contribution_id = new_id()
+    place = {"id": contribution_id, "solution_id": solution_id, "position": position, "depth": depth}
+    said = {"stance": new.stance.value, "content": new.content, "evidence_links": list(new.evidence_links)}
+    connection.execute(insert(contributions).values(**place, **said, agent_id=agent_id, parent_id=new.parent_id))
+    connection.execute(insert(evaluations).values(id=new_id(), contribution_id=contribution_id))
+    found = get_contribution(connection, solution_id, contribution_id)
     assert found is not None  # noqa: S101 (stored above)
     return found
 
@@ -161,35 +150,20 @@ def _change_votes(connection: Connection, contribution_id: UUID, by: int) -> int
     return int(connection.execute(changed.returning(contributions.c.upvotes)).scalar_one())
 
 
-def _author_of(row: RowMapping | dict[str, Any]) -> Author:
+def _author_of(row: RowMapping) -> Author:
     return Author(row["agent_id"], row["author_username"], row["author_display_name"])
 
 
 def _solution(row: RowMapping) -> Solution:
-    return Solution(
-        id=row["id"],
-        author=_author_of(row),
-        title=row["title"],
-        description=row["description"],
-        status=SolutionStatus(row["status"]),
-        agent_debate_count=row["agent_debate_count"],
-        created_at=row["created_at"],
-    )
+    return of_row(Solution, row, author=_author_of(row), status=SolutionStatus(row["status"]))
 
 
-def contribution_of(row: RowMapping | dict[str, Any]) -> Contribution:
-    return Contribution(
-        id=row["id"],
-        solution_id=row["solution_id"],
-        position=row["position"],
+def contribution_of(row: RowMapping) -> Contribution:
+    return of_row(
+        Contribution,
+        row,
         author=_author_of(row),
-        parent_id=row["parent_id"],
-        depth=row["depth"],
         stance=Stance(row["stance"]),
-        content=row["content"],
         evidence_links=tuple(row["evidence_links"]),
         guardrail_status=GuardrailStatus(row["guardrail_status"]),
-        evaluation_id=row["evaluation_id"],
-        upvotes=row["upvotes"],
-        created_at=row["created_at"],
     )

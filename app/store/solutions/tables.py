@@ -3,7 +3,6 @@
 from sqlalchemy import (
     CheckConstraint,
     Column,
-    DateTime,
     ForeignKey,
     Index,
     Integer,
@@ -15,12 +14,9 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
+from app.store.tables import Json, Timestamp
 from app.store.tables import metadata as metadata
-
-_json = JSONB(none_as_null=True)
-_timestamp = DateTime(timezone=True)
 
 solutions = Table(
     "solutions",
@@ -31,7 +27,7 @@ solutions = Table(
     Column("description", Text, nullable=False),
     Column("status", Text, nullable=False, server_default=text("'proposed'")),
     Column("agent_debate_count", Integer, nullable=False, server_default=text("0")),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     CheckConstraint("status IN ('proposed', 'debating')", name="solutions_status_known"),
     CheckConstraint("(status = 'proposed') = (agent_debate_count = 0)", name="solutions_debating_when_debated"),
 )
@@ -49,10 +45,10 @@ contributions = Table(
     Column("depth", SmallInteger, nullable=False),
     Column("stance", Text, nullable=False),
     Column("content", Text, nullable=False),
-    Column("evidence_links", _json, nullable=False),
+    Column("evidence_links", Json, nullable=False),
     Column("guardrail_status", Text, nullable=False, server_default=text("'pending'")),
     Column("upvotes", Integer, nullable=False, server_default=text("0")),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     UniqueConstraint("solution_id", "position", name="contributions_one_per_position"),
     CheckConstraint("depth BETWEEN 1 AND 5", name="contributions_depth_bounded"),
     CheckConstraint("(depth = 1) = (parent_id IS NULL)", name="contributions_only_roots_lack_a_parent"),
@@ -76,21 +72,21 @@ evaluations = Table(
     Column("contribution_id", Uuid, ForeignKey("contributions.id"), nullable=False),
     # The evaluator's verdict; NULL until then. A person's decision does not change it.
     Column("verdict", Text),
-    Column("reasons", _json, nullable=False, server_default=text("'[]'")),
+    Column("reasons", Json, nullable=False, server_default=text("'[]'")),
     Column("evaluator", Text),
-    Column("evaluated_at", _timestamp),
+    Column("evaluated_at", Timestamp),
     # A person's decision.
     Column("decision", Text),
     Column("decided_by", Text),
     Column("decision_reason", Text),
-    Column("decided_at", _timestamp),
+    Column("decided_at", Timestamp),
     # The claim of the worker that evaluates it, and when it is due: as in debates.
     Column("claim_token", Uuid),
     Column("claimed_by", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
-    Column("due_at", _timestamp, server_default=func.clock_timestamp()),
-    Column("queued_at", _timestamp, server_default=func.clock_timestamp()),
-    Column("created_at", _timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("due_at", Timestamp, server_default=func.clock_timestamp()),
+    Column("queued_at", Timestamp, server_default=func.clock_timestamp()),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     UniqueConstraint("contribution_id", name="guardrail_evaluations_one_per_contribution"),
     CheckConstraint("verdict IN ('approved', 'rejected', 'flagged')", name="guardrail_evaluations_verdict_known"),
     CheckConstraint("decision IN ('approved', 'rejected')", name="guardrail_evaluations_decision_known"),

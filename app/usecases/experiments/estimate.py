@@ -8,7 +8,7 @@ from types import MappingProxyType
 from app.core.debate import Usage
 from app.core.experiments.estimate import CallsToCome, CostEstimate, cost_interval
 from app.core.experiments.extension import judges_of, setup_of
-from app.core.experiments.spec import Arm, Spec
+from app.core.experiments.spec import Arm
 from app.core.formats import JudgeActs
 from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens
 from app.core.players import SCRIPTED, SeatSetup
@@ -77,9 +77,8 @@ def _times(number: int, each: float | None) -> float | None:
 
 
 def _calls(experiment: HeldExperiment, matches: Mapping[Pairing, int]) -> Counter[SeatSetup]:
-    spec: Spec = experiment.spec
-    arms = {arm.name: arm for arm in spec.arms}
-    setups = {one.name: setup_of(one) for one in spec.contestants}
+    arms = {arm.name: arm for arm in experiment.spec.arms}
+    setups = {one.name: setup_of(one) for one in experiment.spec.contestants}
     calls: Counter[SeatSetup] = Counter()
     for pairing, count in matches.items():
         arm = arms[pairing.arm]
@@ -115,7 +114,7 @@ def _at_most(calls: Mapping[SeatSetup, int], rounds: int) -> float | None:
     longest = max((answer_tokens(setup) for setup in calls), default=0) * BYTES_PER_SPOKEN_TOKEN
     transcript = _LONGEST_MOTION_BYTES + len(Seat) * rounds * longest
     costs = {setup: most_cost_of_a_turn(setup, None, transcript) for setup in calls}
-    return _sum(None if (each := costs[setup]) is None else each * number for setup, number in calls.items())
+    return _sum(_times(number, costs[setup]) for setup, number in calls.items())
 
 
 def _sum(amounts: Iterable[float | None]) -> float | None:

@@ -1,8 +1,8 @@
 """The debate of a match: its seats, rules and motion."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
 from uuid import UUID, uuid5
 
 from app.core.access import OPERATOR
@@ -13,6 +13,7 @@ from app.core.experiments.plan import Match
 from app.core.experiments.spec import Arm, Spec
 from app.core.players import SeatSetup
 from app.core.seats import Seat
+from app.store.experiments.experiments import Experiment
 from app.usecases.create import NewDebate, planned
 from app.usecases.documents import NewMaterial
 from app.usecases.services import Services
@@ -20,22 +21,21 @@ from app.usecases.services import Services
 NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
 
 
-class HeldExperiment(Protocol):
-    """The parts of an experiment that determine its debates."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A spec before it is an experiment."""
 
-    @property
-    def id(self) -> UUID: ...
+    id: UUID
+    spec: Spec
+    arbitrator: SeatSetup
 
-    @property
-    def spec(self) -> Spec: ...
 
-    @property
-    def arbitrator(self) -> SeatSetup: ...
+HeldExperiment = Checked | Experiment
 
 
 def debate_of(
     services: Services,
-    experiment: "HeldExperiment",
+    experiment: HeldExperiment,
     match: Match,
     motion: Motion,
     attempt: int,

@@ -15,9 +15,8 @@ from app.store.experiments import experiments, imports
 from app.store.ids import new_id
 from app.store.rows import verdict_row
 from app.usecases.experiments.manage import owner, parsed
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 
@@ -29,8 +28,7 @@ def import_rows(services: Services, caller: Caller, name: str, given: Sequence[I
     stated = _stated(name, given)
     parsed(stated)
     experiment_id = new_id()
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         if not experiments.add(connection, experiment_id, stated, SeatSetup(EXTERNAL), owner(caller)):
             raise Conflict(f"There is an experiment named {name!r} already", suggestion="Give another name")
         ids = {debate: row["debate_id"] for debate, row in debates.items()}

@@ -22,15 +22,13 @@ from app.store.engine import Connection
 from app.store.experiments import judging
 from app.store.experiments.experiments import Experiment
 from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
-from app.store.ids import new_id
 from app.usecases import judgments
 from app.usecases.announce import tell_changed
 from app.usecases.experiments.manage import existing
-from app.usecases.identity import check_still_valid
 from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME
 from app.usecases.judgments import MAX_JUDGE_BYTES
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 CHOICES = ("1", "2", "0")
@@ -66,18 +64,10 @@ def invite(
     require(caller, Action.CONTROL)
     judge = named(name)
     token = secrets.token_urlsafe(32)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         existing(connection, experiment_id)
         expires_at = judging.invite(
-            connection,
-            new_id(),
-            experiment_id,
-            judge,
-            hash_of(token),
-            secrets.token_bytes(32),
-            caller.name,
-            lasts or LINK_LIFETIME,
+            connection, experiment_id, judge, hash_of(token), caller.name, lasts or LINK_LIFETIME
         )
     log.info("invitation.made", experiment_id=str(experiment_id), role="judge", by=caller.name)
     return NewJudgeInvitation(token, judge, expires_at)

@@ -12,9 +12,9 @@ from uuid import UUID
 import structlog
 
 from app.core.access import OPERATOR, Action, Agent, Caller, require
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput, NotFound, or_raise
 from app.core.experiments import plan as plans
-from app.core.experiments.extension import judges_of, setup_of, why_incompatible
+from app.core.experiments.extension import judges_of, refuse_incompatible, setup_of
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import Spec, SpecProblem, spec_of
 from app.core.judgments import AGENT, PERSON
@@ -28,12 +28,11 @@ from app.store.experiments.experiments import Experiment, ExperimentStatus
 from app.store.ids import new_id
 from app.usecases import control
 from app.usecases.announce import deleted, tell_changed
-from app.usecases.experiments.held import debate_of
+from app.usecases.experiments.held import Checked, debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
 from app.usecases.experiments.settled import each_debate, settle_debates
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 BUDGET = "budget"
@@ -43,16 +42,9 @@ MOST_MATCHES = 1_000_000
 MOST_NESTED = 10
 
 
-class ExperimentNotFound(NotFound):
-    def __init__(self, experiment_id: object) -> None:
-        super().__init__(f"There is no experiment {experiment_id}")
-
-
 def existing(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment:
     found = experiments.get(connection, experiment_id, lock)
-    if found is None:
-        raise ExperimentNotFound(experiment_id)
-    return found
+    return or_raise(found, NotFound(f"There is no experiment {experiment_id}"))
 
 
 @repeated_on_conflict
@@ -63,8 +55,7 @@ def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple
     given_spec = checked_spec(services, given)
     stated, spec = given_spec.stated, given_spec.checked.spec
     created_by = owner(caller)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         is_new = experiments.add(connection, new_id(), stated, given_spec.checked.arbitrator, created_by)
         found = experiments.get_named(connection, created_by, spec.name, lock=True)
         assert found is not None  # noqa: S101 (it was added, or is the reason why it was not)
@@ -77,15 +68,6 @@ def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple
             store_motions(connection, found.id, given_spec.motions)
         found = existing(connection, found.id)
     return found, is_new
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A spec before it is an experiment."""
-
-    id: UUID
-    spec: Spec
-    arbitrator: SeatSetup
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +98,7 @@ def owner(caller: Caller) -> str:
 def refuse_mixing(found: Experiment, spec: Spec) -> None:
     """The spec must be that of the experiment, or add to it."""
     _refuse_imported(found)
-    problem = why_incompatible(found.spec, spec)
-    if problem:
-        raise problem
+    refuse_incompatible(found.spec, spec)
 
 
 def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> None:
@@ -193,8 +173,7 @@ def add_motions(services: Services, caller: Caller, experiment_id: UUID, given: 
     """How many are new, and how many there are now. A motion whose id is there must be the same."""
     require(caller, Action.CREATE)
     motions = checked_motions(services, given, "line {}")
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         existing(connection, experiment_id, lock=True)
         new = store_motions(connection, experiment_id, motions)
         return new, experiments.count_motions(connection, experiment_id)
@@ -209,8 +188,7 @@ def _refuse_imported(experiment: Experiment) -> None:
 def start(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
     """Plans what is missing, and goes on. Repeating it is harmless."""
     require(caller, Action.CREATE)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         _refuse_imported(experiment)
         motions = experiments.motions_of(connection, experiment_id)
@@ -253,7 +231,7 @@ def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) 
     """After this budget refused a call. Does nothing where it was changed since: the next call decides again."""
     try:
         _stop(services, OPERATOR, experiment_id, BUDGET, spent_budget=budget_usd)
-    except (Conflict, ExperimentNotFound):
+    except (Conflict, NotFound):
         # It is over or gone: only a judgment that somebody asks for by hand is refused.
         return
     log.info("experiment.budget_reached", experiment_id=str(experiment_id), budget_usd=budget_usd)
@@ -277,8 +255,7 @@ def _change(
     reason: str | None = None,
     spent_budget: float | None = None,
 ) -> Experiment:
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         if experiment.status is status:
             return experiment
@@ -300,8 +277,7 @@ def _change(
 def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Experiment, int]:
     """Tries the failed matches and judgments again, and goes on. Returns how many."""
     require(caller, Action.CREATE)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         existing(connection, experiment_id, lock=True)
         resumed, count = feed.retry_failed(connection, experiment_id)
         if count:
@@ -321,15 +297,12 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
     require(caller, Action.CREATE)
     _check_storable(list(given))
     added = {one.get("name", one.get("player")) for one in given if isinstance(one, Mapping)}
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         before = [one for one in experiment.stated.get("judges", []) if one.get("name", one.get("player")) not in added]
         stated = {**experiment.stated, "judges": [*before, *given]}
         spec = parsed(stated)
-        problem = why_incompatible(experiment.spec, spec)
-        if problem:
-            raise problem
+        refuse_incompatible(experiment.spec, spec)
         check_spec(services, Checked(experiment_id, spec, experiment.arbitrator))
         experiments.replace_spec(connection, experiment_id, stated)
         count = feed.plan_judgments(connection, experiment_id, judges_of(spec))
@@ -346,8 +319,7 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
 def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
     """With its debates and judgments, some at a time: one that is cut off goes on when it is repeated."""
     require(caller, Action.CONTROL)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
+    with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         if experiment.status in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
             experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, MANUAL)

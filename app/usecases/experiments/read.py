@@ -1,5 +1,6 @@
 """Reading experiments: one with its progress and estimate, the list, the plan, the matches."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -22,8 +23,8 @@ from app.store.experiments.experiments import Experiment, ExperimentStatus, Prog
 from app.store.experiments.reading import MatchFilters, Pairing
 from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
 from app.usecases.experiments.estimate import estimate_of
-from app.usecases.experiments.held import HeldExperiment
-from app.usecases.experiments.manage import Checked, check_prompts, checked_spec, existing, owner, refuse_mixing
+from app.usecases.experiments.held import Checked, HeldExperiment
+from app.usecases.experiments.manage import check_prompts, checked_spec, existing, owner, refuse_mixing
 from app.usecases.read import snapshot
 from app.usecases.services import Services
 
@@ -82,8 +83,7 @@ def _plan(
     known = reading.keys(connection, experiment.id)
     left = _planned(connection, experiment, known, added)
     open_left, open_judgments = reading.left(connection, experiment.id)
-    for pairing, count in open_left.items():
-        left[pairing] = left.get(pairing, 0) + count
+    left.update(open_left)
     asked = [key for judge in judges_of(experiment.spec) for key in judge.keys]
     open_judgments += reading.unplanned_judgments(connection, experiment.id, asked)
     return _estimated(connection, experiment, left, open_judgments)
@@ -94,14 +94,10 @@ def _planned(
     experiment: HeldExperiment,
     known: frozenset[str] = frozenset(),
     added: Mapping[str, Motion] = MappingProxyType({}),
-) -> dict[Pairing, int]:
+) -> Counter[Pairing]:
     stored = {motion.id: motion for motion in experiments.motions_of(connection, experiment.id)}
-    left: dict[Pairing, int] = {}
-    for match in plans.plan(experiment.spec, {**added, **stored}.values()):
-        if match.key not in known:
-            pairing = Pairing(match.arm, match.proposer, match.opponent)
-            left[pairing] = left.get(pairing, 0) + 1
-    return left
+    planned = plans.plan(experiment.spec, {**added, **stored}.values())
+    return Counter(Pairing(match.arm, match.proposer, match.opponent) for match in planned if match.key not in known)
 
 
 def _estimated(

@@ -27,9 +27,9 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
     """Cached until the data that they are computed from changes."""
     with services.engine.statements() as connection:
         state = export.state(connection, experiment_id)
-    known = services.results.of(experiment_id, state)
-    if known is not None:
-        return known
+    known = services.results.get(experiment_id)
+    if known is not None and known[0] == state:
+        return known[1]
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
         state = export.state(connection, experiment_id)
@@ -53,7 +53,7 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
 
     # Only what is pure runs aside: a connection of the pool must not cross threads.
     found: dict[str, Any] = services.run_aside(computed)
-    services.results.keep(experiment_id, state, found)
+    services.results.keep(experiment_id, (state, found))
     return found
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.core.solutions import Solution
 from app.store import overview
-from app.store.page_cursors import pack, unpack_position
+from app.store.page_cursors import pack, page_of, unpack_position
 from app.store.solutions import evaluations, solutions
 from app.store.solutions.evaluations import Review
 from app.usecases.dashboard import EXACT_COUNT as EXACT_COUNT
@@ -73,14 +73,13 @@ def thread_page(services: Services, solution_id: UUID, limit: int, cursor: str |
     with snapshot(services) as connection:
         solution = existing(connection, solution_id)
         found = evaluations.thread(connection, solution_id, after, limit)
-        shown = found[:limit]
-        here = {review.contribution.id for review in shown}
-        parents = {review.contribution.parent_id for review in shown if review.contribution.parent_id}
+        page = page_of(found, limit, lambda review: pack(review.contribution.position))
+        here = {review.contribution.id for review in page.items}
+        parents = {review.contribution.parent_id for review in page.items if review.contribution.parent_id}
         elsewhere = solutions.positions(connection, parents - here)
         moments = solutions.last_contributed(connection, [solution_id])
         now = overview.clock(connection)
-    next_cursor = pack(shown[-1].contribution.position) if len(found) > limit else None
-    return ThreadPage(_row(solution, moments), _tree(shown, elsewhere), next_cursor, now)
+    return ThreadPage(_row(solution, moments), _tree(page.items, elsewhere), page.next_cursor, now)
 
 
 def review_page(services: Services, limit: int, cursor: str | None) -> ReviewQueue:

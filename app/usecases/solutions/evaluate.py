@@ -7,7 +7,7 @@ from uuid import UUID
 import structlog
 
 from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
-from app.core.retry import GiveUp, after_failure
+from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
 from app.observe import metrics
 from app.store.ids import new_claim_token
 from app.store.solutions import evaluations
@@ -39,24 +39,17 @@ def settle(services: Services, held: EvaluationClaim, opinion: Opinion, evaluato
 
 @repeated_on_conflict
 def record_failure(
-    services: Services,
-    held: EvaluationClaim,
-    problem: str,
-    evaluator: str,
-    *,
-    kind: str,
-    permanent: bool,
-    retry_after_seconds: float | None,
-    jitter: float,
+    services: Services, held: EvaluationClaim, problem: PlayerError, jitter: float, evaluator: str
 ) -> None:
     """The evaluator failed: it is retried later, or the contribution is flagged for a person.
 
-    `problem` is for the operator's log; `kind` is also shown to the author.
+    The problem's message is for the operator's log; its kind is also shown to the author.
     """
     attempts = held.attempts + 1
-    decision = after_failure(attempts, permanent, jitter)
+    kind, words = problem.kind, problem.message
+    decision = after_failure(attempts, problem.permanent, jitter)
     metrics.guardrail_failures.labels(kind).inc()
-    log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=problem)
+    log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=words)
     if isinstance(decision, GiveUp):
         words = f"It could not be evaluated (the evaluator failed: {kind}); a person has to decide"
         settle(
@@ -64,15 +57,16 @@ def record_failure(
         )
         return
     with services.engine.begin() as connection:
-        evaluations.postpone(connection, held, attempts, max(decision.delay_seconds, retry_after_seconds or 0))
+        evaluations.postpone(connection, held, attempts, max(decision.delay_seconds, problem.retry_after_seconds or 0))
 
 
 @repeated_on_conflict
-def postpone(services: Services, held: EvaluationClaim, reason: str, delay_seconds: float) -> None:
+def postpone(services: Services, held: EvaluationClaim, reason: NotNow) -> None:
     """The evaluation is postponed: no attempt is counted."""
     with services.engine.begin() as connection:
-        evaluations.postpone(connection, held, held.attempts, delay_seconds)
-    log.info("guardrail.postponed", evaluation_id=str(held.id), wait_seconds=round(delay_seconds, 1), reason=reason)
+        evaluations.postpone(connection, held, held.attempts, reason.delay_seconds)
+    wait_seconds = round(reason.delay_seconds, 1)
+    log.info("guardrail.postponed", evaluation_id=str(held.id), wait_seconds=wait_seconds, reason=reason.message)
 
 
 @repeated_on_conflict

@@ -5,16 +5,15 @@ from uuid import UUID
 import structlog
 
 from app.core.access import Action, Agent, Caller, require
-from app.core.errors import Conflict, Forbidden, NotFound
+from app.core.errors import Conflict, Forbidden, NotFound, or_raise
 from app.core.guardrail.opinion import GuardrailVerdict
 from app.core.texts import checked_text
 from app.store.engine import Connection
 from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
 from app.store.solutions import evaluations
 from app.store.solutions.evaluations import Review
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 MAX_REASON_BYTES = 8_000
@@ -34,10 +33,7 @@ def flagged_page(connection: Connection, limit: int, cursor: str | None) -> Page
 def get_review(services: Services, caller: Caller, evaluation_id: UUID) -> Review:
     require(caller, Action.REVIEW)
     with services.engine.connect() as connection:
-        found = evaluations.review(connection, evaluation_id)
-    if found is None:
-        raise _unknown()
-    return found
+        return _existing(connection, evaluation_id)
 
 
 @repeated_on_conflict
@@ -45,17 +41,13 @@ def decide(services: Services, caller: Caller, evaluation_id: UUID, decision: Gu
     """Also overrides an approval or rejection: the evaluator may be wrong either way. A decision is final."""
     require(caller, Action.REVIEW)
     checked_text("reason", reason, MAX_REASON_BYTES)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, caller)
-        found = evaluations.review(connection, evaluation_id)
-        if found is None:
-            raise _unknown()
+    with transaction(services, caller) as connection:
+        found = _existing(connection, evaluation_id)
         if isinstance(caller, Agent) and found.contribution.author.id == caller.id:
             raise Forbidden("You cannot decide about your own contribution")
         if evaluations.decide(connection, evaluation_id, decision, caller.name, reason) is None:
             raise Conflict(_why_not(found))
-        after = evaluations.review(connection, evaluation_id)
-        assert after is not None  # noqa: S101 (evaluations are never deleted)
+        after = _existing(connection, evaluation_id)
     log.info("guardrail.decided", evaluation_id=str(evaluation_id), decision=decision, by=caller.name)
     return after
 
@@ -66,5 +58,5 @@ def _why_not(found: Review) -> str:
     return "A person has already decided this"
 
 
-def _unknown() -> NotFound:
-    return NotFound("There is no such evaluation")
+def _existing(connection: Connection, evaluation_id: UUID) -> Review:
+    return or_raise(evaluations.review(connection, evaluation_id), NotFound("There is no such evaluation"))

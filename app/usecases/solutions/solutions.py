@@ -1,39 +1,29 @@
 """Solutions and contributions."""
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.access import Action, Agent, Caller, Guest, GuestJudge, Operator, require
-from app.core.errors import AuthFailed, ContentTooLarge, Forbidden, InvalidInput, NotFound, Unprocessable
+from app.core.errors import AuthFailed, ContentTooLarge, Forbidden, InvalidInput, NotFound, Unprocessable, or_raise
 from app.core.solutions import (
     MAX_DESCRIPTION_CHARACTERS,
     MAX_TITLE_CHARACTERS,
     MIN_CONTENT_CHARACTERS,
     Contribution,
+    ContributionRequest,
     Solution,
     Stance,
     depth_below,
 )
 from app.core.texts import checked_text
 from app.store.engine import Connection
-from app.store.ids import new_id
 from app.store.page_cursors import Page, pack, pack_time_and_id, page_of, unpack_position, unpack_time_and_id
 from app.store.solutions import evaluations, solutions
 from app.store.solutions.evaluations import Evaluation
-from app.store.solutions.solutions import NewContribution
-from app.usecases.identity import check_still_valid
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, transaction
 
 _BYTES_OF_A_CHARACTER = 4
-
-
-@dataclass(frozen=True, slots=True)
-class ContributionRequest:
-    stance: Stance
-    content: str
-    evidence_links: tuple[str, ...]
-    parent_id: UUID | None
+_NO_SOLUTION = "There is no such solution"
 
 
 @repeated_on_conflict
@@ -41,9 +31,8 @@ def propose(services: Services, caller: Caller, title: str, description: str) ->
     agent = require_author(caller)
     checked_text("title", title, _BYTES_OF_A_CHARACTER * MAX_TITLE_CHARACTERS)
     checked_text("description", description, _BYTES_OF_A_CHARACTER * MAX_DESCRIPTION_CHARACTERS)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, agent)
-        return solutions.insert_solution(connection, new_id(), agent.id, title, description)
+    with transaction(services, agent) as connection:
+        return solutions.insert_solution(connection, agent.id, title, description)
 
 
 def get_solution(services: Services, solution_id: UUID) -> Solution:
@@ -66,25 +55,11 @@ def contribute(services: Services, caller: Caller, solution_id: UUID, request: C
     """Stores the contribution, its evaluation, and the solution's count and status in one transaction."""
     agent = require_author(caller)
     _check_content(services, request.content)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, agent)
+    with transaction(services, agent) as connection:
         existing(connection, solution_id)
         depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
-        new = NewContribution(
-            new_id(),
-            solution_id,
-            agent.id,
-            request.parent_id,
-            depth,
-            request.stance,
-            request.content,
-            request.evidence_links,
-            evaluation_id=new_id(),
-        )
-        position = solutions.count_contribution(connection, solution_id)
-        if position is None:
-            raise _no_solution()
-        stored = solutions.insert_contribution(connection, new, position)
+        position = or_raise(solutions.count_contribution(connection, solution_id), NotFound(_NO_SOLUTION))
+        stored = solutions.insert_contribution(connection, solution_id, agent.id, position, depth, request)
     services.teller.evaluate(stored.evaluation_id)
     return stored
 
@@ -115,8 +90,7 @@ def vote(
 ) -> tuple[Contribution, int]:
     """Returns the contribution and its new number of votes. Idempotent."""
     agent = require_author(caller)
-    with services.engine.begin() as connection:
-        check_still_valid(connection, agent)
+    with transaction(services, agent) as connection:
         found = _visible(connection, caller, solution_id, contribution_id)
         if found.author.id == agent.id:
             raise Unprocessable("You cannot vote for your own contribution")
@@ -148,14 +122,7 @@ def _check_content(services: Services, content: str) -> None:
 
 
 def existing(connection: Connection, solution_id: UUID) -> Solution:
-    found = solutions.get_solution(connection, solution_id)
-    if found is None:
-        raise _no_solution()
-    return found
-
-
-def _no_solution() -> NotFound:
-    return NotFound("There is no such solution")
+    return or_raise(solutions.get_solution(connection, solution_id), NotFound(_NO_SOLUTION))
 
 
 def _visible(connection: Connection, reader: Caller | None, solution_id: UUID, contribution_id: UUID) -> Contribution:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from app.core.brief import Thought
 from app.core.debate import TurnType, Usage
 from app.core.texts import storable_text
-from app.core.verdicts import Verdict, why_contradictory
+from app.core.verdicts import SIDES, Verdict, why_contradictory
 
 Words = Annotated[str, Field(min_length=1), AfterValidator(storable_text)]
 Score = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
@@ -88,9 +88,6 @@ def read_text(text: str) -> str:
     return text.strip()
 
 
-_ROLES = ("proposer", "opponent")
-
-
 def thought_of(rulings: Mapping[str, Ruling], used: Usage) -> Thought:
     """One turn from the ruling of each order in which the judge was asked."""
     verdict = _verdict(rulings)
@@ -103,14 +100,14 @@ def _verdict(rulings: Mapping[str, Ruling]) -> Verdict:
     first = next(iter(rulings.values()))
     count = len(rulings)
     # Not rounded: two scores that differ must not become equal.
-    scores = {role: sum(getattr(each.scores, role) for each in rulings.values()) / count for role in _ROLES}
+    scores = {side: sum(getattr(each.scores, side) for each in rulings.values()) / count for side in SIDES}
     said = [each.confidence for each in rulings.values() if each.confidence is not None]
     confidence = sum(said) / len(said) if said else None
     if len({each.winner for each in rulings.values()}) == 1:
         stop = all(each.stop for each in rulings.values())
         return Verdict(first.winner, scores, first.reasoning.strip(), stop, confidence=confidence)
     orders = {
-        order: {"winner": each.winner, "scores": {role: getattr(each.scores, role) for role in _ROLES}}
+        order: {"winner": each.winner, "scores": {side: getattr(each.scores, side) for side in SIDES}}
         for order, each in rulings.items()
     }
     return Verdict("tie", scores, _both_reasons(rulings), stop=False, orders=orders, confidence=confidence)

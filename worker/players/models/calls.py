@@ -4,8 +4,8 @@ the event loop of the process."""
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
-from uuid import UUID
 
 import structlog
 
@@ -39,6 +39,7 @@ _ASK_AGAIN_SECONDS = 300.0
 _SOON_SECONDS = 3.0
 _BEGIN_AGAIN_SECONDS = 1.0
 _NOT_BEGUN = (*DatabaseAway, LeaseLapsed)
+_Begun = Reservation | DayRefused | BudgetRefused
 
 
 class ModelCalls:
@@ -110,9 +111,14 @@ class ModelCalls:
     ) -> Reply:
         heard: list[str] = []
         used: Usage | None = None
+
+        def listen(piece: str) -> None:
+            heard.append(piece)
+            hear(piece)
+
         try:
             try:
-                reply = await self._adapter.ask(question, _both(heard.append, hear), base_url)
+                reply = await self._adapter.ask(question, listen, base_url)
                 used = reply.usage
             except PlayerError as problem:
                 used = problem.usage
@@ -136,19 +142,16 @@ class ModelCalls:
 
     async def charge(self, question: Question, used: Usage) -> None:
         """Adds the usage of a cancelled turn to the debate, that of a cancelled judgment to the judgment."""
-        if question.debate_id is not None:
-            await asyncio.shield(
-                self._write_down(model_calls.charge, question.debate_id, used, None, _call_id(question))
-            )
-        elif question.judgment_id is not None:
-            await asyncio.shield(
-                self._write_down(judgments.charge, question.judgment_id, used, None, _call_id(question))
-            )
+        payer = question.debate_id or question.judgment_id
+        if payer is not None:
+            charge = model_calls.charge if question.debate_id else judgments.charge
+            call_id = question.call_id if question.claim else None
+            await asyncio.shield(self._write_down(charge, payer, used, None, call_id))
 
     async def _write_down(self, action: Callable[..., Any], *what: Any) -> None:
         """Only logs a failure: an answer that was paid for must not be lost for it. The reservation then stays."""
         try:
-            await _in_thread(action, self.services, *what)
+            await asyncio.to_thread(action, self.services, *what)
         except DatabaseAway as problem:
             log.warning("model_call.not_written_down", problem=log_words(problem))
 
@@ -157,15 +160,17 @@ class ModelCalls:
         amount = self._to_reserve(question) if is_limited else None
         call = _recorded(question)
         lease_id = self._lease_id()
+        begin: Callable[[], _Begun]
         if amount is not None:
-            beginning = _in_thread(model_calls.reserve, self.services, amount, question.experiment_id, lease_id, call)
+            begin = partial(model_calls.reserve, self.services, amount, question.experiment_id, lease_id, call)
         elif call is not None:
-            beginning = _in_thread(model_calls.record, self.services, lease_id, call)
+            begin = partial(model_calls.record, self.services, lease_id, call)
         else:
             return None
-        task = asyncio.create_task(beginning)
+        # A short transaction, in a thread: it must not block the event loop.
+        task = asyncio.create_task(asyncio.to_thread(begin))
         try:
-            begun: Reservation | DayRefused | BudgetRefused = await asyncio.shield(task)
+            begun = await asyncio.shield(task)
         except asyncio.CancelledError:
             await self._give_back(task)
             raise
@@ -195,7 +200,7 @@ class ModelCalls:
             raise PlayerError(words, permanent=True, kind="price")
         return amount
 
-    async def _give_back(self, beginning: "asyncio.Task[Reservation | DayRefused | BudgetRefused]") -> None:
+    async def _give_back(self, beginning: "asyncio.Task[_Begun]") -> None:
         """A reservation that is not settled would stay until the end of the day."""
         try:
             begun = await beginning
@@ -204,10 +209,6 @@ class ModelCalls:
             return
         if isinstance(begun, Reservation):
             await self._write_down(model_calls.settle, begun, 0.0, False)
-
-
-def _call_id(question: Question) -> UUID | None:
-    return question.call_id if question.claim else None
 
 
 def _recorded(question: Question) -> Call | None:
@@ -253,16 +254,3 @@ def _not_within(refused: BudgetRefused) -> NotNow:
 
 def nothing(_: str) -> None:
     """Discards the pieces of an answer."""
-
-
-def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
-    def hear(piece: str) -> None:
-        first(piece)
-        second(piece)
-
-    return hear
-
-
-async def _in_thread(action: Callable[..., Any], *what: Any) -> Any:
-    """Runs a short transaction without blocking the event loop."""
-    return await asyncio.to_thread(action, *what)

@@ -48,11 +48,10 @@ class ModelPlayer:
         question, reply = await self._ask(brief, ProposersMove if chooses else None)
         if chooses:
             move = read_answer(question, reply, partial(answers.read, shape=ProposersMove))
-            return _made(
-                Thought(move.type, move.text.strip(), usage=reply.usage), question, exchange_of(question, reply)
-            )
-        kind = TurnType.QUESTION if brief.asks else TurnType.CLAIM
-        said = read_answer(question, reply, answers.read_text)
+            kind, said = move.type, move.text.strip()
+        else:
+            kind = TurnType.QUESTION if brief.asks else TurnType.CLAIM
+            said = read_answer(question, reply, answers.read_text)
         return _made(Thought(kind, said, usage=reply.usage), question, exchange_of(question, reply))
 
     async def _rule(self, brief: Brief) -> Thought:

@@ -24,6 +24,7 @@ from app.core.players import JudgeOrder
 from app.core.prompt_sets import BASE, FILES, PromptSet, hash_of
 from app.core.quotes import Quote
 from app.core.seats import Seat
+from app.core.verdicts import SIDES
 
 LONGEST_WORDS = 300
 _MOTIONS_LANGUAGE = "the language of the motion"
@@ -166,7 +167,7 @@ def _quote(quote: Quote) -> str:
 
 
 def _answers(answers: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f'"{role}": {as_json_string(answers[role])}' for role in ("proposer", "opponent")) + "}"
+    return "{" + ", ".join(f'"{side}": {as_json_string(answers[side])}' for side in SIDES) + "}"
 
 
 _Shown = tuple[Turn, str, bool]

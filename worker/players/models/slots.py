@@ -111,18 +111,15 @@ class _Provider:
     async def _keep(self) -> None:
         """Requests slots when calls wait, and renews those held."""
         while True:
-            pause = RENEW_EVERY_SECONDS
+            pause = _AFTER_TROUBLE_SECONDS
             try:
                 await self._ask()
-                if self._count_waiting:
-                    pause = ASK_EVERY_SECONDS
+                pause = ASK_EVERY_SECONDS if self._count_waiting else RENEW_EVERY_SECONDS
             except DatabaseAway as problem:
                 log.warning("slots.database_away", problem=log_words(problem))
-                pause = _AFTER_TROUBLE_SECONDS
             except Exception:
                 # Calls wait for this task: no error may end it.
                 log.exception("slots.failed")
-                pause = _AFTER_TROUBLE_SECONDS
             if time.monotonic() - self._asked_at > LEASE_SECONDS:
                 # Our slots have expired and may be others' by now: none is used before they are renewed.
                 self._held = 0

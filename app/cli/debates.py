@@ -1,7 +1,10 @@
-"""`debate create`, `list`, `get-context`, `start`, `stop`, `pause`, `resume`, `delete` and `generate-id`."""
+"""`debate create`, `fork`, `list`, `get-context`, `events`, `export`, `start`, `stop`, `pause`, `resume`,
+`delete` and `generate-id`."""
 
+import sys
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -12,10 +15,12 @@ from app.cli.arguments import send
 from app.cli.content import checked, content_of, material_of, title_of
 from app.cli.options import AsJson, DebateId, NamedDebateId, confirm, connect, id_of, page_of
 from app.cli.seats import seats_of
+from app.core import event_words
 from app.core.players import EXTERNAL
 from app.core.seats import Seat
 
 commands = typer.Typer()
+EXPORT_ADVICE = "Choose another name, or overwrite it with --force"
 
 Player = Annotated[
     str | None,
@@ -316,3 +321,108 @@ def generate_id() -> None:
     Example: id=$(debate generate-id)
     """
     output.say(str(uuid.uuid4()))
+
+
+PlayerOfCopy = Annotated[
+    str | None,
+    typer.Option(help="Player of this seat in the copy. [default: as in the debate]", autocompletion=completion.seated),
+]
+
+
+@commands.command()
+def fork(
+    after_seq: Annotated[int, typer.Option(help="The last turn that is copied; the motion is 1.", min=1)],
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    proposer: PlayerOfCopy = None,
+    opponent: PlayerOfCopy = None,
+    arbitrator: PlayerOfCopy = None,
+    max_rounds: Annotated[
+        int | None, typer.Option(help="A limit of rounds for the copy. [default: as in the debate]", min=1, max=10_000)
+    ] = None,
+    max_cost_usd: Annotated[
+        float | None,
+        typer.Option(help="A limit of cost for the copy, in US dollars. [default: as in the debate]", min=0),
+    ] = None,
+    client_request_id: options.RequestId = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a debate up to one of its turns, and continue the copy.
+
+    The copied turns cost nothing: no player is asked for them again.
+
+    Example: debate fork 0b0e… --after-seq 3 --opponent openai:gpt-5-mini
+    """
+    players = {"proposer": proposer, "opponent": opponent, "arbitrator": arbitrator}
+    body = {
+        "after_seq": after_seq,
+        "seats": {role: {"player": player} for role, player in players.items() if player is not None} or None,
+        "limits": output.given({"max_rounds": max_rounds, "max_cost_usd": max_cost_usd}) or None,
+    }
+    data = send(f"/debates/{id_of(debate_id, named)}/fork", body, client_request_id)
+    debate = data["debate"]
+    lines = [
+        f"Created debate {debate['id']} with {output.count(after_seq, 'turn')} copied. {words.whose_turn(debate)}",
+        f"Page: {page_of(connect(), debate['id'])}\nNext:\n  {output.program()} watch {debate['id']}",
+    ]
+    output.answer(data, as_json, lines)
+
+
+@commands.command()
+def events(
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    limit: Annotated[int, typer.Option("--limit", "-l", help="How many to show.", min=1, max=200)] = 100,
+    cursor: Annotated[str | None, typer.Option(help="The next_cursor of the previous page.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a debate's history: claims, turns, failed attempts, pauses, and who did what.
+
+    Example: debate events 0b0e…
+    """
+    answer = connect().get(f"/debates/{id_of(debate_id, named)}/events", limit=limit, cursor=cursor)
+    if as_json:
+        output.print_json(answer)
+        return
+    for event in answer["events"]:
+        what, about = event_words.what(event["kind"]), event_words.details(event["kind"], event["about"])
+        seq = event["about"].get("seq")
+        by = f" (by {event['by']})" if event["by"] else ""
+        told = f"{what}{f': #{seq}, ' if seq else ': ' if about else ''}{about}{by}"
+        output.say(f"{event['at']}  {output.one_line(told)}")
+    if answer["next_cursor"]:
+        output.note(f"Get the next page with --cursor {answer['next_cursor']}")
+
+
+@commands.command()
+def export(
+    debate_id: DebateId = None,
+    named: NamedDebateId = None,
+    form: Annotated[
+        Literal["json", "markdown", "html"], typer.Option("--format", help="The format of the file.")
+    ] = "json",
+    target: Annotated[str, typer.Option("--output", help="The file to write; - is standard output.")] = "-",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Write the transcript and its verdicts to a file.
+
+    Example: debate export 0b0e… --format markdown --output debate.md
+    """
+    file = None if target == "-" else Path(target)
+    if file is not None and file.exists() and not force:
+        raise output.already_exists(file, EXPORT_ADVICE)
+    document = connect().download(f"/debates/{id_of(debate_id, named)}/export", format=form)
+    if file is None:
+        _print(document)
+        return
+    with output.written(file, force, EXPORT_ADVICE) as stream:
+        stream.write(document)
+    output.note(f"Written to {target}.")
+
+
+def _print(document: bytes) -> None:
+    if sys.stdout.isatty():
+        sys.stdout.write(output.clean(document.decode()))
+    else:
+        sys.stdout.buffer.write(document)
+        sys.stdout.buffer.flush()

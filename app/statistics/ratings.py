@@ -250,18 +250,6 @@ def _one_sided(found: Fit, debates: Debates, contestant: int) -> tuple[float | N
     return (min(theta, opposition + reach), None) if own[0] == 1 else (None, max(theta, opposition - reach))
 
 
-def difference(found: Fit, first: int, second: int) -> clusters.Estimate:
-    """θ of one contestant less that of another one, on the Elo scale, with its interval and test."""
-    value = ELO * float(found.theta[first] - found.theta[second])
-    if found.covariance is None or {first, second} & found.penalised:
-        return clusters.Estimate(
-            value, motions=found.motions, why="One of them has no finite rating, or there is one motion."
-        )
-    c = found.covariance
-    error = ELO * sqrt(max(0.0, float(c[first, first] + c[second, second] - 2 * c[first, second])))
-    return _estimate(value, error, found.motions)
-
-
 def side(found: Fit) -> clusters.Estimate:
     """β as points of win rate: how much above one half the proposer's win rate is between equals, 1/(1 + exp(-β)) - ½.
     The interval is that of β, put through the same function."""

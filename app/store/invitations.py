@@ -77,13 +77,8 @@ _OF_TOKEN = (
     .join(debates, debates.c.id == invitations.c.debate_id)
     .where(invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary))
 )
-_OF_SESSION = (
-    select(invitations.c.id, invitations.c.debate_id, invitations.c.role)
-    .join(guest_sessions, guest_sessions.c.invitation_id == invitations.c.id)
-    .where(
-        guest_sessions.c.hash == bindparam("hash", type_=LargeBinary),
-        guest_sessions.c.expires_at > func.clock_timestamp(),
-    )
+_OF_SESSION = sessions.of_hash(
+    guest_sessions, invitations, invitations.c.id, invitations.c.debate_id, invitations.c.role
 )
 VALID = union_all(
     sessions.unexpired(guest_sessions),

@@ -5,7 +5,19 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Executable, LargeBinary, Select, Table, bindparam, delete, func, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    LargeBinary,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.store.ids import new_id
@@ -35,6 +47,12 @@ def begin(
 
 def end(connection: Connection, session_hash: bytes) -> None:
     connection.execute(delete(sessions).where(sessions.c.hash == session_hash))
+
+
+def of_hash(table: Table, invited: Table, *columns: ColumnElement[Any]) -> Select[Any]:
+    """These columns of the invitation that a session of the table began with, if it has not expired."""
+    is_it = table.c.hash == bindparam("hash", type_=LargeBinary), table.c.expires_at > func.clock_timestamp()
+    return select(*columns).join(table, table.c.invitation_id == invited.c.id).where(*is_it)
 
 
 def unexpired(table: Table) -> Select[tuple[bytes]]:

@@ -25,6 +25,7 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
+from sqlalchemy.schema import SchemaItem
 
 metadata = MetaData()
 # A missing value is SQL's NULL, never the JSON text "null".
@@ -394,30 +395,43 @@ sessions = Table(
     Column("expires_at", Timestamp, nullable=False),
 )
 
-# Links that open one debate, and one of its seats. Only hashes of their tokens are stored.
-invitations = Table(
+
+def invitation_table(name: str, *about: SchemaItem) -> Table:
+    """Links that open something to one person. Only hashes of their tokens are stored."""
+    return Table(
+        name,
+        metadata,
+        Column("id", Uuid, primary_key=True),
+        *about,
+        Column("token_hash", LargeBinary, nullable=False),
+        Column("invited_by", Text, nullable=False),
+        Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+        Column("expires_at", Timestamp, nullable=False),
+        UniqueConstraint("token_hash", name=f"{name}_one_per_token"),
+    )
+
+
+def invited_session_table(name: str, invited_by_link: Table) -> Table:
+    """Browsers that accepted an invitation. The hash is of the cookie's secret."""
+    made = Table(
+        name,
+        metadata,
+        Column("hash", LargeBinary, primary_key=True),
+        Column("invitation_id", Uuid, ForeignKey(invited_by_link.c.id, ondelete="CASCADE"), nullable=False),
+        Column("expires_at", Timestamp, nullable=False),
+    )
+    Index(f"{name}_by_invitation", made.c.invitation_id)
+    return made
+
+
+invitations = invitation_table(
     "invitations",
-    metadata,
-    Column("id", Uuid, primary_key=True),
     Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), nullable=False),
     Column("role", Text, nullable=False),
-    Column("token_hash", LargeBinary, nullable=False),
-    Column("invited_by", Text, nullable=False),
-    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("expires_at", Timestamp, nullable=False),
-    UniqueConstraint("token_hash", name="invitations_one_per_token"),
     CheckConstraint("role IN ('proposer', 'opponent', 'arbitrator', 'watcher')", name="invitations_role_known"),
 )
 Index("invitations_by_debate", invitations.c.debate_id)
-# Browsers that accepted one. The hash is of the cookie's secret.
-guest_sessions = Table(
-    "guest_sessions",
-    metadata,
-    Column("hash", LargeBinary, primary_key=True),
-    Column("invitation_id", Uuid, ForeignKey("invitations.id", ondelete="CASCADE"), nullable=False),
-    Column("expires_at", Timestamp, nullable=False),
-)
-Index("guest_sessions_by_invitation", guest_sessions.c.invitation_id)
+guest_sessions = invited_session_table("guest_sessions", invitations)
 
 # Endpoints that are told of events. The secret signs what they are sent, so it is stored itself.
 webhooks = Table(

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from itertools import permutations
+from math import sqrt
 
 import numpy as np
 
-from app.statistics import judges, ratings
+from app.statistics import clusters, judges, ratings
 from app.statistics.arrays import Codes, Floats
 
 CONTESTANTS = 6
@@ -68,13 +69,21 @@ def coverage(experiments: int, seed: int) -> Coverage:
         for i in range(CONTESTANTS):
             for j in range(i):
                 right, made = ratings.ELO * (truth[i] - truth[j]), ratings.ELO * (THETA[i] - THETA[j])
-                known = ratings.difference(clustered, i, j)
-                hits += [_holds(known, right), _holds(ratings.difference(ignoring, i, j), right), _holds(known, made)]
+                known = _difference(clustered, i, j)
+                hits += [_holds(known, right), _holds(_difference(ignoring, i, j), right), _holds(known, made)]
                 cases += 1
     return Coverage(experiments, cases, *(hits / cases))
 
 
-def _holds(estimate: ratings.clusters.Estimate, value: float) -> bool:
+def _difference(found: ratings.Fit, first: int, second: int) -> clusters.Estimate:
+    """θ of one contestant less that of another one, on the Elo scale, with its interval."""
+    c = found.covariance
+    assert c is not None
+    error = ratings.ELO * sqrt(c[first, first] + c[second, second] - 2 * c[first, second])
+    return clusters.estimated(ratings.ELO * float(found.theta[first] - found.theta[second]), error, found.motions)
+
+
+def _holds(estimate: clusters.Estimate, value: float) -> bool:
     assert estimate.low is not None
     assert estimate.high is not None
     return bool(estimate.low <= value <= estimate.high)

@@ -93,13 +93,8 @@ _OF_TOKEN = (
     .join(experiments, experiments.c.id == judge_invitations.c.experiment_id)
     .where(judge_invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary))
 )
-_OF_SESSION = (
-    select(judge_invitations.c.experiment_id, judge_invitations.c.judge, judge_invitations.c.salt)
-    .join(judge_sessions, judge_sessions.c.invitation_id == judge_invitations.c.id)
-    .where(
-        judge_sessions.c.hash == bindparam("hash", type_=LargeBinary),
-        judge_sessions.c.expires_at > func.clock_timestamp(),
-    )
+_OF_SESSION = sessions.of_hash(
+    judge_sessions, judge_invitations, *(judge_invitations.c[name] for name in ("experiment_id", "judge", "salt"))
 )
 VALID = sessions.unexpired(judge_sessions)
 """The sessions that have neither ended nor expired."""

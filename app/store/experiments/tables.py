@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from app.store.tables import Json, Timestamp, metadata
+from app.store.tables import Json, Timestamp, invitation_table, invited_session_table, metadata
 
 judgments = Table(
     "judgments",
@@ -147,29 +147,14 @@ reservations = Table(
 )
 Index("reservations_by_worker", reservations.c.worker_id)
 
-# Links that open the blind judging of one experiment's debates to one person. Only hashes of their tokens are stored.
-judge_invitations = Table(
+# Links that open the blind judging of one experiment's debates.
+judge_invitations = invitation_table(
     "judge_invitations",
-    metadata,
-    Column("id", Uuid, primary_key=True),
     Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
     # The person's name; judgments have it after `person:`.
     Column("judge", Text, nullable=False),
-    Column("token_hash", LargeBinary, nullable=False),
     # Known to nobody outside: what stands for a debate on the judge's page is hashed with it.
     Column("salt", LargeBinary, nullable=False),
-    Column("invited_by", Text, nullable=False),
-    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("expires_at", Timestamp, nullable=False),
-    UniqueConstraint("token_hash", name="judge_invitations_one_per_token"),
 )
 Index("judge_invitations_by_experiment", judge_invitations.c.experiment_id)
-# Browsers that accepted one. The hash is of the cookie's secret.
-judge_sessions = Table(
-    "judge_sessions",
-    metadata,
-    Column("hash", LargeBinary, primary_key=True),
-    Column("invitation_id", Uuid, ForeignKey("judge_invitations.id", ondelete="CASCADE"), nullable=False),
-    Column("expires_at", Timestamp, nullable=False),
-)
-Index("judge_sessions_by_invitation", judge_sessions.c.invitation_id)
+judge_sessions = invited_session_table("judge_sessions", judge_invitations)

@@ -189,6 +189,7 @@ def test_filters_are_in_the_address_and_the_address_can_be_shared(open_page, sit
     other.wait_for_url("**/")
 
 
+@pytest.mark.long
 def test_every_filter_of_the_form_finds_its_debates_and_every_order_sorts_them(open_page, site, module_place, word):
     """One debate has everything that is asked for, in turn; the others have something else."""
     seats = external("proposer") | {"opponent": {"player": "openai:never-called"}}

@@ -27,6 +27,7 @@ def models() -> Iterator[ModelServer]:
 def site(module_place: Place, models: ModelServer) -> Api:
     api = module_place.start_api(max_cost_usd_per_day=5)
     module_place.start_worker(max_cost_usd_per_day=5)
+    wait_until(lambda: api.http.get("/models").json()["data"]["workers"], 60, "a worker has said what it can play")
     return api
 
 
@@ -129,7 +130,6 @@ def test_the_form_says_what_a_debate_will_cost(open_page, site):
 
 
 def test_a_first_debate_with_a_model_begins_with_one_that_the_server_offers(open_page, site):
-    wait_until(lambda: site.http.get("/models").json()["data"]["workers"], 60, "a worker has said what it can play")
     page = open_page("/new?player=model")
     offered = page.locator("#models option").evaluate_all("found => found.map(option => option.value)")
     # Those of both providers that the worker has a key for, and of no other.

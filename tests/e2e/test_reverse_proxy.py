@@ -292,6 +292,7 @@ def test_a_refusal_of_the_api_comes_through_as_it_is(proxy: Proxy) -> None:
     wait_until(lambda: answer.headers["X-Request-ID"] in proxy.log, 60, "the proxy's log has the id of the request")
 
 
+@pytest.mark.long
 def test_an_api_that_ends_is_replaced_by_the_other_and_none_is_503(place: Place, tmp_path: Path) -> None:
     first = place.start_api(auth_token=TOKEN, trusted_proxies=1)
     second = place.start_api(auth_token=TOKEN, trusted_proxies=1)

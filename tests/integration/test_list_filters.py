@@ -158,6 +158,7 @@ def test_what_is_rare_is_found_by_an_index(many: Place, filters: Filters, index:
     assert index in plan, plan
 
 
+@pytest.mark.long
 def test_a_common_label_is_read_in_list_order_and_counted(many: Place, api: Api) -> None:
     for filters in ({"tag": "common"}, {"player": "scripted", "state": "CLOSED"}):
         first = data_of(api.http.get("/debates", params={**filters, "limit": 5}))

@@ -440,6 +440,7 @@ def test_an_estimate_is_near_the_truth(api, module_place, bulk, query):
     assert page["total"] == pytest.approx(real, rel=0.1)
 
 
+@pytest.mark.long
 @each_of(
     "q",
     [
@@ -466,6 +467,7 @@ def test_no_q_breaks_the_estimate(api, bulk, q):
     assert (page["total"] > 10_000) is (q in bulk)
 
 
+@pytest.mark.long
 def test_a_filter_that_finds_few_of_many_counts_them(api, bulk, put, word):
     put(count=3)
     page = listed(api, q=word)

@@ -21,6 +21,7 @@ def run(program: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_without_a_collector_nothing_of_opentelemetry_is_imported() -> None:
     program = """
 import sys

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from dashboard import has_status, is_live, slow, view
+from dashboard import has_status, is_live, row, slow, view
 from harness import Api, wait_until
 from looks import PHONE
 from playwright.sync_api import Error, expect
@@ -80,6 +80,8 @@ def test_a_page_whose_session_ended_asks_to_sign_in_again(assert_accessible, ope
     assert_accessible(page)
     debate = site.create(title="Still there", seats=slow(30))
     wait_until(lambda: site.debate(debate["id"])["status"] == "running", 60, "there is something to pause")
+    # An empty list loads itself anew for its first debate: not while another page is asked for.
+    expect(row(page, debate["id"])).to_be_visible()
     page.goto(view(debate["id"]))
     page.context.clear_cookies()
     # If the page has not found out by itself meanwhile; it may do so in this very moment, and go to the sign-in.

@@ -131,6 +131,7 @@ def test_an_experiment_is_started_paused_resumed_and_watched_to_its_end(assert_a
     was_not_reloaded(page)
 
 
+@pytest.mark.long
 def test_a_person_with_an_invitation_judges_ten_debates_without_a_mouse(assert_accessible, open_page, site, held):
     page = open_page(held)
     page.get_by_role("button", name="Invite a judge …").click()

@@ -125,13 +125,14 @@ SEEN_BY_AN_INDEX = [
 
 @pytest.fixture(scope="module")
 def many(module_place: Place, api: Api) -> Place:
-    """Among 20,000 debates of the same kind, three that are rare in every way."""
+    """Among 20,000 debates of the same kind, a tenth of them open, three that are rare in every way."""
     api.create(title="copied")
     module_place.sql(
         "INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits,"
         " turn_count, stop_reason, tags, updated_at)"
-        " SELECT gen_random_uuid(), 'one of many', debate_type, format, 'completed', 4,"
-        " 'debater_a', seats, limits, 10, 'max_rounds', '{common}', now() - make_interval(secs => number)"
+        " SELECT gen_random_uuid(), 'one of many', debate_type, format,"
+        " CASE WHEN mod(number, 10) = 0 THEN 'created' ELSE 'completed' END, 4, 'debater_a', seats, limits, 10,"
+        " CASE WHEN mod(number, 10) > 0 THEN 'max_rounds' END, '{common}', now() - make_interval(secs => number)"
         " FROM debates, generate_series(1, 20000) AS number WHERE title = 'copied'"
     )
     module_place.sql(

@@ -1,5 +1,6 @@
 // Bulk actions on several debates, after one confirmation. Each debate is one request to the public API.
 import { call } from "./api.js";
+import { isAnsweredYes } from "./shell.js";
 
 const AT_ONCE = 6;
 const PAGE = 200;
@@ -53,10 +54,9 @@ function confirmed(action, chosen, left) {
   reason.value = "";
   yes.textContent = `${verb} ${debates(chosen.length)}`;
   yes.classList.toggle("danger", Boolean(isGrave));
-  dialog.returnValue = "no";
-  dialog.showModal();
+  const answer = isAnsweredYes(dialog);
   (hasReason ? reason : yes).focus();
-  return new Promise((done) => dialog.addEventListener("close", () => done(dialog.returnValue === "yes"), { once: true }));
+  return answer;
 }
 
 function request(action, id) {

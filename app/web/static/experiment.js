@@ -1,7 +1,7 @@
 // One experiment: live while it runs, its controls, and invitations to judge.
 import { call, page } from "./api.js";
 import { live } from "./live.js";
-import { onKeys, tick, toast } from "./shell.js";
+import { isAnsweredYes, onKeys, tick, toast } from "./shell.js";
 import { takeOver } from "./takeover.js";
 
 const GAP_MS = 2000;
@@ -30,12 +30,7 @@ const refreshSoon = live({
 // Controls
 
 async function act(name) {
-  if (name === "stop") {
-    stopDialog.returnValue = "no";
-    stopDialog.showModal();
-    await new Promise((done) => stopDialog.addEventListener("close", done, { once: true }));
-    if (stopDialog.returnValue !== "yes") return;
-  }
+  if (name === "stop" && !(await isAnsweredYes(stopDialog))) return;
   try {
     const said = await call("POST", `/experiments/${id}/${name}`);
     if (name === "retry-failed") toast(`${said.count} tried again`);

@@ -76,6 +76,21 @@ for (const button of document.querySelectorAll("[data-choice]")) {
 const keysDialog = document.querySelector("#keys");
 document.querySelector("#show-keys").addEventListener("click", () => keysDialog.showModal());
 
+// Opens a dialog that asks; whether its answer is yes.
+export function isAnsweredYes(dialog) {
+  // The browser tells of a closing a moment later. An earlier question is settled now, so that this cannot answer the new one.
+  dialog.dispatchEvent(new Event("close"));
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((done) => {
+    dialog.addEventListener("close", function settle() {
+      if (dialog.open) return;
+      dialog.removeEventListener("close", settle);
+      done(dialog.returnValue === "yes");
+    });
+  });
+}
+
 const bound = new Map();
 export function onKeys(actions) {
   for (const [key, action] of Object.entries(actions)) bound.set(key, action);

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from dashboard import SEATS, external, is_live, stored_id, until_closed, view
 from harness import numbers
 from playwright.sync_api import expect
@@ -37,6 +38,7 @@ def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(asse
     expect(page.locator("#rule-scope")).to_contain_text("its verdict is of the whole debate")
 
 
+@pytest.mark.long
 def test_a_rounds_score_is_called_the_rounds_and_the_verdict_stands_apart(open_page, site):
     debate_id = site.create(format="rounds", seats=external(*SEATS), limits={"max_rounds": 2})["id"]
     page = open_page(view(debate_id))

@@ -15,6 +15,7 @@ SLOW_FETCH = """() => {
 }"""
 
 
+@pytest.mark.long
 def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(assert_accessible, open_page, site):
     mine = site.create(title="Operated by day", tags=["nightly"], seats=external(*SEATS), format="dialogue")["id"]
     other = site.create(title="Operated by night", debate_type="coding_plan_debate", format="dialogue")["id"]

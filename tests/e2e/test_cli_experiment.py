@@ -102,6 +102,7 @@ def test_the_example_runs_to_its_results(cli: Cli, worker: Place) -> None:
     assert said.index("strong") < said.index("weak")
 
 
+@pytest.mark.long
 def test_the_same_file_again_holds_only_what_is_new(cli: Cli, worker: Place) -> None:
     file = cli.write("grown", 2)
     first = cli("run", file, "--yes", "--json").document

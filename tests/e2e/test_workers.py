@@ -132,6 +132,7 @@ def test_a_killed_workers_turn_is_taken_over(place: Place) -> None:
     assert_whole(api.wait_closed(debate_id, 40), rounds=2)
 
 
+@pytest.mark.long
 def test_a_worker_that_is_told_to_end_hands_its_turns_back(place: Place) -> None:
     api = place.start_api()
     first = place.start_worker(claim_seconds=600)

@@ -75,6 +75,7 @@ def seats(proposer: str, opponent: str, arbitrator: str, **options: Any) -> dict
     return {seat: SeatSetup(player, **options) for seat, player in players.items()}
 
 
+@pytest.mark.long
 def test_models_of_two_endpoints_and_a_third_debate_each_other(
     ours: Services, place: Place, lab: ModelServer, cellar: ModelServer, third: ModelServer
 ) -> None:

@@ -5,6 +5,7 @@ import asyncio
 from collections import Counter
 from uuid import UUID
 
+import pytest
 from claimed_debates import WORKER, a_debate, ensure_lease, turn
 from experiment_steps import a_spec, motions
 from harness import Place
@@ -53,6 +54,7 @@ def test_a_debate_started_by_hand_is_claimed_before_the_thousands_that_were_due_
     assert len(fresh) == AT_ONCE, "with as much of the experiment as there is room for"
 
 
+@pytest.mark.long
 def test_two_experiments_share_a_worker_in_proportion_to_their_concurrency(services: Services, place: Place) -> None:
     wide, narrow = started(services, "wide", 40, 12), started(services, "narrow", 40, 4)
     taken: Counter[UUID | None] = Counter()

@@ -13,6 +13,8 @@ from cli_home import Home, assert_one_sentence, new_home
 from harness import Api
 from watchers import a_dialogue, argue
 
+pytestmark = pytest.mark.long
+
 
 async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError, ssl.SSLError):

@@ -18,7 +18,8 @@ from harness import REPOSITORY, Place, assert_all_is_well, wait_until
 from app.cli.stack import free_port
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed: apt-get install pgbouncer")
+NEEDED = pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed: apt-get install pgbouncer")
+pytestmark = [pytest.mark.long, NEEDED]
 PAGE = (REPOSITORY / "docs" / "deploy.md").read_text()
 
 

@@ -28,10 +28,11 @@ NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 FILES = REPOSITORY / "deploy" / "nginx"
 TOKEN = "the-operators-token"  # noqa: S105 (made up)
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
-pytestmark = pytest.mark.skipif(
+NEEDED = pytest.mark.skipif(
     NGINX is None and "DEBATE_TESTS_NEED_NGINX" not in os.environ,
     reason="nginx is not installed: apt-get install nginx-light",
 )
+pytestmark = [pytest.mark.long, NEEDED]
 
 
 @dataclass
@@ -292,7 +293,6 @@ def test_a_refusal_of_the_api_comes_through_as_it_is(proxy: Proxy) -> None:
     wait_until(lambda: answer.headers["X-Request-ID"] in proxy.log, 60, "the proxy's log has the id of the request")
 
 
-@pytest.mark.long
 def test_an_api_that_ends_is_replaced_by_the_other_and_none_is_503(place: Place, tmp_path: Path) -> None:
     first = place.start_api(auth_token=TOKEN, trusted_proxies=1)
     second = place.start_api(auth_token=TOKEN, trusted_proxies=1)

@@ -46,7 +46,7 @@ from worker.runner import Runner
 GPT = "openai:gpt-4o-mini"
 NEVER_SECONDS = 3600.0
 Answer = TypeVar("Answer")
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

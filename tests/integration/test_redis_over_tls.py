@@ -21,6 +21,8 @@ from app.embedded.binaries import valkey_program
 from app.messaging.queue import QueueUnavailable
 from app.settings import Settings
 
+pytestmark = pytest.mark.long
+
 PASSWORD = "p@ss/word"  # noqa: S105 (with what an address must quote)
 
 

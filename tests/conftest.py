@@ -29,7 +29,7 @@ from app.usecases.services import Services
 # A time limit for examples would fail wherever the machine is busy.
 hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("tests")
-# The themes are long (browser/looks.py), and tests that look with axe run again (browser/conftest.py).
+# The themes are long (browser/looks.py), and so are tests that look with axe (browser/conftest.py).
 HAS_LONG = re.compile(r"\bmark\.long\b|\bTHEMES_AND_WINDOWS\b|\bassert_accessible\b")
 IS_ALL_LONG = re.compile(r"^pytestmark = .*\bpytest\.mark\.long\b", re.MULTILINE)
 
@@ -48,20 +48,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --long the long tests, and those that look with axe; without it all that are not long, and a file that is
-    named whole."""
-    if config.getoption("--long"):
-        kept = [
-            item
-            for item in items
-            if item.get_closest_marker("long") or "assert_accessible" in getattr(item, "fixturenames", ())
-        ]
-    else:
-        named = _named(config)
-        kept = [item for item in items if item.path in named or not item.get_closest_marker("long")]
+    """With --long the long tests alone; without it the others, and a file that is named whole."""
+    only_long = config.getoption("--long")
+    named = _named(config)
+    kept = [item for item in items if _is_long(item) == only_long or (item.path in named and not only_long)]
     left = set(items) - set(kept)
     config.hook.pytest_deselected(items=list(left))
     items[:] = kept
+
+
+def _is_long(item: pytest.Item) -> bool:
+    return item.get_closest_marker("long") is not None or "assert_accessible" in getattr(item, "fixturenames", ())
 
 
 def pytest_collection_finish() -> None:

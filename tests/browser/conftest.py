@@ -63,15 +63,11 @@ def site(module_place: Place) -> Api:
 
 
 @pytest.fixture
-def assert_accessible(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Looks at a page with axe, which takes a second: only with --long, or where a file is named. So tests that ask for
-    this run with --long too."""
-    config = request.config
-    is_looked_at = config.getoption("--long") or any(".py" in name for name in config.args)
+def assert_accessible() -> Callable[..., None]:
+    """Looks at a page with axe, which takes a second: whatever asks for this is long (tests/conftest.py)."""
 
     def look(page: Page, name: str = "") -> None:
-        if is_looked_at:
-            assert serious(page) == [], name
+        assert serious(page) == [], name
 
     return look
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TypeVar
@@ -36,7 +37,7 @@ class Repeat(threading.Thread):
                 log.exception(f"{self.name}.failed")
 
 
-class LoopTask:
+class LoopTask(ABC):
     """A task that repeats its work whenever it is woken, or after a while. Statements run in threads."""
 
     def __init__(self, services: Services, executor: Executor) -> None:
@@ -48,8 +49,8 @@ class LoopTask:
     def start(self) -> None:
         self._task = asyncio.create_task(self._repeat())
 
-    async def _repeat(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def _repeat(self) -> None: ...
 
     async def _wait(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

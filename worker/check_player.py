@@ -9,9 +9,9 @@ import sys
 import time
 
 from app.core.players import LOCAL, why_unknown
+from app.core.retry import PlayerError
 from app.models.table import has_price
 from app.settings import ProviderSettings, Settings, settings_or_exit
-from worker.players.base import PlayerError
 from worker.players.models.adapter import Adapter, Question, Reply
 from worker.players.models.local import LocalModel
 

@@ -16,12 +16,12 @@ from uuid import UUID
 
 import structlog
 
+from app.core.retry import NotNow, PlayerError
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.usecases.services import Services
 from worker.background import LoopTask
 from worker.lease import Lease
-from worker.players.base import NotNow, PlayerError
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random

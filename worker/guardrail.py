@@ -6,13 +6,13 @@ from concurrent.futures import Executor
 
 from app.core.guardrail.opinion import GuardrailVerdict, Opinion
 from app.core.guardrail.rules import RuleEvaluator
+from app.core.retry import PlayerError
 from app.store.solutions.evaluations import EvaluationClaim
 from app.usecases.services import Services
 from app.usecases.solutions import evaluate
 from worker.claim_loop import ClaimLoop
 from worker.evaluators.model import ModelEvaluator
 from worker.lease import Lease
-from worker.players.base import PlayerError
 
 
 class Evaluations:

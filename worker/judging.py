@@ -8,12 +8,13 @@ from concurrent.futures import Executor
 from dataclasses import replace
 
 from app.core.brief import Thought
+from app.core.retry import PlayerError
 from app.store.judgments import JudgmentClaim
 from app.usecases import judgments
 from app.usecases.services import Services
 from worker.claim_loop import ClaimLoop
 from worker.lease import Lease
-from worker.players.base import Player, PlayerError
+from worker.players.base import Player
 
 
 class Judgments:

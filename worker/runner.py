@@ -31,6 +31,7 @@ from app.core.brief import Brief, Thought
 from app.core.claims import share_of_turn
 from app.core.debate import ACTIVE_STATUSES, ENDED_STATUSES, Debate, Usage
 from app.core.players import SCRIPTED
+from app.core.retry import NotNow, PlayerError
 from app.observe import failpoints, metrics, tracing
 from app.store.claims import Room
 from app.store.clock import now
@@ -44,7 +45,7 @@ from app.usecases.model_calls import charge
 from app.usecases.services import Services
 from worker.batcher import Batcher
 from worker.lease import Lease
-from worker.players.base import NotNow, Player, PlayerError
+from worker.players.base import Player
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random

@@ -45,7 +45,7 @@ class Blueprint(APIBlueprint):
         **_options: Any,
     ) -> View:
         if cookie or form:
-            raise NotImplementedError("no route reads cookies or forms yet")
+            raise TypeError("cookies and forms are not validated here")
 
         @wraps(func)
         def checked(**in_path: str) -> ResponseReturnValue:

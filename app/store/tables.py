@@ -411,13 +411,13 @@ def invitation_table(name: str, *about: SchemaItem) -> Table:
     )
 
 
-def invited_session_table(name: str, invited_by_link: Table) -> Table:
+def invited_session_table(name: str, accepted: Table) -> Table:
     """Browsers that accepted an invitation. The hash is of the cookie's secret."""
     made = Table(
         name,
         metadata,
         Column("hash", LargeBinary, primary_key=True),
-        Column("invitation_id", Uuid, ForeignKey(invited_by_link.c.id, ondelete="CASCADE"), nullable=False),
+        Column("invitation_id", Uuid, ForeignKey(accepted.c.id, ondelete="CASCADE"), nullable=False),
         Column("expires_at", Timestamp, nullable=False),
     )
     Index(f"{name}_by_invitation", made.c.invitation_id)

@@ -9,6 +9,7 @@ from experiment_steps import a_spec, hold_until, made, motions, status_is
 from app.core.access import OPERATOR, Scope
 from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.core.experiments.motions import motion_of
+from app.core.retry import PlayerError
 from app.store.experiments import costs
 from app.store.experiments.costs import BudgetRefused
 from app.store.ids import new_id
@@ -17,7 +18,6 @@ from app.usecases.agents import create_agent
 from app.usecases.experiments import feed, manage
 from app.usecases.experiments.results import results_of_experiment
 from app.usecases.identity import identify
-from worker.players.base import PlayerError
 from worker.players.registry import player_for
 
 

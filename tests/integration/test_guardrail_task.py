@@ -16,7 +16,7 @@ from worker_loop import PATIENCE_SECONDS, database_away, live_lease, with_settin
 from app.core.access import OPERATOR, Scope
 from app.core.errors import AuthFailed, Conflict, Forbidden, NotFound
 from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
-from app.core.retry import MAX_ATTEMPTS
+from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
 from app.core.solutions import Stance
 from app.messaging.queue import GUARDRAIL_QUEUE
 from app.usecases.agents import create_agent, revoke_key
@@ -26,7 +26,6 @@ from app.usecases.solutions.solutions import ContributionRequest
 from app.usecases.sweep import sweep
 from worker import claim_loop
 from worker.guardrail import Evaluations, Guardrail
-from worker.players.base import NotNow, PlayerError
 
 GOOD = "The buses stop at nine, and nurses leave the hospital at ten."
 FLAGGED = "Ask maria.gonzalez@mail-provider.net, she lives next to the ring road."

@@ -28,6 +28,7 @@ from app.core.brief import Brief, Thought
 from app.core.debate import Debate, Limits, TurnType, Usage
 from app.core.errors import InvalidInput
 from app.core.players import SeatSetup
+from app.core.retry import NotNow, PlayerError
 from app.core.seats import Seat
 from app.settings import ProviderSettings
 from app.store.commit import Result
@@ -37,7 +38,6 @@ from app.usecases.advance import Claim
 from app.usecases.read import get_transcript
 from app.usecases.services import Services
 from worker import runner as runner_module
-from worker.players.base import NotNow, PlayerError
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for

@@ -19,7 +19,7 @@ from app.core.debate import TurnType, Usage
 from app.core.errors import ActionNotAllowed, Conflict, DebateNotFound, Forbidden, InvalidInput
 from app.core.judgments import Judge, JudgmentStatus
 from app.core.players import JudgeOrder, SeatSetup
-from app.core.retry import MAX_ATTEMPTS
+from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
 from app.core.verdicts import Verdict
 from app.http.requests import CreateDebateBody
 from app.usecases import control, judgments
@@ -28,7 +28,6 @@ from app.usecases.create import create_debate
 from app.usecases.identity import identify
 from app.usecases.sweep import sweep
 from worker.judging import Judging
-from worker.players.base import NotNow, PlayerError
 from worker.players.registry import player_for
 
 SCRIPTED = SeatSetup("scripted")

@@ -189,7 +189,7 @@ def test_state_and_argument_are_of_one_moment(api):
         watcher.start()
     motion = said_in(api, debate_id)[0]["id"]
     try:
-        for number in range(30):
+        for number in range(60):
             submission = "argue as proposer" if number % 2 else "argue as opponent"
             data_of(send(api, debate_id, submission, target_id=motion), 201)
     finally:

@@ -21,7 +21,7 @@ from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
 from app.core.debate import Limits, TurnType, Usage
 from app.core.players import SeatSetup
-from app.core.retry import MAX_ATTEMPTS
+from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
 from app.core.seats import Seat
 from app.messaging.queue import DEBATES_QUEUE
 from app.observe import failpoints, metrics
@@ -32,7 +32,7 @@ from app.usecases.advance import Step
 from app.usecases.services import Services
 from worker import runner as runner_module
 from worker.claim_notices import listen_for_ended_claims
-from worker.players.base import NotNow, Player, PlayerError
+from worker.players.base import Player
 from worker.players.registry import player_for
 from worker.players.scripted.player import ScriptedPlayer
 

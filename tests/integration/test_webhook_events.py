@@ -12,9 +12,9 @@ from test_judgments import BOTH, a_debate, judge_until, settled
 from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
 
 from app.core.access import OPERATOR
+from app.core.retry import PlayerError
 from app.core.webhooks import WebhookEvent
 from app.usecases import judgments, webhooks
-from worker.players.base import PlayerError
 
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 

@@ -161,7 +161,7 @@ def stays_closed(debate: Debate) -> None:
 any_walk = given(form=st.sampled_from(Format), workers=st.frozensets(st.sampled_from(Seat)), limits=limits, steps=steps)
 
 
-@settings(max_examples=60, phases=UNSHRUNK)
+@settings(max_examples=120, phases=UNSHRUNK)
 @any_walk
 def test_a_debate_holds_together_after_every_step_of_any_walk(form, workers, limits, steps):
     holds_together_throughout(form, workers, limits, steps)
@@ -191,7 +191,7 @@ def holds_together_throughout(form, workers, limits, steps):
                 assert walk.debate.evolve(past_deadline=False) == before.evolve(past_deadline=False)
 
 
-@settings(max_examples=50, phases=UNSHRUNK)
+@settings(max_examples=100, phases=UNSHRUNK)
 @any_walk
 def test_a_debate_that_a_person_stops_is_stopped_for_good(form, workers, limits, steps):
     walk = begun(form, workers, limits)

@@ -14,9 +14,9 @@ from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, Tu
 from app.core.formats import Format
 from app.core.machine import Move, decide, first_cursor, motion_round
 from app.core.players import SCRIPTED, SeatSetup
+from app.core.retry import PlayerError
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
-from worker.players.base import PlayerError
 from worker.players.registry import player_for
 from worker.players.scripted.judge import CLEAR_LEAD
 from worker.players.scripted.quoting import SIGNATURE, cleaned, motion_named, telling_phrase
@@ -123,7 +123,7 @@ def test_three_rounds_are_nine_turns_and_no_seat_says_the_same_twice() -> None:
 
 
 def test_a_debater_speaks_60_to_110_words() -> None:
-    for number in range(120):
+    for number in range(300):
         for turn in played(debate_of(number))[1]:
             if turn.seat in DEBATERS:
                 assert 60 <= len(turn.content.removesuffix(SIGNATURE).split()) <= 110, turn.content
@@ -228,7 +228,7 @@ def test_a_judge_copes_with_a_side_that_did_not_speak() -> None:
 
 def test_a_judge_stops_early_only_where_that_was_asked_for_and_the_lead_is_clear() -> None:
     stopped = 0
-    for number in range(80):
+    for number in range(200):
         patient, turns = played(debate_of(number))
         assert patient.stop_reason is StopReason.MAX_ROUNDS
         assert not any(t.verdict.stop for t in turns if t.verdict)
@@ -240,12 +240,12 @@ def test_a_judge_stops_early_only_where_that_was_asked_for_and_the_lead_is_clear
         if eager.stop_reason is StopReason.JUDGE_EARLY_STOP:
             assert last.stop
             stopped += 1
-    assert 0 < stopped < 80
+    assert 0 < stopped < 200
 
 
 def test_a_dialogue_of_scripted_players_ends_by_itself() -> None:
     reasons, kinds = set(), set()
-    for number in range(100):
+    for number in range(200):
         debate, turns = played(debate_of(number, Format.DIALOGUE, 20))
         assert debate.stop_reason in (StopReason.RESOLUTION, StopReason.RULING)
         assert debate.cursor.round < 20
@@ -374,7 +374,7 @@ def test_a_hostile_motion_costs_no_more_time_than_a_plain_one() -> None:
     assert time.process_time() - started < 2
 
 
-@settings(max_examples=150)
+@settings(max_examples=300)
 @given(
     number=st.integers(0, 2**128 - 1),
     form=st.sampled_from(Format),

@@ -3,8 +3,6 @@
 from typing import Protocol
 
 from app.core.brief import Brief, Thought
-from app.core.retry import NotNow as NotNow
-from app.core.retry import PlayerError as PlayerError
 
 
 class Player(Protocol):

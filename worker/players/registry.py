@@ -1,7 +1,8 @@
 """Finds the player of a name."""
 
 from app.core.players import LOCAL, SCRIPTED, model_of
-from worker.players.base import Player, PlayerError
+from app.core.retry import PlayerError
+from worker.players.base import Player
 from worker.players.scripted.player import ScriptedPlayer
 
 _SCRIPTED = ScriptedPlayer()

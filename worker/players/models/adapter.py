@@ -21,12 +21,11 @@ from app.core.debate import Usage
 from app.core.model_calls import BYTES_PER_TOKEN, most_input_tokens
 from app.core.players import LOCAL, Thinking, model_of
 from app.core.providers import PROVIDERS, endpoint_key, key_words, missing
-from app.core.retry import why_not_waited_for
+from app.core.retry import PlayerError, why_not_waited_for
 from app.core.texts import storable_text
 from app.models.table import cost_usd
 from app.settings import ProviderSettings, variable
 from app.store.ids import new_id
-from worker.players.base import PlayerError
 from worker.players.models.bounded_http import ResponseTooLarge, bounded
 
 if TYPE_CHECKING:

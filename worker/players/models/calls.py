@@ -11,6 +11,7 @@ import structlog
 
 from app.core.debate import Usage
 from app.core.players import LOCAL, model_of
+from app.core.retry import NotNow, PlayerError
 from app.core.texts import storable_usage
 from app.models.table import cost_usd
 from app.observe import metrics, tracing
@@ -23,7 +24,6 @@ from app.store.model_calls import DayRefused
 from app.usecases import judgments, model_calls
 from app.usecases.model_calls import LeaseLapsed, Reservation
 from app.usecases.services import Services
-from worker.players.base import NotNow, PlayerError
 from worker.players.models.adapter import Adapter, Question, Reply, guessed_usage
 from worker.players.models.answers import UnusableAnswer
 from worker.players.models.local import LocalModel

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 
+from app.core.retry import PlayerError
 from app.models.local import is_installed
 from app.models.local.serve import CALLS_AT_ONCE
-from worker.players.base import PlayerError
 
 
 class LocalModel:

@@ -13,6 +13,7 @@ from app.core.debate import TurnType, Usage
 from app.core.limits import limit_reached
 from app.core.model_calls import answer_tokens
 from app.core.players import JudgeOrder
+from app.core.retry import NotNow, PlayerError
 from app.core.seats import Seat
 from app.messaging.bus import Event
 from app.models.table import shown_tokens
@@ -20,7 +21,6 @@ from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.usecases.advance import with_all_turns
 from app.usecases.prompt_sets import prompt_set_of_hash
-from worker.players.base import NotNow, PlayerError
 from worker.players.models import answers
 from worker.players.models.adapter import Question, Reply
 from worker.players.models.answers import SPOKEN_FIELD, ProposersMove, Ruling, thought_of

@@ -164,12 +164,12 @@ def claim(
     }
     with engine.autocommit() as connection:
         cursor = connection.cursor(row_factory=dict_row)
-        claimed = cursor.execute(_CLAIM, parameters).fetchall()
+        claimed = cursor.execute(_CLAIM, parameters, prepare=True).fetchall()
         if not claimed:
             return []
         ids = [row["id"] for row in claimed]
         turns: defaultdict[UUID, dict[int, dict[str, Any]]] = defaultdict(dict)
-        for row in cursor.execute(_LAST_TURNS, {"ids": ids, "count": turn_count}):
+        for row in cursor.execute(_LAST_TURNS, {"ids": ids, "count": turn_count}, prepare=True):
             turns[row["debate_id"]][row["seq"]] = row
     return [_claimed(row, turns[row["id"]]) for row in claimed]
 

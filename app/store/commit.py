@@ -13,7 +13,8 @@ another's row. A change by somebody outside comes alone, in a transaction that h
 | `Later` | the player failed, or has to wait; not before a delay | `next_attempt_at`, `due_at` |
 | `KeepClaim` | a worker that is thinking goes on; without one as `Settled` | none |
 
-psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement.
+psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement. It is prepared at
+once: planning takes 4 ms, and psycopg would by itself have each connection plan it anew several times.
 """
 
 from collections.abc import Sequence
@@ -246,7 +247,7 @@ def commit(engine: Engine, changes: Sequence[Change]) -> list[Outcome]:
         raise ValueError("two changes of one debate in one statement")
     with engine.autocommit() as connection:
         try:
-            rows = {row[0]: row[1:] for row in connection.execute(_CHANGE, [_json(changes)])}
+            rows = {row[0]: row[1:] for row in connection.execute(_CHANGE, [_json(changes)], prepare=True)}
         except psycopg.errors.UniqueViolation as conflict:
             raise _turn_exists(conflict) from conflict
     return [_outcome(change, *rows[change.after.id]) for change in changes]

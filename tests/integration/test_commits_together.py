@@ -25,6 +25,7 @@ from claimed_debates import (
 from harness import Place
 from psycopg.rows import dict_row
 
+from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.brief import Thought
 from app.core.debate import Debate, Limits, TurnType, Usage
@@ -421,3 +422,16 @@ def row_of(place: Place, debate: Debate) -> dict[str, Any]:
     with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
         [row] = connection.execute("SELECT *, clock_timestamp() AS read_at FROM debates WHERE id = %s", [debate.id])
     return row
+
+
+def test_statements_of_a_turn_are_prepared_when_a_connection_first_runs_them(place: Place) -> None:
+    # psycopg's default plans the first five on each connection anew, which takes longer than running them.
+    services = build_services(place.settings, name="tests", database_connections=1)
+    try:
+        take_turn(services, claimed(services, a_debate(services)), CLAIM)
+        with services.engine.autocommit() as connection:
+            prepared = [row[0] for row in connection.execute("SELECT statement FROM pg_prepared_statements")]
+    finally:
+        close_services(services)
+    for part in ("jsonb_to_recordset", "WITH RECURSIVE shares", "ORDER BY seq DESC"):
+        assert any(part in statement for statement in prepared), part

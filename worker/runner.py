@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from itertools import islice
@@ -313,21 +313,21 @@ class Runner:
     async def _think(self, in_hand: _InHand) -> Thought:
         began = time.monotonic()
         brief = in_hand.claim.brief
-        _turn_attempts(metrics.provider_label(brief.setup.player)).inc()
+        player = brief.setup.player
+        _turn_attempts(metrics.provider_label(player)).inc()
         # Only here may a cancellation come: what was thought is stored, or found to be too late.
         in_hand.is_thinking = True
         try:
             if in_hand.ending:
                 raise asyncio.CancelledError
             failpoints.reach("think.before")
-            if brief.setup.player == SCRIPTED and brief.weighs_every_round:
+            if player == SCRIPTED and brief.weighs_every_round:
                 brief = await self._whole(brief)
-            thought = await self._player_for(brief.setup.player).think(brief)
+            thought = await self._player_for(player).think(brief)
             failpoints.reach("think.after")
         finally:
             in_hand.is_thinking = False
-        latency_ms = round((time.monotonic() - began) * 1000)
-        return thought.evolve(usage=replace(thought.usage, latency_ms=latency_ms))
+        return thought.evolve(usage=thought.usage.taking(round((time.monotonic() - began) * 1000)))
 
     async def _whole(self, brief: Brief) -> Brief:
         """With every turn. (A model's prompt is made from all of them when its slot is free.)"""

@@ -125,6 +125,9 @@ class Usage:
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
+    def taking(self, latency_ms: int) -> "Usage":
+        return Usage(self.input_tokens, self.output_tokens, self.cost_usd, latency_ms, self.context_shortened)
+
     def plus(self, other: "Usage") -> "Usage":
         """The sum; fields that belong to a single turn are left out."""
         return Usage(
@@ -262,7 +265,7 @@ class Debate(Evolving):
         return (
             self.status in ACTIVE_STATUSES
             and not self.is_held_back
-            and (self.is_taken_over or (not self.intervention_open and not self.seats[self.cursor.seat].is_external))
+            and (not (self.intervention_open or self.seats[self.cursor.seat].is_external) or self.is_taken_over)
         )
 
     @property
@@ -284,7 +287,7 @@ class Debate(Evolving):
     def floor(self) -> SeatSetup:
         """Who takes the next turn: the seat under the cursor, or the player that takes it over."""
         setup = self.seats[self.cursor.seat]
-        return SeatSetup(setup.takeover) if self.is_taken_over and setup.takeover else setup
+        return SeatSetup(setup.takeover) if setup.takeover and self.is_taken_over else setup
 
     @property
     def answer_seconds(self) -> float | None:

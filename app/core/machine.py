@@ -164,7 +164,8 @@ def _checked(verdict: Verdict | None, closes: bool) -> Verdict | None:
     problem = why_contradictory(verdict)
     if problem:
         raise InvalidInput("verdict", problem)
-    return replace(verdict, scope=VerdictScope.DEBATE if closes else VerdictScope.ROUND)
+    scope = VerdictScope.DEBATE if closes else VerdictScope.ROUND
+    return verdict if verdict.scope is scope else replace(verdict, scope=scope)
 
 
 def _with_automatic_ruling(resolution: PlannedTurn, after: Debate) -> Decision:

@@ -1,7 +1,5 @@
 """Rules for texts: what callers may send, and how models' answers are made storable."""
 
-import math
-
 from app.core.debate import Usage
 from app.core.errors import ContentTooLarge, InvalidInput
 
@@ -47,4 +45,6 @@ def storable_usage(usage: Usage) -> Usage:
 
 
 def _within(number: float, most: float) -> float:
-    return 0 if math.isnan(number) else min(max(number, 0), most)
+    if 0 <= number <= most:
+        return number
+    return most if number > most else 0  # 0 also for what is not a number

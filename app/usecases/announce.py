@@ -24,16 +24,17 @@ def tell_stored(services: Services, debate: Debate, turns: Sequence[Turn]) -> li
     """Returns the data of each turn's event."""
     events = new_arguments(debate, turns)
     services.teller.publish(*events, *seat_waiting(debate))
-    for turn in turns:
+    for turn, event in zip(turns, events, strict=True):
         player = metrics.player_label(turn.player)
         _turns(turn.type.value, player).inc()
         usage = turn.usage
         if usage is not None and usage.latency_ms is not None:
             _turn_seconds(player).observe(usage.latency_ms / 1000)
+        # Ids as the event has them: writing one takes as long as a metric.
+        ids = {"debate_id": event.data["argument"]["debate_id"], "turn_id": event.data["argument"]["id"]}
         log.info(
             "turn.stored",
-            debate_id=str(debate.id),
-            turn_id=str(turn.id),
+            **ids,
             seq=turn.seq,
             round=turn.round,
             seat=turn.seat.role,
@@ -44,7 +45,7 @@ def tell_stored(services: Services, debate: Debate, turns: Sequence[Turn]) -> li
             cost_usd=usage.cost_usd if usage else None,
             status=debate.status.value,
         )
-        log.debug("turn.text", debate_id=str(debate.id), turn_id=str(turn.id), text=turn.content)
+        log.debug("turn.text", **ids, text=turn.content)
     return [event.data for event in events]
 
 

@@ -18,8 +18,9 @@ from app.core.retry import PlayerError
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from worker.players.registry import player_for
+from worker.players.scripted import quoting
 from worker.players.scripted.judge import CLEAR_LEAD
-from worker.players.scripted.quoting import SIGNATURE, cleaned, motion_named, telling_phrase
+from worker.players.scripted.quoting import SIGNATURE, telling_phrase
 
 MOTION = "Cities should ban private cars from their centres"
 MOST_BYTES = 2_000
@@ -151,7 +152,7 @@ def test_every_turn_of_a_debater_refers_to_the_motion() -> None:
     ],
 )
 def test_the_motion_is_named_in_words_or_quoted(motion: str, named: str) -> None:
-    assert motion_named(cleaned(motion)) == named
+    assert quoting.named(motion).phrases[0] == named
 
 
 def test_a_debater_quotes_what_the_other_side_said_last() -> None:

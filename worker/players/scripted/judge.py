@@ -86,7 +86,8 @@ def _whole(brief: Brief, this: _Round) -> dict[str, float]:
     if standing is None and not judge_is_called:
         spoken_in = sorted({turn.round for turn in brief.recent if turn.round and turn.seat is not Seat.ARBITRATOR})
         for round_ in spoken_in:
-            standing = standing_after(standing, _weighed(brief, round_).scores)
+            is_this = round_ == brief.debate.cursor.round
+            standing = standing_after(standing, this.scores if is_this else _weighed(brief, round_).scores)
     elif standing and (this.proposer or this.opponent):
         standing = standing_after(standing, this.scores)
     means = standing.scores if standing else this.scores

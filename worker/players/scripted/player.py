@@ -14,7 +14,7 @@ from app.core.seats import Seat
 from worker.players.scripted import lines
 from worker.players.scripted.choices import debate_seed, pick, turn_seed
 from worker.players.scripted.judge import ruling
-from worker.players.scripted.quoting import SIGNATURE, cleaned, motion_named, motion_quoted, sentence_of, telling_phrase
+from worker.players.scripted.quoting import SIGNATURE, named, sentence_of, telling_phrase
 
 _STEPS = (1, 3, 5, 9, 11, 13)
 """Coprime to the 14 exchanges, so that a debate uses each of them before one repeats."""
@@ -26,10 +26,8 @@ class ScriptedPlayer:
     async def think(self, brief: Brief) -> Thought:
         if brief.setup.think_seconds:
             await asyncio.sleep(brief.setup.think_seconds)
-        if brief.asks:
-            return _of_order(brief, TurnType.QUESTION, lines.QUESTIONS)
         if brief.seat is Seat.ARBITRATOR:
-            return ruling(brief)
+            return _of_order(brief, TurnType.QUESTION, lines.QUESTIONS) if brief.asks else ruling(brief)
         if brief.may_choose_its_move:
             return _proposers_move(brief)
         return _claim(brief, None)
@@ -62,16 +60,16 @@ def _claim(brief: Brief, just_ruled: Turn | None) -> Thought:
     side, other = (0, Seat.OPPONENT) if seat is Seat.PROPOSER else (1, Seat.PROPOSER)
     order, seed, round_ = debate_seed(debate.id), turn_seed(debate.id, debate.cursor.round, seat), debate.cursor.round
     exchange = lines.EXCHANGES[(order[0] + round_ * _STEPS[order[1] % len(_STEPS)]) % len(lines.EXCHANGES)]
-    motion = cleaned(brief.motion.content)
     answered = just_ruled or brief.last_turn_of(other)
     said = telling_phrase(answered.content) if answered else None
     if said is None:
-        opening = pick(lines.OPENINGS[side], seed[0]).format(motion=motion_quoted(motion))
+        opening = pick(lines.OPENINGS[side], seed[0]).format(motion=named(brief.motion.content).quoted)
     elif just_ruled:
         opening = pick(lines.AFTER_RULING, seed[0]).format(said=said)
     else:
         opening = pick(lines.REPLIES[side], order[4 + side] + round_).format(said=said)
-    plan = motion_named(motion, round_ + side) if said else "this motion"  # named once is enough
+    # Named once is enough. The phrases take turns, so that a debate does not repeat one for ever.
+    plan = named(brief.motion.content).phrases[(round_ + side) % 2] if said else "this motion"
     closing = pick(lines.CLOSINGS[side], order[6 + side] + round_)
     case = f"{opening}\n\n{exchange[side].format(plan=plan)} {closing}{_evidence(brief, seed[1])}"
     return Thought(TurnType.CLAIM, f"{case}\n\n{SIGNATURE}")
@@ -96,5 +94,5 @@ def _aligned_resolution(brief: Brief, last_ruling: Turn) -> Thought:
 
 
 def _spoken(brief: Brief, kind: TurnType, template: str, said: str) -> Thought:
-    plan = motion_named(cleaned(brief.motion.content))
+    plan = named(brief.motion.content).phrases[0]
     return Thought(kind, f"{template.format(plan=plan, said=said)}\n\n{SIGNATURE}")

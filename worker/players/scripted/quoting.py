@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 from worker.players.scripted import lines
 
@@ -103,24 +104,30 @@ def sentence_of(document: str, number: int) -> str | None:
     return min(fitting, key=len) if fitting else None
 
 
-def motion_quoted(line: str) -> str:
-    """The motion (already cleaned), as the opening turn of a side says it."""
-    return f"the motion {quoted(line, MOTION_CHARS)}" if line else "this motion"
+class NamedMotion(NamedTuple):
+    quoted: str
+    """As the opening turn of a side says it."""
+    phrases: tuple[str, str]
+    """As noun phrases: "the proposal that cities ban cars" where English grammar is safe, else quoted."""
 
 
-def motion_named(line: str, number: int = 0) -> str:
-    """The motion as a noun phrase: "the proposal that cities ban cars" where English grammar is safe, else quoted.
+def named(motion: str) -> NamedMotion:
+    return _named(motion[:LOOK_CHARS])
 
-    An odd number gives another phrase than an even one, so that a debate does not repeat one for ever.
-    """
+
+@lru_cache(maxsize=1024)
+def _named(beginning: str) -> NamedMotion:
+    """Cached: every turn of a debate names its motion."""
+    line = cleaned(beginning)
+    as_quoted = f"the motion {quoted(line, MOTION_CHARS)}" if line else "this motion"
     demand = _DEMAND.fullmatch(line, _start_after_preamble(line))
     if demand:
         who, modal, what = demand.groups()
         first = who.split(" ", 1)[0]
         if first.islower() or first.lower() in _COMMON_FIRST_WORDS:
-            noun, verb = ("idea", f"{modal} ") if number % 2 else ("proposal", "")
-            return f"the {noun} that {who[0].lower()}{who[1:]} {verb}{what.rstrip(_TRAILING)}"
-    return motion_quoted(line)
+            who, what = who[0].lower() + who[1:], what.rstrip(_TRAILING)
+            return NamedMotion(as_quoted, (f"the proposal that {who} {what}", f"the idea that {who} {modal} {what}"))
+    return NamedMotion(as_quoted, (as_quoted, as_quoted))
 
 
 def _start_after_preamble(line: str) -> int:

@@ -46,7 +46,7 @@ class Teller:
     def __init__(self, bus: EventBus, tasks: TaskQueue) -> None:
         self._bus = bus
         self._tasks = tasks
-        self._waiting: queue.Queue[_Told | None] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.SimpleQueue[_Told | None] = queue.SimpleQueue()
         self._in_trouble = False
         self._thread = SupervisedThread("teller", self._run)
         self._thread.start()
@@ -70,17 +70,13 @@ class Teller:
 
     def close(self, timeout_seconds: float = 5) -> None:
         """Delivers queued messages, for at most `timeout_seconds`."""
-        until = time.monotonic() + timeout_seconds
-        try:
-            self._waiting.put(None, timeout=timeout_seconds)
-        except queue.Full:
-            return
-        self._thread.join(max(0, until - time.monotonic()))
+        self._waiting.put(None)
+        self._thread.join(timeout_seconds)
 
     def _put(self, message: _Told) -> None:
-        try:
-            self._waiting.put_nowait(message)
-        except queue.Full:
+        if self._waiting.qsize() < _MOST_WAITING:
+            self._waiting.put(message)
+        else:
             self._trouble("the queue of messages for Redis is full; the newest was dropped")
 
     def _run(self) -> None:

@@ -60,7 +60,7 @@ class Claim:
         return self.brief.debate
 
 
-Tell = Callable[[Services, Outcome], None]
+Tell = Callable[[Services, Sequence[Outcome]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Step:
     claim: Claim
     change: Change
     tell: Tell
-    """Called after the commit, never before."""
+    """Called after the commit, never before: once for all steps of a commit that are told alike."""
 
 
 class UnusableThought(Exception):
@@ -136,9 +136,12 @@ def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
     failpoints.reach("turn.before_commit", ConnectionLost)
     outcomes = store_changes(services.engine, [step.change for step in steps])
     failpoints.reach("turn.after_commit", ConnectionLost)
+    told: dict[Tell, list[Outcome]] = {}
     for step, outcome in zip(steps, outcomes, strict=True):
         if outcome.result in (Result.STORED, Result.ALREADY_STORED):
-            step.tell(services, outcome)
+            told.setdefault(step.tell, []).append(outcome)
+    for tell, of_steps in told.items():
+        tell(services, of_steps)
     return outcomes
 
 
@@ -172,7 +175,7 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
     if decision.debate.awaits_worker and may_go_on(decision.debate):
         schedule = ClaimToken(new_claim_token(), claim.held.worker_id)
     change = Change(decision.debate, claim.held, made, thought.exchanges, usage, schedule)
-    return Step(claim, change, _tell_turn)
+    return Step(claim, change, _tell_turns)
 
 
 def next_claim(step: Step, outcome: Outcome) -> Claim | None:
@@ -230,7 +233,8 @@ def failure_step(
     change = Change(after, claim.held, used=used, schedule=schedule, event=event)
     provider = metrics.provider_label(claim.brief.setup.player)
 
-    def tell(services: Services, outcome: Outcome) -> None:
+    def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
+        [outcome] = outcomes
         after = outcome.debate
         metrics.turn_failures.labels(provider, kind).inc()
         if after.status is Status.FAILED:
@@ -246,7 +250,7 @@ def failure_step(
             wait_seconds=None if delay is None else round(delay, 1),
             error=message,
         )
-        _tell_state(services, outcome)
+        _tell_state(services, outcomes)
 
     return Step(claim, change, tell)
 
@@ -260,10 +264,11 @@ def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: U
     used = storable_usage(usage or Usage())
     change = Change(waiting, claim.held, used=used, schedule=Later(delay_seconds), event=event)
 
-    def tell(services: Services, outcome: Outcome) -> None:
+    def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
+        [outcome] = outcomes
         debate_id = str(outcome.debate.id)
         log.info("turn.postponed", debate_id=debate_id, wait_seconds=round(delay_seconds, 1), reason=message)
-        _tell_state(services, outcome)
+        _tell_state(services, outcomes)
 
     return Step(claim, change, tell)
 
@@ -280,22 +285,20 @@ def release_step(claim: Claim, usage: Usage | None = None) -> Step:
     return Step(claim, Change(claim.debate, claim.held, used=used, is_activity=False), _tell_due)
 
 
-def _tell_turn(services: Services, outcome: Outcome) -> None:
-    tell_stored(services, outcome.debate, outcome.turns)
-    if not outcome.has_next_claim:
-        _tell_due(services, outcome)
+def _tell_turns(services: Services, outcomes: Sequence[Outcome]) -> None:
+    tell_stored(services, *((outcome.debate, outcome.turns) for outcome in outcomes))
+    _tell_due(services, [outcome for outcome in outcomes if not outcome.has_next_claim])
 
 
-def _tell_due(services: Services, outcome: Outcome) -> None:
-    if outcome.debate.awaits_worker:
-        services.teller.enqueue(outcome.debate.id)
+def _tell_due(services: Services, outcomes: Sequence[Outcome]) -> None:
+    services.teller.enqueue(*(outcome.debate.id for outcome in outcomes if outcome.debate.awaits_worker))
 
 
-def _tell_state(services: Services, outcome: Outcome) -> None:
-    services.teller.publish(state_changed(outcome.debate))
+def _tell_state(services: Services, outcomes: Sequence[Outcome]) -> None:
+    services.teller.publish(*(state_changed(outcome.debate) for outcome in outcomes))
 
 
-def _tell_nobody(_services: Services, _outcome: Outcome) -> None:
+def _tell_nobody(_services: Services, _outcomes: Sequence[Outcome]) -> None:
     """Nothing that a watcher could see has changed."""
 
 

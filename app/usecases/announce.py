@@ -20,11 +20,12 @@ _turns = cache(metrics.turns.labels)
 _turn_seconds = cache(metrics.turn_seconds.labels)
 
 
-def tell_stored(services: Services, debate: Debate, turns: Sequence[Turn]) -> list[Json]:
-    """Returns the data of each turn's event."""
-    events = new_arguments(debate, turns)
-    services.teller.publish(*events, *seat_waiting(debate))
-    for turn, event in zip(turns, events, strict=True):
+def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> list[Json]:
+    """Debates, each with its new turns. Returns the data of each turn's event."""
+    events = [event for debate, turns in stored for event in new_arguments(debate, turns)]
+    services.teller.publish(*events, *(event for debate, _ in stored for event in seat_waiting(debate)))
+    told = ((debate, turn) for debate, turns in stored for turn in turns)
+    for (debate, turn), event in zip(told, events, strict=True):
         player = metrics.player_label(turn.player)
         _turns(turn.type.value, player).inc()
         usage = turn.usage

@@ -80,7 +80,7 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     if isinstance(stored, UUID):
         return _replay(services, new, stored)
     debate, motion = stored
-    [told] = tell_stored(services, debate, [motion])
+    [told] = tell_stored(services, (debate, [motion]))
     if debate.awaits_worker:
         services.teller.enqueue(debate.id)
     return Stored(debate, motion, told=told)

@@ -380,7 +380,7 @@ def debate_answer(debate: Debate) -> tuple[Response, int]:
 
 
 def stored_answer(stored: Stored) -> tuple[Response, int]:
-    return created_answer(stored.told or told_json(stored.debate, stored.turn), stored.replayed)
+    return created_answer(told_json(stored.debate, stored.turn), stored.replayed)
 
 
 def created_answer(data: dict[str, Any], replayed: bool) -> tuple[Response, int]:

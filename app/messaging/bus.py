@@ -2,9 +2,12 @@
 
 Each debate has a channel of its own, and an API process hears those of the debates that somebody watches there (see
 `subscription`). What the operators' feed shows of all debates is published a second time, on one channel.
+
+Where nobody is subscribed nothing is made or sent. Redis is asked after the commit, and who subscribes later reads
+Postgres after that (`app.realtime.relay`), so nothing falls between the two.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -24,7 +27,8 @@ class Event:
     debate_id: UUID
     name: str
     """One of `heard.DEBATE_EVENTS`, or `experiment_changed`, which has the experiment's id instead of a debate's."""
-    data: dict[str, Any]
+    data: Callable[[], dict[str, Any]]
+    """Makes what it says. Called only where somebody listens: most debates are watched by nobody."""
 
 
 class BusUnavailable(Exception):
@@ -40,17 +44,37 @@ class EventBus:
         self._redis = redis
 
     def publish(self, events: list[Event]) -> None:
-        """Publishes a batch in one round trip, and what operators are shown of it as one message: most of what a
-        message costs a worker is its command."""
-        pipeline = self._redis.pipeline(transaction=False)
-        for event in events:
-            pipeline.publish(channel_of(event.debate_id), _message(event.name, event.data))
-        if told := _for_operators(events):
-            pipeline.publish(OPERATORS_CHANNEL, b"\n".join(_message(name, data) for name, data in told))
+        """Publishes a batch in one round trip, after one that asks who listens; and what operators are shown of it as
+        one message: most of what a message costs a worker is its command."""
+        channels = [channel_of(event.debate_id) for event in events]
         try:
+            listening = self._listening([OPERATORS_CHANNEL, *dict.fromkeys(channels)])
+            operators_listen = OPERATORS_CHANNEL in listening
+            made = [
+                (channel, event, event.data())
+                for channel, event in zip(channels, events, strict=True)
+                if operators_listen or channel in listening
+            ]
+            pipeline = self._redis.pipeline(transaction=False)
+            for channel, event, data in made:
+                if channel in listening:
+                    pipeline.publish(channel, _message(event.name, data))
+            told = _for_operators((event, data) for _, event, data in made) if operators_listen else []
+            if told:
+                pipeline.publish(OPERATORS_CHANNEL, b"\n".join(_message(name, data) for name, data in told))
             pipeline.execute()
         except RedisError as problem:
             raise BusUnavailable(str(problem)) from problem
+
+    def _listening(self, channels: Sequence[str]) -> set[str]:
+        """The channels that somebody is subscribed to. All of them, if anybody subscribes to patterns, as API processes
+        of earlier versions do."""
+        asking = self._redis.pipeline(transaction=False)
+        asking.pubsub_numpat()
+        asking.pubsub_numsub(*channels)
+        patterns, counts = asking.execute()
+        # In the order in which they were asked for.
+        return {name for name, (_, count) in zip(channels, counts, strict=True) if patterns or count}
 
     def end_claims(self, tokens: Sequence[UUID]) -> None:
         """Tells workers that they have lost these claims."""
@@ -65,12 +89,12 @@ def _message(name: str, data: dict[str, Any]) -> bytes:
     return b'{"event":"%b","data":%b}' % (name.encode(), to_json(data))
 
 
-def _for_operators(events: list[Event]) -> list[tuple[str, dict[str, Any]]]:
+def _for_operators(made: Iterable[tuple[Event, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """What operators are shown of these events: the latest version of each debate, without its turn's text."""
     latest: dict[UUID, tuple[str, dict[str, Any]]] = {}
-    for event in events:
+    for event, data in made:
         if event.name in ("debate_deleted", "experiment_changed"):
-            latest[event.debate_id] = (event.name, event.data)
-        elif "debate" in event.data:
-            latest[event.debate_id] = ("debate_changed", {"debate": event.data["debate"]})
+            latest[event.debate_id] = (event.name, data)
+        elif "debate" in data:
+            latest[event.debate_id] = ("debate_changed", {"debate": data["debate"]})
     return list(latest.values())

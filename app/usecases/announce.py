@@ -1,7 +1,7 @@
 """After a commit: events for listeners, and metrics and a log line for each stored turn."""
 
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from uuid import UUID
 
 import structlog
@@ -11,7 +11,7 @@ from app.messaging.bus import Event
 from app.observe import metrics
 from app.store.experiments import experiments
 from app.usecases.services import Services
-from app.wire.debates import Json, argument_json, debate_json, time_json
+from app.wire.debates import Json, debate_json, time_json, told_json
 from app.wire.experiments import experiment_json
 
 log = structlog.get_logger(__name__)
@@ -20,19 +20,18 @@ _turns = cache(metrics.turns.labels)
 _turn_seconds = cache(metrics.turn_seconds.labels)
 
 
-def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> list[Json]:
-    """Debates, each with its new turns. Returns the data of each turn's event."""
-    events = [event for debate, turns in stored for event in new_arguments(debate, turns)]
-    services.teller.publish(*events, *(event for debate, _ in stored for event in seat_waiting(debate)))
-    told = ((debate, turn) for debate, turns in stored for turn in turns)
-    for (debate, turn), event in zip(told, events, strict=True):
+def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> None:
+    """Debates, each with its new turns."""
+    told = [(debate, turn) for debate, turns in stored for turn in turns]
+    waiting = (event for debate, _ in stored for event in seat_waiting(debate))
+    services.teller.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
+    for debate, turn in told:
         player = metrics.player_label(turn.player)
         _turns(turn.type.value, player).inc()
         usage = turn.usage
         if usage is not None and usage.latency_ms is not None:
             _turn_seconds(player).observe(usage.latency_ms / 1000)
-        # Ids as the event has them: writing one takes as long as a metric.
-        ids = {"debate_id": event.data["argument"]["debate_id"], "turn_id": event.data["argument"]["id"]}
+        ids = {"debate_id": str(debate.id), "turn_id": str(turn.id)}
         log.info(
             "turn.stored",
             **ids,
@@ -47,16 +46,14 @@ def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> l
             status=debate.status.value,
         )
         log.debug("turn.text", **ids, text=turn.content)
-    return [event.data for event in events]
 
 
-def new_arguments(debate: Debate, turns: Iterable[Turn]) -> list[Event]:
-    shown = debate_json(debate)
-    return [Event(debate.id, "new_argument", {"debate": shown, "argument": argument_json(turn)}) for turn in turns]
+def new_argument(debate: Debate, turn: Turn) -> Event:
+    return Event(debate.id, "new_argument", partial(told_json, debate, turn))
 
 
 def state_changed(debate: Debate) -> Event:
-    return Event(debate.id, "state_changed", {"debate": debate_json(debate)})
+    return Event(debate.id, "state_changed", lambda: {"debate": debate_json(debate)})
 
 
 def seat_waiting(debate: Debate) -> list[Event]:
@@ -64,16 +61,16 @@ def seat_waiting(debate: Debate) -> list[Event]:
     turn before it says whose turn it is."""
     if not debate.awaits_seat or debate.waiting_until is None:
         return []
-    told = {
-        "debate": debate_json(debate),
-        "role": debate.cursor.seat.role,
-        "waiting_until": time_json(debate.waiting_until),
-    }
+
+    def told() -> Json:
+        waiting_until = time_json(debate.waiting_until)
+        return {"debate": debate_json(debate), "role": debate.cursor.seat.role, "waiting_until": waiting_until}
+
     return [Event(debate.id, "seat.waiting", told)]
 
 
 def deleted(debate_id: UUID) -> Event:
-    return Event(debate_id, "debate_deleted", {"debate_id": str(debate_id)})
+    return Event(debate_id, "debate_deleted", lambda: {"debate_id": str(debate_id)})
 
 
 def tell_changed(services: Services, experiment_id: UUID) -> None:
@@ -83,6 +80,5 @@ def tell_changed(services: Services, experiment_id: UUID) -> None:
         if experiment is None:
             return
         progress = experiments.progress(connection, [experiment_id])[experiment_id]
-    services.teller.publish(
-        Event(experiment_id, "experiment_changed", {"experiment": experiment_json(experiment, progress)})
-    )
+    told = {"experiment": experiment_json(experiment, progress)}
+    services.teller.publish(Event(experiment_id, "experiment_changed", lambda: told))

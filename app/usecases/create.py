@@ -25,7 +25,6 @@ from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
 from app.usecases.services import Services
 from app.usecases.transactions import refused, repeated_on_conflict
-from app.wire.debates import Json
 
 MAX_TITLE_BYTES = 800
 """200 characters of at most four bytes."""
@@ -64,8 +63,6 @@ class Stored:
     turn: Turn
     replayed: bool = False
     """The request is a repetition: this is what was stored the first time."""
-    told: Json | None = None
-    """The data of the event that was published, unless this is a replay."""
 
 
 @repeated_on_conflict
@@ -80,10 +77,10 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     if isinstance(stored, UUID):
         return _replay(services, new, stored)
     debate, motion = stored
-    [told] = tell_stored(services, (debate, [motion]))
+    tell_stored(services, (debate, [motion]))
     if debate.awaits_worker:
         services.teller.enqueue(debate.id)
-    return Stored(debate, motion, told=told)
+    return Stored(debate, motion)
 
 
 def store(

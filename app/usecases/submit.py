@@ -71,10 +71,10 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
         outcome = save(connection, Change(decision.debate, turns=tuple(planned)))
     after, stored = outcome.debate, outcome.turns
     services.teller.end_claim(outcome.ended_claim)
-    told, *_ = tell_stored(services, (after, stored))
+    tell_stored(services, (after, stored))
     if after.awaits_worker:
         services.teller.enqueue(after.id)
-    return Stored(after, stored[0], told=told)
+    return Stored(after, stored[0])
 
 
 def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...]:

@@ -57,7 +57,7 @@ class _NotingTeller:
     def publish(self, *events: Event) -> None:
         now = time.time_ns()
         for event in events:
-            self.committed[str(event.debate_id), event.data["argument"]["seq"]] = now
+            self.committed[str(event.debate_id), event.data()["argument"]["seq"]] = now
         self._teller.publish(*events)
 
     def end_claim(self, token: UUID | None) -> None:

@@ -156,7 +156,7 @@ def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_on(
         async def think(self, brief: Brief) -> Thought:
             thoughts.append(brief.debate.turn_count)
             if len(thoughts) in (1, 4):
-                proxy.lose_answer_to = b"INSERT INTO turns"
+                proxy.lose_answer_to = b'"first_turn_id":"'  # in its parameters: its text is sent once
             return await ScriptedPlayer().think(brief)
 
     async def work() -> None:

@@ -80,7 +80,7 @@ def woken_with(relay: Relay, listener: Listener, seconds: float) -> list[int]:
 def waiting(debate: Debate) -> Event:
     """`seat.waiting`, as it is published where the seat has a deadline."""
     told = {"debate": debate_json(debate), "role": debate.cursor.seat.role, "waiting_until": None}
-    return Event(debate.id, "seat.waiting", told)
+    return Event(debate.id, "seat.waiting", lambda: told)
 
 
 def states_told(listener: Listener) -> list[str]:
@@ -232,7 +232,7 @@ def test_whose_turn_it_was_is_not_told_after_the_stop(services: Services, relay:
         wait_until(lambda: listener.feed.is_closed, 60, "the stop is told")
         before = [told.event for told in list(listener.passing)]
         services.teller.publish(waiting(resumed))
-        services.teller.publish(Event(debate_id, "argument_delta", {"text": "after it"}))
+        services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "after it"}))
         wait_until(lambda: listener.passing[-1].event == "argument_delta", 60, "what came after it is here")
         assert [told.event for told in list(listener.passing)] == [*before, "argument_delta"]
         assert listener.feed.is_closed
@@ -340,7 +340,7 @@ def test_a_deletion_that_is_heard_late_does_not_end_the_debate_created_after_it(
     with relay.listen(debate_id) as listener:
         wait_until(lambda: relay.hears, 60, "the subscription is up")
         services.teller.publish(announce.deleted(debate_id))
-        services.teller.publish(Event(debate_id, "argument_delta", {"text": "after it"}))
+        services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "after it"}))
         wait_until(lambda: bool(listener.passing), 60, "both were heard")
         argue(services, debate_id, 1)
         wait_until(lambda: listener.feed.known == 3, 60, "its turns come")
@@ -423,7 +423,7 @@ def test_nothing_that_somebody_publishes_by_hand_ends_the_reader(
             redis.publish(OPERATORS_CHANNEL, text)
         redis.publish(f"{CHANNEL_PREFIX}nobody", "words")
         # A model's words come over Redis or not at all: no comparison with Postgres finds them.
-        services.teller.publish(Event(debate_id, "argument_delta", {"text": "still here"}))
+        services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "still here"}))
         wait_until(lambda: any("still here" in told.data for told in listener.passing), 60, "the reader reads on")
         assert [told.data for told in listener.passing] == ['{"text":"still here"}']
         assert relay.take(listener) == []

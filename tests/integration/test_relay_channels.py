@@ -85,7 +85,7 @@ def messages_received() -> float:
 
 
 def words(debate_id: UUID, text: str) -> Event:
-    return Event(debate_id, "argument_delta", {"text": text})
+    return Event(debate_id, "argument_delta", lambda: {"text": text})
 
 
 def words_heard(listener: Listener) -> list[str]:
@@ -119,6 +119,44 @@ def test_events_of_debates_that_nobody_watches_are_not_received(place: Place, se
         assert messages_received() - before == 2
         # Redis says how many it sent a message to.
         assert [redis_of(place).publish(channel_of(other), "words") for other in others] == 10 * [0]
+
+
+def test_an_event_is_made_and_published_only_where_somebody_listens(own_redis: OwnValkey) -> None:
+    redis, watched, other = Redis.from_url(own_redis.url), UUID(int=1), UUID(int=2)
+    made: list[UUID] = []
+
+    def event(debate_id: UUID) -> Event:
+        def data() -> dict[str, Any]:
+            made.append(debate_id)
+            return {"debate": {"argument_count": 2}}
+
+        return Event(debate_id, "state_changed", data)
+
+    def published() -> int:
+        """Messages since this was asked last."""
+        count = redis.info("commandstats").get("cmdstat_publish", {"calls": 0})["calls"]
+        redis.config_resetstat()
+        return int(count)
+
+    bus = EventBus(redis)
+    bus.publish([event(watched), event(other)])
+    assert (made, published()) == ([], 0)
+    with redis.pubsub() as pubsub:
+        pubsub.subscribe(channel_of(watched))
+        wait_until(lambda: subscribers(redis, channel_of(watched)) == 1, SECONDS, "subscribed")
+        bus.publish([event(watched), event(other)])
+        assert (made, published()) == ([watched], 1)
+        pubsub.subscribe(OPERATORS_CHANNEL)
+        wait_until(lambda: subscribers(redis, OPERATORS_CHANNEL) == 1, SECONDS, "subscribed")
+        bus.publish([event(other)])
+        assert (made, published()) == ([watched, other], 1), "operators are shown every debate"
+    made.clear()
+    with redis.pubsub() as pubsub:
+        # As API processes of the version before subscribe.
+        pubsub.psubscribe("debate:events:*")
+        wait_until(lambda: redis.pubsub_numpat() == 1, SECONDS, "subscribed")
+        bus.publish([event(watched), event(other)])
+        assert (made, published()) == ([watched, other], 3)
 
 
 def test_a_channel_is_subscribed_from_the_first_listener_to_the_last(
@@ -374,11 +412,11 @@ def test_operators_are_told_the_latest_version_of_each_debate_and_no_words(own_r
         client,
         [
             words(first, "Deliveries"),
-            Event(first, "new_argument", {"debate": {"argument_count": 2}, "argument": {"content": "words"}}),
-            Event(first, "seat.waiting", {"debate": {"argument_count": 2}, "role": "opponent"}),
-            Event(second, "state_changed", {"debate": {"argument_count": 5}}),
+            Event(first, "new_argument", lambda: {"debate": {"argument_count": 2}, "argument": {"content": "words"}}),
+            Event(first, "seat.waiting", lambda: {"debate": {"argument_count": 2}, "role": "opponent"}),
+            Event(second, "state_changed", lambda: {"debate": {"argument_count": 5}}),
             announce.deleted(second),
-            Event(UUID(int=3), "experiment_changed", {"experiment": {"id": str(UUID(int=3))}}),
+            Event(UUID(int=3), "experiment_changed", lambda: {"experiment": {"id": str(UUID(int=3))}}),
         ],
     )
     assert told == [
@@ -395,7 +433,7 @@ def test_the_operators_channel_is_subscribed_while_an_operator_listens(
     monkeypatch.setattr("app.realtime.relay.CONFIRM_SECONDS", SECONDS)
     client = Redis.from_url(own_redis.url, socket_timeout=5)
     relay = connected(Redis.from_url(own_redis.url, socket_timeout=5), PostgresSource(own_services))
-    experiment = Event(UUID(int=3), "experiment_changed", {"experiment": {"id": str(UUID(int=3))}})
+    experiment = Event(UUID(int=3), "experiment_changed", lambda: {"experiment": {"id": str(UUID(int=3))}})
     try:
         debate_id = a_dialogue(own_services)
         assert subscribers(client, OPERATORS_CHANNEL) == 0
@@ -416,7 +454,7 @@ def test_the_operators_channel_is_subscribed_while_an_operator_listens(
             )
             assert set(told["debate_changed"]) == {"debate"}
             own_services.teller.publish(experiment)
-            wait_until(lambda: latest("experiment_changed") == experiment.data, SECONDS, "the experiment was told")
+            wait_until(lambda: latest("experiment_changed") == experiment.data(), SECONDS, "the experiment was told")
             control.delete_debate(own_services, OPERATOR, debate_id)
             deleted = {"debate_id": str(debate_id)}
             wait_until(lambda: latest("debate_deleted") == deleted, SECONDS, "the deletion was told")

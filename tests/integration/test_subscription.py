@@ -23,7 +23,7 @@ from app.messaging.subscription import Subscription
 DEBATE = UUID(int=5)
 SECONDS = 60
 """The longest that anything here may take on a busy machine."""
-WORDS = Event(DEBATE, "argument_delta", {"text": "words"})
+WORDS = Event(DEBATE, "argument_delta", lambda: {"text": "words"})
 
 
 class Listening:
@@ -121,7 +121,7 @@ def test_what_is_published_after_a_confirmation_is_heard_however_channels_come_a
             if chance.random() < 0.5:
                 assert wanted.wait_until_confirmed(channel_of(debate_id), SECONDS)
                 published.append(f"{number}/{turn}")
-                bus.publish([Event(debate_id, "argument_delta", {"text": published[-1]})])
+                bus.publish([Event(debate_id, "argument_delta", lambda: {"text": published[-1]})])
                 # Until it was heard: who leaves does not care what still comes.
                 wait_until(lambda: published[-1] in heard, SECONDS, f"{published[-1]} is heard")
             wanted.remove(channel_of(debate_id))

@@ -43,7 +43,7 @@ DEBATE_ID = UUID(int=7)
 
 
 def event(number: int, debate_id: UUID = DEBATE_ID) -> Event:
-    return Event(debate_id, "new_argument", {"number": number})
+    return Event(debate_id, "new_argument", lambda: {"number": number})
 
 
 class Log:
@@ -80,7 +80,7 @@ class Redis:
         self.open.set()
 
     def publish(self, events: list[Event]) -> None:
-        self._call("events", [told.data.get("number") for told in events])
+        self._call("events", [told.data().get("number") for told in events])
 
     def end_claims(self, tokens: list[UUID]) -> None:
         self._call("ended", tokens)
@@ -471,7 +471,7 @@ def test_who_hears_of_a_turn_finds_it_in_the_database(services: Services, place:
     class Curious(Redis):
         def publish(self, events: list[Event]) -> None:
             for told in events:
-                argument, debate = told.data["argument"], told.data["debate"]
+                argument, debate = told.data()["argument"], told.data()["debate"]
                 stored = (
                     "SELECT count(*) FROM turns t JOIN debates d ON d.id = t.debate_id"
                     " WHERE t.id = %s AND t.seq = %s AND d.turn_count >= %s"

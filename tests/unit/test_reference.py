@@ -371,8 +371,8 @@ def _(found: list[Row]) -> None:
     said = {codes(row[0])[0]: data_fields(row[1]).keys() for row in found}
     debate = a_debate()
     turn = Turn(debate.id, debate.id, 1, 0, Seat.PROPOSER, TurnType.MOTION, "", "external")
-    for event in (*announce.new_arguments(debate, [turn]), announce.state_changed(debate)):
-        assert said[event.name] == event.data.keys(), event.name
+    for event in (announce.new_argument(debate, turn), announce.state_changed(debate)):
+        assert said[event.name] == event.data().keys(), event.name
     deltas = inspect.getsource(Deltas)
     assert {name for name in said["argument_delta"] if f'"{name}": ' in deltas} == said["argument_delta"]
 

@@ -40,7 +40,7 @@ class Deltas:
                 data = {"round": debate.cursor.round, "role": brief.seat.role, "text": spoken[told:]}
                 told = len(spoken)
                 self._remember(debate.id, now)
-                self._publish(Event(debate.id, "argument_delta", data))
+                self._publish(Event(debate.id, "argument_delta", lambda: data))
 
         return hear
 

@@ -18,7 +18,7 @@ class Costs:
     source: str
 
 
-DOCUMENTED = Costs(1_141, 580, 5_569, "docs/performance.md, `many`")
+DOCUMENTED = Costs(906, 611, 5_528, "docs/performance.md, `many`")
 
 
 def costs(path: Path = MEASURED) -> Costs:

@@ -43,7 +43,7 @@ _player, _loop = ScriptedPlayer(), asyncio.new_event_loop()
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, nargs="+", default=STEPS)
-    finished = "finished debates in the table while a hundred are in flight"
+    finished = "finished debates in the table while a hundred are in flight; the others are compared with the first"
     parser.add_argument("--finished", type=int, nargs="+", default=crowded.SIZES, help=finished)
     parser.add_argument("--repeats", type=int, default=5)
 
@@ -52,6 +52,8 @@ def run(options: argparse.Namespace) -> None:
     if options.quick:
         options.steps, options.finished, options.repeats = QUICK_STEPS, crowded.QUICK_SIZES, 1
     steps, repeats = tuple(options.steps), options.repeats
+    if len(options.finished) < 2:
+        sys.exit("--finished needs two sizes or more, to compare them")
     with own_servers() as settings:
         services = build_services(settings, name="bench", database_connections=4)
         try:

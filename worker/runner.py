@@ -327,7 +327,8 @@ class Runner:
             failpoints.reach("think.after")
         finally:
             in_hand.is_thinking = False
-        return thought.evolve(usage=thought.usage.taking(round((time.monotonic() - began) * 1000)))
+        latency_ms = round((time.monotonic() - began) * 1000)
+        return thought.evolve(usage=thought.usage.with_latency(latency_ms))
 
     async def _whole(self, brief: Brief) -> Brief:
         """With every turn. (A model's prompt is made from all of them when its slot is free.)"""

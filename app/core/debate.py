@@ -125,7 +125,7 @@ class Usage:
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
-    def taking(self, latency_ms: int) -> "Usage":
+    def with_latency(self, latency_ms: int) -> "Usage":
         return Usage(self.input_tokens, self.output_tokens, self.cost_usd, latency_ms, self.context_shortened)
 
     def plus(self, other: "Usage") -> "Usage":

@@ -14,7 +14,7 @@ another's row. A change by somebody outside comes alone, in a transaction that h
 | `KeepClaim` | a worker that is thinking goes on; without one as `Settled` | none |
 
 psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement. It is prepared at
-once: planning takes 4 ms, and psycopg would by itself have each connection plan it anew several times.
+once: planning takes longer than running it, and by itself psycopg has each connection plan it anew several times.
 """
 
 from collections.abc import Sequence

@@ -16,16 +16,24 @@ from sqlalchemy import Connection, func, select
 from app.core.debate import Debate, Turn
 from app.store.commit import OLD_CLAIM_SECONDS
 from app.store.engine import Engine
-from app.store.rows import debate_columns, debate_of, turn_of
+from app.store.rows import READ_AS_TEXT, debate_columns, debate_of, turn_of
+from app.store.statements import Prepared
 from app.store.tables import debates
 
 # Three ways to find a debate that is due and unclaimed: it was asked for; or its share is one that this worker knows,
 # and has free room; or its share is none that this worker knows. Each share is looked through by itself, so that what
 # somebody started by hand is found however many debates of experiments are due before it: `shares` steps through the
 # index from one share to the next. Rows that another transaction holds are skipped.
+# `before` has two limits for the same reason as `given` in app/store/commit.py. `coalesce` in `wanted` leaves Postgres
+# only the id to look a debate up by: while few debates are due it would rather read all of those.
 # The lease is locked until the claims are committed: whoever ends it (app/store/leases.py) sees all of them, or they
 # are not made.
-_CLAIM = f"""
+_RETURNED = ", ".join(
+    f"debates.{column.name}::text AS {column.name}" if column.name in READ_AS_TEXT else f"debates.{column.name}"
+    for column in debate_columns
+    if not column.name.startswith("past_")
+)
+_CLAIM = Prepared(f"""
 WITH RECURSIVE shares AS (
     (SELECT share FROM debates WHERE due_at IS NOT NULL ORDER BY share LIMIT 1)
     UNION ALL
@@ -36,10 +44,16 @@ WITH RECURSIVE shares AS (
     SELECT FROM worker_leases
     WHERE worker_id = %(worker_id)s AND expires_at > clock_timestamp() FOR KEY SHARE SKIP LOCKED
 ), wanted AS MATERIALIZED (
-    SELECT id, due_at, experiment_id IS NOT NULL AS is_of_experiment FROM debates
-    WHERE id = ANY(%(ids)s) AND due_at <= now() AND claim_token IS NULL AND status IN ('created', 'running')
-      AND share <> ALL(%(full)s)
-    FOR UPDATE SKIP LOCKED
+    SELECT found.id, found.due_at, found.is_of_experiment
+    FROM unnest(%(ids)s::uuid[]) AS asked (id)
+    CROSS JOIN LATERAL (
+        SELECT id, due_at, experiment_id IS NOT NULL AS is_of_experiment FROM debates
+        WHERE id = asked.id AND coalesce(
+            due_at <= now() AND claim_token IS NULL AND status IN ('created', 'running') AND share <> ALL(%(full)s),
+            false
+        )
+        FOR UPDATE SKIP LOCKED
+    ) AS found
 ), of_known_shares AS MATERIALIZED (
     SELECT found.id, found.due_at, found.is_of_experiment
     FROM unnest(%(shares)s::text[], %(free)s::integer[]) AS room (share, free)
@@ -59,13 +73,15 @@ WITH RECURSIVE shares AS (
     ) AS found
     WHERE shares.share <> ALL(%(known)s)
 ), before AS MATERIALIZED (
-    SELECT id, due_at AS was_due_at, row_number() OVER (ORDER BY is_of_experiment, is_wanted DESC, due_at) AS number
-    FROM (
-        SELECT id, due_at, is_of_experiment, true AS is_wanted FROM wanted
-        UNION ALL SELECT id, due_at, is_of_experiment, false FROM of_known_shares
-        UNION ALL SELECT id, due_at, is_of_experiment, false FROM of_new_shares
-    ) AS any_of
-    ORDER BY number LIMIT cardinality(%(tokens)s::uuid[])
+    SELECT * FROM (
+        SELECT id, due_at AS was_due_at, row_number() OVER (ORDER BY is_of_experiment, is_wanted DESC, due_at) AS number
+        FROM (
+            SELECT id, due_at, is_of_experiment, true AS is_wanted FROM wanted
+            UNION ALL SELECT id, due_at, is_of_experiment, false FROM of_known_shares
+            UNION ALL SELECT id, due_at, is_of_experiment, false FROM of_new_shares
+        ) AS any_of
+        ORDER BY number LIMIT cardinality(%(tokens)s::uuid[])
+    ) AS first LIMIT cardinality(%(tokens)s::uuid[])
 )
 UPDATE debates SET
     status = 'running', claim_token = (%(tokens)s::uuid[])[before.number], claimed_by = %(worker_id)s,
@@ -79,19 +95,19 @@ UPDATE debates SET
 FROM before
 WHERE debates.id = before.id
   AND EXISTS (SELECT FROM lease)
-RETURNING {", ".join(f"debates.{column.name}" for column in debate_columns if not column.name.startswith("past_"))},
+RETURNING {_RETURNED},
     coalesce(deadline_at <= clock_timestamp(), false) AS past_deadline,
     coalesce(waiting_until <= clock_timestamp(), false) AS past_waiting, claim_token,
     extract(epoch FROM clock_timestamp() - was_due_at)::double precision AS waited_seconds
-"""  # noqa: S608 (only names of columns and constants are put in)
-_LAST_TURNS = """
+""")  # noqa: S608 (only names of columns and constants are put in)
+_LAST_TURNS = Prepared("""
 SELECT turn.* FROM unnest(%(ids)s) AS wanted (id)
 CROSS JOIN LATERAL (
     (SELECT * FROM turns WHERE debate_id = wanted.id ORDER BY seq DESC LIMIT %(count)s)
     UNION ALL
     SELECT * FROM turns WHERE debate_id = wanted.id AND seq = 1
 ) AS turn
-"""
+""")
 _SHARES_WITH_WAITING = """
 SELECT share FROM unnest(%s::text[]) AS full_one (share) WHERE EXISTS (
     SELECT FROM debates WHERE debates.share = full_one.share AND due_at <= now() AND claim_token IS NULL
@@ -163,13 +179,12 @@ def claim(
         "worker_id": worker_id,
     }
     with engine.autocommit() as connection:
-        cursor = connection.cursor(row_factory=dict_row)
-        claimed = cursor.execute(_CLAIM, parameters, prepare=True).fetchall()
+        claimed = _CLAIM.run(connection, parameters, dict_row).fetchall()
         if not claimed:
             return []
         ids = [row["id"] for row in claimed]
         turns: defaultdict[UUID, dict[int, dict[str, Any]]] = defaultdict(dict)
-        for row in cursor.execute(_LAST_TURNS, {"ids": ids, "count": turn_count}, prepare=True):
+        for row in _LAST_TURNS.run(connection, {"ids": ids, "count": turn_count}, dict_row):
             turns[row["debate_id"]][row["seq"]] = row
     return [_claimed(row, turns[row["id"]]) for row in claimed]
 

@@ -13,8 +13,8 @@ another's row. A change by somebody outside comes alone, in a transaction that h
 | `Later` | the player failed, or has to wait; not before a delay | `next_attempt_at`, `due_at` |
 | `KeepClaim` | a worker that is thinking goes on; without one as `Settled` | none |
 
-psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement. It is prepared at
-once: planning takes longer than running it, and by itself psycopg has each connection plan it anew several times.
+psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement, and so would
+planning it each time (`app.store.statements`).
 """
 
 from collections.abc import Sequence
@@ -34,6 +34,7 @@ from app.core.events import NewEvent
 from app.core.retry import stored_delay
 from app.store.engine import Connection, Engine
 from app.store.rows import debate_row, turn_row
+from app.store.statements import Prepared
 from app.store.turns import KEYS_OF_ONE_TURN, TurnExists
 
 OLD_CLAIM_SECONDS = 3_600
@@ -107,19 +108,21 @@ class Outcome:
     """The claim that a change from outside has taken from its worker."""
 
 
-_CHANGE = f"""
+_CHANGE = Prepared(f"""
 WITH given AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(%s::jsonb) AS given (
-        debate_id uuid, token uuid, worker_id text, past_deadline boolean, turns jsonb, first_turn_id uuid,
-        exchanges jsonb,
-        status text, next_round integer, next_actor text, share text, intervention_open boolean,
-        interrupted_actor text, closing text, standing jsonb, stop_reason text,
-        stop_note text, last_error text, turn_count integer, input_tokens bigint, output_tokens bigint,
-        cost_usd double precision, verdict jsonb, verdict_scope text, verdict_confidence double precision,
-        attempts integer, is_activity boolean,
-        schedule text, next_token uuid, delay_seconds double precision, answer_seconds double precision,
-        event jsonb
-    )
+    SELECT * FROM (
+        SELECT * FROM jsonb_to_recordset(%(changes)s::jsonb) AS given (
+            debate_id uuid, token uuid, worker_id text, past_deadline boolean, turns jsonb, first_turn_id uuid,
+            exchanges jsonb,
+            status text, next_round integer, next_actor text, share text, intervention_open boolean,
+            interrupted_actor text, closing text, standing jsonb, stop_reason text,
+            stop_note text, last_error text, turn_count integer, input_tokens bigint, output_tokens bigint,
+            cost_usd double precision, verdict jsonb, verdict_scope text, verdict_confidence double precision,
+            attempts integer, is_activity boolean,
+            schedule text, next_token uuid, delay_seconds double precision, answer_seconds double precision,
+            event jsonb
+        ) LIMIT %(count)s
+    ) AS given LIMIT %(count)s
 ), live AS MATERIALIZED (
     SELECT worker_id FROM worker_leases WHERE expires_at > clock_timestamp()
 ), held AS MATERIALIZED (
@@ -234,9 +237,14 @@ SELECT given.debate_id,
        coalesce(coalesce(saved.claim_token, seen.claim_token) = given.next_token, false),
        CASE WHEN saved.id IS NOT NULL THEN saved.waiting_until ELSE seen.waiting_until END
 FROM given
-LEFT JOIN saved ON saved.id = given.debate_id
+FULL JOIN saved ON saved.id = given.debate_id
 LEFT JOIN LATERAL (SELECT * FROM debates WHERE id = given.debate_id AND saved.id IS NULL OFFSET 0) AS seen ON true
-"""  # noqa: S608 (only constants are put in)
+""")  # noqa: S608 (only constants are put in)
+# The limits of `given` take nothing away. Of a limit that it does not know Postgres expects a tenth of the rows, so
+# after two of them it expects one of its hundred changes, and looks debates up by their ids. Expecting a hundred, it
+# would rather read all debates while they are few, and a connection keeps that plan while they become many.
+# `FULL JOIN` is a left join here: everything saved was given. For so few rows as it expects, Postgres would make a
+# left join by comparing each with each.
 # `OFFSET 0` keeps Postgres from reading the debates that were saved a second time.
 
 
@@ -247,7 +255,9 @@ def commit(engine: Engine, changes: Sequence[Change]) -> list[Outcome]:
         raise ValueError("two changes of one debate in one statement")
     with engine.autocommit() as connection:
         try:
-            rows = {row[0]: row[1:] for row in connection.execute(_CHANGE, [_json(changes)], prepare=True)}
+            rows = {
+                row[0]: row[1:] for row in _CHANGE.run(connection, {"changes": _json(changes), "count": len(changes)})
+            }
         except psycopg.errors.UniqueViolation as conflict:
             raise _turn_exists(conflict) from conflict
     return [_outcome(change, *rows[change.after.id]) for change in changes]
@@ -258,7 +268,7 @@ def save(connection: Connection, change: Change) -> Outcome:
     if change.claim is not None:
         raise ValueError("a worker's change is committed by itself")
     try:
-        [row] = connection.exec_driver_sql(_CHANGE, (_json([change]),))
+        [row] = connection.exec_driver_sql(_CHANGE.sql, {"changes": _json([change]), "count": 1})
     except IntegrityError as conflict:
         if isinstance(conflict.orig, psycopg.errors.UniqueViolation):
             raise _turn_exists(conflict.orig) from conflict

@@ -33,6 +33,7 @@ from app.store.debates import setup_row
 from app.store.engine import Engine
 from app.store.ids import new_id, new_turn_id
 from app.store.rows import debate_row, turn_row
+from app.store.statements import Prepared
 
 OPERATOR = "operator"
 """`created_by` of a debate that no agent created. Agents are named by their id."""
@@ -41,9 +42,10 @@ MOST_RACES = 5
 
 # `used_for`: debates from before migration 0006, and those that the previous version creates during an upgrade, have no
 # `created_by`; they are recognised by their id, which was derived from the request's, and by their motion.
+# `copied`: without its last condition Postgres would look for turns to copy when there is no fork, too.
 # `made`: an id that the client did not ask for is replaced where it is taken (see app.store.ids.debate_id_for).
-_CREATE = """
-WITH found AS (
+_CREATE = Prepared("""
+WITH found AS MATERIALIZED (
     SELECT
         %(key_hash)s::bytea IS NOT NULL AND NOT EXISTS (
             SELECT FROM agents WHERE agents.key_hash = %(key_hash)s::bytea AND revoked_at IS NULL
@@ -112,11 +114,12 @@ WITH found AS (
            turns.player, turns.quotes, turns.agent_id, turns.agent_username
     FROM made JOIN turns ON turns.debate_id = %(forked_from)s::uuid AND turns.seq <= %(forked_after_seq)s::integer
     LEFT JOIN turns AS answered ON answered.id = turns.parent_id AND answered.debate_id = turns.debate_id
+    WHERE %(forked_from)s::uuid IS NOT NULL
 )
 SELECT key_revoked, unknown, used_for, id_taken, source_gone, checked.prompts_hash, made.id AS made_id, made.created_at,
        made.updated_at, spoken.created_at AS spoken_at, made.waiting_until
 FROM checked LEFT JOIN made ON true LEFT JOIN spoken ON true
-"""
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,7 @@ def create(
             motion = replace(motion, id=new_turn_id())
             copies = [new_turn_id() for _ in range(debate.turn_count)] if debate.forked_from else []
             ids = {"turn_id": motion.id, "copy_ids": copies, "other_id": None if id_was_asked_for else new_id()}
-            row = connection.cursor(row_factory=namedtuple_row).execute(_CREATE, {**parameters, **ids}).fetchone()
+            row = _CREATE.run(connection, {**parameters, **ids}, namedtuple_row).fetchone()
         outcome = _outcome(row, debate, motion, id_was_asked_for)
         if outcome is not None:
             return outcome

@@ -1,8 +1,12 @@
 """Converts rows to values and back."""
 
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, func
+from sqlalchemy import ColumnElement, Text, cast, func
 from sqlalchemy.engine import RowMapping
 
 from app.core.brief import JudgmentKey
@@ -34,8 +38,14 @@ _INTERNAL = {
     "client_request_id",
     "share",
 }
+READ_AS_TEXT = frozenset({"seats", "limits"})
+"""Most debates have the same as many others: by its text a value is found that was decoded before."""
 debate_columns: list[ColumnElement[Any]] = [
-    *(column for column in debates.c if column.name not in _INTERNAL),
+    *(
+        cast(column, Text).label(column.name) if column.name in READ_AS_TEXT else column
+        for column in debates.c
+        if column.name not in _INTERNAL
+    ),
     past_deadline,
     past_waiting,
 ]
@@ -123,6 +133,17 @@ def _material_of(value: dict[str, Any] | None, document_hash: bytes | None) -> M
     )
 
 
+@lru_cache(maxsize=1024)
+def _seats_of(text: str) -> Mapping[Seat, SeatSetup]:
+    given = json.loads(text)
+    return MappingProxyType({seat: SeatSetup.of_json(given[seat.role]) for seat in _SEATS})
+
+
+@lru_cache(maxsize=1024)
+def _limits_of(text: str) -> Limits:
+    return Limits(**json.loads(text))
+
+
 def debate_of(row: RowMapping | dict[str, Any]) -> Debate:
     return Debate(
         id=row["id"],
@@ -131,8 +152,8 @@ def debate_of(row: RowMapping | dict[str, Any]) -> Debate:
         format=Format(row["format"]),
         status=Status(row["status"]),
         cursor=Cursor(row["next_round"], Seat.of_actor(row["next_actor"])),
-        seats={seat: SeatSetup.of_json(row["seats"][seat.role]) for seat in _SEATS},
-        limits=Limits(**row["limits"]),
+        seats=_seats_of(row["seats"]),
+        limits=_limits_of(row["limits"]),
         intervention_open=row["intervention_open"],
         interrupted=Seat.of_actor(row["interrupted_actor"]) if row["interrupted_actor"] else None,
         closing=StopReason(row["closing"]) if row["closing"] else None,

@@ -63,6 +63,7 @@ class WorkerProcess:
             name="debate-worker",
             database_connections=DATABASE_CONNECTIONS,
             patience_seconds=CONNECTION_PATIENCE_SECONDS,
+            only_by_index=True,
         )
         self._executor = ThreadPoolExecutor(STATEMENT_THREADS, "statements")
         self._ending = threading.Event()

@@ -57,7 +57,17 @@ def _psycopg_url(database_url: str) -> URL:
 
 
 class Engine:
-    def __init__(self, database_url: str, pool_size: int, pool_timeout_seconds: float, application_name: str) -> None:
+    def __init__(
+        self,
+        database_url: str,
+        pool_size: int,
+        pool_timeout_seconds: float,
+        application_name: str,
+        only_by_index: bool = False,
+    ) -> None:
+        """`only_by_index`: Postgres reads no table as a whole where an index serves. While a table is small it would
+        rather do that, and a connection keeps the plan of a frequent statement while the table grows, until Postgres
+        has analyzed it."""
         self._timeout_seconds = pool_timeout_seconds
         self._is_connected = False
         self._failures = 0
@@ -68,6 +78,7 @@ class Engine:
         options = (
             f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
             f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
+            f"{' -c enable_seqscan=off' if only_by_index else ''}"
         )
         self._pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(
             make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False),

@@ -435,3 +435,54 @@ def test_statements_of_a_turn_are_prepared_when_a_connection_first_runs_them(pla
         close_services(services)
     for part in ("jsonb_to_recordset", "WITH RECURSIVE shares", "ORDER BY seq DESC"):
         assert any(part in statement for statement in prepared), part
+
+
+def test_turns_read_as_many_rows_among_many_debates_as_among_few(place: Place) -> None:
+    services = build_services(place.settings, name="tests", database_connections=1, only_by_index=True)
+    try:
+        plan_for_small_tables(place, services)
+        among_few = rows_read_by_turns(services)
+        for _ in range(100):
+            a_debate(services)
+        assert rows_read_by_turns(services) == among_few
+    finally:
+        close_services(services)
+
+
+def test_creating_a_debate_reads_no_turns_of_others(place: Place) -> None:
+    services = build_services(place.settings, name="tests", database_connections=1)
+    try:
+        plan_for_small_tables(place, services)
+        before = rows_read(services)["turns"]
+        for _ in range(12):
+            a_debate(services)
+        # Not even one for each; planning reads the first and the last.
+        assert rows_read(services)["turns"] - before < 12
+    finally:
+        close_services(services)
+
+
+def plan_for_small_tables(place: Place, services: Services) -> None:
+    """At the sixth run of a statement Postgres decides whether the connection keeps one plan for all that follow."""
+    for _ in range(30):
+        take_turn(services, claimed(services, a_debate(services)), CLAIM)
+        place.sql("ANALYZE debates, turns")
+
+
+def rows_read_by_turns(services: Services) -> dict[str, int]:
+    debates = [a_debate(services) for _ in range(12)]
+    before = rows_read(services)
+    for claim in [claimed(services, debate) for debate in debates]:
+        take_turn(services, claim, CLAIM)
+    return {table: count - before[table] for table, count in rows_read(services).items()}
+
+
+def rows_read(services: Services) -> dict[str, int]:
+    """By table. Sessions report it at most once a second by themselves."""
+    with services.engine.autocommit() as connection:
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        found = connection.execute(
+            "SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables"
+            " WHERE relname IN ('debates', 'turns')"
+        )
+        return dict(found.fetchall())

@@ -293,8 +293,9 @@ def test_a_proposer_who_won_the_ruling_goes_on_from_it_until_it_resolves() -> No
 
 def test_thinking_takes_as_long_as_the_seat_says() -> None:
     started = time.monotonic()
-    think(brief_at(debate_of(think_seconds=0.05), 1, Seat.PROPOSER))
+    thought = think(brief_at(debate_of(think_seconds=0.05), 1, Seat.PROPOSER))
     assert time.monotonic() - started >= 0.05
+    assert thought == think(brief_at(debate_of(), 1, Seat.PROPOSER))
 
 
 def test_a_slow_thought_is_cancelled_at_once() -> None:

@@ -24,13 +24,25 @@ _FIRST_RESOLUTION_ROUND = 4
 
 class ScriptedPlayer:
     async def think(self, brief: Brief) -> Thought:
-        if brief.setup.think_seconds:
-            await asyncio.sleep(brief.setup.think_seconds)
-        if brief.seat is Seat.ARBITRATOR:
-            return _of_order(brief, TurnType.QUESTION, lines.QUESTIONS) if brief.asks else ruling(brief)
-        if brief.may_choose_its_move:
-            return _proposers_move(brief)
-        return _claim(brief, None)
+        """Takes as long as the seat's `think_seconds` say, and makes its turn halfway. Debates that begin together also
+        end together: then the event loop is busy with storing them, as it would be if models had answered."""
+        seconds = brief.setup.think_seconds
+        if not seconds:
+            return _turn(brief)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        await asyncio.sleep(seconds / 2)
+        thought = _turn(brief)
+        await asyncio.sleep(until - loop.time())
+        return thought
+
+
+def _turn(brief: Brief) -> Thought:
+    if brief.seat is Seat.ARBITRATOR:
+        return _of_order(brief, TurnType.QUESTION, lines.QUESTIONS) if brief.asks else ruling(brief)
+    if brief.may_choose_its_move:
+        return _proposers_move(brief)
+    return _claim(brief, None)
 
 
 def _proposers_move(brief: Brief) -> Thought:

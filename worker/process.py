@@ -24,6 +24,7 @@ from app.observe.threads import SupervisedThread
 from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
 from app.store.text_index import PASS_EVERY_SECONDS, index_new_turns
 from app.usecases.experiments.settled import settle_all
+from app.usecases.services import Services
 from app.usecases.sweep import sweep
 from worker.background import Repeat
 from worker.claim_notices import listen_for_ended_claims
@@ -54,17 +55,21 @@ FINISH_SECONDS = 8.0
 """After SIGTERM turns in hand may finish for this long; then they are handed back."""
 
 
+def worker_services(settings: Settings) -> Services:
+    return build_services(
+        settings,
+        name="debate-worker",
+        database_connections=DATABASE_CONNECTIONS,
+        patience_seconds=CONNECTION_PATIENCE_SECONDS,
+        only_by_index=True,
+    )
+
+
 class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.worker_id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._settings = settings
-        self._services = build_services(
-            settings,
-            name="debate-worker",
-            database_connections=DATABASE_CONNECTIONS,
-            patience_seconds=CONNECTION_PATIENCE_SECONDS,
-            only_by_index=True,
-        )
+        self._services = worker_services(settings)
         self._executor = ThreadPoolExecutor(STATEMENT_THREADS, "statements")
         self._ending = threading.Event()
         self._end_metrics: Callable[[], None] = lambda: None

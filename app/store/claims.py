@@ -20,6 +20,11 @@ from app.store.rows import READ_AS_TEXT, debate_columns, debate_of, turn_of
 from app.store.statements import Prepared
 from app.store.tables import debates
 
+_RETURNED = ", ".join(
+    f"debates.{column.name}::text AS {column.name}" if column.name in READ_AS_TEXT else f"debates.{column.name}"
+    for column in debate_columns
+    if not column.name.startswith("past_")
+)
 # Three ways to find a debate that is due and unclaimed: it was asked for; or its share is one that this worker knows,
 # and has free room; or its share is none that this worker knows. Each share is looked through by itself, so that what
 # somebody started by hand is found however many debates of experiments are due before it: `shares` steps through the
@@ -28,11 +33,6 @@ from app.store.tables import debates
 # only the id to look a debate up by: while few debates are due it would rather read all of those.
 # The lease is locked until the claims are committed: whoever ends it (app/store/leases.py) sees all of them, or they
 # are not made.
-_RETURNED = ", ".join(
-    f"debates.{column.name}::text AS {column.name}" if column.name in READ_AS_TEXT else f"debates.{column.name}"
-    for column in debate_columns
-    if not column.name.startswith("past_")
-)
 _CLAIM = Prepared(f"""
 WITH RECURSIVE shares AS (
     (SELECT share FROM debates WHERE due_at IS NOT NULL ORDER BY share LIMIT 1)

@@ -39,6 +39,7 @@ from app.usecases import advance, control, read
 from app.usecases.advance import Claim, Step
 from app.usecases.services import Services
 from worker.batcher import Batcher
+from worker.process import worker_services
 
 MOST_IN_A_COLUMN = 2**63 - 1
 CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
@@ -438,7 +439,8 @@ def test_statements_of_a_turn_are_prepared_when_a_connection_first_runs_them(pla
 
 
 def test_turns_read_as_many_rows_among_many_debates_as_among_few(place: Place) -> None:
-    services = build_services(place.settings, name="tests", database_connections=1, only_by_index=True)
+    # Statements that come one after the other all run on the same connection.
+    services = worker_services(place.settings)
     try:
         plan_for_small_tables(place, services)
         among_few = rows_read_by_turns(services)

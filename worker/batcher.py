@@ -1,17 +1,18 @@
 """Batches concurrent calls into one statement.
 
 Callers of one pass of the event loop form a batch, and so do callers that arrive while as many statements as may run
-are in flight. No call waits for a batch to fill.
+are in flight. No call waits for a batch to fill. What a caller wants stored is built when its batch leaves: in a burst
+the first batch does not wait until all are built, and callers that are answered go on before the next batch is built.
 
     event loop                          threads (`parallel` of them)
     ──────────                          ────────────────────────────
-    A ──► at the end of this pass ────► [A]            one statement
+    A ──► built after this pass ──────► [A]            one statement
     B, C, D arrive meanwhile: pending     │
-    A is answered ◄───────────────────────┘
-          └─► B, C, D ────────────────► [B C D]        one statement
+    A is answered and goes on ◄───────────┘
+          └─► B, C, D are built ──────► [B C D]        one statement
     E arrives meanwhile: pending          │
-    B, C, D are answered ◄────────────────┘
-          └─► E ──────────────────────► [E]
+    B, C, D are answered and go on ◄──────┘
+          └─► E is built ─────────────► [E]
 
 All of a batcher's state is on the event loop, so it needs no lock.
 """
@@ -46,13 +47,14 @@ class Batcher(Generic[Item, Answer]):
         self._parallel = parallel
         self._largest = largest
         self._fails_all = fails_all
-        self._pending: deque[tuple[Item, asyncio.Future[Answer]]] = deque()
+        self._pending: deque[tuple[Callable[[], Item], asyncio.Future[Answer]]] = deque()
         self._running = 0
 
-    async def __call__(self, item: Item) -> Answer:
+    async def __call__(self, build: Callable[[], Item]) -> Answer:
+        """`build` makes the item, on the event loop; its caller gets what it raises."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
-        self._pending.append((item, answer))
+        self._pending.append((build, answer))
         if len(self._pending) >= self._largest:
             self._start()
         elif len(self._pending) == 1:
@@ -61,17 +63,31 @@ class Batcher(Generic[Item, Answer]):
 
     def _start(self) -> None:
         while self._pending and self._running < self._parallel:
-            batch = [self._pending.popleft() for _ in range(min(len(self._pending), self._largest))]
+            items, waiting = self._next_batch()
+            if not items:
+                continue
             self._running += 1
-            loop = asyncio.get_running_loop()
-            done = loop.run_in_executor(self._executor, self._answers, [item for item, _ in batch])
-            done.add_done_callback(partial(self._finish, [future for _, future in batch]))
+            done = asyncio.get_running_loop().run_in_executor(self._executor, self._answers, items)
+            done.add_done_callback(partial(self._finish, waiting))
+
+    def _next_batch(self) -> "tuple[list[Item], list[asyncio.Future[Answer]]]":
+        items: list[Item] = []
+        waiting: list[asyncio.Future[Answer]] = []
+        while self._pending and len(items) < self._largest:
+            build, future = self._pending.popleft()
+            try:
+                items.append(build())
+            except Exception as problem:
+                if not future.done():
+                    future.set_exception(problem)
+            else:
+                waiting.append(future)
+        return items, waiting
 
     def _finish(
         self, waiting: "list[asyncio.Future[Answer]]", done: "asyncio.Future[Sequence[Answer | BaseException]]"
     ) -> None:
         self._running -= 1
-        self._start()
         for future, answer in zip(waiting, done.result(), strict=True):
             # Whoever was cancelled meanwhile no longer waits.
             if future.done():
@@ -80,6 +96,8 @@ class Batcher(Generic[Item, Answer]):
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
+        # After the callers that were just answered: they have been scheduled before it.
+        asyncio.get_running_loop().call_soon(self._start)
 
     def _answers(self, items: Sequence[Item]) -> Sequence[Answer | BaseException]:
         try:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
@@ -60,8 +60,12 @@ CLAIM_PAUSE_SECONDS = 0.01
 claimed along with its own) share a statement; a worker that was idle for longer claims at once."""
 MOST_CLAIMED_AT_ONCE = 64
 """In one statement. Not all that there is room for: other workers may be idle."""
-MOST_COMMITTED_AT_ONCE = 128
-COMMITS_IN_FLIGHT = 2
+MOST_COMMITTED_AT_ONCE = 64
+"""In one statement. A statement has a cost of its own, so not few; and debates that are stored together think, and come
+to be stored, together again, so not all."""
+COMMITS_IN_FLIGHT = 1
+"""While it runs, debates of the one before go on and the next is built. A second would only take the interpreter's lock
+from them."""
 MOST_HINTS = 100_000
 """Kept while there is no room. More are dropped: what they ask for is found without them."""
 COMPARE_EVERY_SECONDS = 10.0
@@ -89,6 +93,18 @@ class _InHand:
     task: asyncio.Task[None] = field(init=False)
     is_thinking: bool = False
     ending: Ending | None = None
+
+
+class _Unbuilt:
+    """A step that is built when its batch leaves, and once: a try to commit it that failed may have stored it."""
+
+    def __init__(self, step_for: Callable[[bool], Step], past_deadline: bool = False) -> None:
+        self._step_for = step_for
+        self._past_deadline = past_deadline
+
+    @cached_property
+    def step(self) -> Step:
+        return self._step_for(self._past_deadline)
 
 
 class Runner:
@@ -126,8 +142,8 @@ class Runner:
         """Shares without free room in which debates wait."""
         self._hints: dict[UUID, None] = {}
         self.wants_hints = threading.Event()
-        """Not set while it claims batch after batch: what hints would name is found without them then, and reading them
-        would take the core that claims need."""
+        """Not set while a statement claims, nor between statements that claim all they may: what hints would name is
+        found without them then, and reading them would take the core that claims need."""
         self.wants_hints.set()
         self._wake = asyncio.Event()
         self._is_ending = False
@@ -215,6 +231,7 @@ class Runner:
         hints = list(islice(self._hints, most))
         for debate_id in hints:
             del self._hints[debate_id]
+        self.wants_hints.clear()
         claimed = await self._in_thread(
             advance.claim, self._services, self._lease.worker_id, hints, room, MOST_CLAIMED_AT_ONCE
         )
@@ -223,8 +240,6 @@ class Runner:
         is_last_batch = len(claimed) < MOST_CLAIMED_AT_ONCE
         if is_last_batch:
             self.wants_hints.set()
-        else:
-            self.wants_hints.clear()
         full = [share for share, free in self._room().free.items() if not free]
         self._crowded = await self._in_thread(advance.shares_with_waiting, self._services, full) if full else set()
         return not is_last_batch or bool(self._hints)
@@ -398,10 +413,10 @@ class Runner:
         stored after all is found out by the next one, which is why it commits the same step.
         """
         pauses, locked_pauses = iter(COMMIT_PAUSES_SECONDS), iter(LOCKED_PAUSES_SECONDS)
-        step = step_for(False)
+        unbuilt = _Unbuilt(step_for)
         while True:
             try:
-                outcome = await self._commit_once(in_hand, step)
+                outcome = await self._commit_once(in_hand, unbuilt)
             except DatabaseAway as problem:
                 log.warning("turn.commit_failed", problem=log_words(problem))
                 await asyncio.sleep(next(pauses, COMMIT_PAUSES_SECONDS[-1]))
@@ -410,26 +425,32 @@ class Runner:
                 case Result.STORED | Result.ALREADY_STORED:
                     if outcome.debate.experiment_id and outcome.debate.status in ENDED_STATUSES:
                         self._on_ended(outcome.debate.experiment_id)
-                    return step, outcome
+                    return unbuilt.step, outcome
                 case Result.CLAIM_LOST:
                     await self._lost(in_hand.claim, outcome, used)
                     return None
                 case Result.LEASE_LAPSED:
                     await self._lease.changed()
                 case Result.DEADLINE_PASSED:
-                    step = step_for(True)
+                    unbuilt = _Unbuilt(step_for, past_deadline=True)
                 case Result.ROW_LOCKED:
                     await asyncio.sleep(next(locked_pauses, LOCKED_PAUSES_SECONDS[-1]))
 
-    async def _commit_once(self, in_hand: _InHand, step: Step) -> Outcome:
-        schedule = step.change.schedule
-        if not isinstance(schedule, ClaimToken):
-            return await self._commit(step)
-        self._asked_for[schedule.token] = in_hand
+    async def _commit_once(self, in_hand: _InHand, unbuilt: _Unbuilt) -> Outcome:
+        asked_for: list[UUID] = []
+
+        def build() -> Step:
+            schedule = unbuilt.step.change.schedule
+            if isinstance(schedule, ClaimToken):
+                asked_for.append(schedule.token)
+                self._asked_for[schedule.token] = in_hand
+            return unbuilt.step
+
         try:
-            return await self._commit(step)
+            return await self._commit(build)
         finally:
-            del self._asked_for[schedule.token]
+            for token in asked_for:
+                del self._asked_for[token]
 
     async def _lost(self, claim: Claim, outcome: Outcome, used: Usage | None) -> None:
         if outcome.status is None or outcome.status not in ACTIVE_STATUSES:

@@ -9,6 +9,7 @@ import structlog
 from app.core.debate import Debate, Turn
 from app.messaging.bus import Event
 from app.observe import metrics
+from app.observe.logs import written_together
 from app.store.experiments import experiments
 from app.usecases.services import Services
 from app.wire.debates import Json, debate_json, time_json, told_json
@@ -25,27 +26,32 @@ def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> N
     told = [(debate, turn) for debate, turns in stored for turn in turns]
     waiting = (event for debate, _ in stored for event in seat_waiting(debate))
     services.teller.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
-    for debate, turn in told:
-        player = metrics.player_label(turn.player)
-        _turns(turn.type.value, player).inc()
-        usage = turn.usage
-        if usage is not None and usage.latency_ms is not None:
-            _turn_seconds(player).observe(usage.latency_ms / 1000)
-        ids = {"debate_id": str(debate.id), "turn_id": str(turn.id)}
-        log.info(
-            "turn.stored",
-            **ids,
-            seq=turn.seq,
-            round=turn.round,
-            seat=turn.seat.role,
-            type=turn.type.value,
-            player=turn.player,
-            latency_ms=usage.latency_ms if usage else None,
-            tokens=usage.total_tokens if usage else None,
-            cost_usd=usage.cost_usd if usage else None,
-            status=debate.status.value,
-        )
-        log.debug("turn.text", **ids, text=turn.content)
+    with written_together():
+        for debate, turn in told:
+            _count_and_log(debate, turn)
+
+
+def _count_and_log(debate: Debate, turn: Turn) -> None:
+    player = metrics.player_label(turn.player)
+    _turns(turn.type.value, player).inc()
+    usage = turn.usage
+    if usage is not None and usage.latency_ms is not None:
+        _turn_seconds(player).observe(usage.latency_ms / 1000)
+    ids = {"debate_id": str(debate.id), "turn_id": str(turn.id)}
+    log.info(
+        "turn.stored",
+        **ids,
+        seq=turn.seq,
+        round=turn.round,
+        seat=turn.seat.role,
+        type=turn.type.value,
+        player=turn.player,
+        latency_ms=usage.latency_ms if usage else None,
+        tokens=usage.total_tokens if usage else None,
+        cost_usd=usage.cost_usd if usage else None,
+        status=debate.status.value,
+    )
+    log.debug("turn.text", **ids, text=turn.content)
 
 
 def new_argument(debate: Debate, turn: Turn) -> Event:

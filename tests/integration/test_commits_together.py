@@ -70,13 +70,17 @@ def stored_by_a_twin(place: Place, debate: Debate) -> None:
     )
 
 
+def as_built(step: Step) -> Callable[[], Step]:
+    return lambda: step
+
+
 def batched(run: Callable[[Any], list[Outcome]], steps: list[Step]) -> list[Outcome | BaseException]:
     """As a worker commits what comes in one pass of its loop: in one statement."""
 
     async def commit() -> list[Outcome | BaseException]:
         with ThreadPoolExecutor(1) as executor:
             batcher: Batcher[Step, Outcome] = Batcher(run, executor, parallel=1, largest=64, fails_all=DatabaseAway)
-            return await asyncio.gather(*(batcher(step) for step in steps), return_exceptions=True)
+            return await asyncio.gather(*(batcher(as_built(step)) for step in steps), return_exceptions=True)
 
     return asyncio.run(commit())
 

@@ -54,6 +54,10 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(work())
 
 
+def as_item(number: int) -> Callable[[], int]:
+    return lambda: number
+
+
 def batcher_of(
     statements: Callable[[Sequence[int]], Sequence[int]],
     executor: ThreadPoolExecutor,
@@ -65,9 +69,9 @@ def batcher_of(
 
 async def call_all(batcher: Batcher[int, int], statements: Statements, count: int) -> list["asyncio.Task[int]"]:
     """0 runs at once; the others come while it does, in order. All are done, one way or the other."""
-    calls = [asyncio.create_task(batcher(0))]
+    calls = [asyncio.create_task(batcher(as_item(0)))]
     await ran(statements, 1)
-    calls += [asyncio.create_task(batcher(number)) for number in range(1, count)]
+    calls += [asyncio.create_task(batcher(as_item(number))) for number in range(1, count)]
     await asyncio.sleep(0)
     assert not any(call.done() for call in calls)
     statements.gate.set()
@@ -82,7 +86,7 @@ def test_the_first_runs_at_once_and_those_that_come_meanwhile_are_the_next_batch
         calls = await call_all(batcher, statements, 5)
         assert [call.result() for call in calls] == [0, 2, 4, 6, 8]
         assert statements.ran == [[0], [1, 2, 3, 4]]
-        assert await batcher(50) == 100, "whoever comes later is not held up"
+        assert await batcher(as_item(50)) == 100, "whoever comes later is not held up"
         assert statements.ran[2:] == [[50]]
 
     run(work)
@@ -102,7 +106,9 @@ def test_calls_of_one_pass_of_the_loop_are_one_batch(executor: ThreadPoolExecuto
     async def work() -> None:
         statements = Statements(gated=0)
         batcher = batcher_of(statements, executor, parallel=2)
-        assert await asyncio.gather(*(batcher(number) for number in range(10))) == [2 * number for number in range(10)]
+        assert await asyncio.gather(*(batcher(as_item(number)) for number in range(10))) == [
+            2 * number for number in range(10)
+        ]
         assert statements.ran == [list(range(10))]
 
     run(work)
@@ -114,15 +120,63 @@ def test_as_many_statements_run_beside_each_other_as_may_and_no_more(executor: T
         batcher = batcher_of(statements, executor, parallel=3)
         calls = []
         for number in range(3):
-            calls.append(asyncio.create_task(batcher(number)))
+            calls.append(asyncio.create_task(batcher(as_item(number))))
             await ran(statements, number + 1)
-        calls += [asyncio.create_task(batcher(number)) for number in range(3, 6)]
+        calls += [asyncio.create_task(batcher(as_item(number))) for number in range(3, 6)]
         await asyncio.sleep(0.05)
         assert statements.ran == [[0], [1], [2]], "the others wait, though there are threads to spare"
         statements.gate.set()
         await asyncio.wait(calls, timeout=60)
         assert [call.result() for call in calls] == [0, 2, 4, 6, 8, 10]
         assert statements.ran[3:] == [[3, 4, 5]]
+
+    run(work)
+
+
+def test_items_are_built_when_their_batch_leaves_and_after_those_that_were_answered_have_gone_on(
+    executor: ThreadPoolExecutor,
+) -> None:
+    async def work() -> None:
+        statements = Statements()
+        batcher = batcher_of(statements, executor, largest=2)
+        happened: list[str] = []
+
+        def build(number: int) -> int:
+            happened.append(f"{number} is built")
+            return number
+
+        async def call(number: int) -> None:
+            await batcher(lambda: build(number))
+            happened.append(f"{number} goes on")
+
+        calls = [asyncio.create_task(call(0))]
+        await ran(statements, 1)
+        calls += [asyncio.create_task(call(number)) for number in range(1, 5)]
+        await asyncio.sleep(0)
+        assert happened == ["0 is built"], "four come in a burst, and wait for the statement that runs"
+        statements.gate.set()
+        await asyncio.wait(calls, timeout=60)
+        assert happened[1:4] == ["0 goes on", "1 is built", "2 is built"]
+        assert happened[4:] == ["1 goes on", "2 goes on", "3 is built", "4 is built", "3 goes on", "4 goes on"]
+
+    run(work)
+
+
+def test_an_item_that_cannot_be_built_fails_for_its_own_caller_only(executor: ThreadPoolExecutor) -> None:
+    def refuse() -> int:
+        raise ValueError("nothing to store")
+
+    async def work() -> None:
+        statements = Statements(gated=0)
+        batcher = batcher_of(statements, executor)
+        with pytest.raises(ValueError, match="nothing to store"):
+            await batcher(refuse)
+        assert statements.ran == [], "a batch of nothing is no statement"
+        calls = [asyncio.create_task(batcher(build)) for build in (as_item(1), refuse, as_item(3))]
+        await asyncio.wait(calls, timeout=60)
+        assert [calls[0].result(), calls[2].result()] == [2, 6]
+        assert isinstance(calls[1].exception(), ValueError)
+        assert statements.ran == [[1, 3]]
 
     run(work)
 
@@ -136,7 +190,7 @@ def test_a_bad_item_fails_for_its_own_caller_only(executor: ThreadPoolExecutor) 
         with pytest.raises(ValueError, match="three"):
             calls[3].result()
         assert statements.ran == [[0], [1, 2, 3, 4], [1], [2], [3], [4]]
-        assert await batcher(50) == 100
+        assert await batcher(as_item(50)) == 100
 
     run(work)
 
@@ -148,7 +202,7 @@ def test_what_fails_all_is_not_run_again_and_each_caller_gets_its_own_exception(
     async def failure(batcher: Batcher[int, int], item: int) -> BaseException | None:
         """Caught in the task: SystemExit would end the event loop."""
         try:
-            await batcher(item)
+            await batcher(as_item(item))
         except BaseException as raised:
             return raised
         return None
@@ -156,7 +210,7 @@ def test_what_fails_all_is_not_run_again_and_each_caller_gets_its_own_exception(
     async def work() -> None:
         statements = Statements(lambda items: problem if 1 in items else None)
         batcher = batcher_of(statements, executor)
-        first = asyncio.create_task(batcher(0))
+        first = asyncio.create_task(batcher(as_item(0)))
         await ran(statements, 1)
         others = [asyncio.create_task(failure(batcher, number)) for number in (1, 2, 3)]
         await asyncio.sleep(0)
@@ -168,7 +222,7 @@ def test_what_fails_all_is_not_run_again_and_each_caller_gets_its_own_exception(
         assert [one and one.args for one in raised] == [problem.args] * 3
         assert len({id(one) for one in raised}) == 3, "a traceback that one adds is not the others'"
         assert all(one is problem or (one and one.__cause__ is problem) for one in raised)
-        assert await batcher(50) == 100, "nobody is left waiting"
+        assert await batcher(as_item(50)) == 100, "nobody is left waiting"
 
     run(work)
 
@@ -177,9 +231,9 @@ def test_a_caller_that_is_cancelled_while_it_waits_spoils_no_neighbours_answer(e
     async def work() -> None:
         statements = Statements()
         batcher = batcher_of(statements, executor)
-        first = asyncio.create_task(batcher(0))
+        first = asyncio.create_task(batcher(as_item(0)))
         await ran(statements, 1)
-        calls = [asyncio.create_task(batcher(number)) for number in (1, 2, 3)]
+        calls = [asyncio.create_task(batcher(as_item(number))) for number in (1, 2, 3)]
         await asyncio.sleep(0)
         first.cancel()
         calls[1].cancel()
@@ -188,7 +242,7 @@ def test_a_caller_that_is_cancelled_while_it_waits_spoils_no_neighbours_answer(e
         assert [await calls[0], await calls[2]] == [2, 6]
         assert first.cancelled()
         assert calls[1].cancelled()
-        assert await batcher(50) == 100
+        assert await batcher(as_item(50)) == 100
 
     run(work)
 
@@ -202,7 +256,9 @@ def test_a_crowd_gets_each_its_own_answer(executor: ThreadPoolExecutor) -> None:
 
     async def work() -> None:
         batcher = batcher_of(double, executor, parallel=2, largest=8)
-        assert await asyncio.gather(*map(batcher, range(5000))) == [2 * number for number in range(5000)]
+        assert await asyncio.gather(*(batcher(as_item(number)) for number in range(5000))) == [
+            2 * number for number in range(5000)
+        ]
 
     run(work)
     assert sum(sizes) == 5000

@@ -7,6 +7,7 @@ import psycopg
 from harness import Place
 
 from app.embedded import ServerUrls
+from app.store.engine import Engine
 
 MOST_GROWTH_BYTES = 4_000_000
 """What was larger is not used again: rows that were deleted would still be there to be read past."""
@@ -90,3 +91,15 @@ def _fingerprint(connection: "psycopg.Connection[Any]") -> tuple[int, list[str]]
     found: tuple[int, list[str]] | None = connection.execute(FINGERPRINT).fetchone()
     assert found
     return found
+
+
+def rows_read(engine: Engine) -> dict[str, int]:
+    """By table, since the database was made. The engine must have one connection in use: sessions report what they have
+    read at most once a second by themselves, and only this one is asked to."""
+    with engine.autocommit() as connection:
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        found = connection.execute(
+            "SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables"
+            " WHERE relname IN ('debates', 'turns')"
+        )
+        return dict(found.fetchall())

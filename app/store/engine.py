@@ -77,7 +77,7 @@ class Engine:
         """To SQLAlchemy."""
         options = (
             f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
-            f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
+            f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC -c jit=off"
             f"{' -c enable_seqscan=off' if only_by_index else ''}"
         )
         self._pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(

@@ -192,6 +192,8 @@ def _counted(filters: Filters, by_index: bool = False) -> Select[int]:
 def _matching(filters: Filters, by_index: bool = False) -> Select[Any]:
     if filters.q and filters == Filters(q=filters.q):
         return search.ids_by_title(filters.q, by_index)
+    if filters.q and by_index and filters == Filters(q=filters.q, texts=True):
+        return select(search.ids_by_title_or_text(filters.q).subquery())
     return select(debates.c.id).where(*_conditions(filters, by_index))
 
 
@@ -368,5 +370,5 @@ def _estimate(filters: Filters) -> RowEstimate:
         return RowEstimate(_matching(filters))
     # Postgres has statistics of the titles in their own table.
     others = _conditions(replace(filters, q=None))
-    named = search.ids_by_text if filters.texts else search.ids_by_title
+    named = search.ids_by_indexed_text if filters.texts else search.ids_by_title
     return RowEstimate(select(debates.c.id).where(*others, debates.c.id.in_(named(filters.q))))

@@ -37,13 +37,17 @@ FROM (
     FROM generate_series(1, %s) AS number
 ) AS made
 """
-# Two turns of each debate, so that the words of texts are not those of the titles.
+# Two turns of each debate, so that the words of texts are not those of the titles. Their ids begin with their time, as
+# a worker's do: by it the turns of the last minute are counted. With fewer than a hundred frequent words, which no real
+# texts have, Postgres would guess how many turns have a word and not look at its statistics.
 _TURNS = """
 INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, created_at)
-SELECT gen_random_uuid(), id, seq, seq - 1, 'debater_a', CASE seq WHEN 1 THEN 'MOTION' ELSE 'CLAIM' END,
+SELECT uuidv7(created_at - clock_timestamp()), id, seq, seq - 1, 'debater_a',
+       CASE seq WHEN 1 THEN 'MOTION' ELSE 'CLAIM' END,
        CASE WHEN seq = 2 THEN 'An answer that says little'
             WHEN number = 50 THEN 'Light the lantern' WHEN mod(number, 100) = 0 THEN 'Build a quay'
-            WHEN mod(number, 2) = 0 THEN 'The council should decide' ELSE 'Nobody should decide' END || ' ' || number,
+            WHEN mod(number, 2) = 0 THEN 'The council should decide' ELSE 'Nobody should decide' END || ' ' || number
+            || ' word' || mod(number, 401) || ' word' || mod(number / 401, 401) || ' word' || mod(seq * number, 397),
        'scripted', created_at
 FROM (SELECT id, created_at, substring(title FROM '[0-9]+$')::int AS number FROM debates) AS numbered,
      generate_series(1, 2) AS seq

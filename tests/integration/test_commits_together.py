@@ -22,6 +22,7 @@ from claimed_debates import (
     take_turn,
     turn,
 )
+from databases import rows_read
 from harness import Place
 from psycopg.rows import dict_row
 
@@ -459,11 +460,11 @@ def test_creating_a_debate_reads_no_turns_of_others(place: Place) -> None:
     services = build_services(place.settings, name="tests", database_connections=1)
     try:
         plan_for_small_tables(place, services)
-        before = rows_read(services)["turns"]
+        before = rows_read(services.engine)["turns"]
         for _ in range(12):
             a_debate(services)
         # Not even one for each; planning reads the first and the last.
-        assert rows_read(services)["turns"] - before < 12
+        assert rows_read(services.engine)["turns"] - before < 12
     finally:
         close_services(services)
 
@@ -477,18 +478,7 @@ def plan_for_small_tables(place: Place, services: Services) -> None:
 
 def rows_read_by_turns(services: Services) -> dict[str, int]:
     debates = [a_debate(services) for _ in range(12)]
-    before = rows_read(services)
+    before = rows_read(services.engine)
     for claim in [claimed(services, debate) for debate in debates]:
         take_turn(services, claim, CLAIM)
-    return {table: count - before[table] for table, count in rows_read(services).items()}
-
-
-def rows_read(services: Services) -> dict[str, int]:
-    """By table. Sessions report it at most once a second by themselves."""
-    with services.engine.autocommit() as connection:
-        connection.execute("SELECT pg_stat_force_next_flush()")
-        found = connection.execute(
-            "SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables"
-            " WHERE relname IN ('debates', 'turns')"
-        )
-        return dict(found.fetchall())
+    return {table: count - before[table] for table, count in rows_read(services.engine).items()}

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from cells import each_of
+from databases import rows_read
 from harness import Api, Place, wait_until
 from test_api_envelope import data_of
 
@@ -150,6 +151,13 @@ def add_turns(place: Place, title: str, count: int) -> None:
     place.sql("UPDATE debates SET turn_count = 1 + %s WHERE title = %s", count, title)
 
 
+def plan_of_search(engine: Engine, q: str) -> str:
+    statement = listing._page_statement(Filters(q=q, texts=True), False, by_index=True)
+    with engine.autocommit() as connection:
+        parameters = {**statement._constants, "limit": 50, "offset": 0}
+        return "\n".join(row[0] for row in connection.execute("EXPLAIN " + statement._sql, parameters))
+
+
 @pytest.mark.long
 def test_rare_words_are_found_by_the_index(
     module_place: Place, said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
@@ -158,14 +166,43 @@ def test_rare_words_are_found_by_the_index(
     assert index_all(module_place, engine) >= 5000, "in many statements"
     assert titles(said, "5000") == titles(said, "frequent 17") == {"Third"}
     module_place.sql("ANALYZE indexed_turns")
-    statement = listing._page_statement(Filters(q="harbour", texts=True), False, by_index=True)
+    plan = plan_of_search(engine, "harbour")
     with engine.autocommit() as connection:
-        parameters = {**statement._constants, "limit": 50, "offset": 0}
-        plan = "\n".join(row[0] for row in connection.execute("EXPLAIN " + statement._sql, parameters))
         assert search.few_turns_match(connection, "harbour")
         monkeypatch.setattr(search, "FEW_TURNS", 100)
         assert not search.few_turns_match(connection, "frequent")
     assert "indexed_turns_by_word" in plan, plan
+
+
+def test_a_search_for_rare_words_reads_few_rows_however_many_debates_there_are(
+    module_place: Place, said: Api, engine: Engine
+) -> None:
+    module_place.sql(
+        "WITH made AS (INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor,"
+        " stop_reason, seats, limits, turn_count) SELECT gen_random_uuid(), 'One of many ' || number, debate_type,"
+        " format, 'completed', 1, 'judge', 'ruling', seats, limits, 1"
+        " FROM debates, generate_series(1, 2000) AS number WHERE title = 'First' RETURNING id)"
+        " INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
+        " SELECT gen_random_uuid(), id, 1, 0, 'debater_a', 'MOTION', 'Much is said', 'external' FROM made"
+    )
+    assert index_all(module_place, engine) >= 2000
+    module_place.sql("ANALYZE debates, debate_titles, turns, indexed_turns")
+    fresh = said.create(title="Fresh", motion_content="A pangolin appears", format="dialogue")
+    # One connection: it has to tell what it has read before it is asked.
+    alone = Engine(str(module_place.settings.database_url), 1, 5, "test")
+    try:
+        before = rows_read(alone)
+        found = page(alone, Filters(q="pangolin", texts=True), 50, 0, None)
+        read = rows_read(alone)["turns"] - before["turns"]
+        plan = plan_of_search(alone, "pangolin")
+    finally:
+        alone.dispose()
+    said.http.delete(f"/debates/{fresh['id']}").raise_for_status()
+    module_place.sql("DELETE FROM debates WHERE title LIKE 'One of many %%'")
+    assert [debate.title for debate in found.debates] == ["Fresh"]
+    assert found.total == 1
+    assert read < 50
+    assert "debates_pkey" in plan, plan
 
 
 def test_a_pass_takes_what_changed_since_the_last_one_and_leaves_what_has_just_changed(

@@ -7,6 +7,7 @@ have been due longest. A claim lives as long as its worker's lease (`app.store.l
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -103,7 +104,7 @@ RETURNING {_RETURNED},
 _LAST_TURNS = Prepared("""
 SELECT turn.* FROM unnest(%(ids)s) AS wanted (id)
 CROSS JOIN LATERAL (
-    (SELECT * FROM turns WHERE debate_id = wanted.id ORDER BY seq DESC LIMIT %(count)s)
+    (SELECT * FROM turns WHERE debate_id = wanted.id AND seq > 1 ORDER BY seq DESC LIMIT %(count)s)
     UNION ALL
     SELECT * FROM turns WHERE debate_id = wanted.id AND seq = 1
 ) AS turn
@@ -183,17 +184,18 @@ def claim(
         if not claimed:
             return []
         ids = [row["id"] for row in claimed]
-        turns: defaultdict[UUID, dict[int, dict[str, Any]]] = defaultdict(dict)
+        turns: defaultdict[UUID, list[dict[str, Any]]] = defaultdict(list)
         for row in _LAST_TURNS.run(connection, {"ids": ids, "count": turn_count}, dict_row):
-            turns[row["debate_id"]][row["seq"]] = row
+            turns[row["debate_id"]].append(row)
     return [_claimed(row, turns[row["id"]]) for row in claimed]
 
 
-def _claimed(row: dict[str, Any], turns_by_seq: dict[int, dict[str, Any]]) -> ClaimedDebate | DamagedDebate:
+def _claimed(row: dict[str, Any], turn_rows: list[dict[str, Any]]) -> ClaimedDebate | DamagedDebate:
     try:
-        if 1 not in turns_by_seq:
+        turn_rows.sort(key=itemgetter("seq"))
+        if not turn_rows or turn_rows[0]["seq"] != 1:
             raise ValueError("it has no motion")
-        turns = tuple(turn_of(turn) for _, turn in sorted(turns_by_seq.items()))
+        turns = tuple(map(turn_of, turn_rows))
         return ClaimedDebate(debate_of(row), row["claim_token"], turns, max(0.0, row["waited_seconds"]))
     except (ValueError, KeyError, TypeError) as problem:
         return DamagedDebate(row["id"], row["claim_token"], f"{type(problem).__name__}: {problem}")

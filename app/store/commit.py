@@ -311,7 +311,12 @@ def _outcome(
 
 
 def _json(changes: Sequence[Change]) -> str:
-    return to_json([_row(change) for change in changes]).decode()
+    return to_json([_without_nulls(_row(change)) for change in changes]).decode()
+
+
+def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
+    """A column that is not given is NULL. Most are, and Postgres would sort and look up each of their names."""
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _row(change: Change) -> dict[str, Any]:
@@ -322,7 +327,7 @@ def _row(change: Change) -> dict[str, Any]:
         "token": claim.token if claim else None,
         "worker_id": claim.worker_id if claim else None,
         "past_deadline": change.after.past_deadline,
-        "turns": [turn_row(turn) for turn in change.turns],
+        "turns": [_without_nulls(turn_row(turn)) for turn in change.turns],
         "first_turn_id": change.turns[0].id if change.turns else None,
         "exchanges": [_exchange_row(number, each) for number, each in enumerate(change.exchanges, 1)] or None,
         "input_tokens": change.used.input_tokens,

@@ -39,9 +39,9 @@ def build_services(
     name: str,
     database_connections: int,
     patience_seconds: float = 5,
-    only_by_index: bool = False,
+    plan_once: bool = False,
 ) -> Services:
-    """`patience_seconds`: how long to wait for a free connection to the database. `only_by_index`: see `Engine`."""
+    """`patience_seconds`: how long to wait for a free connection to the database. `plan_once`: see `Engine`."""
     failpoints.arm(settings.failpoints)
     if settings.database_url is None or settings.redis_url is None:
         raise NotConfigured("DEBATE_DATABASE_URL and DEBATE_REDIS_URL")
@@ -56,7 +56,7 @@ def build_services(
     redis = Redis(connection_pool=pool)
     tasks = TaskQueue(make_celery(settings.redis_url), redis)
     own_name = f"{name}:{os.getpid()}"
-    engine = Engine(settings.database_url, database_connections, patience_seconds, own_name, only_by_index)
+    engine = Engine(settings.database_url, database_connections, patience_seconds, own_name, plan_once)
     full_disk = FullDisk()
     full_disk.listen(engine)
     return Services(

@@ -61,7 +61,7 @@ def worker_services(settings: Settings) -> Services:
         name="debate-worker",
         database_connections=DATABASE_CONNECTIONS,
         patience_seconds=CONNECTION_PATIENCE_SECONDS,
-        only_by_index=True,
+        plan_once=True,
     )
 
 

@@ -27,6 +27,10 @@ LOCK_TIMEOUT_MS = 5_000
 STATEMENT_TIMEOUT_MS = 30_000
 # A process that freezes in the middle of a transaction must not keep others from its rows, nor from sweeping.
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
+PLAN_ONCE = " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off"
+"""Postgres would plan the first five runs of a prepared statement by their parameters, which takes longer than to run
+the statement of a turn. And while a table is small it would rather read all of it, or all rows that match and sort
+them, than follow an index in its order; the plan is kept while the table grows, until Postgres has analyzed it."""
 RECONNECT_SECONDS = 0.5
 """The pool gives up a failed attempt to connect after this; the next caller that wants a connection starts another.
 Its default backs off for minutes, and would find a server that is back minutes late."""
@@ -63,11 +67,9 @@ class Engine:
         pool_size: int,
         pool_timeout_seconds: float,
         application_name: str,
-        only_by_index: bool = False,
+        plan_once: bool = False,
     ) -> None:
-        """`only_by_index`: Postgres reads no table as a whole where an index serves. While a table is small it would
-        rather do that, and a connection keeps the plan of a frequent statement while the table grows, until Postgres
-        has analyzed it."""
+        """`plan_once`: a connection plans each statement once, for any parameters and for tables of any size."""
         self._timeout_seconds = pool_timeout_seconds
         self._is_connected = False
         self._failures = 0
@@ -78,7 +80,7 @@ class Engine:
         options = (
             f"-c lock_timeout={LOCK_TIMEOUT_MS} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
             f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC -c jit=off"
-            f"{' -c enable_seqscan=off' if only_by_index else ''}"
+            f"{PLAN_ONCE if plan_once else ''}"
         )
         self._pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(
             make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False),

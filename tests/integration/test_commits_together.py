@@ -36,7 +36,7 @@ from app.store.claims import Room
 from app.store.commit import OLD_CLAIM_SECONDS, Outcome, Result
 from app.store.engine import DatabaseAway
 from app.store.turns import TurnExists
-from app.usecases import advance, control, read
+from app.usecases import advance, control, read, sweep
 from app.usecases.advance import Claim, Step
 from app.usecases.services import Services
 from worker.batcher import Batcher
@@ -443,6 +443,22 @@ def test_statements_of_a_turn_are_prepared_when_a_connection_first_runs_them(pla
         assert any(part in statement for statement in prepared), part
 
 
+def test_a_workers_connection_plans_each_statement_once(place: Place) -> None:
+    # Postgres' default plans the first five runs by their parameters, which takes longer than running them.
+    services = worker_services(place.settings)
+    try:
+        for _ in range(8):
+            take_turn(services, claimed(services, a_debate(services)), CLAIM)
+            sweep.sweep(services)
+        with services.engine.autocommit() as connection:
+            runs = connection.execute("SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements")
+            planned = {statement: (generic, custom) for statement, generic, custom in runs}
+    finally:
+        close_services(services)
+    assert {custom for _, custom in planned.values()} == {0}
+    assert sum(generic >= 8 for generic, _ in planned.values()) >= 4, "claim, its turns, commit and sweep"
+
+
 def test_turns_read_as_many_rows_among_many_debates_as_among_few(place: Place) -> None:
     # Statements that come one after the other all run on the same connection.
     services = worker_services(place.settings)
@@ -452,6 +468,25 @@ def test_turns_read_as_many_rows_among_many_debates_as_among_few(place: Place) -
         for _ in range(100):
             a_debate(services)
         assert rows_read_by_turns(services) == among_few
+    finally:
+        close_services(services)
+
+
+def test_a_claim_reads_no_more_of_what_is_due_than_it_takes(place: Place) -> None:
+    services = worker_services(place.settings)
+    try:
+        made = [a_debate(services) for _ in range(4)]
+        due_in_order(place, made)
+        # Due a little later than those: what claims would take next. Postgres has no statistics of them.
+        copy = "jsonb_build_object('id', gen_random_uuid(), 'client_request_id', number, 'due_at', now())"
+        place.sql(
+            f"INSERT INTO debates SELECT (jsonb_populate_record(debates, {copy})).*"
+            " FROM debates, generate_series(1, 3000) AS number WHERE id = %s",
+            made[0].id,
+        )
+        before = rows_read(services.engine)["debates"]
+        assert ids(claim_all(services, [], Room({}, 64), at_most=4)) == ids(made)
+        assert rows_read(services.engine)["debates"] - before < 50
     finally:
         close_services(services)
 

@@ -10,12 +10,12 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, bindparam, func, null, select, update
+from sqlalchemy import Column, Connection, Table, func, null, update
 from sqlalchemy.engine import Row
 
 from app.core.retry import stored_delay
-from app.store import leases
 from app.store.commit import OLD_CLAIM_SECONDS
+from app.store.statements import Prepared
 
 _now = func.clock_timestamp()
 
@@ -25,38 +25,26 @@ def _unclaimed(table: Table) -> dict[str, Any]:
     return {**values, "queued_at": null()} if "queued_at" in table.c else values
 
 
-def claim(
-    connection: Connection,
-    table: Table,
-    worker_id: str,
-    tokens: Sequence[UUID],
-    conditions: Sequence[ColumnElement[bool]],
-    first: Sequence[ColumnElement[Any]] = (),
-) -> dict[UUID, UUID]:
-    """Claims the rows that have been due longest, one per token, those that `first` sorts first before the others;
-    returns id → token. None without a live lease."""
-    if not leases.hold(connection, worker_id):
-        return {}
-    due = (
-        select(table.c.id)
-        .where(table.c.due_at <= func.now(), *conditions)
-        .order_by(*first, table.c.due_at)
-        .limit(len(tokens))
-        .with_for_update(skip_locked=True)
-    )
-    claimed = dict(zip(connection.execute(due).scalars(), tokens, strict=False))
-    if claimed:
-        values: dict[str, Any] = {
-            **_unclaimed(table),
-            "claim_token": bindparam("token"),
-            "claimed_by": worker_id,
-            "due_at": _now + timedelta(seconds=OLD_CLAIM_SECONDS),
-        }
-        connection.execute(
-            update(table).where(table.c.id == bindparam("row_id")).values(values),
-            [{"row_id": row_id, "token": token} for row_id, token in claimed.items()],
-        )
-    return claimed
+def claim_statement(table: Table, is_open: str, first: str = "") -> Prepared:
+    """Claims the rows that have been due longest, one per token, those that `first` sorts first before the others, and
+    returns them. None without a live lease, which is locked until the claims are committed: whoever ends it
+    (app/store/leases.py) sees all of them, or they are not made."""
+    unqueued = ", queued_at = NULL" if "queued_at" in table.c else ""
+    return Prepared(f"""
+WITH lease AS MATERIALIZED (
+    SELECT FROM worker_leases
+    WHERE worker_id = %(worker_id)s AND expires_at > clock_timestamp() FOR KEY SHARE SKIP LOCKED
+), due AS MATERIALIZED (
+    SELECT id FROM {table.name} WHERE due_at <= now() AND {is_open} AND EXISTS (SELECT FROM lease)
+    ORDER BY {first} due_at LIMIT cardinality(%(tokens)s::uuid[]) FOR UPDATE SKIP LOCKED
+)
+UPDATE {table.name} AS open_row SET
+    claim_token = (%(tokens)s::uuid[])[numbered.number], claimed_by = %(worker_id)s{unqueued},
+    due_at = clock_timestamp() + interval '{OLD_CLAIM_SECONDS} seconds'
+FROM (SELECT id, row_number() OVER () AS number FROM due) AS numbered
+WHERE open_row.id = numbered.id
+RETURNING open_row.*
+""")  # noqa: S608 (only names of columns and constants are put in)
 
 
 def settle(

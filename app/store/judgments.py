@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from psycopg.rows import dict_row
 from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import RowMapping
@@ -16,11 +17,17 @@ from app.core.judgments import Judgment, JudgmentStatus
 from app.core.players import SCRIPTED, JudgeOrder, SeatSetup
 from app.core.verdicts import Verdict
 from app.store import calls_under_way, claimed_rows
-from app.store.experiments.tables import is_of_experiment, judgments
+from app.store.engine import Engine
+from app.store.experiments.tables import judgments
 from app.store.ids import new_id
 from app.store.rows import key_row, of_row, verdict_of, verdict_row
 
 _now = func.clock_timestamp()
+_CLAIM = claimed_rows.claim_statement(
+    judgments,
+    f"status = '{JudgmentStatus.PLANNED}' AND claim_token IS NULL AND share <> ALL(%(full_shares)s)",
+    first="experiment_id IS NOT NULL,",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +97,12 @@ def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:
     return [_judgment(row) for row in connection.execute(query).mappings()]
 
 
-def claim(
-    connection: Connection, worker_id: str, tokens: Sequence[UUID], full_shares: Sequence[str]
-) -> list[JudgmentClaim]:
-    """Claims the judgments that have been due longest, those of no experiment first."""
-    open_ones = [
-        judgments.c.status == JudgmentStatus.PLANNED.value,
-        judgments.c.claim_token.is_(None),
-        judgments.c.share.not_in(full_shares),
-    ]
-    claimed = claimed_rows.claim(connection, judgments, worker_id, tokens, open_ones, [is_of_experiment])
-    if not claimed:
-        return []
-    rows = connection.execute(select(judgments).where(judgments.c.id.in_(claimed))).mappings()
-    return [JudgmentClaim(_judgment(row), claimed[row["id"]], row["attempts"], row["share"]) for row in rows]
+def claim(engine: Engine, worker_id: str, tokens: Sequence[UUID], full_shares: Sequence[str]) -> list[JudgmentClaim]:
+    """Claims the judgments that have been due longest, those of no experiment first; none without a live lease."""
+    given = {"worker_id": worker_id, "tokens": list(tokens), "full_shares": list(full_shares)}
+    with engine.autocommit() as connection:
+        rows = _CLAIM.run(connection, given, dict_row).fetchall()
+    return [JudgmentClaim(_judgment(row), row["claim_token"], row["attempts"], row["share"]) for row in rows]
 
 
 def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, used: Usage) -> bool:
@@ -167,7 +166,7 @@ def _added(used: Usage) -> dict[str, Any]:
     }
 
 
-def _judgment(row: RowMapping) -> Judgment:
+def _judgment(row: RowMapping | dict[str, Any]) -> Judgment:
     return of_row(
         Judgment,
         row,

@@ -17,6 +17,7 @@ from app.store import calls_under_way
 from app.store.commit import OLD_CLAIM_SECONDS
 from app.store.engine import Engine
 from app.store.experiments import costs
+from app.store.statements import Prepared
 from app.store.tables import debates, worker_leases, workers
 
 SWEEP_LOCK = 0x5EB47E01
@@ -24,6 +25,7 @@ SWEEP_LOCK = 0x5EB47E01
 MIGRATION_LOCK = 0x5EB47E02
 OLD_WORKER_SECONDS = 15.0
 """A worker from before leases that was not seen for this long no longer counts."""
+OLD_WORKER_KEPT_SECONDS = 20 * OLD_WORKER_SECONDS
 
 _RENEW = """
 UPDATE worker_leases SET renewed_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(secs => %s)
@@ -78,6 +80,11 @@ UPDATE debates SET {_RELEASED}, queued_at = NULL
 FROM lapsed WHERE debates.id = lapsed.id AND lapsed.worker_id IS NULL
 RETURNING debates.id
 """  # noqa: S608 (only constants are put in)
+_IS_ANY_LAPSED = Prepared("""
+SELECT EXISTS (SELECT FROM worker_leases WHERE expires_at <= clock_timestamp())
+    OR EXISTS (SELECT FROM debates WHERE due_at <= now() AND claim_token IS NOT NULL AND claim_expires_at <= now())
+    OR EXISTS (SELECT FROM workers WHERE seen_at < now() - make_interval(secs => %(old_seconds)s))
+""")
 
 
 def begin(engine: Engine, worker_id: str, seconds: float, players: Mapping[str, Any] | None = None) -> None:
@@ -100,12 +107,12 @@ def renew(engine: Engine, worker_id: str, seconds: float) -> bool:
         return connection.execute(_RENEW, [seconds, worker_id]).rowcount == 1
 
 
-def hold(connection: Connection, worker_id: str) -> bool:
-    """Locks the lease until the transaction ends, so that the sweeper sees these claims; false if it is not live."""
-    query = select(worker_leases.c.worker_id).where(
-        worker_leases.c.worker_id == worker_id, worker_leases.c.expires_at > func.clock_timestamp()
-    )
-    return connection.execute(query.with_for_update(read=True, key_share=True, skip_locked=True)).first() is not None
+def is_any_lapsed(engine: Engine) -> bool:
+    """Whether there is anything to release. One short statement, where releasing takes a transaction: workers look
+    every second, and there is hardly ever anything."""
+    with engine.autocommit() as connection:
+        [(is_any,)] = _IS_ANY_LAPSED.run(connection, {"old_seconds": OLD_WORKER_KEPT_SECONDS})
+        return bool(is_any)
 
 
 def become_the_sweeper(connection: Connection) -> bool:
@@ -139,7 +146,7 @@ def end(connection: Connection, worker_ids: Sequence[str]) -> list[UUID]:
 def release_old_claims(connection: Connection) -> list[UUID]:
     """What workers from before leases have claimed and let lapse."""
     connection.execute(
-        delete(workers).where(workers.c.seen_at < func.now() - timedelta(seconds=20 * OLD_WORKER_SECONDS))
+        delete(workers).where(workers.c.seen_at < func.now() - timedelta(seconds=OLD_WORKER_KEPT_SECONDS))
     )
     return list(connection.execute(text(_RELEASE_OLD)).scalars())
 

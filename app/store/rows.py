@@ -53,7 +53,7 @@ turn_columns: list[ColumnElement[Any]] = list(turns.c)
 Value = TypeVar("Value")
 
 
-def of_row(kind: type[Value], row: RowMapping, **converted: Any) -> Value:
+def of_row(kind: type[Value], row: RowMapping | dict[str, Any], **converted: Any) -> Value:
     """A value whose fields are the columns of the same names, but for the converted ones. Not for debates and turns: of
     those a page has hundreds, and naming each field is faster."""
     make: Any = kind

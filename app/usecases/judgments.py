@@ -132,8 +132,7 @@ def of_debate(services: Services, debate_id: UUID) -> list[Judgment]:
 @repeated_on_conflict
 def claim(services: Services, worker_id: str, at_most: int, full_shares: Sequence[str]) -> list[JudgmentClaim]:
     tokens = [new_claim_token() for _ in range(at_most)]
-    with services.engine.begin() as connection:
-        claimed = store.claim(connection, worker_id, tokens, full_shares)
+    claimed = store.claim(services.engine, worker_id, tokens, full_shares)
     if claimed:
         failpoints.reach("judgment.after_claim", ConnectionLost)
     return claimed

@@ -16,11 +16,14 @@ from app.core.experiments.motions import Motion
 from app.core.experiments.plan import Match
 from app.core.experiments.spec import Spec, spec_of
 from app.core.players import SeatSetup
+from app.store.engine import Engine
 from app.store.experiments.tables import experiments, judgments, matches, motions
 from app.store.rows import of_row
+from app.store.statements import Prepared
 from app.store.tables import debates
 
 _now = func.clock_timestamp()
+_AT_WORK = Prepared("SELECT id FROM experiments WHERE status IN ('running', 'paused')")
 
 
 class ExperimentStatus(StrEnum):
@@ -128,10 +131,10 @@ def _one(connection: Connection, query: Select[Any]) -> Experiment | None:
     return _experiment(row) if row else None
 
 
-def at_work(connection: Connection) -> list[UUID]:
+def at_work(engine: Engine) -> list[UUID]:
     """The experiments whose debates need feeding."""
-    query = select(experiments.c.id).where(experiments.c.status.in_(("running", "paused")))
-    return list(connection.execute(query).scalars())
+    with engine.autocommit() as connection:
+        return [row[0] for row in _AT_WORK.run(connection, {})]
 
 
 def page(connection: Connection, after: tuple[datetime, UUID] | None, limit: int) -> list[Experiment]:

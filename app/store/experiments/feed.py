@@ -15,8 +15,10 @@ from app.core.experiments.plan import Match
 from app.core.judgments import Judge
 from app.store import materials
 from app.store.debates import setup_row
+from app.store.engine import Engine
 from app.store.experiments.tables import judgments, matches
 from app.store.rows import debate_row, key_row, of_row, turn_row
+from app.store.statements import Prepared
 from app.store.tables import debates
 
 CREATED_BY = "experiment"
@@ -200,9 +202,9 @@ UPDATE matches SET reason = NULL FROM debates
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'running' AND matches.reason = :held
   AND debates.id = matches.debate_id AND debates.status <> 'paused'
 """)
-_UNSETTLED = text("""
+_UNSETTLED = Prepared("""
 SELECT DISTINCT experiments.id FROM experiments
-JOIN matches ON matches.experiment_id = experiments.id AND matches.status = 'running' AND matches.reason = :held
+JOIN matches ON matches.experiment_id = experiments.id AND matches.status = 'running' AND matches.reason = %(held)s
 JOIN debates ON debates.id = matches.debate_id
 WHERE experiments.status IN ('running', 'paused')
    OR experiments.status = 'stopped' AND debates.status IN ('created', 'running')
@@ -234,9 +236,10 @@ def forget_held(connection: Connection, experiment_id: UUID) -> None:
     connection.execute(_RELEASED, {"experiment_id": experiment_id, "held": HELD})
 
 
-def unsettled(connection: Connection) -> list[UUID]:
+def unsettled(engine: Engine) -> list[UUID]:
     """Experiments that were stopped with debates not paused yet, or restarted with debates not resumed yet."""
-    return list(connection.execute(_UNSETTLED, {"held": HELD}).scalars())
+    with engine.autocommit() as connection:
+        return [row[0] for row in _UNSETTLED.run(connection, {"held": HELD})]
 
 
 _RETRY = text("""

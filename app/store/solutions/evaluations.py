@@ -9,18 +9,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from psycopg.rows import dict_row
 from sqlalchemy import Connection, func, select, tuple_, update
 from sqlalchemy.engine import RowMapping
 
 from app.core.guardrail.opinion import Finding, GuardrailVerdict, Severity, Text
 from app.core.solutions import Contribution, GuardrailStatus
 from app.store import claimed_rows
+from app.store.engine import Engine
 from app.store.rows import of_row
 from app.store.solutions.solutions import CONTRIBUTIONS, contribution_of
 from app.store.solutions.tables import contributions, evaluations
-from app.store.statements import count_up_to
+from app.store.statements import Prepared, count_up_to
 
 _now = func.clock_timestamp()
+_CLAIM = claimed_rows.claim_statement(evaluations, "verdict IS NULL")
+_TEXTS = Prepared("SELECT id, content, evidence_links FROM contributions WHERE id = ANY(%(ids)s)")
 _is_flagged = (evaluations.c.verdict == GuardrailVerdict.FLAGGED, evaluations.c.decision.is_(None))
 
 
@@ -55,22 +59,22 @@ class Review:
     contribution: Contribution
 
 
-def claim(connection: Connection, worker_id: str, tokens: Sequence[UUID]) -> list[EvaluationClaim]:
+def claim(engine: Engine, worker_id: str, tokens: Sequence[UUID]) -> list[EvaluationClaim]:
     """Claims the evaluations that have been due longest, one per token; none without a live lease.
 
-    A claimed evaluation that is due has a lapsed claim of a worker from before leases.
+    A claimed evaluation that is due has a lapsed claim of a worker from before leases. Two statements, each a
+    transaction: the text of a contribution never changes.
     """
-    claimed = claimed_rows.claim(connection, evaluations, worker_id, tokens, [evaluations.c.verdict.is_(None)])
-    if not claimed:
-        return []
-    texts = connection.execute(
-        select(evaluations.c.id, evaluations.c.attempts, contributions.c.content, contributions.c.evidence_links)
-        .join(contributions, contributions.c.id == evaluations.c.contribution_id)
-        .where(evaluations.c.id.in_(claimed))
-    )
+    with engine.autocommit() as connection:
+        given = {"worker_id": worker_id, "tokens": list(tokens)}
+        claimed = _CLAIM.run(connection, given, dict_row).fetchall()
+        if not claimed:
+            return []
+        ids = [row["contribution_id"] for row in claimed]
+        texts = {id_: Text(content, tuple(links)) for id_, content, links in _TEXTS.run(connection, {"ids": ids})}
     return [
-        EvaluationClaim(row.id, claimed[row.id], row.attempts, Text(row.content, tuple(row.evidence_links)))
-        for row in texts
+        EvaluationClaim(row["id"], row["claim_token"], row["attempts"], texts[row["contribution_id"]])
+        for row in claimed
     ]
 
 

@@ -37,8 +37,7 @@ NOTHING = Fed(0, 0, False)
 
 
 def at_work(services: Services) -> list[UUID]:
-    with services.engine.statements() as connection:
-        return experiments.at_work(connection)
+    return experiments.at_work(services.engine)
 
 
 @repeated_on_conflict

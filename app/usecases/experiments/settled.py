@@ -21,9 +21,7 @@ _GOES_ON = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
 
 def settle_all(services: Services) -> None:
     """For the sweeper."""
-    with services.engine.statements() as connection:
-        found = feed.unsettled(connection)
-    for experiment_id in found:
+    for experiment_id in feed.unsettled(services.engine):
         settle_debates(services, experiment_id)
 
 

@@ -22,8 +22,7 @@ log = structlog.get_logger(__name__)
 def claim(services: Services, worker_id: str, at_most: int) -> list[EvaluationClaim]:
     """Claims the evaluations that have been due longest."""
     tokens = [new_claim_token() for _ in range(at_most)]
-    with services.engine.begin() as connection:
-        return evaluations.claim(connection, worker_id, tokens)
+    return evaluations.claim(services.engine, worker_id, tokens)
 
 
 @repeated_on_conflict

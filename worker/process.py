@@ -43,9 +43,12 @@ from worker.webhooks import Webhooks
 log = structlog.get_logger(__name__)
 
 SWEEP_EVERY_SECONDS = 1.0
-STATEMENT_THREADS = 4
-"""Each holds a connection while its statement runs."""
-DATABASE_CONNECTIONS = STATEMENT_THREADS + 4
+TURN_THREADS = 3
+"""For statements of debates: one commits, one claims, one reads. Their own, so that no turn waits for a thread behind
+the loops that look for other work."""
+OTHER_THREADS = 2
+"""For judgments, evaluations, experiments and webhooks. Each thread holds a connection while its statement runs."""
+DATABASE_CONNECTIONS = TURN_THREADS + OTHER_THREADS + 3
 """Also for the lease, the sweeper, the index of texts, the slots of providers, and what model calls write down: each
 takes a moment."""
 CONNECTION_PATIENCE_SECONDS = 20.0
@@ -70,7 +73,8 @@ class WorkerProcess:
         self.worker_id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._settings = settings
         self._services = worker_services(settings)
-        self._executor = ThreadPoolExecutor(STATEMENT_THREADS, "statements")
+        self._turn_threads = ThreadPoolExecutor(TURN_THREADS, "turns")
+        self._other_threads = ThreadPoolExecutor(OTHER_THREADS, "others")
         self._ending = threading.Event()
         self._end_metrics: Callable[[], None] = lambda: None
         self._loop = asyncio.new_event_loop()
@@ -97,17 +101,17 @@ class WorkerProcess:
         self._models = ModelCalls(services, self.worker_id, ProviderSettings(), lambda: self._lease.worker_id)
         models = ModelPlayer(self._models, services.teller.publish)
         find_player = partial(player_for, models=models)
-        self._judging = Judging(services, self._lease, self._executor, find_player)
-        self._feeder = Feeder(services, self._lease, self._executor, self._judging.hint)
-        self._runner = Runner(services, self._lease, self._executor, find_player, self._feeder.hint)
+        self._judging = Judging(services, self._lease, self._other_threads, find_player)
+        self._feeder = Feeder(services, self._lease, self._other_threads, self._judging.hint)
+        self._runner = Runner(services, self._lease, self._turn_threads, find_player, self._feeder.hint)
         chosen = self._settings.guardrail
         evaluator = None if chosen == RULES_ALONE else ModelEvaluator(self._models, chosen)
-        self._guardrail = Guardrail(services, self._lease, self._executor, evaluator)
+        self._guardrail = Guardrail(services, self._lease, self._other_threads, evaluator)
         self._lease.start()
         self._runner.start()
         self._guardrail.start()
         self._judging.start()
-        self._webhooks = Webhooks(services, self._executor)
+        self._webhooks = Webhooks(services, self._other_threads)
         self._webhooks.start()
         self._feeder.start()
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 from cells import each_of
 from harness import Api, Place, assert_whole, wait_until
@@ -36,6 +37,20 @@ def test_two_hundred_debates_on_two_workers_each_have_every_turn_once(place: Pla
         assert_whole(api.transcript(debate_id))
     assert place.sql("SELECT count(*) FROM turns") == [(200 * 10,)]
     assert place.sql("SELECT count(DISTINCT claimed_by) FROM debates") == [(0,)]
+
+
+def test_turns_do_not_wait_for_the_statements_of_other_work(place: Place) -> None:
+    api = place.start_api()
+    place.start_worker()
+    with psycopg.connect(str(place.settings.database_url)) as somebody:
+        tables = "guardrail_evaluations, judgments, webhook_deliveries, experiments"
+        somebody.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        wait_until(lambda: place.sql(waiting)[0][0] >= 3, 30, "the worker's other loops wait for these tables")
+        debate_id = api.create(limits={"max_rounds": 1})["id"]
+        # They wait for five seconds, and look again a second later.
+        status = "SELECT status FROM debates WHERE id = %s"
+        wait_until(lambda: place.sql(status, debate_id) == [("completed",)], 4, "the debate goes on meanwhile")
 
 
 class TestWhileAPlayerThinks:

@@ -26,6 +26,8 @@ PROCESSES = 2
 TURNS_A_ROUND = 3
 LET_GO_SECONDS = 20.0
 """Longer than any worker should need to notice a stop; the run fails when one takes longer."""
+LOOK_EVERY_SECONDS = 0.01
+"""How often it is looked whether all have ended: by so much, and what a look takes, the time is too long."""
 _NEW_TURNS = "SELECT count(*) FROM turns WHERE seq > 1 AND created_at > clock_timestamp() - interval '1 day'"
 _DELETE_NEW = "DELETE FROM debates WHERE created_at > clock_timestamp() - interval '1 day'"
 
@@ -83,6 +85,8 @@ def hold(
     with stopped(workers):
         queue(services, count, rounds, think_seconds)
         began = time.monotonic()
+    # Nobody can have ended before: looking would only take CPU from those who are measured.
+    time.sleep(rounds * TURNS_A_ROUND * (think_seconds or 0))
     wait_until_ended(settings)
     seconds = time.monotonic() - began
     clear(settings, turns=count * rounds * TURNS_A_ROUND)
@@ -94,7 +98,7 @@ def wait_until_ended(settings: Settings) -> None:
     under_way = "SELECT 1 FROM debates WHERE status IN ('created', 'running') LIMIT 1"
     with psycopg.connect(str(settings.database_url), autocommit=True) as connection:
         while connection.execute(under_way).fetchone():
-            time.sleep(0.02)
+            time.sleep(LOOK_EVERY_SECONDS)
 
 
 @contextmanager

@@ -45,7 +45,9 @@ def test_turns_do_not_wait_for_the_statements_of_other_work(place: Place) -> Non
     with psycopg.connect(str(place.settings.database_url)) as somebody:
         tables = "guardrail_evaluations, judgments, webhook_deliveries, experiments"
         somebody.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
-        waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        waiting = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
         wait_until(lambda: place.sql(waiting)[0][0] >= 3, 30, "the worker's other loops wait for these tables")
         debate_id = api.create(limits={"max_rounds": 1})["id"]
         # They wait for five seconds, and look again a second later.

@@ -478,9 +478,9 @@ def test_a_claim_reads_no_more_of_what_is_due_than_it_takes(place: Place) -> Non
         made = [a_debate(services) for _ in range(4)]
         due_in_order(place, made)
         # Due a little later than those: what claims would take next. Postgres has no statistics of them.
-        copy = "jsonb_build_object('id', gen_random_uuid(), 'client_request_id', number, 'due_at', now())"
         place.sql(
-            f"INSERT INTO debates SELECT (jsonb_populate_record(debates, {copy})).*"
+            "INSERT INTO debates SELECT (jsonb_populate_record(debates, jsonb_build_object("
+            "'id', gen_random_uuid(), 'client_request_id', number, 'due_at', now()))).*"
             " FROM debates, generate_series(1, 3000) AS number WHERE id = %s",
             made[0].id,
         )

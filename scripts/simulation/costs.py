@@ -18,7 +18,7 @@ class Costs:
     source: str
 
 
-DOCUMENTED = Costs(796, 527, 5_523, "docs/performance.md, `many`")
+DOCUMENTED = Costs(739, 476, 5_527, "docs/performance.md, `many`")
 
 
 def costs(path: Path = MEASURED) -> Costs:

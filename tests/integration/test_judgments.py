@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from uuid import UUID
 
+import psycopg
 import pytest
 from cells import each_of
 from claimed_debates import ensure_lease, lapse_lease, until
@@ -156,6 +157,15 @@ def test_nothing_is_claimed_of_a_share_without_room_nor_without_a_lease(services
     ensure_lease(services, "one")
     assert judgments.claim(services, "one", 5, ["scripted"]) == []
     assert judgments.claim(services, "nobody", 5, []) == []
+
+
+def test_nothing_is_claimed_under_a_lease_that_is_being_ended(services, place, closed):
+    judgments.ask(services, OPERATOR, closed, BOTH)
+    ensure_lease(services, "one")
+    with psycopg.connect(str(place.settings.database_url)) as sweeper:
+        sweeper.execute("SELECT FROM worker_leases FOR UPDATE")
+        assert judgments.claim(services, "one", 5, []) == []
+    assert len(judgments.claim(services, "one", 5, [])) == 2
 
 
 def test_a_judge_sees_the_whole_debate_and_no_ruling_of_another_judge(services, place, closed):

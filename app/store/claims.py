@@ -101,10 +101,12 @@ RETURNING {_RETURNED},
     coalesce(waiting_until <= clock_timestamp(), false) AS past_waiting, claim_token,
     extract(epoch FROM clock_timestamp() - was_due_at)::double precision AS waited_seconds
 """)  # noqa: S608 (only names of columns and constants are put in)
+# The motion is left out after the limit: with a condition on `seq` beside it Postgres may read all turns and sort them.
 _LAST_TURNS = Prepared("""
 SELECT turn.* FROM unnest(%(ids)s) AS wanted (id)
 CROSS JOIN LATERAL (
-    (SELECT * FROM turns WHERE debate_id = wanted.id AND seq > 1 ORDER BY seq DESC LIMIT %(count)s)
+    SELECT * FROM (SELECT * FROM turns WHERE debate_id = wanted.id ORDER BY seq DESC LIMIT %(count)s) AS last
+    WHERE seq > 1
     UNION ALL
     SELECT * FROM turns WHERE debate_id = wanted.id AND seq = 1
 ) AS turn

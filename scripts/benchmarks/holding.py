@@ -27,7 +27,7 @@ TURNS_A_ROUND = 3
 LET_GO_SECONDS = 20.0
 """Longer than any worker should need to notice a stop; the run fails when one takes longer."""
 LOOK_EVERY_SECONDS = 0.01
-"""How often it is looked whether all have ended: by so much, and what a look takes, the time is too long."""
+"""Between checks whether all debates have ended. The measured time is too long by up to this and one check."""
 _NEW_TURNS = "SELECT count(*) FROM turns WHERE seq > 1 AND created_at > clock_timestamp() - interval '1 day'"
 _DELETE_NEW = "DELETE FROM debates WHERE created_at > clock_timestamp() - interval '1 day'"
 
@@ -85,7 +85,7 @@ def hold(
     with stopped(workers):
         queue(services, count, rounds, think_seconds)
         began = time.monotonic()
-    # Nobody can have ended before: looking would only take CPU from those who are measured.
+    # No debate can end before this: checking earlier would only take CPU from what is measured.
     time.sleep(rounds * TURNS_A_ROUND * (think_seconds or 0))
     wait_until_ended(settings)
     seconds = time.monotonic() - began

@@ -505,7 +505,7 @@ def test_creating_a_debate_reads_no_turns_of_others(place: Place) -> None:
 
 
 def plan_for_small_tables(place: Place, services: Services) -> None:
-    """At the sixth run of a statement Postgres decides whether the connection keeps one plan for all that follow."""
+    """A connection keeps one plan: a worker's from the first run of a statement, others from the sixth."""
     for _ in range(30):
         take_turn(services, claimed(services, a_debate(services)), CLAIM)
         place.sql("ANALYZE debates, turns")

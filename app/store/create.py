@@ -20,6 +20,7 @@ Runs on psycopg directly, as `app.store.commit` does.
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -42,20 +43,12 @@ MOST_RACES = 5
 
 # `used_for`: debates from before migration 0006, and those that the previous version creates during an upgrade, have no
 # `created_by`; they are recognised by their id, which was derived from the request's, and by their motion.
-# `copied`: without its last condition Postgres would look for turns to copy when there is no fork, too.
 # `made`: an id that the client did not ask for is replaced where it is taken (see app.store.ids.debate_id_for).
-_CREATE = Prepared("""
+_CREATE = """
 WITH found AS MATERIALIZED (
     SELECT
-        %(key_hash)s::bytea IS NOT NULL AND NOT EXISTS (
-            SELECT FROM agents WHERE agents.key_hash = %(key_hash)s::bytea AND revoked_at IS NULL
-        ) OR %(session_hash)s::bytea IS NOT NULL AND NOT EXISTS (
-            SELECT FROM sessions WHERE hash = %(session_hash)s::bytea AND expires_at > now()
-        ) AS key_revoked,
-        ARRAY(
-            SELECT bound FROM unnest(%(bound)s::uuid[]) AS bound
-            WHERE NOT EXISTS (SELECT FROM agents WHERE agents.id = bound)
-        ) AS unknown,
+        {key_revoked} AS key_revoked,
+        {unknown} AS unknown,
         coalesce(
             (SELECT id FROM debates
              WHERE created_by = %(created_by)s AND debates.client_request_id = %(client_request_id)s),
@@ -64,24 +57,13 @@ WITH found AS MATERIALIZED (
                AND turns.agent_id IS NOT DISTINCT FROM %(agent_id)s::uuid)
         ) AS used_for,
         EXISTS (SELECT FROM debates WHERE debates.id = %(id)s) AS id_taken,
-        %(forked_from)s::uuid IS NOT NULL AND NOT EXISTS (
-            SELECT FROM debates WHERE debates.id = %(forked_from)s::uuid
-        ) AS source_gone,
-        -- A fork keeps what the name meant for the debate that it came from.
-        coalesce(
-            %(prompts_hash)s::text,
-            (SELECT hash FROM prompt_sets WHERE name = %(prompts)s ORDER BY added_at DESC LIMIT 1)
-        ) AS prompts_hash
+        {source_gone} AS source_gone,
+        {prompts_hash} AS prompts_hash
 ), checked AS (
-    SELECT found.*, NOT key_revoked AND unknown = '{}' AND used_for IS NULL AND NOT source_gone
+    SELECT found.*, NOT key_revoked AND unknown = '{{}}' AND used_for IS NULL AND NOT source_gone
            AND (%(prompts)s::text IS NULL OR prompts_hash IS NOT NULL) AS is_allowed
     FROM found
-), noted AS (
-    -- The update locks the row, so that whoever deletes a document that no debate has sees this debate.
-    INSERT INTO materials (hash, document)
-    SELECT %(document_hash)s::bytea, %(document)s::text FROM checked WHERE is_allowed AND %(document)s::text IS NOT NULL
-    ON CONFLICT (hash) DO UPDATE SET used_at = clock_timestamp()
-), made AS (
+), {noted}made AS (
     INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits, turn_count,
                          share, language, prompts, prompts_hash, waits_for_start, material, document_hash, tags,
                          forked_from, forked_after_seq, intervention_open, interrupted_actor, standing, created_by,
@@ -100,26 +82,60 @@ WITH found AS MATERIALIZED (
     ON CONFLICT DO NOTHING
     RETURNING id, created_at, updated_at, waiting_until
 ), spoken AS (
-    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, client_request_id, player, agent_id,
+    {turns}
+    RETURNING seq, created_at
+)
+SELECT key_revoked, unknown, used_for, id_taken, source_gone, checked.prompts_hash, made.id AS made_id, made.created_at,
+       made.updated_at, spoken.created_at AS spoken_at, made.waiting_until
+FROM checked LEFT JOIN made ON true LEFT JOIN spoken ON spoken.seq = 1
+"""
+_NO_SUCH_KEY = "NOT EXISTS (SELECT FROM agents WHERE agents.key_hash = %(key_hash)s::bytea AND revoked_at IS NULL)"
+_NO_SUCH_SESSION = "NOT EXISTS (SELECT FROM sessions WHERE hash = %(session_hash)s::bytea AND expires_at > now())"
+_UNKNOWN_AGENTS = """ARRAY(
+            SELECT bound FROM unnest(%(bound)s::uuid[]) AS bound
+            WHERE NOT EXISTS (SELECT FROM agents WHERE agents.id = bound)
+        )"""
+_SOURCE_GONE = "NOT EXISTS (SELECT FROM debates WHERE debates.id = %(forked_from)s)"
+# A fork keeps what the name meant for the debate that it came from.
+_PROMPTS_HASH = """coalesce(
+            %(prompts_hash)s::text,
+            (SELECT hash FROM prompt_sets WHERE name = %(prompts)s ORDER BY added_at DESC LIMIT 1)
+        )"""
+# The update locks the row, so that whoever deletes a document that no debate has sees this debate.
+_NOTE_DOCUMENT = """noted AS (
+    INSERT INTO materials (hash, document)
+    SELECT %(document_hash)s::bytea, %(document)s::text FROM checked WHERE is_allowed
+    ON CONFLICT (hash) DO UPDATE SET used_at = clock_timestamp()
+), """
+_MOTION = """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, client_request_id, player, agent_id,
                        agent_username)
     SELECT %(turn_id)s, id, %(seq)s, %(round)s, %(actor)s, %(type)s, %(content)s, %(client_request_id)s, %(player)s,
            %(agent_id)s::uuid, %(agent_username)s
-    FROM made WHERE %(forked_from)s::uuid IS NULL
-    RETURNING created_at
-), copied AS (
-    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, verdict, verdict_scope,
+    FROM made"""
+_COPIES = """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, verdict, verdict_scope,
                        verdict_confidence, player, quotes, agent_id, agent_username)
     SELECT (%(copy_ids)s::uuid[])[turns.seq], made.id, turns.seq, turns.round, turns.actor, turns.type, turns.content,
            (%(copy_ids)s::uuid[])[answered.seq], turns.verdict, turns.verdict_scope, turns.verdict_confidence,
            turns.player, turns.quotes, turns.agent_id, turns.agent_username
-    FROM made JOIN turns ON turns.debate_id = %(forked_from)s::uuid AND turns.seq <= %(forked_after_seq)s::integer
-    LEFT JOIN turns AS answered ON answered.id = turns.parent_id AND answered.debate_id = turns.debate_id
-    WHERE %(forked_from)s::uuid IS NOT NULL
-)
-SELECT key_revoked, unknown, used_for, id_taken, source_gone, checked.prompts_hash, made.id AS made_id, made.created_at,
-       made.updated_at, spoken.created_at AS spoken_at, made.waiting_until
-FROM checked LEFT JOIN made ON true LEFT JOIN spoken ON true
-""")
+    FROM made JOIN turns ON turns.debate_id = %(forked_from)s AND turns.seq <= %(forked_after_seq)s
+    LEFT JOIN turns AS answered ON answered.id = turns.parent_id AND answered.debate_id = turns.debate_id"""
+
+
+@cache
+def _statement(key: bool, session: bool, bound: bool, prompts: bool, document: bool, fork: bool) -> Prepared:
+    """With what this request needs checked and stored, and nothing else: Postgres prepares every part of a statement at
+    each run, and planned the whole anew each time rather than keep a plan with parts that most requests do not need."""
+    refusals = [text for wanted, text in ((key, _NO_SUCH_KEY), (session, _NO_SUCH_SESSION)) if wanted]
+    return Prepared(
+        _CREATE.format(
+            key_revoked=" OR ".join(refusals) or "false",
+            unknown=_UNKNOWN_AGENTS if bound else "'{}'::uuid[]",
+            source_gone=_SOURCE_GONE if fork else "false",
+            prompts_hash=_PROMPTS_HASH if prompts else "NULL::text",
+            noted=_NOTE_DOCUMENT if document else "",
+            turns=_COPIES if fork else _MOTION,
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +200,21 @@ def create(
         "session_hash": caller.credential if isinstance(caller, Operator) else None,
         "bound": [UUID(setup.agent_id) for setup in debate.seats.values() if setup.agent_id],
     }
+    statement = _statement(
+        key=parameters["key_hash"] is not None,
+        session=parameters["session_hash"] is not None,
+        bound=bool(parameters["bound"]),
+        prompts=debate.prompts is not None,
+        document=document is not None,
+        fork=debate.forked_from is not None,
+    )
     for _ in range(MOST_RACES):
         with engine.autocommit() as connection:
             # After connecting: the first connection sets the database's clock, and ids begin with its time.
             motion = replace(motion, id=new_turn_id())
             copies = [new_turn_id() for _ in range(debate.turn_count)] if debate.forked_from else []
             ids = {"turn_id": motion.id, "copy_ids": copies, "other_id": None if id_was_asked_for else new_id()}
-            row = _CREATE.run(connection, {**parameters, **ids}, namedtuple_row).fetchone()
+            row = statement.run(connection, {**parameters, **ids}, namedtuple_row).fetchone()
         outcome = _outcome(row, debate, motion, id_was_asked_for)
         if outcome is not None:
             return outcome

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from harness import Place, wait_until
 
+from app.bootstrap import build_services, close_services
 from app.core.access import DEFAULT_SCOPES, OPERATOR, Agent
 from app.core.debate import Limits
 from app.core.errors import AuthFailed, InvalidInput
@@ -91,6 +92,30 @@ def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Ag
     assert elsewhere.debate.id not in (debate.id, elsewhere.motion.id)
     assert elsewhere.motion.debate_id == elsewhere.debate.id
     assert counted(place) == [(2, 2)]
+
+
+def test_a_connection_plans_a_creation_a_few_times_and_then_keeps_the_plan(place: Place) -> None:
+    """Planning takes Postgres longer than creating. It plans each creation anew where a plan for any request would have
+    more parts than this one needs."""
+    services = build_services(place.settings, name="one-connection", database_connections=1)
+    try:
+        place.sql(
+            "WITH made AS (INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats,"
+            " limits, turn_count) SELECT gen_random_uuid(), 'Old', 'general_debate', 'dialogue', 'created', 1,"
+            """ 'debater_b', '{"proposer": {"player": "external"}, "opponent": {"player": "external"},"""
+            """ "arbitrator": {"player": "external"}}', '{}', 1 FROM generate_series(1, 3000) RETURNING id)"""
+            " INSERT INTO turns (id, debate_id, seq, round, type, actor, content, player)"
+            " SELECT gen_random_uuid(), id, 1, 1, 'MOTION', 'debater_a', repeat('Text', 140), 'external' FROM made"
+        )
+        for number in range(12):
+            create_debate(services, OPERATOR, replace(NEW, client_request_id=str(number)))
+        with services.engine.autocommit() as connection:
+            plans = connection.execute(
+                "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE '%INTO debates%'"
+            ).fetchall()
+    finally:
+        close_services(services)
+    assert plans == [(7, 5)]
 
 
 # Races, each with two real connections

@@ -1,7 +1,7 @@
 """Authenticates each request and checks that the caller may read. Use cases check the permissions of writes."""
 
 import ipaddress
-from collections.abc import Collection
+from functools import lru_cache
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -72,7 +72,7 @@ def own_hosts(settings: Settings) -> frozenset[str]:
     return frozenset({host.rstrip(".")} if host else ())
 
 
-def refuse_foreign_host(asked: Request, own: Collection[str]) -> None:
+def refuse_foreign_host(asked: Request, own: frozenset[str]) -> None:
     """For a server without a token. Protects against DNS rebinding: a name that resolves to 127.0.0.1 makes a foreign
     page same-origin with this server for the browser, and only the `Host` header shows it."""
     sent = asked.environ.get("werkzeug.proxy_fix.orig", {}).get("HTTP_HOST")
@@ -86,7 +86,8 @@ def refuse_foreign_host(asked: Request, own: Collection[str]) -> None:
             )
 
 
-def _is_local(host: str, own: Collection[str]) -> bool:
+@lru_cache(maxsize=100)
+def _is_local(host: str, own: frozenset[str]) -> bool:
     """`host` is the header's value: a name or an address, with or without a port; IPv6 in brackets."""
     name, colon, port = host.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit()):
@@ -113,7 +114,7 @@ def find_caller(services: Services, asked: Request) -> None:
             about.judge = _judge_of(services, asked)
         return
     token = presented_token(asked, settings.auth_token is not None)
-    if token is None and not is_of_allowed_origin(asked, settings.allowed_origins) and sessions.may_act(asked):
+    if token is None and sessions.has_cookies(asked) and _may_use_cookies(settings, asked):
         about.session = _session_of(services, asked)
         if about.session is not None:
             about.caller = about.session
@@ -126,6 +127,10 @@ def find_caller(services: Services, asked: Request) -> None:
     except AuthFailed as refusal:
         if token is not None or asked.endpoint not in PUBLIC_READS:
             about.refusal = refusal
+
+
+def _may_use_cookies(settings: Settings, asked: Request) -> bool:
+    return not is_of_allowed_origin(asked, settings.allowed_origins) and sessions.may_act(asked)
 
 
 def _session_of(services: Services, asked: Request) -> Operator | None:

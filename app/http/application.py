@@ -1,6 +1,8 @@
 """The Flask application with both APIs. `app.web.application` adds the pages."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from flask_openapi3 import Info, OpenAPI
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -38,8 +40,12 @@ from app.usecases.services import Services
 _SPARE_BODY_BYTES = 64 * 1024
 
 
-class _WithExamples(OpenAPI):
-    """Adds what flask-openapi3 leaves out: the examples of schemas, and flask-sock's route."""
+class _Application(OpenAPI):
+    """Adds to the document what flask-openapi3 leaves out: the examples of schemas, and flask-sock's route."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """No view and no hook is a coroutine: Flask would look whether it is one, five times a request."""
+        return func
 
     def generate_spec_json(self) -> None:
         super().generate_spec_json()  # type: ignore[no-untyped-call]
@@ -59,7 +65,7 @@ def body_limit(max_content_length: int) -> int:
 
 def make_api(services: Services, relay: Relay) -> OpenAPI:
     settings = services.settings
-    app = _WithExamples(
+    app = _Application(
         "app.http",
         info=Info(title="debate-runner", version=__version__),
         security_schemes={"token": {"type": "http", "scheme": "bearer"}},

@@ -22,9 +22,10 @@ PREFLIGHT_SECONDS = 600
 def is_of_allowed_origin(asked: Request, allowed: Sequence[str]) -> bool:
     """Whether a page of one of these origins sent the request. False for the server's own origin, by its name or by
     Sec-Fetch-Site: behind a proxy the name that browsers use may differ from ours, and may be in the list."""
-    origin = asked.headers.get("Origin", "")
-    is_own = is_own_origin(origin, asked) or asked.headers.get("Sec-Fetch-Site") == "same-origin"
-    return origin in allowed and not is_own
+    origin = asked.headers.get("Origin")
+    if origin is None or origin not in allowed:
+        return False
+    return not is_own_origin(origin, asked) and asked.headers.get("Sec-Fetch-Site") != "same-origin"
 
 
 def register_cors(app: Flask, allowed: Sequence[str]) -> None:

@@ -85,6 +85,11 @@ def clear_cookie(response: Response) -> None:
     response.delete_cookie(COOKIE, httponly=True, samesite="Strict")
 
 
+def has_cookies(request: Request) -> bool:
+    """Programs send none, and looking for each of ours takes longer than this."""
+    return "HTTP_COOKIE" in request.environ
+
+
 def secret_in_cookie(request: Request, cookie: str = COOKIE) -> str | None:
     """None when the cookie is absent or not in the format of our secrets."""
     given = request.cookies.get(cookie, "")

@@ -115,7 +115,10 @@ def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str 
     if cursor:
         asked["at"], asked["beyond"] = unpack_time_and_id(cursor)
     with engine.autocommit() as connection:
-        if _is_search(filters):
+        found_many = _many(connection, filters, asked)
+        if found_many is not None:
+            read, counted, is_estimate = found_many
+        elif _is_search(filters):
             read, counted, is_estimate = _searched(connection, filters, asked)
         else:
             read, counted, is_estimate = _filtered(connection, filters, asked)
@@ -127,6 +130,15 @@ def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str 
 
 _Found = tuple[list[tuple[Any, ...]], int, bool]
 """The rows of a page, how many there are at least on all pages, and whether there may be more."""
+
+
+def _many(connection: "psycopg.Connection[Any]", filters: Filters, asked: dict[str, Any]) -> _Found | None:
+    """The page of a search or filter that found too many to count a few seconds ago: they are not counted again while
+    their estimate is cached. None where that is not so, or this page is the last."""
+    if not _estimate(filters).is_cached:
+        return None
+    read = _page_statement(filters, "at" in asked).rows_on(connection, **asked)
+    return (read, EXACT_TOTAL + 1, True) if len(read) == asked["limit"] else None
 
 
 def _filtered(connection: "psycopg.Connection[Any]", filters: Filters, asked: dict[str, Any]) -> _Found:

@@ -74,10 +74,13 @@ class RowEstimate:
         self._rows = 0
         self._expires_at = 0.0
 
+    @property
+    def is_cached(self) -> bool:
+        return time.monotonic() < self._expires_at
+
     def rows_on(self, connection: "psycopg.Connection[Any]") -> int:
-        now = time.monotonic()
-        if now >= self._expires_at:
+        if not self.is_cached:
             [(plan,)] = self._plan.rows_on(connection)
             self._rows = int(plan[0]["Plan"]["Plan Rows"])
-            self._expires_at = now + self.CACHE_SECONDS
+            self._expires_at = time.monotonic() + self.CACHE_SECONDS
         return self._rows

@@ -1,6 +1,7 @@
 """GET /debates: order, filters and pages. Many debates are put in by SQL, each test's with a word of its own."""
 
 import itertools
+from datetime import UTC, datetime
 from uuid import UUID
 
 import psycopg
@@ -12,6 +13,7 @@ from test_api_envelope import data_of, refusal_of
 from app.store import listing
 from app.store.engine import Engine
 from app.store.listing import Filters, count_by_status, page, rows
+from app.store.statements import RowEstimate
 
 INSERT = """
     INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, intervention_open, stop_reason,
@@ -415,6 +417,29 @@ def test_a_total_is_exact_to_ten_thousand_and_an_estimate_beyond(api, put, word)
     page = listed(api, q=word, limit=1)
     assert page["total_is_estimate"] is True
     assert page["total"] > 10_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("is_search", [True, False])
+def test_too_many_are_counted_every_few_seconds_and_where_the_end_is_in_sight(
+    module_place, put, word, is_search, monkeypatch
+):
+    monkeypatch.setattr(RowEstimate, "CACHE_SECONDS", 1000)
+    engine = Engine(module_place.settings.database_url, 1, 5, "test")
+    later = datetime(2100, 1, 1, tzinfo=UTC)
+    filters = Filters(q=word) if is_search else Filters(since=later)
+
+    def totals(limit):
+        found = page(engine, filters, limit, 0, None)
+        return found.total_is_estimate, found.total > 10_000, len(found.debates)
+
+    first = put(count=10_001, updated_at=later)
+    assert totals(8) == (True, True, 8)
+    module_place.sql("DELETE FROM debates WHERE id = ANY(%s::uuid[])", first[9:])
+    assert totals(8) == (True, True, 8)
+    assert totals(9) == (False, False, 9)
+    module_place.sql("DELETE FROM debates WHERE id = ANY(%s::uuid[])", first)
+    engine.dispose()
 
 
 @pytest.mark.long

@@ -177,7 +177,8 @@ def _page_statement(filters: Filters, has_cursor: bool, with_total: bool = False
         query = query.where(*_beyond(bindparam("at", type_=debates.c.updated_at.type), bindparam("beyond", type_=Uuid)))
     query = query.order_by(debates.c.updated_at.desc(), debates.c.id)
     query = query.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer))
-    return Statement(query, planned_each_time=_is_search(filters))
+    # A plan for any limit and offset would be to read and sort the whole table.
+    return Statement(query, planned_each_time=True)
 
 
 @lru_cache(maxsize=256)

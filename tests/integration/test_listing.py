@@ -497,3 +497,17 @@ def test_a_filter_that_finds_few_of_many_counts_them(api, bulk, put, word):
     put(count=3)
     page = listed(api, q=word)
     assert (page["total"], page["total_is_estimate"]) == (3, False)
+
+
+def test_no_plan_of_a_page_is_kept(place):
+    """One from when there were few debates would read and sort all of them, until Postgres has analyzed the table."""
+    engine = Engine(place.settings.database_url, 1, 5, "test")
+    for filters in (Filters(), Filters(status=("running",)), Filters(q="few")):
+        for _ in range(6):
+            page(engine, filters, 50, 0, None)
+    with engine.autocommit() as connection:
+        kept = connection.execute(
+            "SELECT statement FROM pg_prepared_statements WHERE statement ~ 'ORDER BY'"
+        ).fetchall()
+    engine.dispose()
+    assert kept == []

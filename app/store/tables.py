@@ -155,13 +155,15 @@ is_unheld = text(
     "debates.seats -> 'opponent' ->> 'agent_id' IS NULL AND debates.seats -> 'opponent' ->> 'held_by' IS NULL"
 )
 is_started = text("NOT (debates.status = 'created' AND debates.waits_for_start)")
+# All that the list asks for: a debate that the index names does not have to be looked at to be counted.
 Index(
-    "debates_wanting_opponent",
+    "debates_to_join",
     debates.c.updated_at.desc(),
     debates.c.id,
     postgresql_where=text(
         "status IN ('created', 'running') AND next_actor = 'debater_b' AND next_round = 1"
         " AND seats -> 'opponent' ->> 'player' = 'external' AND seats -> 'opponent' ->> 'agent_id' IS NULL"
+        " AND seats -> 'opponent' ->> 'held_by' IS NULL AND NOT (status = 'created' AND waits_for_start)"
     ),
 )
 # A caller's request never creates two debates.

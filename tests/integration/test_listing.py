@@ -215,11 +215,22 @@ def test_pending_first_opponent_reads_an_index_of_its_own(api, module_place, put
     put(next_actor="debater_b", next_round=1, opponent='{"player": "scripted"}', count=5_000)
     put(next_actor="debater_b", next_round=1, count=20)
     module_place.sql("ANALYZE debates")
-    scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'debates_wanting_opponent'"
+    scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'debates_to_join'"
     [(before,)] = module_place.sql(scans)
     assert listed(api, pending_first_opponent="true", limit=3)["total"] >= 20
     # A backend tells its counts now and then, or when it is asked something later.
     wait_until(lambda: listed(api, limit=1) and module_place.sql(scans)[0][0] > before, 60, "the index was read")
+
+
+def test_debates_to_join_are_counted_without_looking_at_each(module_place, put):
+    put(next_actor="debater_b", next_round=1, count=3_000)
+    module_place.sql("VACUUM ANALYZE debates")
+    engine = Engine(module_place.settings.database_url, 1, 5, "test")
+    counting = listing._total_statement(Filters(pending_first_opponent=True))
+    with engine.autocommit() as connection:
+        plan = "\n".join(row[0] for row in connection.execute("EXPLAIN " + counting._sql, counting._constants))
+    engine.dispose()
+    assert "Index Only Scan using debates_to_join" in plan, plan
 
 
 def test_a_new_dialogue_waits_for_its_first_opponent(api, word):

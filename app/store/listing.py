@@ -55,6 +55,9 @@ EXACT_TOTAL = 10_000
 FETCH_COST = 3
 """Fetching a debate by its id and sorting it costs as much as reading past this many debates in list order."""
 
+READ_TEXTS_COST = 10
+"""Reading past a debate in list order costs so many times as much where the words of its turns are looked at."""
+
 FEW_TITLES = 30_000
 """Above this, reading titles in list order is faster than the index: measured with a million titles."""
 
@@ -163,7 +166,8 @@ def _searched(connection: "psycopg.Connection[Any]", filters: Filters, asked: di
         return [], 0, False
     # Either fetch the matches by index and sort them, or read the list in order and skip what does not match.
     to_read = debates_in_all / counted * (asked["limit"] + asked["offset"])
-    by_index = by_index and (filters.texts or counted * FETCH_COST <= to_read)
+    read_cost = READ_TEXTS_COST if filters.texts else 1
+    by_index = by_index and counted * FETCH_COST <= to_read * read_cost
     read = _page_statement(filters, "at" in asked, by_index=by_index).rows_on(connection, **asked)
     return read, counted, counted > EXACT_TOTAL
 

@@ -5,6 +5,7 @@ Each can be asked in two ways: an index names all that match, or one debate afte
 the list.
 """
 
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +15,9 @@ from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Select,
+    Table,
     Uuid,
+    and_,
     any_,
     func,
     literal,
@@ -51,13 +54,17 @@ def ids_by_text(words: str) -> CompoundSelect[Any]:
     `OFFSET 0` tells Postgres to find these turns first. It expects that a third of all debates has changed, and would
     rather take the texts of all turns apart.
     """
-    indexed_until = func.coalesce(select(text_index.c.indexed_until).scalar_subquery(), text("'epoch'"))
-    changed = select(debates.c.id).where(debates.c.updated_at > indexed_until).offset(0).subquery("changed")
+    changed = select(debates.c.id).where(debates.c.updated_at > _indexed_until()).offset(0).subquery("changed")
     last_indexed = select(func.max(indexed_turns.c.seq)).where(indexed_turns.c.debate_id == changed.c.id)
     is_missing = turns.c.seq > func.coalesce(last_indexed.correlate(changed).scalar_subquery(), 0)
     missing = select(turns.c.content).where(turns.c.debate_id == changed.c.id, is_missing).offset(0).lateral("missing")
     has_words = _has_words(func.turn_words(missing.c.content), words)
     return union_all(ids_by_indexed_text(words), select(changed.c.id).join(missing, true()).where(has_words))
+
+
+def _indexed_until() -> ColumnElement[datetime]:
+    """All turns of debates that have not changed since are indexed."""
+    return func.coalesce(select(text_index.c.indexed_until).scalar_subquery(), text("'epoch'"))
 
 
 def ids_by_title_or_text(part: str) -> CompoundSelect[Any]:
@@ -77,10 +84,15 @@ def is_found(part: str, by_index: bool, texts: bool) -> ColumnElement[bool]:
         # Not IN: of rare words Postgres expects many turns, and would read all debates instead of looking these up.
         found = ids_by_title_or_text(part).scalar_subquery()
         return debates.c.id == any_(func.array(found, type_=ARRAY(Uuid)))
+    # Taking a text apart costs many times as much as reading its words where they are indexed.
+    newly_said = and_(debates.c.updated_at > _indexed_until(), _has_turn(turns, func.turn_words(turns.c.content), part))
+    return or_(_title_contains(part), _has_turn(indexed_turns, indexed_turns.c.words, part), newly_said)
+
+
+def _has_turn(table: Table, vector: ColumnElement[Any], words: str) -> ColumnElement[bool]:
     # Not EXISTS: the planner would rather find all turns with these words first.
-    has_words = _has_words(func.turn_words(turns.c.content), part)
-    said = select(literal(True)).where(turns.c.debate_id == debates.c.id, has_words).limit(1)
-    return or_(_title_contains(part), said.correlate(debates).scalar_subquery())
+    found = select(literal(True)).where(table.c.debate_id == debates.c.id, _has_words(vector, words)).limit(1)
+    return func.coalesce(found.correlate(debates).scalar_subquery(), False)
 
 
 def _title_contains(part: str) -> ColumnElement[bool]:

@@ -92,16 +92,41 @@ def test_a_search_in_texts_finds_beginnings_of_words_or_a_part_of_the_title(
     module_place.sql("TRUNCATE indexed_turns")
     module_place.sql("UPDATE text_index SET indexed_until = 'epoch'")
     assert titles(said, q) == found, "before any turn is indexed"
+    with monkeypatch.context() as patched:
+        patched.setattr(search, "few_turns_match", lambda *_: False)
+        in_order(engine, q, found)
     assert index_all(module_place, engine) == len(MOTIONS)
     assert titles(said, q) == found, "by the index"
-    # The other way to search, reading texts in the order of the list, finds the same, and does not count.
     monkeypatch.setattr(search, "few_turns_match", lambda *_: False)
+    in_order(engine, q, found)
+
+
+def in_order(engine: Engine, q: str, found: set[str]) -> None:
+    """The other way to search, reading texts in the order of the list, finds the same, and does not count."""
     read = page(engine, Filters(q=q, texts=True), 200, 0, None)
     with engine.connect() as connection:
         counts = count_by_status(connection, Filters(q=q, texts=True), 51)
     assert {debate.title for debate in read.debates} == found
     assert (read.total >= len(found), read.total_is_estimate) == (True, True)
     assert sum(counts.values()) == len(found)
+
+
+def test_in_the_order_of_the_list_no_text_is_taken_apart_whose_words_are_indexed(
+    said: Api, monkeypatch: pytest.MonkeyPatch, module_place: Place, engine: Engine
+) -> None:
+    index_all(module_place, engine)
+    module_place.sql("UPDATE text_index SET indexed_until = now()")
+    module_place.sql(
+        "UPDATE indexed_turns SET words = turn_words('marmalade') FROM debates"
+        " WHERE debates.id = debate_id AND title = 'First'"
+    )
+    monkeypatch.setattr(search, "few_turns_match", lambda *_: False)
+    try:
+        in_order(engine, "marmalade", {"First"})
+        in_order(engine, "listing", set())
+    finally:
+        module_place.sql("TRUNCATE indexed_turns")
+        module_place.sql("UPDATE text_index SET indexed_until = 'epoch'")
 
 
 def test_texts_are_searched_only_where_that_is_asked_and_other_filters_count(said: Api) -> None:

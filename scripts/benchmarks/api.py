@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from app.settings import Settings
 from app.usecases.submit import Submission, submit
 from scripts.benchmarks import arguing, clients, processes, report
 from scripts.benchmarks.clients import Answered
-from scripts.benchmarks.place import own_servers
+from scripts.benchmarks.place import own_servers, postgres_pid
 
 BARE_COMMAND = [*API_COMMAND[:-1], "scripts.benchmarks.bare_api:application"]
 SIDES = {"bare": BARE_COMMAND, "ours": API_COMMAND}
@@ -64,18 +65,32 @@ def _debates(settings: Settings) -> list[UUID]:
         close_services(services)
 
 
+@dataclass(frozen=True)
+class _Asked:
+    answered: Answered
+    server_seconds: float
+    """Of CPU, as the next."""
+    postgres_seconds: float
+
+    def microseconds_each(self, seconds: float) -> float:
+        return seconds / len(self.answered.milliseconds) * 1e6
+
+
 class _Side:
     """A server and the process of its clients."""
 
-    def __init__(self, port: int, pid: int, pipe: Connection) -> None:
-        self.port, self._pid, self._pipe = port, pid, pipe
+    def __init__(self, port: int, server_pid: int, postgres_pid: int, pipe: Connection) -> None:
+        self.port, self._server_pid, self._postgres_pid, self._pipe = port, server_pid, postgres_pid, pipe
 
-    def ask(self, requests: list[bytes], seconds: float) -> tuple[Answered, float]:
-        """How they were answered, and the seconds of CPU that the server took for it."""
-        cpu = processes.cpu_seconds(self._pid)
+    def ask(self, requests: list[bytes], seconds: float) -> _Asked:
+        server, postgres = processes.cpu_seconds(self._server_pid), processes.cpu_seconds(self._postgres_pid)
         self._pipe.send((requests, seconds))
         answered: Answered = self._pipe.recv()
-        return answered, processes.cpu_seconds(self._pid) - cpu
+        return _Asked(
+            answered,
+            processes.cpu_seconds(self._server_pid) - server,
+            processes.cpu_seconds(self._postgres_pid) - postgres,
+        )
 
 
 @contextmanager
@@ -94,7 +109,7 @@ def _side(settings: Settings, name: str, options: argparse.Namespace) -> Iterato
         asking.start()
         # Ours is closed, so that an end without a word is seen as one.
         theirs.close()
-        yield _Side(own.server_port, server.process.pid, pipe)
+        yield _Side(own.server_port, server.process.pid, postgres_pid(settings), pipe)
         pipe.send(None)
         asking.join(10)
     finally:
@@ -122,37 +137,35 @@ KINDS: dict[str, Requests] = {
 
 def _measure(
     sides: dict[str, _Side], debate_ids: list[UUID], options: argparse.Namespace
-) -> dict[tuple[str, str], list[tuple[Answered, float]]]:
-    found: dict[tuple[str, str], list[tuple[Answered, float]]] = {}
+) -> dict[tuple[str, str], list[_Asked]]:
+    found: dict[tuple[str, str], list[_Asked]] = {}
     for number in range(options.repeats + 1):
         print(f"  {number} of {options.repeats}" if number else "  warming up", file=sys.stderr)
         # Reading before creating: the list is then the same for both.
         for kind in sorted(options.only, key="create".__eq__):
             for name, side in sides.items():
                 requests = KINDS[kind](side.port, debate_ids)
-                answered = side.ask(requests, options.seconds if number else options.seconds / 4)
+                asked = side.ask(requests, options.seconds if number else options.seconds / 4)
                 if number:
-                    found.setdefault((kind, name), []).append(answered)
+                    found.setdefault((kind, name), []).append(asked)
     return found
 
 
-def _report(found: dict[tuple[str, str], list[tuple[Answered, float]]], options: argparse.Namespace) -> None:
-    def figures(kind: str, side: str, figure: Callable[[Answered, float], float]) -> list[float]:
-        return [figure(answered, cpu) for answered, cpu in found[kind, side]]
-
+def _report(found: dict[tuple[str, str], list[_Asked]], options: argparse.Namespace) -> None:
     rows = []
     for kind in options.only:
         for name, figure, aim in _FIGURES:
-            values = figures(kind, "ours", figure), figures(kind, "bare", figure)
-            rows.append(report.Row(f"{kind}, {name}", *values, aim))
+            ours, bare = ([figure(asked) for asked in found[kind, side]] for side in ("ours", "bare"))
+            rows.append(report.Row(f"{kind}, {name}", ours, bare, aim))
     work = f"{options.clients} clients, {options.seconds:g} s of each; one gunicorn process on each side"
     report.head("api", work, options.repeats)
     report.table(rows, "bare Flask views", "debate-runner")
     report.save_rows("api", rows, clients=options.clients)
 
 
-_FIGURES: list[tuple[str, Callable[[Answered, float], float], report.Aim | None]] = [
-    ("a second", lambda answered, _: len(answered.milliseconds) / answered.seconds, AIM),
-    ("p99 in ms", lambda answered, _: statistics.quantiles(answered.milliseconds, n=100)[98], None),
-    ("CPU of the server, µs each", lambda answered, cpu: cpu / len(answered.milliseconds) * 1e6, None),
+_FIGURES: list[tuple[str, Callable[[_Asked], float], report.Aim | None]] = [
+    ("a second", lambda asked: len(asked.answered.milliseconds) / asked.answered.seconds, AIM),
+    ("p99 in ms", lambda asked: statistics.quantiles(asked.answered.milliseconds, n=100)[98], None),
+    ("CPU of the server, µs each", lambda asked: asked.microseconds_each(asked.server_seconds), None),
+    ("CPU of Postgres, µs each", lambda asked: asked.microseconds_each(asked.postgres_seconds), None),
 ]

@@ -118,13 +118,8 @@ def page(engine: Engine, filters: Filters, limit: int, offset: int, cursor: str 
     if cursor:
         asked["at"], asked["beyond"] = unpack_time_and_id(cursor)
     with engine.autocommit() as connection:
-        found_many = _many(connection, filters, asked)
-        if found_many is not None:
-            read, counted, is_estimate = found_many
-        elif _is_search(filters):
-            read, counted, is_estimate = _searched(connection, filters, asked)
-        else:
-            read, counted, is_estimate = _filtered(connection, filters, asked)
+        counted_page = _searched if _is_search(filters) else _filtered
+        read, counted, is_estimate = _many(connection, filters, asked) or counted_page(connection, filters, asked)
         total = max(_estimate(filters).rows_on(connection), counted) if is_estimate else counted
     found = [debate_of(dict(zip(_NAMES, row, strict=False))) for row in read[:limit]]
     next_cursor = cursor_of(found[-1]) if found and len(read) > limit else None

@@ -28,7 +28,7 @@ class Found:
     get: list[float]
     stop: list[float]
     let_go: list[float]
-    """From the stop's answer until the worker's thread was free."""
+    """From the stop's answer until the worker had cancelled the call."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

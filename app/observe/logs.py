@@ -9,8 +9,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -40,46 +39,10 @@ class _FromLibraries(logging.Handler):
             self.handleError(record)
 
 
-PIPE_BYTES = 4_096
-"""What a pipe takes as a whole: lines of threads and processes that share it do not mix."""
-
-
-class _Held(threading.local):
-    lines: list[bytes] | None = None
-    """Of this thread, while it writes lines together."""
-
-
-_held = _Held()
-
-
-@contextmanager
-def written_together() -> Iterator[None]:
-    """Lines of this thread within the block are written at its end, as many in a call as a pipe takes as a whole. Each
-    call gives the interpreter's lock away, and a busy event loop gives it back milliseconds later."""
-    _held.lines = []
-    try:
-        yield
-    finally:
-        lines, _held.lines = _held.lines, None
-        together = b""
-        for line in lines:
-            if together and len(together) + len(line) > PIPE_BYTES:
-                _put(together)
-                together = b""
-            together += line
-        _put(together)
-
-
 def _write(line: str) -> None:
-    encoded = (line + "\n").encode(errors="backslashreplace")
-    if _held.lines is None:
-        _put(encoded)
-    else:
-        _held.lines.append(encoded)
-
-
-def _put(rest: bytes) -> None:
-    """No lock, because a signal handler may log at any point."""
+    """One write call per line: a pipe accepts up to 4 KB atomically, so that lines of threads and processes that share
+    it do not mix. No lock, because a signal handler may log at any point."""
+    rest = (line + "\n").encode(errors="backslashreplace")
     try:
         while rest:
             rest = rest[os.write(sys.stderr.fileno(), rest) :]

@@ -9,7 +9,6 @@ import structlog
 from app.core.debate import Debate, Turn
 from app.messaging.bus import Event
 from app.observe import metrics
-from app.observe.logs import written_together
 from app.store.experiments import experiments
 from app.usecases.services import Services
 from app.wire.debates import Json, debate_json, time_json, told_json
@@ -26,9 +25,8 @@ def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> N
     told = [(debate, turn) for debate, turns in stored for turn in turns]
     waiting = (event for debate, _ in stored for event in seat_waiting(debate))
     services.teller.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
-    with written_together():
-        for debate, turn in told:
-            _count_and_log(debate, turn)
+    for debate, turn in told:
+        _count_and_log(debate, turn)
 
 
 def _count_and_log(debate: Debate, turn: Turn) -> None:

@@ -57,17 +57,15 @@ def test_a_level_hides_what_is_below_it_and_debug_is_ours_alone() -> None:
 
 
 CROWD = """
-import contextlib, signal, sys, threading, structlog
-from app.observe.logs import configure_logs, written_together
+import signal, sys, threading, structlog
+from app.observe.logs import configure_logs
 log = structlog.get_logger("ours")
 configure_logs("info")
 signal.signal(signal.SIGALRM, lambda *_: log.info("signal"))
 signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
 def talk(thread):
-    for first in range(0, 300, 50):
-        with written_together() if thread % 2 else contextlib.nullcontext():
-            for number in range(first, first + 50):
-                log.info("line", thread=thread, number=number, filling="x" * (number * 37 % 700))
+    for number in range(300):
+        log.info("line", thread=thread, number=number, filling="x" * (number * 37 % 700))
 threads = [threading.Thread(target=talk, args=(name,)) for name in range(20)]
 for thread in threads: thread.start()
 talk(20)
@@ -86,39 +84,6 @@ def test_lines_of_many_threads_and_of_signals_are_whole_and_in_order() -> None:
     assert "signal" in {line["event"] for line in lines}
     for name in range(21):
         assert [line["number"] for line in lines if line.get("thread") == name] == list(range(300))
-
-
-TOGETHER = """
-import os, structlog
-from app.observe.logs import configure_logs, written_together
-log = structlog.get_logger("ours")
-configure_logs("info")
-write, sizes = os.write, []
-def counted(file, line):
-    sizes.append(len(line))
-    return write(file, line)
-os.write = counted
-try:
-    with written_together():
-        for number in range(100):
-            log.info("line", number=number)
-        log.info("line", number=100, filling="x" * 5000)
-        assert not sizes
-        raise OSError("in the middle of it")
-except OSError:
-    log.info("line", number=101)
-print(*sizes)
-"""
-
-
-def test_lines_that_are_written_together_take_few_calls_and_each_is_whole_in_a_pipe() -> None:
-    done = subprocess.run([sys.executable, "-c", TOGETHER], capture_output=True, text=True, check=True)
-    assert [json.loads(line)["number"] for line in done.stderr.splitlines()] == list(range(102))
-    *together, longest, last = [int(size) for size in done.stdout.split()]
-    assert len(together) <= 5
-    assert max(together) <= 4096, "a pipe takes no more as a whole"
-    assert longest > 5000
-    assert last < 200, "after the block each line is written by itself"
 
 
 def test_a_terminal_is_told_in_words() -> None:

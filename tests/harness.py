@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import documented_answers
 import httpx
 import prefork
 import psycopg
@@ -95,6 +96,7 @@ class Place:
         program = self.start(API_COMMAND, server_port=port, **changes)
         api = Api.at(port)
         wait_until(lambda: api.is_up(), 60, "the API answers")
+        documented_answers.learn_from(api.http)
         if can_be_kept:
             self.own_apis.append(KeptApi(given, port, program))
         return api
@@ -171,7 +173,10 @@ class Api:
     @classmethod
     def at(cls, port: int, timeout: float = 60) -> "Api":
         base_url = f"http://127.0.0.1:{port}"
-        return cls(httpx.Client(base_url=base_url, timeout=timeout, trust_env=False, verify=NO_CERTIFICATES))
+        hooks = {"response": [documented_answers.check]}
+        return cls(
+            httpx.Client(base_url=base_url, timeout=timeout, trust_env=False, verify=NO_CERTIFICATES, event_hooks=hooks)
+        )
 
     def is_up(self) -> bool:
         try:

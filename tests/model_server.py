@@ -69,7 +69,8 @@ class ModelServer:
     """Between the pieces of a streamed answer."""
     moves: list[str] = field(default_factory=lambda: ["claim", "appeal", "resolution"])
     rule: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    """Makes a ruling from the document; by default the proposer wins."""
+    """Makes a ruling from the document; by default the proposer wins. Where it is asked which of two answers is
+    correct, it may return that (`which_answer`), or a ruling: the winner's answer is then said to be correct."""
     assess: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """Makes a guardrail's verdict from the document; by default everything is approved."""
     behave: Callable[[Call], str] | None = None
@@ -148,8 +149,10 @@ class ModelServer:
         nonsense = _nonsense(behaviour, is_ruling="winner" in properties)
         if nonsense is not None:
             return nonsense
-        if "winner" in properties:
-            return json.dumps(self.rule(call.document) if self.rule else ruling("proposer"))
+        if "winner" in properties or "probability" in properties:
+            ruled = self.rule(call.document) if self.rule else ruling("proposer")
+            is_asked = "probability" in properties and "winner" in ruled
+            return json.dumps(which_answer(_letter(ruled["winner"], call.document)) if is_asked else ruled)
         if "verdict" in properties:
             return json.dumps(self.assess(call.document) if self.assess else {"reasons": [], "verdict": "approved"})
         if "move" in properties:
@@ -178,6 +181,18 @@ def ruling(winner: str, stop: bool = False) -> dict[str, Any]:
     if winner in scores:
         scores[winner] = 8.0
     return {"reasoning": REASONING, "scores": scores, "winner": winner, "stop": stop}
+
+
+def which_answer(letter: str, probability: float = 0.8, stop: bool = False) -> dict[str, Any]:
+    return {"reasoning": REASONING, "answer": letter, "probability": probability, "stop": stop}
+
+
+def _letter(winner: str, document: dict[str, Any]) -> str:
+    """The letter of the answer that this side defends; A where nobody has spoken."""
+    defended = {turn["seat"]: turn["defends"] for turn in document["turns"] if "defends" in turn}
+    if winner not in defended and defended:
+        return "B" if "A" in defended.values() else "A"
+    return defended.get(winner, "A")
 
 
 _ERRORS = {

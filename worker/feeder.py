@@ -1,11 +1,12 @@
 """Creates the next debates of experiments: when one of their debates ends (a hint), and once a second in case a hint
-was lost. Any worker does this for any experiment; the lock of the experiment's row lets one at a time do it."""
+was lost. Any worker does this for any experiment; the lock of the experiment's row lets one at a time do it. Also
+writes the plans that are too large for the request that starts an experiment."""
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
-from concurrent.futures import Executor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from uuid import UUID
 
 import structlog
@@ -13,7 +14,7 @@ import structlog
 from app.observe import metrics
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
-from app.usecases.experiments import feed
+from app.usecases.experiments import feed, planning
 from app.usecases.services import Services
 from worker.background import LoopTask
 from worker.lease import Lease
@@ -32,6 +33,10 @@ class Feeder(LoopTask):
         self._on_judgments = on_judgments
         self._hints: dict[UUID, float] = {}
         """Experiment → when the first of its debates ended that it does not know of."""
+        # A plan takes seconds: it must not keep the statements of other work waiting for a thread.
+        self._planning_thread = ThreadPoolExecutor(1, "plans")
+        self._plan: asyncio.Future[None] | None = None
+        self._is_ending = False
 
     def hint(self, experiment_id: UUID) -> None:
         """One of its debates has ended."""
@@ -42,11 +47,16 @@ class Feeder(LoopTask):
         """An experiment was started, or something was changed."""
         self._wake.set()
 
-    async def shut_down(self, _finish_seconds: float) -> None:
+    async def shut_down(self, finish_seconds: float) -> None:
+        """A plan ends with the part that is being written; another worker continues it."""
+        self._is_ending = True
         if self._task:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
+        if self._plan:
+            await asyncio.wait([self._plan], timeout=finish_seconds)
+        self._planning_thread.shutdown(wait=False)
 
     async def _repeat(self) -> None:
         looked_at = float("-inf")
@@ -55,9 +65,10 @@ class Feeder(LoopTask):
                 if self._lease.is_live:
                     hints, self._hints = self._hints, {}
                     is_due = time.monotonic() - looked_at >= LOOK_EVERY_SECONDS
-                    wanted = await self._in_thread(feed.at_work, self._services) if is_due or not hints else list(hints)
+                    at_work = await self._in_thread(feed.at_work, self._services) if is_due or not hints else {}
                     looked_at = time.monotonic() if is_due else looked_at
-                    for experiment_id in wanted:
+                    self._begin_plan([one for one, is_unplanned in at_work.items() if is_unplanned])
+                    for experiment_id in at_work or hints:
                         await self._feed(experiment_id, hints.get(experiment_id))
             except DatabaseAway as problem:
                 log.warning("feeder.database_away", problem=log_words(problem))
@@ -66,6 +77,23 @@ class Feeder(LoopTask):
                 log.exception("feeder.failed")
             await self._wait(LOOK_EVERY_SECONDS)
             await asyncio.sleep(GATHER_SECONDS)
+
+    def _begin_plan(self, unplanned: Sequence[UUID]) -> None:
+        """One at a time."""
+        if unplanned and (self._plan is None or self._plan.done()):
+            loop = asyncio.get_running_loop()
+            self._plan = loop.run_in_executor(self._planning_thread, self._write_plan, unplanned[0])
+
+    def _write_plan(self, experiment_id: UUID) -> None:
+        try:
+            planning.write_if_unclaimed(self._services, experiment_id, self._may_plan)
+        except DatabaseAway as problem:
+            log.warning("planner.database_away", experiment_id=str(experiment_id), problem=log_words(problem))
+        except Exception:
+            log.exception("planner.failed", experiment_id=str(experiment_id))
+
+    def _may_plan(self) -> bool:
+        return self._lease.is_live and not self._is_ending
 
     async def _feed(self, experiment_id: UUID, ended_at: float | None) -> None:
         try:

@@ -10,7 +10,7 @@ from app.core.debate import Debate, Turn, TurnType
 from app.core.players import EXTERNAL, JudgeOrder
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from app.core.verdicts import TIE
+from app.core.verdicts import TIE, sides_shown
 
 HIDDEN = "[name hidden]"
 _COMMON = frozenset(
@@ -21,7 +21,6 @@ _COMMON = frozenset(
     }
 )
 """Parts of model names that are also ordinary words."""
-_SIDES = {JudgeOrder.AS_SPOKEN: (Seat.PROPOSER, Seat.OPPONENT), JudgeOrder.SWAPPED: (Seat.OPPONENT, Seat.PROPOSER)}
 _SIGNATURE = re.compile(r"\s*\(scripted player, not a model\)\s*$")
 
 
@@ -40,21 +39,21 @@ class BlindDebate:
     speeches: tuple[Speech, ...]
     answers: tuple[str, str] | None
     """What the sides 1 and 2 defend."""
-    has_two_sides: bool
-    """False where one debater argues alone."""
+    alone: int | None = None
+    """The side that argued, where one debater argues alone."""
 
 
 def shown_order(debate: Debate, drawn: JudgeOrder) -> JudgeOrder:
-    """Where one debater argues alone there is no order."""
-    return drawn if len(debate.format.facts.debaters) == 2 else JudgeOrder.AS_SPOKEN
+    """The drawn one, where the debate has two."""
+    return drawn if debate.has_two_orders else JudgeOrder.AS_SPOKEN
 
 
 def blind(
     debate: Debate, motion: Turn, turns: Sequence[Turn], order: JudgeOrder, names: Mapping[str, str]
 ) -> BlindDebate:
     """`names` are the experiment's contestants and their players."""
-    sides = _SIDES[order]
-    number = {seat: place for place, seat in enumerate(sides, 1)}
+    sides = sides_shown(order)
+    number = {Seat(side): place for place, side in enumerate(sides, 1)}
     hide = _hiding(names)
     said = [
         Speech(
@@ -68,18 +67,18 @@ def blind(
     ]
     # A question follows the speeches of its round; the sides of a round stand in the drawn order.
     said.sort(key=lambda speech: (speech.round or 0, speech.side or 3))
-    answers = debate.material.answers if debate.material else None
+    answers, debaters = debate.answers, debate.format.facts.debaters
     return BlindDebate(
         motion.content,
         tuple(said),
-        (answers[sides[0].role], answers[sides[1].role]) if answers else None,
-        len(debate.format.facts.debaters) == 2,
+        (answers[sides[0]], answers[sides[1]]) if answers else None,
+        number[debaters[0]] if len(debaters) == 1 else None,
     )
 
 
 def winner_of(choice: str, order: JudgeOrder) -> str:
     """The role that the side 1 or 2 of this order is; 0 is a tie."""
-    return TIE if choice == "0" else _SIDES[order][int(choice) - 1].role
+    return TIE if choice == "0" else sides_shown(order)[int(choice) - 1]
 
 
 def _hiding(names: Mapping[str, str]) -> Callable[[str], str]:

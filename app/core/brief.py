@@ -76,10 +76,14 @@ class Brief:
         return TurnType.QUESTION in moves_of(self.debate, self.seat)
 
     @property
+    def rules(self) -> bool:
+        """The judge rules now."""
+        return self.seat is Seat.ARBITRATOR and not self.asks
+
+    @property
     def weighs_every_round(self) -> bool:
         """The judge rules now, once for all rounds."""
-        rules_once = self.debate.format.facts.judge in (JudgeActs.AT_THE_END, JudgeActs.ASKS)
-        return rules_once and self.seat is Seat.ARBITRATOR and not self.asks
+        return self.rules and self.debate.format.facts.judge in (JudgeActs.AT_THE_END, JudgeActs.ASKS)
 
     @property
     def may_choose_its_move(self) -> bool:

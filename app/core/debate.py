@@ -106,6 +106,11 @@ def is_last_round(form: Format, max_rounds: int | None, round_: int) -> bool:
     return not form.facts.has_rounds or (max_rounds is not None and round_ >= max_rounds)
 
 
+def has_two_orders(form: Format, has_answers: bool) -> bool:
+    """See `Debate.has_two_orders`."""
+    return has_answers or len(form.facts.debaters) == 2
+
+
 @dataclass(frozen=True, slots=True)
 class Cursor:
     round: int
@@ -250,6 +255,16 @@ class Debate(Evolving):
     def is_held_back(self) -> bool:
         """It was created with `start: false` and not started yet."""
         return self.waits_for_start and self.status is Status.CREATED
+
+    @property
+    def answers(self) -> Mapping[str, str] | None:
+        """By role: what the proposer and the opponent defend, where the motion is a question."""
+        return self.material.answers if self.material else None
+
+    @property
+    def has_two_orders(self) -> bool:
+        """Whether a judge can be shown the two sides in another order: two debaters speak, or there are two answers."""
+        return has_two_orders(self.format, self.answers is not None)
 
     @property
     def is_closed(self) -> bool:

@@ -35,9 +35,9 @@ class Judge:
     orders: JudgeOrder = JudgeOrder.AS_SPOKEN
     repeats: int = 1
 
-    @property
-    def keys(self) -> list[JudgmentKey]:
-        orders = [JudgeOrder.AS_SPOKEN, JudgeOrder.SWAPPED] if self.orders is JudgeOrder.BOTH else [self.orders]
+    def keys(self, has_two_orders: bool) -> list[JudgmentKey]:
+        """Its judgments of a debate that has two orders, or one."""
+        orders = self.orders.asked(has_two_orders)
         return [JudgmentKey(self.name, order, repeat) for repeat in range(1, self.repeats + 1) for order in orders]
 
 
@@ -51,6 +51,8 @@ class Judgment:
     verdict: Verdict | None = None
     usage: Usage = field(default_factory=Usage)
     error: str | None = None
+    prompts_hash: str | None = None
+    """Of the prompts that a model was instructed with."""
     experiment_id: UUID | None = None
     created_at: datetime | None = None
     judged_at: datetime | None = None

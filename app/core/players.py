@@ -25,11 +25,17 @@ class Thinking(StrEnum):
 
 
 class JudgeOrder(StrEnum):
-    """The order in which a judging model is shown the two sides of each round: models favour a position."""
+    """The order in which a judge is shown the two answers, and the two sides of each round: models favor a position."""
 
     AS_SPOKEN = "as_spoken"
     SWAPPED = "swapped"
     BOTH = "both"  # asked once in each order; different winners make a tie
+
+    def asked(self, has_two_orders: bool) -> "list[JudgeOrder]":
+        """The orders in which a judge is asked about a debate: one where both would show the same."""
+        if not has_two_orders:
+            return [JudgeOrder.AS_SPOKEN]
+        return [JudgeOrder.AS_SPOKEN, JudgeOrder.SWAPPED] if self is JudgeOrder.BOTH else [self]
 
 
 class OnTimeout(StrEnum):

@@ -1,7 +1,7 @@
 """Prompt sets: the files that instruct models, and which variables (`$round`) each may use.
 
-The built-in set is in `worker/players/models/prompts/`; a set of one's own has some or all of the same files. What it
-lacks comes from the version of the built-in set that it was added under.
+The built-in set is in `worker/players/models/prompts/`, one folder per version. A custom set has some or all of its
+files. What it lacks comes from the version of the built-in set that it was added under.
 """
 
 import hashlib
@@ -15,8 +15,13 @@ from app.core.errors import InvalidInput
 from app.core.formats import Format
 from app.core.texts import checked_text
 
-BASE = "v2"
-"""The version of the built-in set."""
+BASE = "v3"
+"""The current version of the built-in set."""
+BUILT_IN: Mapping[str, str] = {
+    "v2": "4d91fc2ab2e52f6951d4f8f17e34511be68ed926c3dc5b4364ba66aefcfb34a9",
+    "v3": "f6e396eca38c3bd80bb91ee2645279ce5e1768d9042f8ee51897a7d6d6eb91dc",
+}
+"""The hash of each version: a version never changes, so that what was measured with it stays comparable."""
 MOST_BYTES = 8_000
 """The most bytes of one file."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -24,16 +29,25 @@ _SEAT = frozenset(
     {"rules", "task", "document", "manners", "words", "language", "persona_language", "persona", "choice"}
 )
 _WORDING = frozenset({"words", "language", "persona_language"})
+_RULES = frozenset({"seat", "round", "of_rounds"})
+_TASKS = ("judge-answers", "judge-debate", "judge-round")
+WITH_ANSWERS = "answers-"
+"""Begins the name of a file that takes the place of another in a debate with answers (`answers-arbitrator`)."""
 FILES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("proposer", "opponent", "arbitrator", "question"), _SEAT),
-    **{f"rules-{form.value}": frozenset({"seat", "round", "of_rounds"}) for form in Format},
-    **dict.fromkeys(("judge-answers", "judge-debate", "judge-round"), frozenset({"round"})),
+    **{f"rules-{form.value}": _RULES for form in Format},
+    **dict.fromkeys(_TASKS, frozenset({"round"})),
     "manners": _WORDING,
     "persona": frozenset({"persona"}),
     **dict.fromkeys(("document", "material", "material-hidden", "material-judge", "answers"), frozenset()),
     "proposers-choice": frozenset(),
+    f"{WITH_ANSWERS}debater": _SEAT | {"seat", "other"},
+    **dict.fromkeys((f"{WITH_ANSWERS}arbitrator", f"{WITH_ANSWERS}question"), _SEAT),
+    **dict.fromkeys((f"{WITH_ANSWERS}rules-{form}" for form in ("dialogue", "consultancy", "direct")), _RULES),
+    **dict.fromkeys((f"{WITH_ANSWERS}{task}" for task in _TASKS), frozenset({"round"})),
+    **dict.fromkeys((f"{WITH_ANSWERS}document", f"{WITH_ANSWERS}judge"), frozenset()),
 }
-"""The name of each file without `.md`, and the variables that it may use."""
+"""The name of each file without `.md`, and the variables that it may use. v2 has none for debates with answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +60,7 @@ class PromptSet:
 
 def checked_set(name: str, files: Mapping[str, str]) -> PromptSet:
     """Refuses a set that could not be used, and says what is wrong with it."""
-    if not _NAME.fullmatch(name) or name == BASE:
+    if not _NAME.fullmatch(name) or name in BUILT_IN:
         raise InvalidInput(
             "name", "must be lower-case letters, digits, dots, dashes and underscores, and not a built-in set"
         )

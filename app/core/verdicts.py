@@ -5,9 +5,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from app.core.players import JudgeOrder
+
 SIDES = ("proposer", "opponent")
 TIE = "tie"
 NO_REASONS = "No reasons were given."
+
+
+def sides_shown(order: JudgeOrder) -> tuple[str, str]:
+    """The side that a judge is shown first in this order, and the other one."""
+    first, second = SIDES
+    return (second, first) if order is JudgeOrder.SWAPPED else (first, second)
 
 
 class VerdictScope(StrEnum):

@@ -3,8 +3,6 @@
 `app.wire.debates` makes the JSON of debates and turns, which listeners get too; a test compares it with these shapes.
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -17,6 +15,8 @@ from app.core.formats import Format
 from app.core.guidance import NextAction
 from app.core.seats import Seat
 from app.core.verdicts import VerdictScope
+from app.http.seat_shapes import SeatsShape
+from app.http.shape import Shape as Shape
 from app.usecases.create import Stored
 from app.wire.debates import debate_json, time_json, told_json
 
@@ -24,26 +24,6 @@ Responses = dict[str | int, Any]
 """Status → shape, for flask-openapi3."""
 NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
 """Applies where the server has a token. The name is that of the security scheme in app.http.application."""
-
-
-@cache
-def _built_once(build: Callable[..., dict[str, Any]], *arguments: Any, **options: Any) -> dict[str, Any]:
-    return build(*arguments, **options)
-
-
-class Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    @classmethod
-    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Built once: flask-openapi3 asks for it at every route that answers with this shape, eight times for errors
-        alone, which was most of the time in which an API starts."""
-        return _built_once(super().model_json_schema, *arguments, **options)
-
-    @classmethod
-    def of(cls, value: object) -> dict[str, Any]:
-        """The JSON of a value whose attributes have the names of the fields."""
-        return cls.model_validate(value, from_attributes=True).model_dump(mode="json", by_alias=True)
 
 
 Moment = Annotated[str, BeforeValidator(time_json)]
@@ -126,7 +106,7 @@ class DebateShape(Shape):
     stop_note: str | None
     last_error: str | None
     attempts: int
-    seats: dict[str, dict[str, Any]]
+    seats: SeatsShape
     limits: LimitsShape
     usage: TotalsShape
     language: str | None = Field(description="The language of the debate; null for the motion's")

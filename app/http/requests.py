@@ -323,12 +323,14 @@ def _several(choices: type[StrEnum]) -> Any:
     ]
 
 
+_COMMAS = "Several are separated by commas"
 _Moment = Annotated[AwareDatetime, WithJsonSchema({"type": "string", "format": "date-time"})]
 
 
 class ListQuery(Query):
-    state: _several(State) = Field((), description="Several are separated by commas")  # type: ignore[valid-type]
-    status: _several(Status) = Field((), description="Several are separated by commas")  # type: ignore[valid-type]
+    # Made anew, so that the OpenAPI document has no default: a generated client would send it, as a list.
+    state: _several(State) = Field(default_factory=tuple, description=_COMMAS)  # type: ignore[valid-type]
+    status: _several(Status) = Field(default_factory=tuple, description=_COMMAS)  # type: ignore[valid-type]
     debate_type: DebateType | None = None
     format: Format | None = None
     id: str | None = Field(

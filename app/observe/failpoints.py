@@ -35,6 +35,8 @@ POINTS: dict[str, str] = {
     "judgment.after_claim": "judgments are claimed, their worker has not begun to think",
     "judgment.before_commit": "a judge has answered, its judgment is about to be stored",
     "judgment.after_commit": "a judgment is committed",
+    "plan.before_commit": "a part of an experiment's plan is written, not committed",
+    "plan.after_commit": "a part of an experiment's plan is committed",
     "feed.before_commit": "debates of an experiment are written, not committed",
     "feed.after_commit": "debates of an experiment are committed, no event or task is sent yet",
     "publish.before": "events are about to be published",

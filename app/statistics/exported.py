@@ -3,22 +3,27 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.statistics.rows import ORDERS, POINTS, Judgment, player_named
+from app.statistics.rows import NOBODY, ORDERS, POINTS, Judgment, player_named
 
 NEEDED = ("debate_id", "motion_id", "proposer", "opponent", "judge", "winner")
+MAY_BE_EMPTY = ("proposer", "opponent")
+"""The opponent where a format has one debater, both where it has none."""
 COLUMNS = (
     "judgment_id", "debate_id", "motion_id", "repeat", "proposer", "opponent", "judge", "player", "order", "winner",
-    "score_proposer", "score_opponent", "confidence", "correct", "cost_usd", "created_at",
+    "score_proposer", "score_opponent", "confidence", "correct", "cost_usd", "created_at", "arm",
 )  # fmt: skip
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 
 
-def judgment_of(row: Mapping[str, Any], arm: str = "") -> Judgment:
+def judgment_of(row: Mapping[str, Any]) -> Judgment:
     """Raises ValueError in words. Values may be texts, as CSV has them; an empty one is absent."""
     given = {name: value for name, value in row.items() if value not in (None, "")}
     for name in NEEDED:
-        if name not in given and name != "opponent":
+        if name not in given and name not in MAY_BE_EMPTY:
             raise ValueError(f"{name} is empty")
+    if "opponent" in given and "proposer" not in given:
+        raise ValueError("proposer is empty, and there is an opponent")
+    proposer = str(given.get("proposer", NOBODY))
     winner, order = str(given["winner"]), str(given.get("order", "as_spoken"))
     if winner not in POINTS:
         raise ValueError(f"winner is {winner!r}: it must be {', '.join(POINTS)}")
@@ -27,7 +32,7 @@ def judgment_of(row: Mapping[str, Any], arm: str = "") -> Judgment:
     return Judgment(
         debate=str(given["debate_id"]),
         motion=str(given["motion_id"]),
-        proposer=str(given["proposer"]),
+        proposer=proposer,
         opponent=str(given["opponent"]) if "opponent" in given else None,
         judge=str(given["judge"]),
         winner=winner,
@@ -38,8 +43,8 @@ def judgment_of(row: Mapping[str, Any], arm: str = "") -> Judgment:
         score_opponent=_number(given, "score_opponent", float, None),
         confidence=_confidence(given),
         correct=_correct(given.get("correct")),
-        arm=str(given.get("arm", arm)),
-        proposer_player=player_named(str(given["proposer"])),
+        arm=str(given.get("arm", "")),
+        proposer_player=player_named(proposer),
         opponent_player=player_named(str(given.get("opponent", ""))),
     )
 

@@ -14,6 +14,8 @@ from app.statistics.ratings import Debates
 
 POINTS = {"proposer": 1.0, "tie": 0.5, "opponent": 0.0}
 ORDERS = {"as_spoken": AS_SPOKEN, "swapped": SWAPPED}
+NOBODY = "nobody"
+"""The contestant of a format in which nobody debates."""
 
 
 class Judgment(NamedTuple):

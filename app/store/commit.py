@@ -32,6 +32,7 @@ from app.core.brief import Exchange
 from app.core.debate import Debate, Status, Turn, Usage
 from app.core.events import NewEvent
 from app.core.retry import stored_delay
+from app.store import exchanges
 from app.store.engine import Connection, Engine
 from app.store.rows import debate_row, turn_row
 from app.store.statements import Prepared
@@ -329,7 +330,7 @@ def _row(change: Change) -> dict[str, Any]:
         "past_deadline": change.after.past_deadline,
         "turns": [_without_nulls(turn_row(turn)) for turn in change.turns],
         "first_turn_id": change.turns[0].id if change.turns else None,
-        "exchanges": [_exchange_row(number, each) for number, each in enumerate(change.exchanges, 1)] or None,
+        "exchanges": exchanges.rows_of(change.exchanges) or None,
         "input_tokens": change.used.input_tokens,
         "output_tokens": change.used.output_tokens,
         "cost_usd": change.used.cost_usd,
@@ -340,10 +341,6 @@ def _row(change: Change) -> dict[str, Any]:
         "event": change.event,
         "answer_seconds": change.after.answer_seconds,
     }
-
-
-def _exchange_row(number: int, exchange: Exchange) -> dict[str, Any]:
-    return {"number": number, **{name: getattr(exchange, name) for name in Exchange.__slots__}}
 
 
 def _schedule(after: Debate, schedule: Schedule) -> str:

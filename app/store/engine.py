@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import psycopg
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 from psycopg_pool import ConnectionPool, PoolTimeout
 from sqlalchemy import URL, create_engine, event, make_url
 from sqlalchemy import Connection as Connection
@@ -56,6 +58,15 @@ logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 OnError = Callable[[BaseException], None]
 
 
+class NumberLoader(Loader):
+    """Reads Postgres' `numeric` as an int or a float. The type of `sum(bigint)`, `avg(bigint)` and `extract` is
+    numeric, and psycopg's own loader gives a Decimal, which becomes a text in JSON."""
+
+    def load(self, data: Buffer) -> int | float:
+        digits = bytes(data)
+        return int(digits) if digits.removeprefix(b"-").isdigit() else float(digits)
+
+
 def _psycopg_url(database_url: str) -> URL:
     return make_url(database_url).set(drivername="postgresql+psycopg")
 
@@ -88,7 +99,7 @@ class Engine:
             kwargs={"application_name": application_name, "options": options, "connect_timeout": CONNECT_SECONDS},
             min_size=0,
             max_size=pool_size,
-            configure=_read_clock,
+            configure=_configure,
             reconnect_timeout=RECONNECT_SECONDS,
             name=application_name,
             open=True,
@@ -213,7 +224,8 @@ def _as_disconnect(context: ExceptionContext) -> BaseException | None:
     return OperationalError(context.statement, context.parameters, context.original_exception)
 
 
-def _read_clock(connection: "psycopg.Connection[Any]") -> None:
+def _configure(connection: "psycopg.Connection[Any]") -> None:
+    connection.adapters.register_loader("numeric", NumberLoader)
     connection.autocommit = True
     for (now,) in connection.execute("SELECT clock_timestamp()"):
         set_clock(now)

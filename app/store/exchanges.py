@@ -1,31 +1,60 @@
-"""What models were sent and answered: read and pruned. `app.store.commit` stores it with its turn."""
+"""What models were sent and answered: stored for judgments, read, pruned. `app.store.commit` stores it for turns."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, Table, delete, func, insert, select
 
 from app.core.brief import Exchange
+from app.store.experiments.tables import judgment_exchanges
 from app.store.rows import of_row
 from app.store.tables import exchanges
 
-_COLUMNS = [exchanges.c[name] for name in Exchange.__slots__]
+_TABLES = {exchanges: exchanges.c.turn_id, judgment_exchanges: judgment_exchanges.c.judgment_id}
+"""With the column that says whose call it was."""
+
+
+def rows_of(calls: Sequence[Exchange]) -> list[dict[str, Any]]:
+    """Numbered from 1."""
+    names = Exchange.__slots__
+    return [{"number": number, **{name: getattr(call, name) for name in names}} for number, call in enumerate(calls, 1)]
+
+
+def add_to_judgment(connection: Connection, judgment_id: UUID, calls: Sequence[Exchange]) -> None:
+    if calls:
+        connection.execute(insert(judgment_exchanges), [{"judgment_id": judgment_id, **row} for row in rows_of(calls)])
 
 
 def of_turn(connection: Connection, turn_id: UUID) -> list[Exchange]:
-    statement = select(*_COLUMNS).where(exchanges.c.turn_id == turn_id).order_by(exchanges.c.number)
+    return _of(connection, exchanges, turn_id)
+
+
+def of_judgment(connection: Connection, judgment_id: UUID) -> list[Exchange]:
+    return _of(connection, judgment_exchanges, judgment_id)
+
+
+def _of(connection: Connection, table: Table, owner: UUID) -> list[Exchange]:
+    columns = [table.c[name] for name in Exchange.__slots__]
+    statement = select(*columns).where(_TABLES[table] == owner).order_by(table.c.number)
     rows = connection.execute(statement).mappings()
     return [of_row(Exchange, row, messages=tuple(row["messages"])) for row in rows]
 
 
 def count_before(connection: Connection, before: datetime) -> int:
-    statement = select(func.count()).select_from(exchanges).where(exchanges.c.created_at < before)
-    return connection.execute(statement).scalar_one()
+    return sum(
+        connection.execute(select(func.count()).select_from(table).where(table.c.created_at < before)).scalar_one()
+        for table in _TABLES
+    )
 
 
 def delete_before(connection: Connection, before: datetime, at_most: int) -> int:
     """Returns how many were deleted."""
-    oldest = select(exchanges.c.turn_id, exchanges.c.number).where(exchanges.c.created_at < before)
-    some = oldest.order_by(exchanges.c.created_at).limit(at_most).with_for_update(skip_locked=True).cte()
-    gone = delete(exchanges).where(exchanges.c.turn_id == some.c.turn_id, exchanges.c.number == some.c.number)
-    return connection.execute(gone).rowcount
+    gone = 0
+    for table, owner in _TABLES.items():
+        oldest = select(owner, table.c.number).where(table.c.created_at < before).order_by(table.c.created_at)
+        some = oldest.limit(at_most - gone).with_for_update(skip_locked=True).cte()
+        these = delete(table).where(owner == some.c[owner.name], table.c.number == some.c.number)
+        gone += connection.execute(these).rowcount
+    return gone

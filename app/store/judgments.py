@@ -10,22 +10,29 @@ from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import RowMapping
 
-from app.core.brief import JudgmentKey
+from app.core.brief import JudgmentKey, Thought
 from app.core.claims import share_of
 from app.core.debate import Usage
 from app.core.judgments import Judgment, JudgmentStatus
 from app.core.players import SCRIPTED, JudgeOrder, SeatSetup
 from app.core.verdicts import Verdict
-from app.store import calls_under_way, claimed_rows
+from app.store import calls_under_way, claimed_rows, exchanges
 from app.store.engine import Engine
 from app.store.experiments.tables import judgments
 from app.store.ids import new_id
 from app.store.rows import key_row, of_row, verdict_of, verdict_row
 
 _now = func.clock_timestamp()
+# A stop takes the due time of what waits; what is postponed or released afterwards is kept from workers here. Not a
+# join, so that Postgres reads what is due in its order, and no further than it claims.
+_NOT_OF_A_STOPPED = (
+    "(SELECT experiments.status FROM experiments WHERE experiments.id = judgments.experiment_id)"
+    " IS DISTINCT FROM 'stopped'"
+)
 _CLAIM = claimed_rows.claim_statement(
     judgments,
-    f"status = '{JudgmentStatus.PLANNED}' AND claim_token IS NULL AND share <> ALL(%(full_shares)s)",
+    f"status = '{JudgmentStatus.PLANNED}' AND claim_token IS NULL AND share <> ALL(%(full_shares)s)"
+    f" AND {_NOT_OF_A_STOPPED}",
     first="experiment_id IS NOT NULL,",
 )
 
@@ -97,25 +104,35 @@ def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:
     return [_judgment(row) for row in connection.execute(query).mappings()]
 
 
+def get(connection: Connection, judgment_id: UUID) -> Judgment | None:
+    row = connection.execute(select(judgments).where(judgments.c.id == judgment_id)).mappings().one_or_none()
+    return _judgment(row) if row else None
+
+
 def claim(engine: Engine, worker_id: str, tokens: Sequence[UUID], full_shares: Sequence[str]) -> list[JudgmentClaim]:
-    """Claims the judgments that have been due longest, those of no experiment first; none without a live lease."""
+    """Claims the judgments that have been due longest, those of no experiment first; none of a stopped experiment, and
+    none without a live lease."""
     given = {"worker_id": worker_id, "tokens": list(tokens), "full_shares": list(full_shares)}
     with engine.autocommit() as connection:
         rows = _CLAIM.run(connection, given, dict_row).fetchall()
     return [JudgmentClaim(_judgment(row), row["claim_token"], row["attempts"], row["share"]) for row in rows]
 
 
-def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, used: Usage) -> bool:
-    """Records the opinion once; false when the claim is lost."""
+def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, thought: Thought, used: Usage) -> bool:
+    """Records the opinion once, with what its model was sent and answered; false when the claim is lost."""
     values = {
         "status": JudgmentStatus.COMPLETED.value,
         "verdict": verdict_row(verdict),
         "error": None,
+        "prompts_hash": thought.prompts_hash,
         "latency_ms": used.latency_ms,
         "judged_at": _now,
         **_added(used),
     }
-    return _settle(connection, held, values)
+    is_stored = _settle(connection, held, values)
+    if is_stored:
+        exchanges.add_to_judgment(connection, held.id, thought.exchanges)
+    return is_stored
 
 
 def fail(connection: Connection, held: JudgmentClaim, error: str, used: Usage) -> bool:

@@ -335,26 +335,34 @@ Index(
     postgresql_where=turns.c.client_request_id.is_not(None),
 )
 
-# What a model was sent and answered, for each call of a turn. Pruned on its own (`debate prune --exchanges`).
-exchanges = Table(
-    "exchanges",
-    metadata,
-    Column("turn_id", Uuid, ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True),
-    Column("number", Integer, primary_key=True),
-    # Where the judge was asked in both orders: in which of them.
-    Column("judge_order", Text),
-    Column("system", Text, nullable=False),
-    # The document of the debate's material, if the model was shown it: its hash, for it is stored once.
-    Column("document_hash", Text),
-    Column("messages", Json, nullable=False),
-    Column("settings", Json, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("answer", Text, nullable=False),
-    # The provider's id of the request.
-    Column("request_id", Text),
-    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+
+def exchange_table(name: str, *of: SchemaItem) -> Table:
+    """What a model was sent and answered, for each call. Pruned on its own (`debate prune --exchanges`)."""
+    table = Table(
+        name,
+        metadata,
+        *of,
+        Column("number", Integer, primary_key=True),
+        # Where the judge was asked in both orders: in which of them.
+        Column("judge_order", Text),
+        Column("system", Text, nullable=False),
+        # The document of the debate's material, if the model was shown it: its hash, for it is stored once.
+        Column("document_hash", Text),
+        Column("messages", Json, nullable=False),
+        Column("settings", Json, nullable=False),
+        Column("model", Text, nullable=False),
+        Column("answer", Text, nullable=False),
+        # The provider's id of the request.
+        Column("request_id", Text),
+        Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    )
+    Index(f"{name}_by_time", table.c.created_at)
+    return table
+
+
+exchanges = exchange_table(
+    "exchanges", Column("turn_id", Uuid, ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True)
 )
-Index("exchanges_by_time", exchanges.c.created_at)
 
 # Sets of prompts of one's own. A name means what was added under it last; debates keep the hash.
 prompt_sets = Table(

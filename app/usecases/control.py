@@ -13,7 +13,9 @@ from app.core.debate import Debate
 from app.core.events import EventKind, NewEvent
 from app.core.texts import checked_text
 from app.store import debates, materials
-from app.store.commit import KEEP_CLAIM, SETTLED, Change, Schedule, save
+from app.store.commit import KEEP_CLAIM, SETTLED, Change, Outcome, Schedule, save
+from app.store.engine import Connection
+from app.store.experiments import interruptions
 from app.usecases.announce import deleted, seat_waiting, state_changed
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.services import Services
@@ -45,7 +47,15 @@ def pause_debate(services: Services, caller: Caller, debate_id: UUID, now: bool 
 
 
 def resume_debate(services: Services, caller: Caller, debate_id: UUID) -> Debate:
-    return _change(services, caller, debate_id, control.resume, EventKind.RESUMED, KEEP_CLAIM)
+    return _change(
+        services,
+        caller,
+        debate_id,
+        control.resume,
+        EventKind.RESUMED,
+        KEEP_CLAIM,
+        before=interruptions.reopen_match,
+    )
 
 
 @repeated_on_conflict
@@ -57,22 +67,42 @@ def _change(
     kind: EventKind,
     schedule: Schedule = SETTLED,
     about: Mapping[str, Any] | None = None,
+    before: Callable[[Connection, UUID], None] | None = None,
 ) -> Debate:
+    """`before` runs in the same transaction, before the debate is locked."""
     require(caller, Action.CONTROL)
     with transaction(services, caller, "control") as connection:
+        if before is not None:
+            before(connection, debate_id)
         locked, _ = with_tail(connection, lock_existing(connection, debate_id))
         require_control(caller, locked.seats)
-        after = change(locked)
-        if after is locked:
-            return after
-        outcome = save(connection, Change(after, schedule=schedule, event=NewEvent(kind, caller.name, about)))
+        outcome = changed(connection, locked, change, NewEvent(kind, caller.name, about), schedule)
+    if outcome is None:
+        return locked
+    tell_changed(services, outcome, caller.name)
+    return outcome.debate
+
+
+def changed(
+    connection: Connection,
+    locked: Debate,
+    change: Callable[[Debate], Debate],
+    event: NewEvent,
+    schedule: Schedule = KEEP_CLAIM,
+) -> Outcome | None:
+    """Part of a transaction that has locked the debate; None where nothing changes."""
+    after = change(locked)
+    return None if after is locked else save(connection, Change(after, schedule=schedule, event=event))
+
+
+def tell_changed(services: Services, outcome: Outcome, by: str) -> None:
+    """After the commit."""
     after = outcome.debate
     services.teller.end_claim(outcome.ended_claim)
-    log.info("debate.changed", debate_id=str(debate_id), status=after.status, by=caller.name)
+    log.info("debate.changed", debate_id=str(after.id), status=after.status, by=by)
     services.teller.publish(state_changed(after), *seat_waiting(after))
     if after.awaits_worker:
         services.teller.enqueue(after.id)
-    return after
 
 
 @repeated_on_conflict
@@ -82,6 +112,8 @@ def delete_debate(services: Services, caller: Caller, debate_id: UUID) -> None:
         locked = lock_existing(connection, debate_id)
         require_control(caller, locked.seats)
         ended_claim = debates.delete_debate(connection, debate_id)
+        if locked.experiment_id is not None:
+            interruptions.lose_debates(connection, [debate_id])
         if locked.material and locked.material.document_hash:
             materials.delete_if_unused(connection, locked.material.document_hash)
     services.teller.end_claim(ended_claim)

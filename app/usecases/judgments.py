@@ -8,9 +8,9 @@ from uuid import UUID
 import structlog
 
 from app.core.access import Action, Agent, Caller, GuestJudge, require
-from app.core.brief import Brief, JudgmentKey, Thought
+from app.core.brief import Brief, Exchange, JudgmentKey, Thought
 from app.core.debate import Usage
-from app.core.errors import Conflict, Forbidden, InvalidInput
+from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.core.judgments import (
     AGENT,
     PERSON,
@@ -27,8 +27,8 @@ from app.core.texts import checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
 from app.observe import failpoints, metrics
+from app.store import exchanges, turns
 from app.store import judgments as store
-from app.store import turns
 from app.store.engine import Connection, ConnectionLost
 from app.store.ids import new_claim_token
 from app.store.judgments import JudgmentClaim
@@ -57,8 +57,9 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         debate = lock_existing(connection, debate_id)
         require_finished(debate)
         require_impartial(caller, debate.seats)
-        new = store.plan(connection, debate_id, judge.keys, judge.setup, debate.experiment_id)
-        asked = _with_keys(connection, debate_id, judge.keys)
+        keys = judge.keys(debate.has_two_orders)
+        new = store.plan(connection, debate_id, keys, judge.setup, debate.experiment_id)
+        asked = _with_keys(connection, debate_id, keys)
         if any(one.setup != judge.setup for one in asked):
             raise Conflict(f"The judge {judge.name!r} has judged this debate with another player or other options")
     if new:
@@ -126,6 +127,25 @@ def of_debate(services: Services, debate_id: UUID) -> list[Judgment]:
         return store.of_debate(connection, debate_id)
 
 
+def get_exchanges(
+    services: Services, caller: Caller, debate_id: UUID, judgment_id: UUID
+) -> tuple[Judgment, list[Exchange]]:
+    """A judgment and what its model was sent and answered."""
+    require(caller, Action.INSPECT)
+    with services.engine.statements() as connection:
+        existing(connection, debate_id)
+        judgment = store.get(connection, judgment_id)
+        if judgment is None or judgment.debate_id != debate_id:
+            raise NotFound(f"There is no judgment {judgment_id} of this debate")
+        found = exchanges.of_judgment(connection, judgment_id)
+    if not found:
+        raise NotFound(
+            f"No exchange is stored for the judgment {judgment_id}: no model has made it, or its exchange was pruned",
+            suggestion="`debate prune --exchanges` removes them; judgments from before this version have none",
+        )
+    return judgment, found
+
+
 # For workers
 
 
@@ -158,7 +178,7 @@ def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
     used = storable_usage(thought.usage)
     failpoints.reach("judgment.before_commit", ConnectionLost)
     with services.engine.begin() as connection:
-        kept = store.settle(connection, held, verdict, used)
+        kept = store.settle(connection, held, verdict, thought, used)
     failpoints.reach("judgment.after_commit", ConnectionLost)
     player = held.judgment.setup.player
     if kept:

@@ -10,6 +10,7 @@ import structlog
 from app.store import debates, exchanges, materials, overview, webhooks
 from app.store.debates import EndedCount
 from app.store.engine import Connection
+from app.store.experiments import interruptions
 from app.store.repair import CursorRepair, repair_cursors
 from app.usecases.announce import deleted
 from app.usecases.services import Services
@@ -35,6 +36,7 @@ def prune(services: Services, before: datetime) -> Iterator[EndedCount]:
     while True:
         with services.engine.begin() as connection:
             gone = debates.delete_ended(connection, since, before, BATCH)
+            interruptions.lose_debates(connection, [one.id for one in gone])
         if not gone:
             break
         since = max(one.updated_at for one in gone)

@@ -26,7 +26,6 @@ _STATE_WORDS = {
     ExperimentStatus.COMPLETED: "All that is planned was held and judged, or has failed.",
 }
 _STOP_WORDS = {
-    "budget": "Stopped by its budget: the next call could have passed it. Raise budget_usd and resume.",
     "manual_stop": "Stopped by a person: nothing begins until it is resumed.",
 }
 ORDER_WORDS = {JudgeOrder.AS_SPOKEN: "as spoken", JudgeOrder.SWAPPED: "sides swapped"}
@@ -36,7 +35,7 @@ def state(experiment: Experiment) -> str:
     if experiment.is_imported:
         return "Its judgments were made elsewhere and imported: there are no transcripts."
     if experiment.status is ExperimentStatus.STOPPED:
-        return _STOP_WORDS.get(experiment.stop_reason or "", "Stopped.")
+        return experiment.stop_note or _STOP_WORDS.get(experiment.stop_reason or "", "Stopped.")
     return _STATE_WORDS[experiment.status]
 
 

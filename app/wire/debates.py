@@ -158,19 +158,20 @@ def exchange_json(turn: Turn, exchanges: Sequence[Exchange]) -> Json:
         "debate_id": str(turn.debate_id),
         "player": turn.player,
         "prompts": turn.prompts_hash,
-        "calls": [
-            {
-                "system": each.system,
-                "document": each.document_hash,
-                "messages": [dict(message) for message in each.messages],
-                "settings": dict(each.settings),
-                "model": each.model,
-                "answer": each.answer,
-                "request_id": each.request_id,
-                "judge_order": each.judge_order,
-            }
-            for each in exchanges
-        ],
+        "calls": [call_json(each) for each in exchanges],
+    }
+
+
+def call_json(call: Exchange) -> Json:
+    return {
+        "system": call.system,
+        "document": call.document_hash,
+        "messages": [dict(message) for message in call.messages],
+        "settings": dict(call.settings),
+        "model": call.model,
+        "answer": call.answer,
+        "request_id": call.request_id,
+        "judge_order": call.judge_order,
     }
 
 

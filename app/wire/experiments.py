@@ -1,13 +1,14 @@
 """Experiments and judgments as JSON for clients (experiments.md, "Shapes")."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.core.brief import Exchange
 from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.spec import Spec
 from app.core.judgments import Judgment
 from app.store.experiments.experiments import Counts, Experiment, Progress
-from app.wire.debates import Json, time_json, usage_json
+from app.wire.debates import Json, call_json, time_json, usage_json
 
 
 def experiment_json(experiment: Experiment, progress: Progress, estimate: Json | None = None) -> Json:
@@ -16,6 +17,7 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
         "name": experiment.name,
         "status": experiment.status.value,
         "stop_reason": experiment.stop_reason,
+        "stop_note": experiment.stop_note,
         "spec": experiment.stated,
         "progress": {
             "matches": _counts(progress.matches),
@@ -89,7 +91,21 @@ def judgment_json(judgment: Judgment) -> Json:
         "reasoning": verdict.reasoning if verdict else None,
         "confidence": verdict.confidence if verdict else None,
         "error": judgment.error,
+        "prompts": judgment.prompts_hash,
         "usage": usage_json(judgment.usage),
         "created_at": time_json(judgment.created_at),
         "judged_at": time_json(judgment.judged_at),
+    }
+
+
+def judgment_exchange_json(judgment: Judgment, exchanges: Sequence[Exchange]) -> Json:
+    """What a model was sent for a judgment and answered."""
+    return {
+        "judgment_id": str(judgment.id),
+        "debate_id": str(judgment.debate_id),
+        "judge": judgment.key.judge,
+        "player": judgment.setup.player,
+        "order": judgment.key.order.value,
+        "prompts": judgment.prompts_hash,
+        "calls": [call_json(each) for each in exchanges],
     }

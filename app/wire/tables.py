@@ -37,9 +37,17 @@ def _shown(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
+class _Lines(io.StringIO):
+    """Ends each row that `csv` writes with a newline. `csv` quotes a carriage return, at which readers end a row, only
+    where it is a part of its own line ends."""
+
+    def write(self, row: str) -> int:
+        return super().write(row.removesuffix("\r\n") + "\n")
+
+
 def as_csv(what: str, pages: Iterable[list[Row]]) -> Iterator[bytes]:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    text = _Lines(newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS[what])
     for page in pages:
         writer.writerows([_shown(row[name]) for name in COLUMNS[what]] for row in page)

@@ -1,4 +1,4 @@
-"""One experiment on a provider that counts its calls, while workers are killed and Redis is emptied.
+"""One experiment with arms and documents on a provider that counts its calls, while workers die and Redis is emptied.
 
 Every answer of the provider has a number in it, so that afterwards each stored turn and judgment names the call that it
 came from: a call that was repeated although its answer was stored would show.
@@ -25,8 +25,15 @@ from tests.model_server import REASONING, SPEECH, Call, ModelServer, ruling
 CLAIM_SECONDS = 5.0
 CONTESTANTS = ("gpt-4o", "gpt-4o-mini")
 JUDGES = ("gpt-4.1", "gpt-4.1-mini")
-CALLS_OF_A_DEBATE = 3
-"""Two speeches and the debate's own ruling."""
+ARMS = {
+    "debate": {"format": "final_ruling", "rounds": 1},
+    "consultancy": {"format": "consultancy", "rounds": 1},
+    "informed": {"format": "direct", "document_visible_to": ["arbitrator"]},
+}
+MATCHES_OF_A_MOTION = 2 + 4 + 1
+"""Both contestants on both sides, each of them for each answer, and the judge alone."""
+CALLS_OF_A_MOTION = 2 * 3 + 4 * 2 + 1
+"""Their speeches, and each debate's own ruling."""
 JUDGMENTS_OF_A_DEBATE = 2 * len(JUDGES)
 KILLS, FLUSHES = (1 / 8, 2 / 8, 4 / 8, 5 / 8, 7 / 8), (3 / 8, 6 / 8)
 """When this share of the judgments is there."""
@@ -90,7 +97,8 @@ class _Run:
     def __init__(self, settings: Settings, options: argparse.Namespace, provider: CountingProvider) -> None:
         self._settings = settings
         self._provider = provider
-        self._matches = options.matches + options.matches % 2
+        self._motions = -(-options.matches // MATCHES_OF_A_MOTION)
+        self._matches = self._motions * MATCHES_OF_A_MOTION
         self._give_up_at = time.monotonic() + options.minutes * 60
         self._stage = Stage(settings, 1, options.workers)
         self._client = Client(self._stage.urls()[0], "", timeout_seconds=60)
@@ -115,12 +123,12 @@ class _Run:
             "name": "chaos",
             "contestants": [{"name": name, "player": f"openai:{name}"} for name in CONTESTANTS],
             "judges": [{"name": name, "player": f"openai:{name}", "orders": "both"} for name in JUDGES],
-            "rounds": 1,
+            "arms": ARMS,
             "budget_usd": 100_000,
             "concurrency": 50,
         }
         path = f"/experiments/{self._client.call('POST', '/experiments', body=spec)['experiment']['id']}"
-        lines = [json.dumps({"id": f"m{n}", "motion": f"Motion number {n}."}) for n in range(self._matches // 2)]
+        lines = [json.dumps(_motion(number)) for number in range(self._motions)]
         for first in range(0, len(lines), 1_000):
             part = "\n".join(lines[first : first + 1_000]).encode()
             self._client.upload(f"{path}/motions", part, "application/x-ndjson")
@@ -158,7 +166,7 @@ class _Run:
         url = str(self._settings.database_url)
         histories, experiments = read(url), read_experiments(url)
         stored = _stored_answers(self._stage)
-        needed = self._matches * (CALLS_OF_A_DEBATE + JUDGMENTS_OF_A_DEBATE)
+        needed = self._motions * CALLS_OF_A_MOTION + self._matches * JUDGMENTS_OF_A_DEBATE
         figures: dict[str, object] = {
             **self.injected,
             "debates": len(histories),
@@ -184,6 +192,17 @@ class _Run:
     def _miscount(self, debates: int, judgments: object) -> str | None:
         wanted = (self._matches, self._matches * JUDGMENTS_OF_A_DEBATE)
         return None if (debates, judgments) == wanted else f"{wanted} debates and judgments were planned"
+
+
+def _motion(number: int) -> dict[str, str]:
+    return {
+        "id": f"m{number}",
+        "motion": f"Question {number}: which key opens the door?",
+        "document": f"The story of door {number}. " + "It was a long street. " * 100,
+        "answer_a": "the iron key",
+        "answer_b": "the brass key",
+        "correct": "ab"[number % 2],
+    }
 
 
 def _stored_answers(stage: Stage) -> Counter[int]:

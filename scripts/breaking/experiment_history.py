@@ -1,5 +1,5 @@
 """What must be true of every experiment after a run, whatever was broken meanwhile: each match was held once, and each
-judge has judged each debate once in each order."""
+judge has judged each debate once in each order that the debate has."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,8 +13,14 @@ from app.core.experiments.extension import judges_of
 from app.core.experiments.spec import spec_of
 from app.core.judgments import AGENT, PERSON
 from app.store.experiments.experiments import IMPORTED
+from app.store.experiments.orders import HAS_TWO_ORDERS
 
 _ENDED = ("completed", "failed")
+_MATCHES = f"""
+SELECT matches.*, {HAS_TWO_ORDERS} AS has_two_orders FROM matches
+LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
+ORDER BY matches.position
+"""  # noqa: S608 (only constants are put in)
 _ROUNDING_USD = 1e-9
 """Sums of reservations that come and go."""
 
@@ -44,7 +50,7 @@ def read_experiments(database_url: str) -> list[ExperimentHistory]:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         held = connection.execute("SELECT * FROM experiments WHERE concurrency <> %s", (IMPORTED,))
         found = {row["id"]: ExperimentHistory(row) for row in held}
-        for row in connection.execute("SELECT * FROM matches ORDER BY position"):
+        for row in connection.execute(_MATCHES):
             if row["experiment_id"] in found:
                 found[row["experiment_id"]].matches.append(row)
         for row in connection.execute("SELECT id, experiment_id FROM debates WHERE experiment_id IS NOT NULL"):
@@ -100,17 +106,19 @@ def _each_match_has_its_own_debate(history: ExperimentHistory) -> Iterable[str]:
 def _each_judge_has_judged_once(history: ExperimentHistory) -> Iterable[str]:
     keys = [(row["debate_id"], row["judge"], row["order"], row["repeat"]) for row in history.judgments]
     yield from (f"two judgments of one key: {key}" for key, count in Counter(keys).items() if count > 1)
-    asked = [
-        (key.judge, key.order.value, key.repeat)
-        for judge in judges_of(spec_of(history.experiment["spec"]))
-        for key in judge.keys
-    ]
+    judges = judges_of(spec_of(history.experiment["spec"]))
     there = {key for key in keys if not key[1].startswith((PERSON, AGENT))}
-    held = [row["debate_id"] for row in history.matches if row["status"] == "completed"]
-    missing = [(debate, *key) for debate in held for key in asked if (debate, *key) not in there]
+    held = {row["debate_id"]: row["has_two_orders"] for row in history.matches if row["status"] == "completed"}
+    asked = [
+        (debate_id, key.judge, key.order.value, key.repeat)
+        for debate_id, has_two_orders in held.items()
+        for judge in judges
+        for key in judge.keys(has_two_orders)
+    ]
+    missing = [key for key in asked if key not in there]
     if history.experiment["status"] == "completed":
         yield from (f"a judgment is missing: {key}" for key in missing[:1])
-    early = [key for key in there if key[0] not in set(held)]
+    early = [key for key in there if key[0] not in held]
     yield from (f"a debate that is no completed match was judged: {key}" for key in early[:1])
 
 

@@ -28,8 +28,10 @@ IN_EXPERIMENTS = (
     "judgment.after_commit",
     "feed.before_commit",
     "feed.after_commit",
+    "plan.before_commit",
+    "plan.after_commit",
 )
-"""test_experiment_workers.py breaks there."""
+"""test_experiment_workers.py and test_experiment_planning.py break there."""
 CARRIED = ("publish.before", "publish.after", "enqueue.before", "enqueue.after")
 
 

@@ -1,4 +1,5 @@
-"""A client that `openapi-python-client` generates from the OpenAPI document, without a warning, holds a debate.
+"""A client that `openapi-python-client` generates from the OpenAPI document, without a warning, holds a debate, lists
+debates and reads results.
 
 The generator is in an environment of its own (requirements-generated.lock): it and we need different versions of typer.
 """
@@ -18,12 +19,14 @@ import sys
 from uuid import UUID, uuid4
 
 from generated import AuthenticatedClient
-from generated.api.debates import debates_create, debates_get
+from generated.api.debates import debates_create, debates_get, debates_list_all
+from generated.api.experiments import experiment_results_results, experiments_draft
 from generated.api.realtime import realtime_wait
 from generated.api.seats import seats_take
 from generated.api.submissions import submissions_argue
 from generated.models import (
-    ArgumentBody, CreateDebateBody, PollNew, RealtimeWaitRole, SeatsTakeRole, StoredAnswer
+    ArgumentBody, ArmRulesShape, ContestantShape, CreateDebateBody, ExperimentAnswer, ListAnswer, PollNew,
+    RealtimeWaitRole, ResultsAnswer, SeatsTakeRole, SpecBody, SpecShapeArms, StoredAnswer
 )
 
 client = AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2], raise_on_unexpected_status=True, timeout=90)
@@ -57,7 +60,27 @@ while True:
         answer = submissions_argue.sync(debate, client=client, body=ArgumentBody.from_dict(said))
         assert isinstance(answer, StoredAnswer), answer
 ended = debates_get.sync(debate, client=client).data
+assert ended.debate.seats.opponent.player == "external", ended.debate.seats
+listed = debates_list_all.sync(client=client)
+assert isinstance(listed, ListAnswer), listed
+assert debate in [UUID(str(one.id)) for one in listed.data.debates]
+arms = SpecShapeArms.from_dict({"talk": {"format": "rounds"}, "short": {"format": "rounds", "rounds": 1}})
+contestants = [ContestantShape(player="scripted", name=name) for name in ("a", "b")]
+drafted = experiments_draft.sync(client=client, body=SpecBody(name="generated", contestants=contestants, arms=arms))
+assert isinstance(drafted, ExperimentAnswer), drafted
+assert drafted.data.experiment.spec.arms["short"].rounds == 1, drafted
+results = experiment_results_results.sync(UUID(sys.argv[3]), client=client)
+assert isinstance(results, ResultsAnswer), results
+[judge] = results.data.results.costs.judges
+assert (judge.judge, judge.input_tokens + 1, judge.cost_usd) == ("j", 1, 0.5), judge
+assert [arm.arm for arm in results.data.results.arms] == ["x", "y"]
 print(ended.debate.id, ended.debate.status.value, len(ended.arguments))
+"""
+
+
+JUDGMENTS = """debate_id,motion_id,proposer,opponent,judge,winner,arm,cost_usd
+d1,m1,a,b,j,proposer,x,0.25
+d2,m1,b,a,j,tie,y,0.25
 """
 
 
@@ -73,7 +96,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_it_is_generated_without_a_warning_and_holds_a_debate(environment: Path, place: Place, tmp_path: Path) -> None:
+def test_it_is_generated_without_a_warning_holds_a_debate_lists_and_reads_results(
+    environment: Path, place: Place, tmp_path: Path
+) -> None:
     api = place.start_api(auth_token=TOKEN)
     place.start_worker()
     (tmp_path / "openapi.json").write_bytes(api.http.get("/openapi.json").content)
@@ -100,7 +125,9 @@ def test_it_is_generated_without_a_warning_and_holds_a_debate(environment: Path,
     assert "arning" not in made.stdout + made.stderr
     (tmp_path / "agent.py").write_text(PROGRAM)
     agent = new_agent(operator(api))
-    ran = run("python", "agent.py", str(api.http.base_url).rstrip("/"), str(agent.token))
+    judged = operator(api).ask("POST", "/experiments/import?name=judged", content=JUDGMENTS)
+    experiment_id = judged.json()["data"]["experiment"]["id"]
+    ran = run("python", "agent.py", str(api.http.base_url).rstrip("/"), str(agent.token), experiment_id)
     assert ran.returncode == 0, ran.stderr
     debate_id, status, arguments = ran.stdout.split()
     assert (status, int(arguments)) == ("completed", 6)

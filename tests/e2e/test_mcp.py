@@ -266,6 +266,34 @@ def test_all_moves_of_a_dialogue_and_a_judgment_of_it(guarded: Api) -> None:
     assert played(guarded, str(judge.token), judged)["judgment"]["winner"] == "opponent"
 
 
+def test_where_there_are_answers_seats_are_told_what_they_defend_and_the_judge_which_is_correct(guarded: Api) -> None:
+    answers = {"proposer": 'Green "owns" it', "opponent": "Blue owns it"}
+    seats = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
+    debate_id = debate_of(
+        guarded, format="final_ruling", seats=seats, limits={"max_rounds": 1}, material={"answers": answers}
+    )
+
+    async def play(client: Client) -> Json:
+        for role in ("proposer", "opponent"):
+            turn = await called(client, "wait_for_turn", debate_id=debate_id, role=role)
+            assert f"You defend the answer {json.dumps(answers[role])} against" in turn["rules"]
+            await called(client, "argue", debate_id=debate_id, role=role, content="Look at the deed.")
+        turn = await called(client, "wait_for_turn", debate_id=debate_id, role="arbitrator")
+        assert "Judge which answer is correct" in turn["rules"]
+        assert "the opponent defends " in turn["rules"]
+        verdict = {"winner": "opponent", "scores": {"proposer": 2, "opponent": 8}, "confidence": 0.8}
+        await called(client, "rule", debate_id=debate_id, content="The deed says blue.", **verdict)
+        judged = await called(client, "judge", debate_id=debate_id, winner="opponent", reasoning="So", confidence=0.9)
+        assert judged["judgment"]["confidence"] == 0.9
+        prompt = await client.get_prompt("judge_a_debate", {"debate_id": debate_id})
+        assert "Judge which answer is correct" in prompt.messages[0].content.text
+        return await called(client, "transcript", debate_id=debate_id)
+
+    debate = played(guarded, TOKEN, play)["debate"]
+    assert debate["answers"] == answers
+    assert (debate["verdict"]["winner"], debate["verdict"]["confidence"]) == ("opponent", 0.8)
+
+
 def test_errors_are_words_to_act_on(guarded: Api) -> None:
     debate_id = debate_of(guarded, format="dialogue", seats=EXTERNAL)
 

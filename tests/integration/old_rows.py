@@ -253,6 +253,14 @@ def _write_judgment(connection: "psycopg.Connection[Any]", ids: dict[str, UUID])
     )
 
 
+def _write_judgment_exchange(connection: "psycopg.Connection[Any]", ids: dict[str, UUID]) -> None:
+    connection.execute(
+        "INSERT INTO judgment_exchanges (judgment_id, number, system, messages, settings, model, answer)"
+        " SELECT id, 1, 'You are the judge', '[]', '{}', 'gpt', 'Even' FROM judgments WHERE debate_id = %s",
+        (ids["completed"],),
+    )
+
+
 def _write_experiment(connection: "psycopg.Connection[Any]", ids: dict[str, UUID]) -> None:
     experiment = uuid4()
     connection.execute(
@@ -339,6 +347,7 @@ _OTHERS = [
     ({"judge_invitations", "judge_sessions"}, _write_judge_invitation),
     ({"invitations", "guest_sessions"}, _write_invitation),
     ({"judgments"}, _write_judgment),
+    ({"judgment_exchanges"}, _write_judgment_exchange),
     ({"sessions"}, _write_session),
     ({"workers"}, _write_worker),
     ({"worker_leases"}, _write_lease),

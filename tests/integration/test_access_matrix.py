@@ -41,6 +41,7 @@ MAY = {
     "GET /debates/{debate_id}/events": READERS,
     "GET /debates/{debate_id}/judgments": READERS,
     "GET /debates/{debate_id}/arguments/{argument_id}/exchange": OPERATORS,
+    "GET /debates/{debate_id}/judgments/{judgment_id}/exchange": OPERATORS,
     "POST /debates/{debate_id}/start": CONTROL,
     "POST /debates/{debate_id}/stop": CONTROL,
     "POST /debates/{debate_id}/pause": CONTROL,

@@ -5,6 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
+import documented_answers
+import httpx
+import jsonschema_rs
 import pytest
 from cells import each_of
 from harness import new_debate
@@ -13,12 +16,16 @@ from test_api_envelope import NO_SUCH_DEBATE
 
 from app.bootstrap import build_relay
 from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage, Verdict
+from app.core.experiments import spec
+from app.core.experiments.motions import FIELDS
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.http import answers
+from app.http.experiments import spec_shapes
 from app.http.experiments.shapes import judgments_in, motions_in
 from app.http.hooks import LINES
+from app.http.seat_shapes import SeatShape
 from app.http.sessions import DASHBOARD
 from app.web.application import make_application
 from app.wire.debates import argument_json, debate_json
@@ -112,6 +119,47 @@ def test_the_body_of_a_new_debate_is_described(document):
     assert (schema["properties"]["title"]["minLength"], schema["properties"]["title"]["maxLength"]) == (1, 200)
 
 
+def schemas_in(part):
+    if isinstance(part, dict):
+        if "type" in part or "anyOf" in part or "$ref" in part:
+            yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from schemas_in(inner)
+
+
+def test_every_default_is_a_value_that_its_own_schema_allows(document):
+    """A generated client sends defaults: `[]` for a text of GET /debates was answered with 400."""
+    defaults = [schema for schema in schemas_in(document) if "default" in schema]
+    assert defaults
+    for schema in defaults:
+        jsonschema_rs.validate({**schema, "components": document["components"]}, schema["default"])
+
+
+def test_no_default_of_a_spec_is_sent_by_a_generated_client(document):
+    """Whether an option is given makes a difference: rounds beside arms are refused."""
+    parts = [document["components"]["schemas"][name] for name in ("SpecBody", "ContestantShape", "ArmRulesShape")]
+    assert [schema for part in parts for schema in schemas_in(part) if "default" in schema] == []
+
+
+def test_results_seats_and_specs_are_described_field_by_field(document):
+    shapes = document["components"]["schemas"]
+
+    def of(name, field):
+        return shapes[name]["properties"][field]["$ref"].rpartition("/")[2]
+
+    for shape in (of("ResultsData", "results"), of("DebateShape", "seats"), of("ExperimentShape", "spec")):
+        assert shapes[shape]["additionalProperties"] is False
+    assert set(spec_shapes.GivenSpecShape.model_fields) == set(spec.KEYS)
+    assert set(spec_shapes.ArmRulesShape.model_fields) == set(spec.ARM_KEYS)
+    assert set(spec_shapes.ContestantShape.model_fields) == set(spec.CONTESTANT_KEYS)
+    assert set(spec_shapes.SpecJudgeShape.model_fields) == set(spec.JUDGE_KEYS)
+    assert set(spec_shapes.SpecMotionShape.model_fields) == set(FIELDS)
+    assert set(SeatShape.model_fields) == set(SeatSetup.__slots__) - {"takeover"}
+    assert shapes["SpecBody"]["properties"].keys() == set(spec.KEYS)
+
+
 def test_bodies_that_are_files_are_described_and_their_examples_are_taken(document):
     operations = {
         operation["operationId"]: operation for path in document["paths"].values() for operation in path.values()
@@ -166,6 +214,38 @@ def test_every_answer_has_the_shape_that_the_document_names(api, document):
     check("post", "/debates/{debate_id}/pause", 403)
     check("get", "/debates", 200)
     check("delete", "/debates/{debate_id}", 200)
+
+
+def results_with(input_tokens):
+    """A response with results, of an experiment whose only judge has read so many tokens."""
+    spending = {"calls": 1, "cost_usd": 0.1, "output_tokens": 1, "mean_seconds": 1.5, "failures": {}, "judge": "j"}
+    counts = {"planned": 0, "running": 0, "failed": 0}
+    numbers = ("judgments", "debates", "motions", "seed")
+    names = ("contestants", "judges", "arms", "cautions", "formats", "models", "prompts")
+    results = {
+        "ratings": None,
+        **{part: [] for part in ("matrix", "arms", "differences", "judges")},
+        "sides": dict.fromkeys(("advantage", "low", "high")),
+        "agreement": {"alpha": None, "low": None, "high": None, "n": 0, "pairs": []},
+        "costs": {"total_usd": 0.1, "contestants": [], "judges": [{**spending, "input_tokens": input_tokens}]},
+        "missing": {"matches": counts, "judgments": counts},
+        "rests_on": {
+            **dict.fromkeys(numbers, 0),
+            **{name: [] for name in names},
+            "method": "m",
+            "personas": {},
+            **dict.fromkeys(("first_judgment_at", "last_judgment_at")),
+        },
+        "why": {},
+    }
+    request = httpx.Request("GET", f"http://x/experiments/{NO_SUCH_DEBATE}/results")
+    return httpx.Response(200, json={"success": True, "data": {"results": results}}, request=request)
+
+
+def test_results_with_a_text_for_a_number_are_not_as_documented(document):
+    documented_answers.check(results_with(input_tokens=120))
+    with pytest.raises(AssertionError, match=r"data.results.costs.judges.0.input_tokens: .*integer"):
+        documented_answers.check(results_with(input_tokens="120"))
 
 
 def a_debate(**changes):

@@ -17,12 +17,12 @@ SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
 NAMES = ("Zanzibar-9", "Quetzal-7")
 
 
-def make_experiment(boss, place, motions, name):
+def make_experiment(boss, place, motions, name, answers=None, **spec):
     contestants = [{"name": who, "player": "scripted", "persona": f"a fan of {who}"} for who in NAMES]
     judges = [{"name": "model-judge", "player": "scripted"}]
-    made = data_of(boss.post("/experiments", a_spec(name=name, contestants=contestants, judges=judges)), 201)
+    made = data_of(boss.post("/experiments", a_spec(name=name, contestants=contestants, judges=judges, **spec)), 201)
     at = f"/experiments/{made['experiment']['id']}"
-    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion {n}."}) for n in range(motions))
+    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion {n}.", **(answers or {})}) for n in range(motions))
     data_of(boss.ask("POST", f"{at}/motions", content=lines))
     data_of(boss.post(f"{at}/start"))
     worker = place.start_worker()
@@ -134,6 +134,30 @@ def test_judgments_are_spread_evenly_and_stand_beside_the_models(api, boss, modu
     found = data_of(boss.get(f"{held}/results"))["results"]
     assert {one["judge"] for one in found["judges"]} == {"model-judge", "person:ana", "person:bob"}
     assert ["model-judge", "person:ana"] in [pair["judges"] for pair in found["agreement"]["pairs"]]
+
+
+def test_where_there_are_answers_the_page_asks_which_one_is_correct(api, boss, module_place):
+    answers = {"answer_a": "Green owns it.", "answer_b": "Blue owns it.", "correct": "a"}
+    held = make_experiment(boss, module_place, 4, f"questions-{uuid.uuid4()}", answers, format="consultancy")
+    guest, _ = joined(api, invited(boss, held, "Asked")["url"])
+    for _ in range(16):
+        page = guest.get(f"{held}/judge")
+        assert "Which answer is correct?" in page.text
+        assert not re.search("argued better|motion</h2>", page.text, re.IGNORECASE)
+        shown = re.findall(r"Side (\d) defends</dt><dd[^>]*>([^<]*)<", page.text)
+        [right] = [side for side, answer in shown if answer == "Green owns it."]
+        [alone] = re.findall(r"Only side (\d) argued", page.text)
+        assert f'class="speech side-{alone}"' in page.text
+        given = {"ticket": ticket_of(page), "winner": right, "confidence": "0.95"}
+        assert guest.post(f"{held}/judge", data=given).status_code == 303
+    asked = [row for row in judgments(boss, held) if row["judge"] == "person:Asked"]
+    assert Counter(row["winner"] == row["correct"] for row in asked) == {True: 16}
+    # Also where one argues alone, the answers come in both orders.
+    assert {row["order"] for row in asked} == {"as_spoken", "swapped"}
+    [person] = [
+        one for one in data_of(boss.get(f"{held}/results"))["results"]["judges"] if one["judge"] == "person:Asked"
+    ]
+    assert person["accuracy"]["value"] == 1.0
 
 
 def test_the_side_that_was_shown_is_the_side_that_wins(api, boss, module_place, held):

@@ -54,6 +54,25 @@ def ask(engine: Engine, way: str) -> int:
 WAYS = ["autocommit", "begin", "statements"]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_every_aggregate_is_a_number_of_json(make: MakeEngine, way: str) -> None:
+    """`sum` and `avg` of a bigint and `extract` are numeric in Postgres; a Decimal would be a text in JSON."""
+    sql = (
+        "SELECT sum(n), sum(-n), avg(n), sum(n) / 1000.0, sum(n::numeric / 4), extract(epoch FROM interval '90 s'),"
+        " max('NaN'::numeric) FROM (VALUES (9007199254740993::bigint), (2)) AS given (n)"
+    )
+    engine = make()
+    if way == "autocommit":
+        with engine.autocommit() as driver:
+            [row] = driver.execute(sql)
+    else:
+        with engine.begin() if way == "begin" else engine.statements() as connection:
+            row = connection.execute(text(sql)).one()
+    assert [type(value) for value in row] == [int, int, float, float, float, float, float]
+    assert row[:2] == (9007199254740995, -9007199254740995), "a sum of whole numbers is exact"
+    assert (row[5], row[6] != row[6]) == (90.0, True)
+
+
 # Waiting for a connection.
 
 

@@ -2,9 +2,18 @@
 
 import csv
 import io
+import json
 import uuid
+from datetime import UTC, datetime
 
+import hypothesis
 from cells import each_of
+from hypothesis import strategies as st
+
+from app.cli.experiment.source import judgments_of_file
+from app.core.experiments import imported
+from app.statistics import exported
+from app.statistics.results import results as computed
 
 HEAD = "debate_id,motion_id,proposer,opponent,judge,winner,order,correct\n"
 ROWS = (
@@ -52,6 +61,11 @@ def test_nothing_of_it_is_held_here_and_its_name_is_taken(api):
         (HEAD + ROWS + "d4,m1,a,b,j,nobody,as_spoken,\n", "line 6"),
         (HEAD + ROWS + "d1,m2,a,b,j,tie,as_spoken,proposer\n", "line 6"),
         (HEAD + "d4,m1,a,b,j,tie,as_spoken,,,,\n", "line 2"),
+        (HEAD + ROWS + "d4,m1,,b,j,tie,as_spoken,proposer\n", "line 6: proposer is empty, and there is an opponent"),
+        (HEAD + ROWS + "d4,m1,a,b,j,tie,as_spoken,\n", "line 6: correct is given for the motion 'm1' in some lines"),
+        (HEAD.replace("order", "created_at") + "d1,m1,a,b,j,tie,noon,\n", "line 2: created_at must be a time"),
+        (HEAD.replace("order", "judgment_id") + "d1,m1,a,b,j,tie,1,\nd2,m1,a,b,j,tie,1,\n", "line 3: the judgment '1'"),
+        (HEAD.replace("order", "arm") + "d1,m1,a,b,j,tie,x,\nd1,m1,a,b,k,tie,y,\n", "line 3: the debate 'd1'"),
     ],
 )
 def test_a_mistake_is_refused_with_its_line_and_nothing_is_made(api, module_place, body, words):
@@ -60,3 +74,116 @@ def test_a_mistake_is_refused_with_its_line_and_nothing_is_made(api, module_plac
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "INVALID_INPUT")
     assert words in answer.json()["error"]["message"]
     assert module_place.sql("SELECT count(*) FROM experiments") == before
+
+
+def test_the_command_line_and_the_server_know_the_same_columns():
+    assert {*imported.NEEDED, *imported.OPTIONAL} == set(exported.COLUMNS)
+    assert set(imported.NEEDED) < set(exported.NEEDED)
+    assert imported.MAY_BE_EMPTY == exported.MAY_BE_EMPTY
+
+
+# Whatever is exported is read back.
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
+NAMES = WORDS.filter(str.strip)
+CONTESTANTS = NAMES.map(str.strip)
+SIDES = ("proposer", "opponent")
+SHARES = st.floats(0, 1, allow_subnormal=False)
+SCORES = {"proposer": (8.5, 3.0), "opponent": (0.0, 0.25), "tie": (5.0, 5.0)}
+TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+
+
+@st.composite
+def experiments(draw):
+    """The rows of an experiment: arms with two debaters, one, or none; motions with known answers and without; judges
+    that judge in both orders, and again."""
+    arms = draw(st.lists(st.one_of(st.just(""), NAMES), min_size=1, max_size=3, unique=True))
+    motions = draw(st.dictionaries(NAMES, st.booleans(), min_size=1, max_size=3))
+    contestants = draw(st.lists(CONTESTANTS, min_size=2, max_size=3, unique=True))
+    judges = draw(st.lists(NAMES, min_size=1, max_size=2, unique=True))
+    rows = []
+    for number in range(draw(st.integers(1, 5))):
+        motion = draw(st.sampled_from(sorted(motions)))
+        debaters = draw(st.permutations(contestants))[: draw(st.integers(0, 2))]
+        proposer, opponent = [*debaters, None, None][:2]
+        debate = {
+            "debate_id": f"{draw(WORDS)}{number}",
+            "motion_id": motion,
+            "arm": draw(st.sampled_from(arms)),
+            "proposer": proposer,
+            "opponent": opponent,
+            "repeat": draw(st.integers(1, 3)),
+            "correct": draw(st.sampled_from(SIDES)) if motions[motion] else None,
+        }
+        rows += [{**debate, **one} for one in draw(st.lists(judgments(judges), min_size=1, max_size=3))]
+    return [{"judgment_id": f"j{number}", **row} for number, row in enumerate(rows)]
+
+
+def judgments(judges):
+    def one(winner):
+        return st.fixed_dictionaries(
+            {
+                "judge": st.sampled_from(judges),
+                "player": st.sampled_from(["external", "scripted", "openai:gpt-5", "own-endpoint:a-model"]),
+                "order": st.sampled_from(["as_spoken", "swapped"]),
+                "winner": st.just(winner),
+                "score_proposer": st.just(SCORES[winner][0]),
+                "score_opponent": st.just(SCORES[winner][1]),
+                "confidence": st.none() | SHARES,
+                "cost_usd": SHARES,
+                "created_at": st.none() | TIMES.map(lambda at: f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"),
+            }
+        )
+
+    return st.sampled_from(sorted(SCORES)).flatmap(one)
+
+
+def as_csv(rows):
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, exported.COLUMNS)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def kept(rows):
+    """All but the ids, which are new with each import."""
+    names = [name for name in exported.COLUMNS if name not in ("judgment_id", "debate_id")]
+    return sorted(repr([row[name] for name in names]) for row in rows)
+
+
+def together(rows):
+    """The debates by what they are: which judgments are of the same one."""
+    found = {}
+    for row in rows:
+        found.setdefault(row["debate_id"], []).append(row)
+    return sorted(kept(of_one) for of_one in found.values())
+
+
+@hypothesis.settings(max_examples=15, derandomize=True, database=None)
+@hypothesis.given(rows=experiments())
+def test_whatever_is_exported_can_be_imported_and_read_from_a_file(api, tmp_path_factory, rows):
+    at = f"/experiments/{imported_from(api, as_csv(rows))}"
+    first = exported_rows(api, at)
+    assert together(first) == together(rows)
+    again = f"/experiments/{imported_from(api, api.http.get(f'{at}/export').content)}"
+    assert together(exported_rows(api, again)) == together(rows)
+    found = api.http.get(f"{at}/results").json()["data"]["results"]
+    directory = tmp_path_factory.mktemp("exported")
+    for form in ("csv", "jsonl", "parquet"):
+        file = directory / f"judgments.{form}"
+        file.write_bytes(api.http.get(f"{at}/export", params={"format": form}).content)
+        offline = json.loads(json.dumps(computed(judgments_of_file(file))))
+        for part in ("ratings", "matrix", "sides", "arms", "differences"):
+            assert offline[part] == found[part], (form, part)
+
+
+def imported_from(api, body):
+    answer = send(api, body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["data"]["experiment"]["id"]
+
+
+def exported_rows(api, at):
+    lines = api.http.get(f"{at}/export", params={"format": "jsonl"}).content.split(b"\n")
+    return [json.loads(line) for line in lines if line]

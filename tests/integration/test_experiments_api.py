@@ -112,7 +112,7 @@ def test_exports_say_the_same_in_every_form(api, held, what, count, tmp_path):
     if what == "judgments":
         assert " ".join(lines[0]) == (
             "judgment_id debate_id motion_id repeat proposer opponent judge player order winner score_proposer"
-            " score_opponent confidence correct cost_usd created_at"
+            " score_opponent confidence correct cost_usd created_at arm"
         )
 
 
@@ -178,3 +178,25 @@ def test_what_is_not_there_and_what_cannot_be_is_said(api):
     assert "motions" in refused.json()["error"]["message"]
     assert api.http.post(f"{at}/pause").status_code == 409
     assert api.http.post("/experiments", json=a_spec(name="x\u0000y")).status_code == 400
+
+
+def test_an_arm_is_added_by_sending_the_spec_again_with_it(api):
+    arms = {"talk": {"format": "final_ruling"}, "a": {"format": "rounds"}}
+    spec = a_spec(name=f"x-{uuid.uuid4()}", format=None, rounds=None, arms=arms)
+
+    def sent(status=200, **changes):
+        answer = api.http.post("/experiments", json={**spec, **changes})
+        assert answer.status_code == status, answer.text
+        return answer.json().get("data", {}).get("experiment") or answer.json()["error"]
+
+    at = f"/experiments/{sent(201)['id']}"
+    api.http.post(f"{at}/motions", content=motion_lines(2), headers=LINES)
+    assert api.http.post(f"{at}/start").json()["data"]["experiment"]["progress"]["matches"]["planned"] == 8
+    sent()
+    sent(arms={"b": {"format": "simultaneous"}, **spec["arms"]})
+    assert api.http.post(f"{at}/start").json()["data"]["experiment"]["progress"]["matches"]["planned"] == 12
+    refused = sent(409, arms={**spec["arms"], "b": {"format": "simultaneous", "rounds": 7}})
+    assert refused["field"] == "arms.b.rounds"
+    refused = sent(409)
+    assert (refused["field"], "'b' was removed" in refused["message"]) == ("arms", True)
+    assert sent(400, seed=1, language="x", arms={"a": {"language": "y"}})["field"] == "language"

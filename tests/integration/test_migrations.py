@@ -4,6 +4,7 @@ One database goes from the first revision to the newest. At each it is filled as
 after each step what was there is still there, and what the version before wrote can still be written.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -194,6 +195,26 @@ def test_a_debate_that_was_to_wait_for_ten_thousand_years_is_due_now(walk: Walk)
         upgrade_to(walk.database_url, "head")
         looked_at = "SELECT next_attempt_at, due_at <= clock_timestamp() FROM debates WHERE id = %s"
         assert connection.execute(looked_at, [poisoned]).fetchall() == [(None, True)]
+
+
+def test_options_beside_arms_that_had_no_effect_do_not_get_one(walk: Walk) -> None:
+    downgrade_to(walk.database_url, REVISIONS[REVISIONS.index("0024") - 1])
+    plain = '{"name": "x", "language": "German"}'
+    with_arms = '{"name": "x", "language": "German", "prompts": "own", "arms": {"a": {"language": "French"}}}'
+    with psycopg.connect(walk.database_url, autocommit=True) as connection:
+        tables = {table for table, _ in _columns(connection)}
+        walk.debates += [fill(connection, tables) for _ in range(2)]
+        [(one,), (other,), *_] = connection.execute("SELECT id FROM experiments ORDER BY id").fetchall()
+        before = dict(connection.execute("SELECT id, spec FROM experiments").fetchall())
+        change = "UPDATE experiments SET spec = %s WHERE id = %s"
+        connection.execute(change, [plain, one])
+        connection.execute(change, [with_arms, other])
+        upgrade_to(walk.database_url, "head")
+        after = dict(connection.execute("SELECT id, spec FROM experiments").fetchall())
+        assert after[one] == {"name": "x", "language": "German"}
+        assert after[other] == {"name": "x", "arms": {"a": {"language": "French"}}}
+        for experiment_id in (one, other):
+            connection.execute(change, [json.dumps(before[experiment_id]), experiment_id])
 
 
 @pytest.fixture(scope="module")

@@ -142,7 +142,7 @@ class Known:
         self._turns: defaultdict[str, cycle[bool]] = defaultdict(lambda: cycle([True, False]))
 
     def _answered_by_a_model(self, place: Place) -> dict[str, str]:
-        """An argument with the exchange that a worker would leave."""
+        """An argument and a judgment, with the exchanges that a worker would leave."""
         transcript = self._api.transcript(standing_in(self._api, "AWAITING_PROPOSER", "dialogue"))
         argument = transcript["arguments"][-1]
         place.sql(
@@ -150,7 +150,19 @@ class Known:
             " VALUES (%s, 1, 'S', '[]', '{}', 'm', 'A')",
             argument["id"],
         )
-        return {"argument_id": argument["id"], "debate_id": argument["debate_id"]}
+        judgment_id = str(uuid4())
+        place.sql(
+            'INSERT INTO judgments (id, debate_id, judge, "order", setup, status)'
+            """ VALUES (%s, %s, 'model', 'swapped', '{"player": "openai:m"}', 'planned')""",
+            judgment_id,
+            argument["debate_id"],
+        )
+        place.sql(
+            "INSERT INTO judgment_exchanges (judgment_id, number, system, messages, settings, model, answer)"
+            " VALUES (%s, 1, 'S', '[]', '{}', 'm', 'A')",
+            judgment_id,
+        )
+        return {"argument_id": argument["id"], "judgment_id": judgment_id, "debate_id": argument["debate_id"]}
 
     def _made_for(self, case: schemathesis.Case) -> dict[str, str]:
         """Experiments and webhooks are changed and deleted: every request has its own."""
@@ -181,8 +193,8 @@ class Known:
         if case.path_parameters:
             ids = self._made_for(case) or self._ids
             wanted = {name: ids[name] for name in ids.keys() & case.path_parameters.keys()}
-            # What is known of debates is one turn of a model; their states are tried below.
-            if "debate_id" not in wanted or "argument_id" in wanted:
+            # What is known of debates is one turn and one judgment of a model; their states are tried below.
+            if "debate_id" not in wanted or {"argument_id", "judgment_id"} & wanted.keys():
                 case.path_parameters = {**case.path_parameters, **wanted}
         return True
 

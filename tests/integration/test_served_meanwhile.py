@@ -1,5 +1,6 @@
 """Long work in an API process does not keep its other requests waiting: they are answered all the while."""
 
+import itertools
 import json
 import threading
 import time
@@ -9,6 +10,7 @@ from itertools import pairwise
 
 import httpx
 import pytest
+from experiment_steps import a_spec
 from harness import Api, Place, new_debate, wait_until
 from test_api_envelope import data_of
 
@@ -105,3 +107,35 @@ def test_a_transcript_that_goes_away_is_not_taken_for_a_whole_one(api, long_deba
     assert api.http.get("/health").status_code == 200
     rest = api.http.get(f"/debates/{long_debate}/export")
     assert [turn["seq"] for turn in json.loads(rest.text)["arguments"]] == [1]
+
+
+def test_other_requests_are_answered_while_large_experiments_are_drafted(api):
+    names = itertools.count()
+
+    def draft() -> None:
+        for _ in range(5):
+            contestants = [{"name": f"c{n}", "player": "scripted"} for n in range(200)]
+            spec = a_spec(name=f"crowd {next(names)}", contestants=contestants, repeats=20)
+            assert api.http.post("/experiments", json=spec, timeout=60).status_code == 201
+
+    assert_others_are_served_during(api, draft)
+
+
+def test_other_requests_are_answered_while_plans_are_written(api):
+    names = itertools.count()
+    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion {n}."}) for n in range(1000))
+
+    def drafted() -> str:
+        made = data_of(api.http.post("/experiments", json=a_spec(name=f"plan {next(names)}", repeats=10)), 201)
+        at = f"/experiments/{made['experiment']['id']}"
+        assert api.http.post(f"{at}/motions", content=lines).status_code == 200
+        return at
+
+    drafts = [drafted() for _ in range(3 * TRIES)]
+
+    def start() -> None:
+        for _ in range(3):
+            started = data_of(api.http.post(f"{drafts.pop()}/start", timeout=60))
+            assert started["experiment"]["progress"]["matches"]["planned"] == 20_000
+
+    assert_others_are_served_during(api, start)

@@ -70,7 +70,18 @@ def test_answers_follow_the_order_and_who_argues_alone_has_none():
     assert shown.answers == ("No.", "Yes.")
     alone = a_debate(State.CLOSED, Format.CONSULTANCY)
     assert shown_order(alone, JudgeOrder.SWAPPED) is JudgeOrder.AS_SPOKEN
+    assert shown_order(alone.evolve(material=material), JudgeOrder.SWAPPED) is JudgeOrder.SWAPPED
     assert shown_order(CLOSED, JudgeOrder.SWAPPED) is JudgeOrder.SWAPPED
+
+
+def test_who_argues_alone_has_the_number_of_its_answer():
+    material = Material(answers={"proposer": "Yes.", "opponent": "No."})
+    alone = a_debate(State.CLOSED, Format.CONSULTANCY).evolve(material=material)
+    for order, number in ((JudgeOrder.AS_SPOKEN, 1), (JudgeOrder.SWAPPED, 2)):
+        shown = blind(alone, MOTION, TURNS[:1], order, NAMES)
+        assert (shown.alone, [speech.side for speech in shown.speeches]) == (number, [number])
+        assert shown.answers[number - 1] == "Yes."
+    assert blind(CLOSED, MOTION, TURNS, JudgeOrder.SWAPPED, NAMES).alone is None
 
 
 @each_of(

@@ -19,7 +19,9 @@ def whole() -> ExperimentHistory:
         "id": 1, "name": "x", "status": "completed", "stop_reason": None, "spec": SPEC,
         "budget_usd": 1.0, "spent_usd": 0.9, "reserved_usd": 0.0,
     }  # fmt: skip
-    matches = [{"key": f"m{n}", "status": "completed", "debate_id": n, "attempt": 1} for n in (1, 2)]
+    matches = [
+        {"key": f"m{n}", "status": "completed", "debate_id": n, "attempt": 1, "has_two_orders": True} for n in (1, 2)
+    ]
     judgments = [
         {"id": f"{n}{order}", "debate_id": n, "judge": "j", "order": order, "repeat": 1, "status": "completed",
          "claim_token": None}
@@ -31,6 +33,15 @@ def whole() -> ExperimentHistory:
 
 def test_a_whole_experiment_is_well() -> None:
     assert experiment_violations(whole()) == []
+
+
+def test_a_debate_that_has_one_order_is_judged_once() -> None:
+    history = whole()
+    history.matches[1]["has_two_orders"] = False
+    del history.judgments[3]
+    assert experiment_violations(history) == []
+    del history.judgments[2]
+    assert "a judgment is missing" in experiment_violations(history)[0]
 
 
 def _set(rows: str, **values: Any) -> Callable[[ExperimentHistory], None]:

@@ -17,7 +17,9 @@ from app.cli.experiment.run import duration, in_parts, progress_of, progress_wor
 from app.cli.experiment.source import judgments_of_file, results_of
 from app.cli.experiment.tables import WIDTH, results_text, table
 from app.cli.main import app
+from app.statistics.exported import COLUMNS
 from app.wire.figures import LONGEST_UPRIGHT, matrix_svg, points, told_apart
+from app.wire.tables import as_parquet
 
 HEADER = "debate_id,motion_id,proposer,opponent,judge,order,repeat,winner,confidence,correct\n"
 
@@ -131,13 +133,46 @@ def test_an_existing_report_is_kept(tmp_path: Path) -> None:
         (HEADER + "d,m,a,b,,as_spoken,1,tie,,\n", "line 2: judge is empty"),
         (HEADER + "d,m,a,b,j,as_spoken,1,tie,,\nd,m,a,b,j,as_spoken,1,tie,,\n", "line 3: this judge"),
         (HEADER + "d,m,a\n", "line 2: not as many columns"),
+        (HEADER + "d,m,,b,j,as_spoken,1,tie,,\n", "line 2: proposer is empty, and there is an opponent"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_file_of_judgments_names_its_line(tmp_path: Path, text: str, expected: str) -> None:
-    (tmp_path / "j.csv").write_text(text)
+    assert expected in refusal(tmp_path / "j.csv", text.encode())
+
+
+def refusal(path: Path, content: bytes) -> str:
+    path.write_bytes(content)
     with pytest.raises(CommandFailed) as refused:
-        judgments_of_file(tmp_path / "j.csv")
-    assert expected in refused.value.message
+        judgments_of_file(path)
+    return refused.value.message
+
+
+def test_json_lines_and_parquet_are_refused_as_csv_is(tmp_path: Path) -> None:
+    assert "line 1: unknown column 'jugde'" in refusal(tmp_path / "j.jsonl", b'{"jugde": "x"}\n')
+    assert "line 1: a judgment is an object" in refusal(tmp_path / "j.jsonl", b"[]\n")
+    assert "texts and numbers" in refusal(tmp_path / "j.jsonl", b'{"judge": {}}\n')
+    assert "line 1: debate_id is empty" in refusal(tmp_path / "j.jsonl", b'{"judge": "x"}\n')
+    for content in (b"", b"PAR1", HEADER.encode(), b"PAR1" + b"\xff" * 8 + b"PAR1"):
+        assert "is not Parquet, or was truncated" in refusal(tmp_path / "j.parquet", content)
+    whole = b"".join(as_parquet("judgments", [[dict.fromkeys(COLUMNS)]]))
+    assert "row 1: debate_id is empty" in refusal(tmp_path / "j.parquet", whole)
+    assert "damaged" in refusal(tmp_path / "j.parquet", whole[:4] + b"\xff" * (len(whole) - 12) + whole[-8:])
+    assert "no file of judgments" in refusal(tmp_path / "j.txt", b"")
+
+
+def test_a_judge_that_judged_again_is_read_and_a_judgment_that_is_there_twice_is_not(tmp_path: Path) -> None:
+    rows = "".join(f"{name},d,m,a,b,j,tie\n" for name in "xy")
+    (tmp_path / "j.csv").write_text(f"judgment_id,debate_id,motion_id,proposer,opponent,judge,winner\n{rows}")
+    assert len(judgments_of_file(tmp_path / "j.csv")) == 2
+    again = (tmp_path / "j.csv").read_bytes() + b"x,d,m,a,b,j,tie\n"
+    assert "line 4: this judge's judgment is already in line 2" in refusal(tmp_path / "j.csv", again)
+
+
+def test_two_files_of_one_name_are_compared_by_their_paths(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    files = [str(written(tmp_path / "j.csv", 1)), str(written(tmp_path / "b" / "j.csv", 2))]
+    [difference] = json.loads(said("compare", *files, "--json"))["differences"]
+    assert sorted(difference["arms"]) == sorted(files)
 
 
 def test_nothing_judged_is_said_in_words(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ def test_a_whole_file_is_read_with_its_motions(folder: Path) -> None:
         ("motions: motions.jsonl", "motions: [{id: x, moton: y}]", "experiment.yaml, line 2: unknown field 'moton'"),
         ("motions: motions.jsonl", "motions: absent.jsonl", "absent.jsonl cannot be read: No such file"),
         ("seed: 7", "arms: {debate: {format: direct}}", "experiment.yaml, line 8: format cannot be combined with arms"),
+        ("skill: 0.2", "temperature: 0", "experiment.yaml, line 6: temperature is not an option of the player"),
+        ("seed: 7", "document_visible_to: [proposer]", "experiment.yaml, line 13: document_visible_to has no effect"),
         ("seed: 7", "seed: [", "experiment.yaml, line 14: not YAML"),
     ],
 )  # fmt: skip
@@ -106,6 +108,7 @@ def test_a_mistake_is_one_sentence_with_file_and_line(folder: Path, old: str, ne
         ("m.csv", "", "m.csv, line 1: the column 'id' is missing"),
         ("m.yaml", "- {id: a, motion: x}\n- {id: b, motion: 3}\n", "m.yaml, line 2: motion must be a text"),
         ("m.yaml", "text\n", "m.yaml, line 1: a motion set is a list"),
+        ("m.yaml", "motions: [A]\ntags: [x]\n", "m.yaml, line 2: unknown key 'tags'"),
         ("m.txt", "text\n", "m.txt is no motion set"),
     ],
 )  # fmt: skip

@@ -6,7 +6,17 @@ import pytest
 from cells import each_of
 
 from app.core.debate import TurnType, Usage
-from worker.players.models.answers import ProposersMove, Ruling, UnusableAnswer, read, read_text, thought_of
+from app.core.players import JudgeOrder
+from worker.players.models.answers import (
+    AnswerRuling,
+    ProposersMove,
+    Ruling,
+    UnusableAnswer,
+    read,
+    read_ruling,
+    read_text,
+    thought_of,
+)
 
 GOOD = {"reasoning": "Because.", "scores": {"proposer": 7, "opponent": 6.5}, "winner": "proposer", "stop": False}
 
@@ -84,6 +94,44 @@ def test_two_rulings_that_agree_are_their_mean_and_stop_only_together():
     thought = thought_of({"as_spoken": ruling(), "swapped": other}, Usage())
     assert (thought.verdict.winner, thought.verdict.scores) == ("proposer", {"proposer": 8, "opponent": 4.25})
     assert (thought.verdict.stop, thought.close, thought.verdict.orders) == (False, False, None)
+
+
+@each_of(
+    ("letter", "order", "winner"),
+    [
+        ("A", JudgeOrder.AS_SPOKEN, "proposer"),
+        ("B", JudgeOrder.AS_SPOKEN, "opponent"),
+        ("A", JudgeOrder.SWAPPED, "opponent"),
+        ("B", JudgeOrder.SWAPPED, "proposer"),
+    ],
+)
+def test_a_letter_is_the_side_whose_answer_was_shown_under_it(letter, order, winner):
+    said = {"reasoning": "Because.", "answer": letter, "probability": 0.75, "stop": False}
+    found = read_ruling(json.dumps(said), AnswerRuling, order)
+    assert (found.winner, found.confidence) == (winner, 0.75)
+    loser = "opponent" if winner == "proposer" else "proposer"
+    assert found.scores.model_dump() == {winner: 7.5, loser: 2.5}
+    assert found.reasoning.startswith("Because.")
+    assert ("opponent's answer as A" in found.reasoning) == (order is JudgeOrder.SWAPPED)
+
+
+@each_of(
+    ("change", "words"),
+    [
+        ({"probability": 0.49}, "probability: Input should be greater than or equal to 0.5"),
+        ({"probability": 1.01}, "probability: Input should be less than or equal to 1"),
+        ({"probability": "0.9"}, "probability: Input should be a valid number"),
+        ({"probability": None}, "probability: Input should be a valid number"),
+        ({"answer": "proposer"}, "answer: Input should be 'A' or 'B'"),
+        ({"answer": "tie"}, "answer: Input should be 'A' or 'B'"),
+        ({"reasoning": " "}, "reasoning: is only blanks"),
+    ],
+)
+def test_which_answer_is_said_with_a_letter_and_a_probability_or_not_at_all(change, words):
+    said = {"reasoning": "Because.", "answer": "A", "probability": 0.75, "stop": False, **change}
+    with pytest.raises(UnusableAnswer) as problem:
+        read_ruling(json.dumps(said), AnswerRuling, JudgeOrder.AS_SPOKEN)
+    assert words in str(problem.value)
 
 
 def test_two_rulings_that_differ_are_a_tie_that_keeps_both():

@@ -1,5 +1,6 @@
 """Prompt sets: what is refused when one is added, what it lacks, and what its hash tells apart."""
 
+import json
 from pathlib import Path
 from string import Template
 
@@ -7,12 +8,17 @@ import pytest
 from cells import each_of
 from test_model_prompts import brief_of
 
+from app.core.brief import Brief
 from app.core.errors import ContentTooLarge, InvalidInput
 from app.core.formats import Format
-from app.core.prompt_sets import BASE, FILES, MOST_BYTES, PromptSet, checked_set, hash_of
+from app.core.material import Material
+from app.core.model_calls import INSTRUCTIONS_BYTES
+from app.core.players import JudgeOrder
+from app.core.prompt_sets import BASE, BUILT_IN, FILES, MOST_BYTES, PromptSet, checked_set, hash_of
 from app.core.seats import Seat
 from worker.players.models import prompt
-from worker.players.models.prompt import built_in, instructions, prompts_of
+from worker.players.models.answers import AnswerRuling, Ruling
+from worker.players.models.prompt import built_in, document, instructions, prompts_of
 
 FOLDER = Path(prompt.__file__).parent / "prompts" / BASE
 
@@ -26,6 +32,44 @@ def test_the_built_in_set_is_a_set_that_could_be_added() -> None:
     assert set().union(*used.values()) == set().union(*FILES.values())
 
 
+@each_of("version", list(BUILT_IN))
+def test_a_version_never_changes(version: str) -> None:
+    """What was measured with it stays comparable. A change makes a new folder, and a new line in BUILT_IN."""
+    assert built_in(version).hash == BUILT_IN[version]
+
+
+def test_there_is_a_hash_of_every_version() -> None:
+    assert {path.name for path in FOLDER.parent.iterdir()} == BUILT_IN.keys()
+
+
+@each_of("form", list(Format))
+@each_of("seat", list(Seat))
+def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_were(seat: Seat, form: Format) -> None:
+    brief = brief_of("A motion", "One", seat=seat, form=form)
+    old = prompts_of(PromptSet("mine", "h", "v2", {"manners": "Be brief."}))
+    with_answers = Brief(
+        brief.debate.evolve(material=Material(answers={"proposer": "Yes", "opponent": "No"})), brief.motion, brief.turns
+    )
+    assert instructions(brief, 1000, built_in("v2")) == instructions(brief, 1000, built_in("v3"))
+    for prompts in (old, built_in("v2")):
+        assert "The motion asks a question" in instructions(with_answers, 1000, prompts)
+        assert '"motion": "A motion"' in document(with_answers, 1000, JudgeOrder.SWAPPED, prompts).text
+        assert '"answers": {"proposer": "Yes"' in document(with_answers, 1000, JudgeOrder.SWAPPED, prompts).text
+
+
+@each_of("form", list(Format))
+@each_of("seat", list(Seat))
+def test_the_longest_instructions_with_the_schema_of_the_answer_are_within_what_is_reserved(
+    seat: Seat, form: Format
+) -> None:
+    answers = {"proposer": "Yes", "opponent": "No"}
+    for material in (None, Material(answers=answers), Material("ab" * 32, 10, tuple(Seat), answers)):
+        brief = brief_of("A motion", "One", seat=seat, form=form)
+        brief = Brief(brief.debate.evolve(material=material), brief.motion, brief.turns)
+        schema = (AnswerRuling if material else Ruling).model_json_schema() if brief.rules else {}
+        assert len((instructions(brief, 1000) + json.dumps(schema)).encode()) < INSTRUCTIONS_BYTES
+
+
 @each_of(
     ("name", "files", "says"),
     [
@@ -33,6 +77,7 @@ def test_the_built_in_set_is_a_set_that_could_be_added() -> None:
         ("Big", {"persona": "x"}, "name: must be lower-case letters"),
         ("a/b", {"persona": "x"}, "name: must be lower-case letters"),
         (BASE, {"persona": "x"}, "not a built-in set"),
+        ("v2", {"persona": "x"}, "not a built-in set"),
         ("mine", {}, "files: must have one file or more"),
         ("mine", {"README": "x"}, "files.README: is no file of a prompt set"),
         ("mine", {"rules-chess": "x"}, "is no file of a prompt set"),

@@ -68,6 +68,7 @@ def show(which: Named, as_json: AsJson = False) -> None:
     left = (experiment.get("estimate") or {}).get("seconds_left")
     lines = [
         f"{experiment['name']}  {ending(experiment)}  {experiment['id']}",
+        *([experiment["stop_note"]] if experiment.get("stop_note") else []),
         *table(("", *statuses), rows),
         f"Cost so far: {money(experiment['cost_usd'])} USD" + (f" of {money(budget)}" if budget else ""),
         *([] if left is None else [f"Time left: about {duration(left)}"]),

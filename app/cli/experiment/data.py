@@ -105,16 +105,19 @@ def import_(
 ) -> None:
     """Import judgments that were made elsewhere, to see their results here.
 
+    Reads what `debate experiment export` writes: CSV, JSON lines or Parquet.
+
     Example: debate experiment import judgments.csv --name published
     """
-    from app.cli.experiment.source import judgments_of_file
+    from app.cli.experiment.source import checked_rows
+    from app.statistics.exported import COLUMNS
+    from app.wire.tables import as_csv
 
-    if file.suffix.lower() != ".csv":
-        raise CommandFailed(f"{file} is no CSV file")
-    rows = judgments_of_file(file)  # every line is checked before anything is sent
+    rows = checked_rows(file)  # every line is checked before anything is sent
     if not rows:
         raise CommandFailed(f"{file}, line 1: there are no judgments")
-    data = connect().post_content(f"{EXPERIMENTS}/import", file.read_bytes(), "text/csv", name=name)
+    sent = b"".join(as_csv("judgments", [[{name: row.get(name) for name in COLUMNS} for _, row in rows]]))
+    data = connect().post_content(f"{EXPERIMENTS}/import", sent, "text/csv", name=name)
     experiment = data["experiment"]
     lines = [
         f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}",

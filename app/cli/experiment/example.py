@@ -17,8 +17,8 @@ MOTIONS = {
 
 EXPERIMENT = """\
 # This file is an experiment. Run it:     debate experiment run experiment.yaml
-# The same command again goes on where it stopped. After adding motions, contestants, judges or repeats it holds only
-# what is new. docs/first-experiment.md explains it step by step.
+# The same command again continues. After you add motions, arms, contestants, judges or repeats, it runs only what is
+# new. docs/first-experiment.md explains it step by step.
 
 name: NAME
 

@@ -11,7 +11,10 @@ from app.cli.options import AsJson
 
 commands = typer.Typer()
 Source = Annotated[
-    str, typer.Argument(help="An experiment's id or name, or a file of judgments (.csv, .jsonl).", show_default=False)
+    str,
+    typer.Argument(
+        help="An experiment's id or name, or a file of judgments (.csv, .jsonl, .parquet).", show_default=False
+    ),
 ]
 
 
@@ -42,17 +45,12 @@ def compare(first: Source, second: Source, as_json: AsJson = False) -> None:
 
     Example: debate experiment compare debate-3-rounds debate-5-rounds
     """
-    from app.cli.experiment.source import is_file, judgments_of, judgments_of_file
+    from app.cli.experiment.source import compared
     from app.cli.experiment.tables import differences_text
-    from app.cli.options import connect
-    from app.statistics.results import results as computed
 
     if first == second:
         raise CommandFailed("These are the same experiment twice")
-    rows = []
-    for which in (first, second):
-        rows += judgments_of_file(Path(which), Path(which).name) if is_file(which) else judgments_of(connect(), which)
-    found = computed(rows)
+    found = compared(first, second)
     kept = {name: found[name] for name in ("arms", "differences")}
     kept["why"] = {name: why for name, why in found["why"].items() if name.startswith(("arms", "differences"))}
     lines = differences_text(found)

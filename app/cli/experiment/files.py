@@ -14,8 +14,9 @@ from typing import Any
 
 from app.cli.errors import CommandFailed
 from app.cli.output import count
+from app.core.experiments.given import given_spec_of, refuse_unused_documents
 from app.core.experiments.motions import FIELDS, Motion, motion_of
-from app.core.experiments.spec import Place, Spec, SpecProblem, spec_of
+from app.core.experiments.spec import Place, Spec, SpecProblem
 from app.core.players import why_unknown
 
 MAX_BYTES = 100_000_000
@@ -42,7 +43,7 @@ class ExperimentFile:
 def read_experiment(path: Path) -> ExperimentFile:
     document, line_of = _yaml(path, MAX_SPEC_BYTES)
     with _placed(path, line_of):
-        spec = spec_of(document)
+        spec = given_spec_of(document)
     if spec.budget_usd is not None:
         _require_prices(path, spec, line_of)
     given = document.get("motions")
@@ -50,6 +51,8 @@ def read_experiment(path: Path) -> ExperimentFile:
         motions = read_motions(path.parent / given)
     else:
         motions = _motions_in(path, given, lambda place: line_of(("motions", *place)), line_of(("motions",)))
+    with _placed(path, line_of):
+        refuse_unused_documents(document, spec, motions)
     sent = {key: value for key, value in document.items() if key != "motions"}
     return ExperimentFile(spec, sent, motions, path, line_of)
 
@@ -106,14 +109,18 @@ def _require_prices(path: Path, spec: Spec, line_of: Callable[[Place], int]) -> 
             )
 
 
-def read_text(path: Path, most: int) -> str:
+def read_bytes(path: Path, most: int) -> bytes:
     try:
         if path.stat().st_size > most:
             size = path.stat().st_size
             raise CommandFailed(f"{path} has {size:,} bytes, more than the {most:,} that are read; split it")
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as problem:
         raise CommandFailed(f"{path} cannot be read: {problem.strerror}") from problem
+
+
+def read_text(path: Path, most: int) -> str:
+    data = read_bytes(path, most)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -166,6 +173,11 @@ def _yaml_motions(path: Path) -> Iterator[tuple[int, Any]]:
     document, line_of = _yaml(path, MAX_BYTES)
     before: Place = ()
     if isinstance(document, dict) and "motions" in document:
+        for key in document:
+            if key != "motions":
+                raise CommandFailed(
+                    f"{path}, line {line_of((str(key),))}: unknown key {key!r}: a motion set has motions"
+                )
         document, before = document["motions"], ("motions",)
     if not isinstance(document, list):
         raise CommandFailed(f"{path}, line 1: a motion set is a list of motions")

@@ -80,9 +80,9 @@ def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson =
     """Run an experiment and follow it to its results.
 
     Shows what it will cost and asks before it starts. Ctrl-C stops following, not the experiment. Run the same command
-    again to continue; after you add motions, contestants, judges or repeats to the file, it holds only what is new.
-    When no server answers it starts Postgres, Valkey, an API and a worker, and the experiment goes on only while this
-    command runs.
+    again to continue; after you add motions, arms, contestants, judges or repeats to the file, it runs only what is
+    new. When no server answers it starts Postgres, Valkey, an API and a worker, and the experiment continues only while
+    this command runs.
 
     Example: debate experiment run demo/experiment.yaml --yes
     """
@@ -268,7 +268,7 @@ def _finish(api: "Api", path: str, experiment: output.Json, as_json: bool) -> No
     if experiment["status"] == "stopped":
         raise CommandFailed(
             f"The experiment is {ending(experiment)}",
-            suggestion="Raise the budget or remove the cause, then run it again",
+            suggestion=experiment.get("stop_note") or "To continue, run it again or resume it",
         )
 
 

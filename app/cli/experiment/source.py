@@ -3,84 +3,142 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.cli.errors import CommandFailed
-from app.cli.experiment.files import read_text
+from app.cli.experiment.files import read_bytes, read_text
 from app.cli.experiment.named import path_of
 from app.cli.output import Json
 from app.statistics.exported import COLUMNS, NEEDED, judgment_of
 from app.statistics.results import results
 from app.statistics.rows import Judgment
 
-if TYPE_CHECKING:
-    from app.cli.client import Api
-
 MAX_BYTES = 500_000_000
-FILES = (".csv", ".jsonl")
+PARQUET = b"PAR1"
+"""A Parquet file begins and ends with it."""
+Rows = Iterator[tuple[str, dict[str, Any]]]
+"""Each row with its place, such as "line 3"."""
 
 
 def is_file(which: str) -> bool:
-    return Path(which).suffix.lower() in FILES
+    return Path(which).suffix.lower() in _READERS
 
 
-def rows_of_file(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row with its line. A wrong column is refused at once."""
-    text = read_text(path, MAX_BYTES)
+def rows_of_file(path: Path) -> Rows:
+    """A wrong column is refused at once."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise CommandFailed(f"{path} is no file of judgments: its name ends in {', '.join(_READERS)}")
     try:
-        yield from _csv(path, text) if path.suffix.lower() == ".csv" else _json_lines(text)
+        yield from reader(path)
     except (csv.Error, ValueError) as problem:
         raise CommandFailed(f"{path}: {problem}") from None
 
 
-def _csv(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    columns = list(reader.fieldnames or [])
-    unknown = [name for name in columns if name not in (*COLUMNS, "arm")]
-    lacking = [name for name in NEEDED if name not in columns]
-    if unknown:
-        raise CommandFailed(f"{path}, line 1: unknown column {unknown[0]!r}: judgments have {', '.join(COLUMNS)}")
-    if lacking:
-        raise CommandFailed(f"{path}, line 1: the column {lacking[0]!r} is missing")
+def _csv(path: Path) -> Rows:
+    reader = csv.DictReader(io.StringIO(read_text(path, MAX_BYTES), newline=""), strict=True)
+    _check_columns(f"{path}, line 1", list(reader.fieldnames or []))
     for row in reader:
         if None in row or None in row.values():
             raise CommandFailed(f"{path}, line {reader.line_num}: not as many columns as the first line has")
-        yield reader.line_num, row
+        yield f"line {reader.line_num}", row
 
 
-def _json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), 1):
+def _json_lines(path: Path) -> Rows:
+    for number, line in enumerate(read_text(path, MAX_BYTES).split("\n"), 1):
         if line.strip():
             row = json.loads(line)
             if not isinstance(row, dict):
                 raise ValueError(f"line {number}: a judgment is an object")
-            yield number, row
+            _refuse_unknown(f"{path}, line {number}", list(row))
+            if any(isinstance(value, dict | list) for value in row.values()):
+                raise ValueError(f"line {number}: the values of a judgment are texts and numbers")
+            yield f"line {number}", row
 
 
-def judgments_of_file(path: Path, arm: str = "") -> list[Judgment]:
-    found = []
-    seen: dict[tuple[Any, ...], int] = {}
-    for line, row in rows_of_file(path):
+def _parquet(path: Path) -> Rows:
+    number = 0
+    for names, columns in _parquet_batches(path, read_bytes(path, MAX_BYTES)):
+        _check_columns(str(path), names)
+        for values in zip(*columns, strict=True):
+            number += 1
+            yield f"row {number}", dict(zip(names, values, strict=True))
+
+
+def _parquet_batches(path: Path, data: bytes) -> list[tuple[list[str], list[Any]]]:
+    """The names of the columns, and the values of each."""
+    # Imported lazily: only such a file needs it.
+    from arro3.io import read_parquet
+
+    footer = int.from_bytes(data[-8:-4], "little")
+    if data[:4] != PARQUET or data[-4:] != PARQUET or footer > len(data) - 3 * len(PARQUET):
+        raise CommandFailed(f"{path} is not Parquet, or was truncated")
+    try:
+        batches = list(read_parquet(io.BytesIO(data)))
+        return [(batch.column_names, [column.to_pylist() for column in batch.columns]) for batch in batches]
+    except BaseException as problem:
+        # A damaged file is a panic of the library, which is no Exception and has no public class.
+        if isinstance(problem, Exception) or type(problem).__name__ == "PanicException":
+            raise CommandFailed(f"{path} is damaged: {problem}") from None
+        raise
+
+
+_READERS = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
+
+
+def _refuse_unknown(where: str, columns: list[str]) -> None:
+    unknown = [name for name in columns if name not in COLUMNS]
+    if unknown:
+        raise CommandFailed(f"{where}: unknown column {unknown[0]!r}: judgments have {', '.join(COLUMNS)}")
+
+
+def _check_columns(where: str, columns: list[str]) -> None:
+    _refuse_unknown(where, columns)
+    lacking = [name for name in NEEDED if name not in columns]
+    if lacking:
+        raise CommandFailed(f"{where}: the column {lacking[0]!r} is missing")
+
+
+def judgments_of_file(path: Path) -> list[Judgment]:
+    return [judgment for judgment, _ in checked_rows(path)]
+
+
+def checked_rows(path: Path) -> list[tuple[Judgment, Mapping[str, Any]]]:
+    """Each judgment with its row. A judge may have judged a debate several times; a judgment is in the file once."""
+    found: list[tuple[Judgment, Mapping[str, Any]]] = []
+    seen: dict[object, str] = {}
+    for where, row in rows_of_file(path):
         try:
-            judgment = judgment_of(row, arm)
+            judgment = judgment_of(row)
         except ValueError as problem:
-            raise CommandFailed(f"{path}, line {line}: {problem}") from None
-        key = (judgment.debate, judgment.judge, judgment.order, judgment.repeat)
+            raise CommandFailed(f"{path}, {where}: {problem}") from None
+        key = row.get("judgment_id") or (judgment.debate, judgment.judge, judgment.order, judgment.repeat)
         if key in seen:
-            raise CommandFailed(f"{path}, line {line}: this judge's judgment is already in line {seen[key]}")
-        seen[key] = line
-        found.append(judgment)
+            raise CommandFailed(f"{path}, {where}: this judge's judgment is already in {seen[key]}")
+        seen[key] = where
+        found.append((judgment, row))
     return found
 
 
-def judgments_of(api: "Api", which: str) -> list[Judgment]:
-    """Under the experiment's name as their arm."""
-    path = path_of(api, which)
-    name = api.get(path)["experiment"]["name"]
-    lines = api.download(f"{path}/export", what="judgments", format="jsonl").decode().split("\n")
-    return [judgment_of({**json.loads(line), "arm": name}) for line in lines if line.strip()]
+def compared(*sources: str) -> Json:
+    """The results of experiments, each as one arm."""
+    from app.cli.options import connect
+
+    names, rows = [], []
+    for which in sources:
+        if is_file(which):
+            names.append(Path(which).name)
+            rows.append(judgments_of_file(Path(which)))
+        else:
+            api = connect()
+            path = path_of(api, which)
+            names.append(api.get(path)["experiment"]["name"])
+            lines = api.download(f"{path}/export", what="judgments", format="jsonl").decode().split("\n")
+            rows.append([judgment_of(json.loads(line)) for line in lines if line.strip()])
+    arms = names if len(set(names)) == len(names) else sources
+    return results([one._replace(arm=arm) for arm, of_one in zip(arms, rows, strict=True) for one in of_one])
 
 
 def results_of(which: str) -> tuple[Json, Json | None]:

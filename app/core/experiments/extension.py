@@ -18,8 +18,9 @@ def judges_of(spec: Spec) -> list[Judge]:
 
 
 def refuse_incompatible(before: Spec, after: Spec) -> None:
-    """Unless the new spec is the old one with more in it. Contestants, judges and repeats may be added, and the budget
-    and concurrency changed; everything else would mix two experiments."""
+    """Unless the new spec is the old one with more in it. Arms, contestants, judges and repeats may be added, and the
+    budget and concurrency changed; everything else would mix two experiments. The order in which something is written
+    does not count: Postgres keeps the keys of a stored spec in an order of its own."""
     changed = _changed_rules(before.arms, after.arms)
     changed += [name for name in ("swap_sides", "seed") if getattr(before, name) != getattr(after, name)]
     if changed:
@@ -38,12 +39,18 @@ def refuse_incompatible(before: Spec, after: Spec) -> None:
 
 
 def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]:
-    """The names of changed rules; `arms` where the experiment has named arms."""
-    if before == after:
-        return []
-    if len(before) == len(after) == 1 and before[0].name == after[0].name == "":
-        return [name for name in ARM_KEYS if getattr(before[0], name) != getattr(after[0], name)]
-    return ["arms"]
+    """The places of changed rules: `rounds`, or `arms.debate.rounds` where the experiment has arms."""
+    arms = {arm.name: arm for arm in after}
+    changed: list[str] = []
+    for arm in before:
+        now = arms.get(arm.name)
+        if now is None and not arm.name:
+            raise _mixed("arms", "cannot be added to an experiment that began without arms")
+        if now is None:
+            raise _mixed("arms", f"{arm.name!r} was removed, and an existing experiment can only grow")
+        place = f"arms.{arm.name}." if arm.name else ""
+        changed += [f"{place}{name}" for name in ARM_KEYS if getattr(arm, name) != getattr(now, name)]
+    return changed
 
 
 def _refuse_changed(kind: str, before: Participant, after: Participant | None) -> None:

@@ -14,11 +14,15 @@ KEYS = (
 PLAYER_KEYS = ("name", "player", "persona", "temperature", "max_tokens", "thinking", "think_seconds")
 CONTESTANT_KEYS = (*PLAYER_KEYS, "skill")
 JUDGE_KEYS = (*PLAYER_KEYS, "orders", "repeats", "position_bias", "noise")
-ARM_KEYS = ("format", "rounds", "prompts", "language", "document_visible_to")
+ARM_DEFAULTS = ("prompts", "language", "document_visible_to")
+"""At the top of a spec with arms, these apply to each arm that does not state its own."""
+ARM_KEYS = ("format", "rounds", *ARM_DEFAULTS)
 ROUND_ROBIN = "round_robin"
 SEATS = ("proposer", "opponent", "arbitrator")
 LONGEST_NAME = 100
 MOST_CONTESTANTS = 200
+MOST_JUDGES = 100
+MOST_ARMS = 100
 DEFAULT_CONCURRENCY = 50
 MOST_CONCURRENCY = 10_000
 Place = tuple[str | int, ...]
@@ -93,21 +97,19 @@ class Spec:
 
 def spec_of(given: Any) -> Spec:
     """Raises SpecProblem with the place of the first mistake. Motions are not looked at, nor whether this server has
-    the provider of a player: it may have another set of them by the time that a stored spec is read."""
+    the provider of a player: it may have another set of them by the time that a stored spec is read. What a user gives
+    is read by `app.core.experiments.given`, which also refuses options that have no effect."""
     document = _mapping(given, (), "an experiment", KEYS)
     arms = _arms(document)
     contestants = tuple(
-        _participant(each, ("contestants", n), CONTESTANT_KEYS) for n, each in enumerate(_list(document, "contestants"))
+        _participant(each, ("contestants", n), CONTESTANT_KEYS)
+        for n, each in enumerate(_list(document, "contestants", MOST_CONTESTANTS))
     )
     _unique([each.name for each in contestants], "contestants", "contestant")
     speaking = [arm for arm in arms if arm.format.facts.debaters]
     if speaking and not contestants:
         raise SpecProblem("an experiment needs contestants", ("contestants",))
-    if len(contestants) > MOST_CONTESTANTS:
-        raise SpecProblem(
-            f"an experiment has at most {MOST_CONTESTANTS} contestants", ("contestants", MOST_CONTESTANTS)
-        )
-    judges = tuple(_judge(each, ("judges", n)) for n, each in enumerate(_list(document, "judges")))
+    judges = tuple(_judge(each, ("judges", n)) for n, each in enumerate(_list(document, "judges", MOST_JUDGES)))
     _unique([each.participant.name for each in judges], "judges", "judge")
     two_sided = any(len(arm.format.facts.debaters) == 2 for arm in arms)
     if two_sided and len(contestants) < 2:
@@ -132,14 +134,22 @@ def _arms(document: Mapping[str, Any]) -> tuple[Arm, ...]:
     for key in ("format", "rounds"):
         if key in document:
             raise SpecProblem(f"{key} cannot be combined with arms: each arm has its own", (key,))
+    defaults = {key: document[key] for key in ARM_DEFAULTS if key in document}
+    _arm("", defaults, ())  # A mistake in a default is named in its own place, and not in that of an arm.
     arms = document["arms"]
     if not isinstance(arms, Mapping) or not arms:
         raise SpecProblem("arms must map names to rules, as in {debate: {format: final_ruling}}", ("arms",))
-    return tuple(_arm(str(name), rules, ("arms", str(name))) for name, rules in arms.items())
+    if len(arms) > MOST_ARMS:
+        raise SpecProblem(f"an experiment has at most {MOST_ARMS} arms, not {len(arms):,}", ("arms",))
+    return tuple(_named_arm(str(name), rules, defaults) for name, rules in arms.items())
 
 
-def _arm(name: str, given: Any, place: Place) -> Arm:
-    rules = _mapping(given, place, "an arm", ARM_KEYS)
+def _named_arm(name: str, given: Any, defaults: Mapping[str, Any]) -> Arm:
+    place = ("arms", name)
+    return _arm(name, {**defaults, **_mapping(given, place, "an arm", ARM_KEYS)}, place)
+
+
+def _arm(name: str, rules: Mapping[str, Any], place: Place) -> Arm:
     chosen = rules.get("format", Format.FINAL_RULING.value)
     if chosen not in list(Format):
         raise SpecProblem(f"unknown format {chosen!r}: one of {', '.join(Format)}", (*place, "format"))
@@ -148,17 +158,23 @@ def _arm(name: str, given: Any, place: Place) -> Arm:
         raise SpecProblem("a dialogue ends when its debaters agree and has no verdict of its own", (*place, "format"))
     if not facts.has_rounds and "rounds" in rules:
         raise SpecProblem(f"{chosen} has no rounds", (*place, "rounds"))
-    seats = rules.get("document_visible_to")
-    if seats is not None and (not isinstance(seats, list) or any(seat not in SEATS for seat in seats)):
-        raise SpecProblem(f"document_visible_to must list seats: {', '.join(SEATS)}", (*place, "document_visible_to"))
     return Arm(
         name,
         Format(chosen),
         _whole(rules, "rounds", place, facts.default_rounds or 3, 1, 100) if facts.has_rounds else None,
         _optional_text(rules, "prompts", place),
         _optional_text(rules, "language", place),
-        None if seats is None else tuple(seats),
+        _seats(rules.get("document_visible_to"), (*place, "document_visible_to")),
     )
+
+
+def _seats(given: Any, place: Place) -> tuple[str, ...] | None:
+    """Always in the same order, so that two specs are compared by what they say."""
+    if given is None:
+        return None
+    if not isinstance(given, list) or any(seat not in SEATS for seat in given):
+        raise SpecProblem(f"document_visible_to must list seats: {', '.join(SEATS)}", place)
+    return tuple(seat for seat in SEATS if seat in given)
 
 
 def _participant(given: Any, place: Place, keys: tuple[str, ...]) -> Participant:
@@ -179,7 +195,8 @@ def _participant(given: Any, place: Place, keys: tuple[str, ...]) -> Participant
     _whole(options, "max_tokens", place, 1, 1, 1_000_000)
     if options.get("thinking") not in (None, "low", "medium", "high"):
         raise SpecProblem("thinking must be low, medium or high", (*place, "thinking"))
-    kept = {key: value for key, value in options.items() if key not in ("name", "player", "orders", "repeats")}
+    own = ("name", "player", "orders", "repeats")
+    kept = {key: value for key, value in options.items() if key not in own and value is not None}
     return Participant(name, player, kept)
 
 
@@ -200,16 +217,16 @@ def _pairs(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
         return tuple((name, str(base)) for name in names if name != base)
     if not isinstance(given, list) or not given:
         raise SpecProblem("pairing must be round_robin, {against: NAME} or a list of pairs", ("pairing",))
-    found: list[tuple[str, str]] = []
+    found: dict[frozenset[str], tuple[str, str]] = {}
     for n, pair in enumerate(given):
         if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
             raise SpecProblem("a pair is two different contestants", ("pairing", n))
         for place, name in enumerate(pair):
             _known(name, names, ("pairing", n, place))
-        if {*pair} in [{*other} for other in found]:
+        if frozenset(pair) in found:
             raise SpecProblem(f"the pair {pair[0]}, {pair[1]} is listed twice", ("pairing", n))
-        found.append((pair[0], pair[1]))
-    return tuple(found)
+        found[frozenset(pair)] = (pair[0], pair[1])
+    return tuple(found.values())
 
 
 def _known(name: Any, names: list[str], place: Place) -> None:
@@ -226,17 +243,21 @@ def _mapping(given: Any, place: Place, what: str, keys: tuple[str, ...]) -> Mapp
     return given
 
 
-def _list(document: Mapping[str, Any], key: str) -> list[Any]:
+def _list(document: Mapping[str, Any], key: str, most: int) -> list[Any]:
     value = document.get(key, [])
     if not isinstance(value, list):
         raise SpecProblem(f"{key} must be a list", (key,))
+    if len(value) > most:
+        raise SpecProblem(f"an experiment has at most {most} {key}, not {len(value):,}", (key, most))
     return value
 
 
 def _unique(names: list[str], key: str, what: str) -> None:
+    seen: set[str] = set()
     for n, name in enumerate(names):
-        if name in names[:n]:
+        if name in seen:
             raise SpecProblem(f"two {what}s are named {name!r}", (key, n))
+        seen.add(name)
 
 
 def _text(document: Mapping[str, Any], key: str, place: Place, longest: int) -> str:

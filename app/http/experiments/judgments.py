@@ -11,12 +11,12 @@ from app.core.players import EXTERNAL, JudgeOrder
 from app.core.verdicts import NO_REASONS, Verdict, scores_for
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import Shape, TurnUsageShape, answer_of, success
+from app.http.answers import CallShape, Shape, TurnUsageShape, answer_of, success
 from app.http.blueprint import Blueprint, api_blueprint
 from app.http.requests import Number, Request, ScoresBody, SeatBody, with_examples
 from app.usecases import judgments
 from app.usecases.services import Services
-from app.wire.experiments import judgment_json
+from app.wire.experiments import judgment_exchange_json, judgment_json
 
 _NOT_OF_A_JUDGE = ("early_stop", "agent_id", "judge_order", "skill")
 OneOrder = Literal["as_spoken", "swapped"]
@@ -83,12 +83,28 @@ class JudgmentShape(Shape):
     reasoning: str | None
     confidence: float | None
     error: str | None
+    prompts: str | None = Field(description="The hash of the prompts that a model was instructed with")
     usage: TurnUsageShape
     created_at: str
     judged_at: str | None
 
 
+class JudgmentExchangeShape(Shape):
+    judgment_id: UUID
+    debate_id: UUID
+    judge: str
+    player: str
+    order: OneOrder
+    prompts: str | None
+    calls: list[CallShape]
+
+
+class JudgmentPath(requests.DebatePath):
+    judgment_id: UUID
+
+
 JudgmentsAnswer = answer_of("Judgments", judgments=list[JudgmentShape])
+JudgmentExchangeAnswer = answer_of("JudgmentExchange", exchange=JudgmentExchangeShape)
 
 
 def _answer(found: list[Judgment], status: int = 200) -> tuple[Response, int]:
@@ -124,5 +140,14 @@ def judgments_blueprint(services: Services) -> Blueprint:
     )
     def of_debate(path: requests.DebatePath) -> tuple[Response, int]:
         return _answer(judgments.of_debate(services, path.debate_id))
+
+    @api.get(
+        "/debates/<debate_id>/judgments/<judgment_id>/exchange",
+        summary="What a judging model was sent and answered",
+        responses={200: JudgmentExchangeAnswer},
+    )
+    def exchange(path: JudgmentPath) -> tuple[Response, int]:
+        judgment, calls = judgments.get_exchanges(services, current_caller(), path.debate_id, path.judgment_id)
+        return success({"exchange": judgment_exchange_json(judgment, calls)})
 
     return api

@@ -6,14 +6,19 @@ import json
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from app.core.errors import InvalidInput
 from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
 from app.core.experiments.spec import SpecProblem
 from app.http.answers import Shape, answer_of
+from app.http.experiments.results_shapes import ResultsShape
+from app.http.experiments.spec_shapes import GivenSpecShape, SpecJudgeShape, SpecShape
 from app.http.requests import ExpiringBody, Query, Request, with_examples
+from app.http.shape import DocumentedAs
 from app.store.experiments.experiments import ExperimentStatus
 from app.store.experiments.reading import MatchFilters
 
@@ -46,6 +51,12 @@ class SpecBody(Request):
         ),
     )
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Its fields and its examples."""
+        fields = handler.resolve_ref_schema(handler(GivenSpecShape.__pydantic_core_schema__))
+        return {**handler.resolve_ref_schema(handler(schema)), **fields, "title": cls.__name__}
+
     def stated(self) -> dict[str, Any]:
         return dict(self.model_extra or {})
 
@@ -70,7 +81,7 @@ class PlanBody(Request):
         }
     )
 
-    spec: dict[str, Any] = Field(description="As POST /experiments takes it")
+    spec: Annotated[dict[str, Any], DocumentedAs(GivenSpecShape)] = Field(description="As POST /experiments takes it")
     motions: list[PlannedMotion] = Field(
         default_factory=list, max_length=100_000, description="The motions that would be sent to /motions"
     )
@@ -79,7 +90,7 @@ class PlanBody(Request):
 class JudgesBody(Request):
     model_config = with_examples({"judges": [{"name": "other", "player": "scripted", "orders": "both"}]})
 
-    judges: list[dict[str, Any]] = Field(min_length=1, max_length=50)
+    judges: list[Annotated[dict[str, Any], DocumentedAs(SpecJudgeShape)]] = Field(min_length=1, max_length=50)
 
 
 class JudgeInvitationBody(ExpiringBody):
@@ -204,7 +215,8 @@ class ExperimentShape(Shape):
     name: str
     status: ExperimentStatus
     stop_reason: str | None
-    spec: dict[str, Any]
+    stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
+    spec: SpecShape
     progress: ProgressShape
     cost_usd: float
     budget_usd: float | None
@@ -257,4 +269,4 @@ JudgeInvitationAnswer = answer_of(
     judge=str,
     expires_at=str,
 )
-ResultsAnswer = answer_of("Results", results=dict[str, Any])
+ResultsAnswer = answer_of("Results", results=ResultsShape)

@@ -14,6 +14,11 @@ Role = Literal["proposer", "opponent", "arbitrator"]
 RequestId = Annotated[
     str | None, Field(description="Any text of your own; repeat a call with the same one after a timeout")
 ]
+WINNER = "Where the debate has answers: the side whose answer is correct"
+Confidence = Annotated[
+    Number | None,
+    Field(ge=0, le=1, description="How likely the winner is right; where the debate has answers, its answer"),
+]
 
 
 class ListDebates(Request):
@@ -65,9 +70,12 @@ class Argue(Move):
 
 class Ruling(Move):
     close: bool = Field(False, description="This ruling ends the debate")
-    winner: Literal["proposer", "opponent", "tie"] | None = Field(None, description="Your verdict, with scores")
+    winner: Literal["proposer", "opponent", "tie"] | None = Field(
+        None, description=f"Your verdict, with scores. {WINNER}"
+    )
     scores: ScoresBody | None = Field(None, description="0 to 10 for each side; the winner has the higher one")
     reasoning: str | None = Field(None, description="Why; the content, if absent")
+    confidence: Confidence = None
 
 
 class Transcript(OfDebate):
@@ -75,10 +83,10 @@ class Transcript(OfDebate):
 
 
 class Judgment(OfDebate):
-    winner: Literal["proposer", "opponent", "tie"]
+    winner: Literal["proposer", "opponent", "tie"] = Field(description=WINNER)
     scores: ScoresBody | None = Field(None, description="0 to 10 for each side; the winner has the higher one")
     reasoning: str = Field(description="Why")
-    confidence: Number | None = Field(None, ge=0, le=1)
+    confidence: Confidence = None
 
 
 class Stop(OfDebate):

@@ -1,5 +1,6 @@
 """What the tools answer: the shapes of the API, shortened to what an agent needs, with their JSON schemas."""
 
+import json
 from typing import Any
 
 from app.core.debate import Debate, State, Status, TurnType
@@ -24,6 +25,12 @@ _MEANING = {
 }
 
 
+WHICH_ANSWER = (
+    "Judge which answer is correct, and not who speaks better: the winner is the side that defends that answer, and"
+    " confidence is the probability that it is correct."
+)
+
+
 def an_object(required: str, **properties: Json) -> Json:
     return {"type": "object", "properties": properties, "required": required.split()}
 
@@ -43,6 +50,7 @@ DEBATE = an_object(
     stop_reason=_MAYBE,
     last_error=_MAYBE,
     verdict=_ANY,
+    answers=_ANY,
 )
 ARGUMENT = an_object(
     "id seq type role content",
@@ -79,7 +87,12 @@ def debate_shape(debate: Debate) -> Json:
     kept = {name: whole[name] for name in DEBATE["properties"] if name in whole}
     is_open = debate.state is not State.CLOSED
     players = {role: seat["player"] for role, seat in whole["seats"].items()}
-    return {**kept, "next_role": debate.cursor.seat.role if is_open else None, "seats": players}
+    return {
+        **kept,
+        "next_role": debate.cursor.seat.role if is_open else None,
+        "seats": players,
+        "answers": dict(debate.answers) if debate.answers else None,
+    }
 
 
 def argument_shape(argument: Json) -> Json:
@@ -105,7 +118,22 @@ def rules_for(debate: Debate, seat: Seat, max_bytes: int) -> str:
         return f"It is the {debate.cursor.seat.role}'s turn. Wait."
     tools = [TOOL_OF[kind] for kind in moves_of(debate, seat) if kind in TOOL_OF]
     able = "; ".join(_MEANING[tool] for tool in tools)
-    return f"You are the {seat.role}, and it is your turn. Call one of: {able}. At most {max_bytes:,} bytes of text."
+    return (
+        f"You are the {seat.role}, and it is your turn. {_about_answers(debate, seat)}"
+        f"Call one of: {able}. At most {max_bytes:,} bytes of text."
+    )
+
+
+def _about_answers(debate: Debate, seat: Seat) -> str:
+    """What this seat does with the answers, where the debate has any."""
+    if debate.answers is None:
+        return ""
+    shown = {side: json.dumps(answer, ensure_ascii=False) for side, answer in debate.answers.items()}
+    if seat is Seat.ARBITRATOR:
+        each = ", ".join(f"the {side} defends {answer}" for side, answer in shown.items())
+        return f"One of two answers is correct: {each}. {WHICH_ANSWER} "
+    other = "opponent" if seat is Seat.PROPOSER else "proposer"
+    return f"You defend the answer {shown[seat.role]} against the answer {shown[other]}. "
 
 
 def next_wait(debate: Debate, seat: Seat, seq: int) -> Json | None:

@@ -214,13 +214,15 @@ def resolve(context: Context, given: inputs.Move) -> Json:
 
 @_tool(Action.RULE, outputs.STORED)
 def rule(context: Context, given: inputs.Ruling) -> Json:
-    """As judge, rule. Call it when wait_for_turn says your_turn and its rules name it."""
+    """As judge, rule; where the debate has answers, say which of them is correct. Call it when wait_for_turn says
+    your_turn and its rules name it."""
     verdict = None
     if given.winner is not None:
         if given.scores is None:
             raise InvalidInput("scores", "are required with a winner: 0 to 10 for proposer and opponent")
         reasoning = given.reasoning or given.content
-        verdict = Verdict(given.winner, given.scores.model_dump(), reasoning, given.close)
+        scores = given.scores.model_dump()
+        verdict = Verdict(given.winner, scores, reasoning, given.close, confidence=given.confidence)
     return _submitted(context, given, Seat.ARBITRATOR, TurnType.RULING, close=given.close, verdict=verdict)
 
 
@@ -242,7 +244,8 @@ def transcript(context: Context, given: inputs.Transcript) -> Json:
 
 @_tool(Action.JUDGE, outputs.JUDGED)
 def judge(context: Context, given: inputs.Judgment) -> Json:
-    """Give your own judgment of a closed debate that you took no part in. It changes nothing in the debate."""
+    """Give your own judgment of a closed debate that you took no part in; where the debate has answers, of which one is
+    correct. It changes nothing in the debate."""
     opinion = OpinionBody.model_validate(given.model_dump(exclude={"debate_id"}))
     stored, _ = judgments.give(
         context.services, context.caller, given.debate_id, None, JudgeOrder.AS_SPOKEN, opinion.verdict()

@@ -1,4 +1,4 @@
-"""Experiments: their rows, their motions and their plan."""
+"""Experiments: their rows, their motions and their progress."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Select, case, delete, func, select, text, upd
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import RowMapping
 
+from app.core.experiments.budget import how_to_raise
 from app.core.experiments.motions import Motion
-from app.core.experiments.plan import Match
 from app.core.experiments.spec import Spec, spec_of
 from app.core.players import SeatSetup
 from app.store.engine import Engine
@@ -23,7 +23,18 @@ from app.store.statements import Prepared
 from app.store.tables import debates
 
 _now = func.clock_timestamp()
-_AT_WORK = Prepared("SELECT id FROM experiments WHERE status IN ('running', 'paused')")
+_AT_WORK = Prepared("""
+SELECT id, planning IS NOT NULL AND coalesce(planner_until <= clock_timestamp(), true) FROM experiments
+WHERE status IN ('running', 'paused')
+""")
+FEED_LOCK = 0x5EB47E03
+"""The class of the advisory locks of feeders. The row's own lock does not tell another feeder from a reservation."""
+_FEED_LOCK = text("SELECT pg_try_advisory_xact_lock(CAST(:kind AS integer), hashtext(CAST(:experiment_id AS text)))")
+
+
+BUDGET = "budget"
+MANUAL = "manual_stop"
+"""Why an experiment was stopped."""
 
 
 class ExperimentStatus(StrEnum):
@@ -48,6 +59,8 @@ class Experiment:
     concurrency: int
     reserved_usd: float
     spent_usd: float
+    planning: UUID | None
+    """The start whose plan is not written yet."""
     created_by: str
     started_at: datetime | None
     created_at: datetime
@@ -57,6 +70,13 @@ class Experiment:
     def is_imported(self) -> bool:
         """Whether its judgments were made elsewhere."""
         return self.concurrency == IMPORTED
+
+    @property
+    def stop_note(self) -> str | None:
+        """How to continue it, where its budget has stopped it."""
+        if self.stop_reason != BUDGET or self.budget_usd is None:
+            return None
+        return how_to_raise(self.budget_usd, self.spent_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +136,20 @@ def get(connection: Connection, experiment_id: UUID, lock: bool = False) -> Expe
     return _one(connection, query.with_for_update() if lock else query)
 
 
-def lock_unless_locked(connection: Connection, experiment_id: UUID) -> Experiment | None:
-    query = select(experiments).where(experiments.c.id == experiment_id)
-    return _one(connection, query.with_for_update(skip_locked=True))
+def lock_to_feed(connection: Connection, experiment_id: UUID) -> Experiment | None:
+    """None where another feeder has locked it. Waits for reservations of its budget, which are short."""
+    given = {"kind": FEED_LOCK, "experiment_id": experiment_id}
+    if not connection.execute(_FEED_LOCK, given).scalar_one():
+        return None
+    return get(connection, experiment_id, lock=True)
+
+
+def keep_status(connection: Connection, experiment_id: UUID) -> ExperimentStatus | None:
+    """Its status, which nobody changes before this transaction ends; None where it was deleted. Reservations of its
+    budget do not wait for this."""
+    query = select(experiments.c.status).where(experiments.c.id == experiment_id)
+    status = connection.execute(query.with_for_update(read=True, key_share=True)).scalar_one_or_none()
+    return None if status is None else ExperimentStatus(status)
 
 
 def get_named(connection: Connection, created_by: str, name: str, lock: bool = False) -> Experiment | None:
@@ -131,10 +162,10 @@ def _one(connection: Connection, query: Select[Any]) -> Experiment | None:
     return _experiment(row) if row else None
 
 
-def at_work(engine: Engine) -> list[UUID]:
-    """The experiments whose debates need feeding."""
+def at_work(engine: Engine) -> dict[UUID, bool]:
+    """The experiments whose debates need feeding, each with whether its plan waits for a process that writes it."""
     with engine.autocommit() as connection:
-        return [row[0] for row in _AT_WORK.run(connection, {})]
+        return dict(_AT_WORK.run(connection, {}).fetchall())
 
 
 def page(connection: Connection, after: tuple[datetime, UUID] | None, limit: int) -> list[Experiment]:
@@ -216,27 +247,6 @@ def motions_of(connection: Connection, experiment_id: UUID, ids: Sequence[str] |
     if ids is not None:
         query = query.where(motions.c.id.in_(ids))
     return [of_row(Motion, row, tags=tuple(row["tags"])) for row in connection.execute(query).mappings()]
-
-
-# The plan
-
-
-def add_matches(connection: Connection, experiment_id: UUID, planned: Sequence[Match]) -> int:
-    """Those that are not there yet, in one COPY; returns how many. The experiment must be locked."""
-    of_experiment = matches.c.experiment_id == experiment_id
-    known = set(connection.execute(select(matches.c.key).where(of_experiment)).scalars())
-    last = connection.execute(select(func.coalesce(func.max(matches.c.position), 0)).where(of_experiment)).scalar_one()
-    new = [match for match in planned if match.key not in known]
-    if not new:
-        return 0
-    driver = connection.connection.driver_connection
-    assert driver is not None  # noqa: S101 (the connection is open)
-    columns = ", ".join(("experiment_id", "key", "position", *Match.__slots__))
-    with driver.cursor() as cursor, cursor.copy(f"COPY matches ({columns}) FROM STDIN") as copy:
-        for position, match in enumerate(new, last + 1):
-            planned_for = (getattr(match, name) for name in Match.__slots__)
-            copy.write_row((experiment_id, match.key, position, *planned_for))
-    return len(new)
 
 
 def progress(connection: Connection, experiment_ids: Sequence[UUID]) -> dict[UUID, Progress]:

@@ -19,7 +19,7 @@ SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matc
        (judgments.verdict #>> '{{scores,proposer}}')::float8 AS score_proposer,
        (judgments.verdict #>> '{{scores,opponent}}')::float8 AS score_opponent,
        (judgments.verdict ->> 'confidence')::float8 AS confidence, {_CORRECT} AS correct, judgments.cost_usd,
-       judgments.judged_at AS created_at
+       judgments.judged_at AS created_at, matches.arm
 """
 _FROM = """
 FROM judgments JOIN matches ON matches.debate_id = judgments.debate_id
@@ -35,7 +35,7 @@ WITH spoken AS (
 )
 SELECT shown.debate_id::text, motion_id, proposer, opponent, judge, winner, player, "order", judged_again,
        score_proposer, score_opponent, confidence, correct, arm, proposer_length, opponent_length
-FROM ({_JUDGMENTS}, matches.arm, judgments.repeat AS judged_again {_FROM} AND matches.experiment_id = :experiment_id)
+FROM ({_JUDGMENTS}, judgments.repeat AS judged_again {_FROM} AND matches.experiment_id = :experiment_id)
     AS shown LEFT JOIN spoken ON spoken.debate_id = shown.debate_id
 ORDER BY shown.judgment_id
 """)  # noqa: S608 (only constants are put in)
@@ -100,6 +100,12 @@ WHERE experiment_id = :experiment_id AND status = 'failed' GROUP BY judge
 """)
 
 
+_PROMPTS_USED = text("""
+SELECT turns.prompts_hash FROM turns JOIN matches ON matches.debate_id = turns.debate_id
+WHERE matches.experiment_id = :experiment_id AND turns.prompts_hash IS NOT NULL
+UNION
+SELECT prompts_hash FROM judgments WHERE experiment_id = :experiment_id AND prompts_hash IS NOT NULL
+""")
 _JUDGED_BETWEEN = text(f"""
 SELECT min(judged_at), max(judged_at) {_FROM} AND matches.experiment_id = :experiment_id
 """)
@@ -136,6 +142,11 @@ def judged_between(connection: Connection, experiment_id: UUID) -> tuple[datetim
     """When its first and its last judgment were made."""
     first, last = connection.execute(_JUDGED_BETWEEN, {"experiment_id": experiment_id}).one()
     return first, last
+
+
+def prompts_used(connection: Connection, experiment_id: UUID) -> frozenset[str]:
+    """The hashes of the prompts that the models of its debates and judgments were instructed with."""
+    return frozenset(connection.execute(_PROMPTS_USED, {"experiment_id": experiment_id}).scalars())
 
 
 def spent(connection: Connection, experiment_id: UUID) -> list[tuple[Any, ...]]:

@@ -9,22 +9,20 @@ from uuid import UUID
 from pydantic_core import to_json
 from sqlalchemy import Connection, func, select, text, update
 
-from app.core.claims import share_of
 from app.core.debate import Debate, Turn
 from app.core.experiments.plan import Match
 from app.core.judgments import Judge
 from app.store import materials
 from app.store.debates import setup_row
-from app.store.engine import Engine
+from app.store.experiments.interruptions import DELETED
+from app.store.experiments.orders import JOIN_ASKED, asked_keys
 from app.store.experiments.tables import judgments, matches
-from app.store.rows import debate_row, key_row, of_row, turn_row
-from app.store.statements import Prepared
-from app.store.tables import debates
+from app.store.rows import debate_row, of_row, turn_row
 
 CREATED_BY = "experiment"
 """`debates.created_by` of a debate that a feeder made."""
 # A debate that was cut short is not compared with one that was held to its end.
-_SETTLE = text("""
+_SETTLE = text(f"""
 WITH ended AS (
     SELECT matches.key, debates.id, debates.status, debates.stop_reason, debates.last_error
     FROM matches LEFT JOIN debates ON debates.id = matches.debate_id
@@ -34,23 +32,29 @@ WITH ended AS (
 UPDATE matches SET
     status = CASE WHEN ended.status = 'completed' THEN 'completed' ELSE 'failed' END,
     reason = CASE WHEN ended.status = 'completed' THEN NULL
-                  WHEN ended.id IS NULL THEN 'The debate was deleted.'
+                  WHEN ended.id IS NULL THEN '{DELETED}'
                   WHEN ended.status = 'failed' THEN coalesce(ended.last_error, 'The debate failed.')
                   ELSE 'The debate was stopped (' || ended.stop_reason || ').' END
 FROM ended WHERE matches.experiment_id = :experiment_id AND matches.key = ended.key
 RETURNING matches.debate_id, matches.status
-""")
-_PLAN_JUDGMENTS = text("""
-INSERT INTO judgments (id, debate_id, judge, "order", repeat, setup, share, status, experiment_id, due_at)
-SELECT gen_random_uuid(), matches.debate_id, asked.judge, asked."order", asked.repeat, asked.setup, asked.share,
-       'planned', matches.experiment_id, clock_timestamp()
-FROM matches
-CROSS JOIN jsonb_to_recordset(CAST(:keys AS jsonb))
-    AS asked (judge text, "order" text, repeat integer, setup jsonb, share text)
-WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed'
-  AND (CAST(:debate_ids AS uuid[]) IS NULL OR matches.debate_id = ANY(CAST(:debate_ids AS uuid[])))
-ON CONFLICT ON CONSTRAINT judgments_one_per_key DO NOTHING
-""")
+""")  # noqa: S608 (only constants are put in)
+# A debate may be deleted meanwhile. Locked, it stays until its judgments are committed, or is not there.
+_PLAN_JUDGMENTS = text(f"""
+WITH held AS MATERIALIZED (
+    SELECT matches.experiment_id, matches.motion_id, matches.opponent, matches.debate_id, matches.position
+    FROM matches JOIN debates ON debates.id = matches.debate_id
+    WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND matches.position > :after
+      AND (CAST(:debate_ids AS uuid[]) IS NULL OR matches.debate_id = ANY(CAST(:debate_ids AS uuid[])))
+    ORDER BY matches.position LIMIT :limit FOR KEY SHARE OF debates
+), added AS (
+    INSERT INTO judgments (id, debate_id, judge, "order", repeat, setup, share, status, experiment_id, due_at)
+    SELECT gen_random_uuid(), matches.debate_id, asked.judge, asked."order", asked.repeat, asked.setup, asked.share,
+           'planned', matches.experiment_id, clock_timestamp()
+    FROM held AS matches {JOIN_ASKED}
+    ON CONFLICT ON CONSTRAINT judgments_one_per_key DO NOTHING RETURNING 1
+)
+SELECT (SELECT count(*) FROM added), (SELECT max(position) FROM held)
+""")  # noqa: S608 (only constants are put in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +71,33 @@ def settle(connection: Connection, experiment_id: UUID) -> SettledMatches:
     return SettledMatches(completed, len(rows) - len(completed))
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedJudgments:
+    new: int
+    last: int | None
+    """The position of the last match that was looked at; None where there was none."""
+
+
 def plan_judgments(
-    connection: Connection, experiment_id: UUID, judges: Sequence[Judge], debate_ids: Sequence[UUID] | None = None
-) -> int:
-    """Of these debates, or of all that were held, those that are not there yet; returns how many."""
-    keys = [
-        {**key_row(key), "setup": judge.setup.as_json(), "share": share_of(judge.setup, of_experiment=True)}
-        for judge in judges
-        for key in judge.keys
-    ]
+    connection: Connection,
+    experiment_id: UUID,
+    judges: Sequence[Judge],
+    debate_ids: Sequence[UUID] | None = None,
+    after: int = 0,
+    at_most: int | None = None,
+) -> PlannedJudgments:
+    """Of these debates, or of all that were held, those that are not there yet; of `at_most` debates, the first whose
+    matches follow the position `after`."""
+    if not judges:
+        return PlannedJudgments(0, None)
     given = {
         "experiment_id": experiment_id,
-        "keys": to_json(keys).decode(),
+        "keys": asked_keys(judges),
         "debate_ids": None if debate_ids is None else list(debate_ids),
+        "after": after,
+        "limit": at_most,
     }
-    return connection.execute(_PLAN_JUDGMENTS, given).rowcount
+    return PlannedJudgments(*connection.execute(_PLAN_JUDGMENTS, given).one())
 
 
 def count_running(connection: Connection, experiment_id: UUID) -> int:
@@ -89,11 +105,26 @@ def count_running(connection: Connection, experiment_id: UUID) -> int:
     return connection.execute(select(func.count()).select_from(matches).where(*running)).scalar_one()
 
 
-def next_planned(connection: Connection, experiment_id: UUID, at_most: int) -> list[tuple[Match, int]]:
-    """Each with the number of its next attempt."""
+@dataclass(frozen=True, slots=True)
+class NextMatch:
+    match: Match
+    attempt: int
+    """Of the debate that is made for it."""
+    debate_id: UUID | None
+    """The debate of its last attempt, where it is tried again."""
+
+
+def next_planned(connection: Connection, experiment_id: UUID, at_most: int) -> list[NextMatch]:
     planned = (matches.c.experiment_id == experiment_id, matches.c.status == "planned")
     query = select(matches).where(*planned).order_by(matches.c.position).limit(at_most)
-    return [(of_row(Match, row), row["attempt"] + 1) for row in connection.execute(query).mappings()]
+    rows = connection.execute(query).mappings()
+    return [NextMatch(of_row(Match, row), row["attempt"] + 1, row["debate_id"]) for row in rows]
+
+
+def begin_again(connection: Connection, debate_ids: Sequence[UUID]) -> None:
+    """Marks the matches of debates that are resumed."""
+    again = update(matches).where(matches.c.debate_id.in_(debate_ids))
+    connection.execute(again.values(status="running", reason=None))
 
 
 def make_debates(
@@ -175,90 +206,3 @@ def is_over(connection: Connection, experiment_id: UUID) -> bool:
     judged = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     query = select(~select(matches.c.key).where(*held).exists(), ~select(judgments.c.id).where(*judged).exists())
     return all(connection.execute(query).one())
-
-
-def hold_judgments(connection: Connection, experiment_id: UUID) -> None:
-    """Keeps workers from claiming them. Judgments under way are finished."""
-    waiting = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
-    connection.execute(update(judgments).where(*waiting, judgments.c.claim_token.is_(None)).values(due_at=None))
-
-
-def release_judgments(connection: Connection, experiment_id: UUID) -> None:
-    held = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned", judgments.c.due_at.is_(None))
-    connection.execute(update(judgments).where(*held).values(due_at=func.clock_timestamp()))
-
-
-HELD = "The experiment was stopped."
-"""The reason of a running match whose debate is paused, or will be, because its experiment was stopped. Written with
-the stop itself, so that another process can finish the stop where one died."""
-UNDER_WAY = ("created", "running")
-_HOLD = text("""
-UPDATE matches SET reason = :held FROM debates
-WHERE matches.experiment_id = :experiment_id AND matches.status = 'running' AND debates.id = matches.debate_id
-  AND debates.status IN ('created', 'running')
-""")
-_RELEASED = text("""
-UPDATE matches SET reason = NULL FROM debates
-WHERE matches.experiment_id = :experiment_id AND matches.status = 'running' AND matches.reason = :held
-  AND debates.id = matches.debate_id AND debates.status <> 'paused'
-""")
-_UNSETTLED = Prepared("""
-SELECT DISTINCT experiments.id FROM experiments
-JOIN matches ON matches.experiment_id = experiments.id AND matches.status = 'running' AND matches.reason = %(held)s
-JOIN debates ON debates.id = matches.debate_id
-WHERE experiments.status IN ('running', 'paused')
-   OR experiments.status = 'stopped' AND debates.status IN ('created', 'running')
-""")
-
-
-def hold_matches(connection: Connection, experiment_id: UUID) -> None:
-    """Marks those whose debates are under way."""
-    connection.execute(_HOLD, {"experiment_id": experiment_id, "held": HELD})
-
-
-def held(connection: Connection, experiment_id: UUID, statuses: Sequence[str]) -> list[UUID]:
-    """Of the matches that a stop has marked, the debates with these statuses."""
-    query = (
-        select(debates.c.id)
-        .join(matches, matches.c.debate_id == debates.c.id)
-        .where(
-            matches.c.experiment_id == experiment_id,
-            matches.c.status == "running",
-            matches.c.reason == HELD,
-            debates.c.status.in_(statuses),
-        )
-    )
-    return list(connection.execute(query).scalars())
-
-
-def forget_held(connection: Connection, experiment_id: UUID) -> None:
-    """Of those whose debates go on."""
-    connection.execute(_RELEASED, {"experiment_id": experiment_id, "held": HELD})
-
-
-def unsettled(engine: Engine) -> list[UUID]:
-    """Experiments that were stopped with debates not paused yet, or restarted with debates not resumed yet."""
-    with engine.autocommit() as connection:
-        return [row[0] for row in _UNSETTLED.run(connection, {"held": HELD})]
-
-
-_RETRY = text("""
-UPDATE matches SET
-    status = CASE WHEN EXISTS (SELECT FROM debates WHERE id = matches.debate_id AND status = 'failed')
-                  THEN 'running' ELSE 'planned' END,
-    debate_id = CASE WHEN EXISTS (SELECT FROM debates WHERE id = matches.debate_id AND status = 'failed')
-                     THEN debate_id END,
-    reason = NULL
-WHERE experiment_id = :experiment_id AND status = 'failed'
-RETURNING debate_id
-""")
-
-
-def retry_failed(connection: Connection, experiment_id: UUID) -> tuple[list[UUID], int]:
-    """A match whose player failed goes on with its debate; one whose debate was stopped or deleted gets a new one.
-    Returns the debates to resume, and how many matches and judgments are tried again."""
-    rows = connection.execute(_RETRY, {"experiment_id": experiment_id}).all()
-    failed = (judgments.c.experiment_id == experiment_id, judgments.c.status == "failed")
-    again = update(judgments).where(*failed).values(status="planned", attempts=0, due_at=func.clock_timestamp())
-    count = connection.execute(again).rowcount
-    return [row[0] for row in rows if row[0] is not None], len(rows) + count

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, text
 _DEBATES = text("""
 WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS given (
-        debate_id uuid, turn_id uuid, key text, position integer, motion_id text, proposer text, opponent text,
-        repeat integer, answer text)
+        debate_id uuid, turn_id uuid, key text, position integer, arm text, motion_id text, proposer text,
+        opponent text, repeat integer, answer text)
 ), made AS (
     INSERT INTO debates (id, title, debate_type, format, status, stop_reason, next_round, next_actor, seats, limits,
                          turn_count, experiment_id)
@@ -23,7 +23,7 @@ WITH given AS MATERIALIZED (
 )
 INSERT INTO matches (experiment_id, key, position, arm, motion_id, proposer, opponent, repeat, answer, status,
                      debate_id)
-SELECT :experiment_id, key, position, '', motion_id, proposer, opponent, repeat, answer, 'completed', debate_id
+SELECT :experiment_id, key, position, arm, motion_id, proposer, opponent, repeat, answer, 'completed', debate_id
 FROM given
 """)
 _MOTIONS = text("""
@@ -35,9 +35,10 @@ _JUDGMENTS = text("""
 INSERT INTO judgments (id, debate_id, judge, "order", repeat, setup, status, verdict, cost_usd, experiment_id,
                        judged_at)
 SELECT gen_random_uuid(), debate_id, judge, "order", repeat, setup, 'completed', verdict, cost_usd, :experiment_id,
-       clock_timestamp()
+       judged_at
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS given (
-    debate_id uuid, judge text, "order" text, repeat integer, setup jsonb, verdict jsonb, cost_usd double precision)
+    debate_id uuid, judge text, "order" text, repeat integer, setup jsonb, verdict jsonb, cost_usd double precision,
+    judged_at timestamptz)
 """)
 _SEATS = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 Rows = Sequence[dict[str, Any]]

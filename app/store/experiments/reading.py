@@ -6,20 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from pydantic_core import to_json
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Boolean, ColumnElement, Connection, and_, func, literal_column, select, text
 
-from app.core.brief import JudgmentKey
-from app.store.experiments.tables import judgments, matches
+from app.core.experiments.plan import Pairing
+from app.core.judgments import Judge
+from app.store.experiments.orders import HAS_TWO_ORDERS, JOIN_ASKED, asked_keys
+from app.store.experiments.tables import judgments, matches, motions
 from app.store.page_cursors import pack, unpack_position
-from app.store.rows import key_row
-
-
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    arm: str
-    proposer: str | None
-    opponent: str | None
+from app.store.tables import debates
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +47,72 @@ SEEN_JUDGMENTS = 2_000
 
 def left(connection: Connection, experiment_id: UUID) -> tuple[Counter[Pairing], Counter[str]]:
     """The matches that are not over, by who meets, and the judgments that are planned, by judge."""
-    columns = (matches.c.arm, matches.c.proposer, matches.c.opponent)
+    matches_left = by_pairing(connection, experiment_id, ("planned", "running"))
+    return matches_left, _planned_judgments(connection, experiment_id)
+
+
+def by_pairing(connection: Connection, experiment_id: UUID, statuses: Sequence[str] | None = None) -> Counter[Pairing]:
+    """How many matches are written, by who meets; those with these statuses."""
+    has_two_orders = literal_column(HAS_TWO_ORDERS, Boolean)
+    columns: tuple[ColumnElement[Any], ...] = (matches.c.arm, matches.c.proposer, matches.c.opponent, has_two_orders)
+    of_match = and_(motions.c.experiment_id == matches.c.experiment_id, motions.c.id == matches.c.motion_id)
     query = (
         select(*columns, func.count())
-        .where(matches.c.experiment_id == experiment_id, matches.c.status.in_(("planned", "running")))
+        .outerjoin(motions, of_match)
+        .where(matches.c.experiment_id == experiment_id)
         .group_by(*columns)
     )
-    pairings = Counter({Pairing(*row[:3]): row[3] for row in connection.execute(query)})
+    if statuses is not None:
+        query = query.where(matches.c.status.in_(statuses))
+    return Counter({Pairing(*row[:4]): row[4] for row in connection.execute(query)})
+
+
+@dataclass(frozen=True, slots=True)
+class BegunMatches:
+    pairing: Pairing
+    count: int
+    cost_usd: float
+    """Of their debates so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class InProgress:
+    matches: list[BegunMatches]
+    judgments: Counter[str]
+    """By judge: those of debates that have ended."""
+
+
+def in_progress(connection: Connection, experiment_id: UUID) -> InProgress:
+    columns = (matches.c.arm, matches.c.proposer, matches.c.opponent)
+    query = (
+        select(*columns, func.count(), func.coalesce(func.sum(debates.c.cost_usd), 0.0))
+        .outerjoin(debates, debates.c.id == matches.c.debate_id)
+        .where(matches.c.experiment_id == experiment_id, matches.c.status == "running")
+        .group_by(*columns)
+    )
+    begun = [BegunMatches(Pairing(*row[:3]), row[3], row[4]) for row in connection.execute(query)]
+    return InProgress(begun, _planned_judgments(connection, experiment_id))
+
+
+def _planned_judgments(connection: Connection, experiment_id: UUID) -> Counter[str]:
     planned = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     by_judge = select(judgments.c.judge, func.count()).where(*planned).group_by(judgments.c.judge)
-    return pairings, Counter({row[0]: row[1] for row in connection.execute(by_judge)})
+    return Counter({row[0]: row[1] for row in connection.execute(by_judge)})
 
 
-_UNPLANNED = text("""
-SELECT asked.judge, count(*) FROM matches
-CROSS JOIN jsonb_to_recordset(CAST(:keys AS jsonb)) AS asked (judge text, "order" text, repeat integer)
+_UNPLANNED = text(f"""
+SELECT asked.judge, count(*) FROM matches JOIN debates ON debates.id = matches.debate_id {JOIN_ASKED}
 LEFT JOIN judgments ON judgments.debate_id = matches.debate_id AND judgments.judge = asked.judge
     AND judgments."order" = asked."order" AND judgments.repeat = asked.repeat
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND judgments.id IS NULL
 GROUP BY asked.judge
-""")
+""")  # noqa: S608 (only constants are put in)
 
 
-def unplanned_judgments(connection: Connection, experiment_id: UUID, keys: Sequence[JudgmentKey]) -> Counter[str]:
+def unplanned_judgments(connection: Connection, experiment_id: UUID, judges: Sequence[Judge]) -> Counter[str]:
     """By judge, those of debates that were held which a start would add."""
-    if not keys:
-        return Counter()
-    asked = to_json([key_row(key) for key in keys]).decode()
-    rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": asked})
+    rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": asked_keys(judges)})
     return Counter({row[0]: row[1] for row in rows})
-
-
-def keys(connection: Connection, experiment_id: UUID) -> frozenset[str]:
-    """Of all its matches."""
-    query = select(matches.c.key).where(matches.c.experiment_id == experiment_id)
-    return frozenset(connection.execute(query).scalars())
 
 
 _SEEN = text("""

@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from app.store.tables import Json, Timestamp, invitation_table, invited_session_table, metadata
+from app.store.tables import Json, Timestamp, exchange_table, invitation_table, invited_session_table, metadata
 
 judgments = Table(
     "judgments",
@@ -32,6 +32,8 @@ judgments = Table(
     Column("status", Text, nullable=False),
     Column("verdict", Json),
     Column("error", Text),
+    # Of the prompts that a model was instructed with.
+    Column("prompts_hash", Text),
     Column("input_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("cost_usd", Double, nullable=False, server_default=text("0")),
@@ -66,6 +68,12 @@ Index(
     postgresql_where=judgments.c.experiment_id.is_not(None),
 )
 
+# What a model was sent and answered for a judgment. Pruned with the turns' exchanges.
+judgment_exchanges = exchange_table(
+    "judgment_exchanges",
+    Column("judgment_id", Uuid, ForeignKey("judgments.id", ondelete="CASCADE"), primary_key=True),
+)
+
 experiments = Table(
     "experiments",
     metadata,
@@ -82,6 +90,9 @@ experiments = Table(
     # What calls under way may cost, and what calls have cost. A dead worker's reservation counts as spent.
     Column("reserved_usd", Double, nullable=False, server_default=text("0")),
     Column("spent_usd", Double, nullable=False, server_default=text("0")),
+    # The start whose plan is not written yet, and until when one process alone writes it.
+    Column("planning", Uuid),
+    Column("planner_until", Timestamp),
     Column("created_by", Text, nullable=False),
     Column("started_at", Timestamp),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),

@@ -8,13 +8,14 @@ from types import MappingProxyType
 from app.core.debate import Usage
 from app.core.experiments.estimate import CallsToCome, CostEstimate, cost_interval
 from app.core.experiments.extension import judges_of, setup_of
+from app.core.experiments.plan import Pairing
 from app.core.experiments.spec import Arm
 from app.core.formats import JudgeActs
 from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens
 from app.core.players import SCRIPTED, SeatSetup
 from app.core.seats import Seat
 from app.models.table import cost_usd
-from app.store.experiments.reading import Pairing, SeenCalls
+from app.store.experiments.reading import SeenCalls
 from app.usecases.create import most_cost_of_a_turn
 from app.usecases.experiments.held import HeldExperiment
 
@@ -39,7 +40,9 @@ def estimate_of(
     judges = {judge.name: judge for judge in judges_of(experiment.spec)}
     judged: Counter[SeatSetup] = Counter()
     for judge in judges.values():
-        judged[judge.setup] += count * len(judge.keys)
+        judged[judge.setup] += sum(
+            number * len(judge.keys(pairing.has_two_orders)) for pairing, number in matches.items()
+        )
     for name, waiting in open_judgments.items():
         # Of a judge that somebody asked by hand, no more is known here than its name.
         judged[judges[name].setup if name in judges else experiment.arbitrator] += waiting
@@ -131,3 +134,12 @@ def _seconds(setup: SeatSetup, seen: Mapping[str, SeenCalls]) -> float:
         return _SCRIPTED_SECONDS + (setup.think_seconds or 0.0)
     known = seen.get(setup.player)
     return known.seconds if known and known.seconds else USUAL_SECONDS
+
+
+def largest_call(experiment: HeldExperiment) -> float:
+    """The most that any single call of its debates and judgments costs."""
+    spec = experiment.spec
+    setups = {experiment.arbitrator, *map(setup_of, spec.contestants), *(judge.setup for judge in judges_of(spec))}
+    longest = max(setups, key=answer_tokens)
+    rounds = max((arm.rounds or 1 for arm in spec.arms), default=1)
+    return max(_at_most({longest: 0, setup: 1}, rounds) or 0.0 for setup in setups)

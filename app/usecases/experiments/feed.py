@@ -1,24 +1,34 @@
-"""Feeding: keeps at most `concurrency` of an experiment's debates under way.
+"""Feeding: keeps at most `concurrency` of an experiment's debates in progress.
 
 A feeder makes the debates and marks their matches in one transaction that has locked the experiment. Workers feed when
-one of its debates ends, and look once a second: a lost message costs a second, a killed worker nothing.
+one of its debates ends, and poll once a second: a lost message costs a second, a killed worker nothing. With a budget,
+a match begins only if the budget also finishes what was begun before it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import structlog
 
-from app.core.debate import Debate
+from app.core import control as rules
+from app.core.access import OPERATOR
+from app.core.debate import Debate, Status
+from app.core.events import EventKind, NewEvent
 from app.core.experiments.extension import judges_of
 from app.observe import failpoints, metrics
+from app.store import debates
+from app.store.commit import Outcome
 from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments, feed
-from app.store.experiments.experiments import Experiment, ExperimentStatus
+from app.store.experiments.experiments import BUDGET, Experiment, ExperimentStatus
+from app.store.experiments.feed import NextMatch
+from app.usecases import control
 from app.usecases.announce import tell_changed
+from app.usecases.experiments import budget
 from app.usecases.experiments.held import debate_of
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict
+from app.usecases.transactions import repeated_on_conflict, with_tail
 
 log = structlog.get_logger(__name__)
 MOST_MADE_AT_ONCE = 200
@@ -36,48 +46,96 @@ class Fed:
 NOTHING = Fed(0, 0, False)
 
 
-def at_work(services: Services) -> list[UUID]:
+@dataclass(slots=True)
+class _Begun:
+    made: list[Debate] = field(default_factory=list)
+    resumed: list[Outcome] = field(default_factory=list)
+    count: int = 0
+    """Matches: some have a debate already that only has to be settled."""
+    is_refused: bool = False
+    """The budget allows no further match, and nothing is in progress."""
+
+
+def at_work(services: Services) -> dict[UUID, bool]:
+    """The experiments to feed, each with whether its plan waits for a process that writes it."""
     return experiments.at_work(services.engine)
 
 
 @repeated_on_conflict
 def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
-    """Does nothing if another worker has locked the experiment, or if it is neither running nor paused."""
+    """Does nothing if another worker feeds the experiment, or if it is neither running nor paused."""
     with services.engine.begin() as connection:
-        experiment = experiments.lock_unless_locked(connection, experiment_id)
+        experiment = experiments.lock_to_feed(connection, experiment_id)
         if experiment is None or experiment.status not in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
             return NOTHING
         settled = feed.settle(connection, experiment_id)
         new_judgments = 0
         if settled.completed:
             judges = judges_of(experiment.spec)
-            new_judgments = feed.plan_judgments(connection, experiment_id, judges, settled.completed)
-        made: list[Debate] = []
+            new_judgments = feed.plan_judgments(connection, experiment_id, judges, settled.completed).new
+        begun = _Begun()
         room = 0
         if experiment.status is ExperimentStatus.RUNNING:
             room = experiment.concurrency - feed.count_running(connection, experiment_id)
-            made = _make(services, connection, experiment, min(room, MOST_MADE_AT_ONCE))
-        is_over = not made and feed.is_over(connection, experiment_id)
+            begun = _begin(services, connection, experiment, min(room, MOST_MADE_AT_ONCE))
+        is_over = not begun.count and experiment.planning is None and feed.is_over(connection, experiment_id)
         if is_over:
             experiments.set_status(connection, experiment_id, ExperimentStatus.COMPLETED)
-        elif made or settled.completed or settled.failed:
+        elif begun.is_refused:
+            experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, BUDGET)
+        elif begun.count or settled.completed or settled.failed:
             experiments.touch(connection, experiment_id)
         failpoints.reach("feed.before_commit", ConnectionLost)
     failpoints.reach("feed.after_commit", ConnectionLost)
-    _tell(services, experiment_id, made, settled, is_over)
-    return Fed(len(made), new_judgments, 0 < len(made) == MOST_MADE_AT_ONCE < room)
+    _tell(services, experiment, begun, settled, is_over)
+    return Fed(begun.count, new_judgments, 0 < begun.count == MOST_MADE_AT_ONCE < room)
 
 
-def _make(services: Services, connection: Connection, experiment: Experiment, at_most: int) -> list[Debate]:
+def _begin(services: Services, connection: Connection, experiment: Experiment, at_most: int) -> _Begun:
     planned = feed.next_planned(connection, experiment.id, at_most) if at_most > 0 else []
+    allowed = budget.affordable(connection, experiment, [each.match for each in planned])
+    if planned and allowed is budget.USED_UP:
+        return _Begun(is_refused=True)
+    planned = planned[:allowed]
+    tried = [each for each in planned if each.debate_id is not None]
+    begun, again = _try_again(connection, tried)
+    fresh = [each for each in planned if each.debate_id is None or each.debate_id not in again]
+    begun.made = _make(services, connection, experiment, fresh)
+    begun.count = len(planned)
+    return begun
+
+
+def _try_again(connection: Connection, tried: Sequence[NextMatch]) -> tuple[_Begun, set[UUID]]:
+    """Continues the debates of matches that had failed. Returns also which: a match whose debate was stopped or deleted
+    gets a new one."""
+    begun = _Begun()
+    again: set[UUID] = set()
+    for each in tried:
+        locked = debates.lock(connection, each.debate_id) if each.debate_id else None
+        if locked is None or locked.status is Status.STOPPED:
+            continue
+        again.add(locked.id)
+        if locked.status is Status.FAILED:
+            debate, _ = with_tail(connection, locked)
+            event = NewEvent(EventKind.RESUMED, OPERATOR.name)
+            outcome = control.changed(connection, debate, rules.resume, event)
+            begun.resumed += [outcome] if outcome else []
+    if again:
+        feed.begin_again(connection, sorted(again))
+    return begun, again
+
+
+def _make(
+    services: Services, connection: Connection, experiment: Experiment, planned: Sequence[NextMatch]
+) -> list[Debate]:
     if not planned:
         return []
-    wanted = {match.motion_id for match, _ in planned}
+    wanted = {each.match.motion_id for each in planned}
     motions = {motion.id: motion for motion in experiments.motions_of(connection, experiment.id, sorted(wanted))}
     prompts = feed.prompts_hashes(connection, experiment.id, experiment.spec.prompt_sets)
     made = [
-        (match, *debate_of(services, experiment, match, motions[match.motion_id], attempt, prompts))
-        for match, attempt in planned
+        (each.match, *debate_of(services, experiment, each.match, motions[each.match.motion_id], each.attempt, prompts))
+        for each in planned
     ]
     documents = [motion.document for motion in motions.values() if motion.document is not None]
     feed.make_debates(connection, experiment.id, made, documents)
@@ -85,13 +143,17 @@ def _make(services: Services, connection: Connection, experiment: Experiment, at
 
 
 def _tell(
-    services: Services, experiment_id: UUID, made: list[Debate], settled: feed.SettledMatches, is_over: bool
+    services: Services, experiment: Experiment, begun: _Begun, settled: feed.SettledMatches, is_over: bool
 ) -> None:
-    metrics.matches.labels("running").inc(len(made))
+    metrics.matches.labels("running").inc(begun.count)
     metrics.matches.labels("completed").inc(len(settled.completed))
     metrics.matches.labels("failed").inc(settled.failed)
-    services.teller.enqueue(*(debate.id for debate in made))
+    services.teller.enqueue(*(debate.id for debate in begun.made))
+    for outcome in begun.resumed:
+        control.tell_changed(services, outcome, OPERATOR.name)
     if is_over:
-        log.info("experiment.completed", experiment_id=str(experiment_id))
-    if is_over or made or settled.completed or settled.failed:
-        tell_changed(services, experiment_id)
+        log.info("experiment.completed", experiment_id=str(experiment.id))
+    if begun.is_refused:
+        log.info("experiment.budget_reached", experiment_id=str(experiment.id), budget_usd=experiment.budget_usd)
+    if is_over or begun.is_refused or begun.count or settled.completed or settled.failed:
+        tell_changed(services, experiment.id)

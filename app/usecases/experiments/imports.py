@@ -9,7 +9,8 @@ import structlog
 from app.core.access import Action, Caller, require
 from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.imported import ImportedJudgment
-from app.core.players import EXTERNAL, SeatSetup
+from app.core.formats import Format
+from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.verdicts import Verdict
 from app.store.experiments import experiments, imports
 from app.store.ids import new_id
@@ -19,6 +20,8 @@ from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
+FIRST_LINE = 2
+"""The first line has the names of the columns."""
 
 
 @repeated_on_conflict
@@ -40,30 +43,38 @@ def import_rows(services: Services, caller: Caller, name: str, given: Sequence[I
 
 def _stated(name: str, given: Sequence[ImportedJudgment]) -> dict[str, Any]:
     """Who the contestants are is not known here: only their names count."""
-    names = sorted({row.proposer for row in given} | {row.opponent for row in given if row.opponent})
-    contestants = [{"name": each, "player": "scripted"} for each in names]
-    return {"name": name, "contestants": contestants, "format": "final_ruling" if len(names) > 1 else "consultancy"}
+    names = sorted({side for row in given for side in (row.proposer, row.opponent) if side})
+    if not names:
+        return {"name": name, "format": Format.DIRECT.value}
+    contestants = [{"name": each, "player": SCRIPTED} for each in names]
+    chosen = Format.FINAL_RULING if len(names) > 1 else Format.CONSULTANCY
+    return {"name": name, "contestants": contestants, "format": chosen.value}
 
 
 def _motions(given: Sequence[ImportedJudgment]) -> list[dict[str, Any]]:
-    known = {row.motion_id for row in given if row.correct}
-    names = dict.fromkeys(row.motion_id for row in given)
+    """Of a motion the answer is known in every debate, or in none."""
+    known: dict[str, bool] = {}
+    for number, row in enumerate(given, FIRST_LINE):
+        if known.setdefault(row.motion_id, row.correct is not None) != (row.correct is not None):
+            problem = f"correct is given for the motion {row.motion_id!r} in some lines and not in others"
+            raise InvalidInput(f"line {number}", problem)
     return [
-        {"id": name, "position": place, "correct": "a" if name in known else None}
-        for place, name in enumerate(names, 1)
+        {"id": name, "position": place, "correct": "a" if is_known else None}
+        for place, (name, is_known) in enumerate(known.items(), 1)
     ]
 
 
 def _debates(given: Sequence[ImportedJudgment]) -> dict[str, dict[str, Any]]:
-    """By their names elsewhere. A debate has one motion, one proposer, one opponent and one right side."""
+    """By their names elsewhere. A debate has one arm, one motion, one proposer, one opponent and one right side."""
     found: dict[str, tuple[object, ...]] = {}
     made: dict[str, dict[str, Any]] = {}
-    for number, row in enumerate(given, 2):
-        facts = (row.motion_id, row.proposer, row.opponent, row.repeat, row.correct)
+    for number, row in enumerate(given, FIRST_LINE):
+        facts = (row.arm, row.motion_id, row.proposer, row.opponent, row.repeat, row.correct)
         if found.setdefault(row.debate, facts) != facts:
             raise InvalidInput(
                 f"line {number}",
-                f"the debate {row.debate!r} has another motion, contestant, repeat or correct side in an earlier line",
+                f"the debate {row.debate!r} has another arm, motion, contestant, repeat or correct side in an earlier"
+                " line",
             )
         if row.debate not in made:
             made[row.debate] = {
@@ -71,6 +82,7 @@ def _debates(given: Sequence[ImportedJudgment]) -> dict[str, dict[str, Any]]:
                 "turn_id": new_id(),
                 "key": row.debate,
                 "position": len(made) + 1,
+                "arm": row.arm,
                 "motion_id": row.motion_id,
                 "proposer": row.proposer,
                 "opponent": row.opponent,
@@ -83,8 +95,12 @@ def _debates(given: Sequence[ImportedJudgment]) -> dict[str, dict[str, Any]]:
 def _judgments(given: Sequence[ImportedJudgment], ids: dict[str, UUID]) -> list[dict[str, Any]]:
     """Where one judge has judged a debate several times in one order, those are its repeats."""
     seen: dict[tuple[str, str, str], int] = {}
+    known: set[str] = set()
     rows = []
-    for row in given:
+    for number, row in enumerate(given, FIRST_LINE):
+        if row.id and row.id in known:
+            raise InvalidInput(f"line {number}", f"the judgment {row.id!r} is in an earlier line")
+        known.add(row.id)
         key = (row.debate, row.judge, row.order)
         seen[key] = seen.get(key, 0) + 1
         verdict = Verdict(row.winner, row.scores, "Imported.", confidence=row.confidence)
@@ -97,6 +113,7 @@ def _judgments(given: Sequence[ImportedJudgment], ids: dict[str, UUID]) -> list[
                 "setup": {"player": row.player},
                 "verdict": verdict_row(verdict),
                 "cost_usd": row.cost_usd,
+                "judged_at": row.judged_at,
             }
         )
     return rows

@@ -1,10 +1,10 @@
 """Experiments: drafted, given motions, planned, started, paused, resumed, stopped, extended, deleted.
 
-The same spec again goes on with the experiment of that name, and more in it (motions, contestants, judges, repeats)
-adds only what is new.
+The same spec again goes on with the experiment of that name, and more in it (motions, arms, contestants, judges,
+repeats) adds only what is new.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -15,30 +15,30 @@ from app.core.access import OPERATOR, Action, Agent, Caller, require
 from app.core.errors import Conflict, InvalidInput, NotFound, or_raise
 from app.core.experiments import plan as plans
 from app.core.experiments.extension import judges_of, refuse_incompatible, setup_of
+from app.core.experiments.given import given_spec_of
 from app.core.experiments.motions import Motion
-from app.core.experiments.spec import Spec, SpecProblem, spec_of
+from app.core.experiments.spec import Spec, SpecProblem
 from app.core.judgments import AGENT, PERSON
+from app.core.model_calls import answer_tokens
 from app.core.players import SeatSetup, why_unknown
 from app.core.texts import storable_text
 from app.models.table import has_price
 from app.store.create import OPERATOR as BY_OPERATOR
 from app.store.engine import Connection
-from app.store.experiments import experiments, feed
-from app.store.experiments.experiments import Experiment, ExperimentStatus
+from app.store.experiments import experiments, feed, interruptions
+from app.store.experiments import planning as plan_store
+from app.store.experiments.experiments import BUDGET, MANUAL, Experiment, ExperimentStatus
 from app.store.ids import new_id
-from app.usecases import control
 from app.usecases.announce import deleted, tell_changed
+from app.usecases.experiments import planning
 from app.usecases.experiments.held import Checked, debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
-from app.usecases.experiments.settled import each_debate, settle_debates
+from app.usecases.experiments.settled import settle_debates
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
-BUDGET = "budget"
-MANUAL = "manual_stop"
 DELETED_AT_ONCE = 500
-MOST_MATCHES = 1_000_000
 MOST_NESTED = 10
 
 
@@ -81,12 +81,14 @@ class GivenSpec:
 def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
     """Refuses a spec that this server could not run."""
     stated = {name: value for name, value in given.items() if name != "motions"}
+    spec = parsed(stated)
     _check_storable(stated)
     motions = checked_motions(services, motions_in(given.get("motions")), "motions.{}")
-    spec = parsed(stated)
     arbitrator = setup_of(spec.judges[0].participant) if spec.judges else SeatSetup(services.settings.default_player)
     checked = Checked(UUID(int=0), spec, arbitrator)
-    check_spec(services, checked)
+    _check_size(spec, motions)
+    check_players(services, spec)
+    services.run_aside(lambda: _check_debates(services, checked))
     return GivenSpec(stated, checked, motions)
 
 
@@ -118,7 +120,7 @@ def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> No
 def parsed(stated: Mapping[str, Any]) -> Spec:
     """Raises InvalidInput, which names the field."""
     try:
-        return spec_of(stated)
+        return given_spec_of(stated)
     except SpecProblem as problem:
         raise InvalidInput(".".join(str(part) for part in problem.place) or "body", problem.message) from None
 
@@ -138,9 +140,14 @@ def _check_storable(value: Any, depth: int = 0) -> None:
             _check_storable(inner, depth + 1)
 
 
-def check_spec(services: Services, checked: Checked) -> None:
-    """What the spec alone cannot know: the server's limits, and prices."""
-    spec = checked.spec
+def _check_size(spec: Spec, motions: Mapping[str, Motion]) -> None:
+    """Refuses by count, before anything is planned. Motions may still follow: there is at least one."""
+    with_answers = sum(motion.answer_a is not None for motion in motions.values())
+    planning.counted(spec, plans.MotionCount(len(motions) or 1, with_answers), "contestants")
+
+
+def check_players(services: Services, spec: Spec) -> None:
+    """What the spec alone cannot know: the server's endpoints, limits and prices."""
     for place, player in spec.players.items():
         where = ".".join(str(part) for part in place)
         problem = why_unknown(player, services.settings.endpoint_urls)
@@ -150,13 +157,33 @@ def check_spec(services: Services, checked: Checked) -> None:
     for judge in judges_of(spec):
         if judge.name.startswith((PERSON, AGENT)):
             raise InvalidInput("judges", f"{judge.name!r} must not begin with {PERSON} or {AGENT}")
-    # A debate of each arm, so that nothing that a debate would be refused for is found an hour later.
+
+
+def _check_debates(services: Services, checked: Checked) -> None:
+    """Makes a debate of each contestant on each side in each arm, so that nothing that a debate would be refused for is
+    found an hour later. Pure: it runs aside."""
     example = Motion("example", "An example.", answer_a="Yes.", answer_b="No.", correct="a")
-    tried: dict[tuple[str | None, ...], plans.Match] = {}
-    for match in plans.plan(spec, [example]):
-        tried.setdefault((match.arm, match.proposer, match.opponent), match)
-    for match in tried.values():
+    for match in _examples(checked.spec, example.id):
         debate_of(services, checked, match, example, 1)
+
+
+def _examples(spec: Spec, motion_id: str) -> Iterator[plans.Match]:
+    """Against the one whose turns may be the longest: no other debate is refused where this one is not."""
+    tokens = {one.name: answer_tokens(setup_of(one)) for one in spec.contestants}
+    against: dict[str, str] = {}
+    for pair in spec.pairs:
+        for name, other in (pair, pair[::-1]):
+            if name not in against or tokens[other] > tokens[against[name]]:
+                against[name] = other
+    for arm in spec.arms:
+        speaking = len(arm.format.facts.debaters)
+        if speaking == 0:
+            yield plans.Match(arm.name, motion_id, None, None, 1)
+        for name in tokens if speaking == 1 else ():
+            yield plans.Match(arm.name, motion_id, name, None, 1)
+        for name, other in against.items() if speaking == 2 else ():
+            yield plans.Match(arm.name, motion_id, name, other, 1)
+            yield plans.Match(arm.name, motion_id, other, name, 1)
 
 
 def _check_price(services: Services, where: str, player: str, budget_usd: float | None) -> None:
@@ -184,32 +211,34 @@ def _refuse_imported(experiment: Experiment) -> None:
         raise Conflict(f"The experiment {experiment.name!r} was imported: there is nothing to run")
 
 
-@repeated_on_conflict
 def start(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
-    """Plans what is missing, and goes on. Repeating it is harmless."""
+    """Plans what is missing, and continues. Repeating it is harmless."""
     require(caller, Action.CREATE)
+    token, is_small = _ask_for_plan(services, caller, experiment_id)
+    log.info("experiment.started", experiment_id=str(experiment_id), by=caller.name)
+    if is_small:
+        planning.write(services, experiment_id, token)
+    settle_debates(services, experiment_id)
+    _told(services, experiment_id)
+    with services.engine.statements() as connection:
+        return existing(connection, experiment_id)
+
+
+@repeated_on_conflict
+def _ask_for_plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[UUID, bool]:
+    """Returns the token of this start, and whether the request itself writes the plan: a worker writes a large one."""
+    token = new_id()
     with transaction(services, caller) as connection:
         experiment = existing(connection, experiment_id, lock=True)
         _refuse_imported(experiment)
-        motions = experiments.motions_of(connection, experiment_id)
-        if not motions:
+        motions = plan_store.count_motions(connection, experiment_id)
+        if not motions.motions:
             raise InvalidInput("motions", "there are none: send some to /motions first")
-        planned = plans.plan(experiment.spec, motions)
-        if len(planned) > MOST_MATCHES:
-            raise InvalidInput("motions", f"this plan has {len(planned)} matches; the most are {MOST_MATCHES}")
-        new = experiments.add_matches(connection, experiment_id, planned)
-        judged = feed.plan_judgments(connection, experiment_id, judges_of(experiment.spec))
-        has_work = new or judged or not feed.is_over(connection, experiment_id)
-        if has_work:
-            experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
-            feed.release_judgments(connection, experiment_id)
-        elif experiment.status is not ExperimentStatus.COMPLETED:
-            experiments.set_status(connection, experiment_id, ExperimentStatus.COMPLETED)
-        after = existing(connection, experiment_id)
-    log.info("experiment.started", experiment_id=str(experiment_id), matches=new, judgments=judged, by=caller.name)
-    settle_debates(services, experiment_id)
-    _told(services, experiment_id)
-    return after
+        is_small = planning.counted(experiment.spec, motions, "motions") <= planning.SMALL_PLAN
+        experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
+        plan_store.begin(connection, experiment_id, token, is_claimed=is_small)
+        interruptions.release_judgments(connection, experiment_id)
+    return token, is_small
 
 
 @repeated_on_conflict
@@ -265,8 +294,8 @@ def _change(
             raise Conflict(f"This experiment is {experiment.status.value}, so it cannot become {status.value}")
         experiments.set_status(connection, experiment_id, status, reason)
         if status is ExperimentStatus.STOPPED:
-            feed.hold_judgments(connection, experiment_id)
-            feed.hold_matches(connection, experiment_id)
+            interruptions.hold_judgments(connection, experiment_id)
+            interruptions.hold_matches(connection, experiment_id)
         after = existing(connection, experiment_id)
     log.info("experiment.changed", experiment_id=str(experiment_id), status=status.value, by=caller.name)
     _told(services, experiment_id)
@@ -278,13 +307,12 @@ def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tup
     """Tries the failed matches and judgments again, and goes on. Returns how many."""
     require(caller, Action.CREATE)
     with transaction(services, caller) as connection:
-        existing(connection, experiment_id, lock=True)
-        resumed, count = feed.retry_failed(connection, experiment_id)
+        _refuse_imported(existing(connection, experiment_id, lock=True))
+        count = interruptions.retry_failed(connection, experiment_id)
         if count:
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
-            feed.release_judgments(connection, experiment_id)
+            interruptions.release_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
-    each_debate(services, resumed, control.resume_debate)
     settle_debates(services, experiment_id)
     _told(services, experiment_id)
     return after, count
@@ -303,13 +331,13 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         stated = {**experiment.stated, "judges": [*before, *given]}
         spec = parsed(stated)
         refuse_incompatible(experiment.spec, spec)
-        check_spec(services, Checked(experiment_id, spec, experiment.arbitrator))
+        check_players(services, spec)
         experiments.replace_spec(connection, experiment_id, stated)
-        count = feed.plan_judgments(connection, experiment_id, judges_of(spec))
+        count = feed.plan_judgments(connection, experiment_id, judges_of(spec)).new
         if count and experiment.status is ExperimentStatus.COMPLETED:
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
         if experiment.status is ExperimentStatus.STOPPED:
-            feed.hold_judgments(connection, experiment_id)
+            interruptions.hold_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
     _told(services, experiment_id)
     return after, count

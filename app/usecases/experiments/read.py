@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -14,14 +13,17 @@ from app.core.experiments import plan as plans
 from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.extension import judges_of
 from app.core.experiments.motions import Motion
+from app.core.experiments.plan import MotionCount, Pairing, PlannedMotion
 from app.core.experiments.spec import Spec
 from app.core.judgments import Judgment
 from app.store import judgments, turns
 from app.store.engine import Connection
 from app.store.experiments import experiments, reading
+from app.store.experiments import planning as plan_store
 from app.store.experiments.experiments import Experiment, ExperimentStatus, Progress
-from app.store.experiments.reading import MatchFilters, Pairing
+from app.store.experiments.reading import MatchFilters, SeenCalls
 from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
+from app.usecases.experiments import planning
 from app.usecases.experiments.estimate import estimate_of
 from app.usecases.experiments.held import Checked, HeldExperiment
 from app.usecases.experiments.manage import check_prompts, checked_spec, existing, owner, refuse_mixing
@@ -40,10 +42,11 @@ def show(services: Services, experiment_id: UUID) -> ShownExperiment:
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
         progress = experiments.progress(connection, [experiment_id])[experiment_id]
-        left, open_judgments = reading.left(connection, experiment_id)
-        if experiment.status is ExperimentStatus.DRAFT:
-            left = _planned(connection, experiment)
-        return ShownExperiment(experiment, progress, _estimated(connection, experiment, left, open_judgments))
+        is_planned = experiment.status is not ExperimentStatus.DRAFT and experiment.planning is None
+        left = _left(
+            connection, experiment, None if is_planned else plan_store.count_motions(connection, experiment_id)
+        )
+    return ShownExperiment(experiment, progress, _estimated(services, experiment, left))
 
 
 def named(services: Services, experiment_id: UUID) -> Experiment:
@@ -56,7 +59,8 @@ def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec,
     require(caller, Action.READ)
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
-        return experiment.spec, _plan(connection, experiment)
+        left = _left_to_start(connection, experiment)
+    return experiment.spec, _estimated(services, experiment, left)
 
 
 def plan_spec(
@@ -74,38 +78,63 @@ def plan_spec(
             refuse_mixing(found, spec)
         held = Checked(found.id if found else given_spec.checked.id, spec, found.arbitrator if found else arbitrator)
         check_prompts(connection, held.id, spec)
-        return spec, _plan(connection, held, added)
+        new = [PlannedMotion(one.id, one.answer_a is not None) for one in added.values()]
+        left = _left_to_start(connection, held, new)
+    return spec, _estimated(services, held, left)
 
 
-def _plan(
-    connection: Connection, experiment: HeldExperiment, added: Mapping[str, Motion] = MappingProxyType({})
-) -> CostEstimate:
-    known = reading.keys(connection, experiment.id)
-    left = _planned(connection, experiment, known, added)
-    open_left, open_judgments = reading.left(connection, experiment.id)
-    left.update(open_left)
-    asked = [key for judge in judges_of(experiment.spec) for key in judge.keys]
-    open_judgments += reading.unplanned_judgments(connection, experiment.id, asked)
-    return _estimated(connection, experiment, left, open_judgments)
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left to do, as Postgres has it."""
+
+    matches: Counter[Pairing]
+    judgments: Counter[str]
+    seen: Mapping[str, SeenCalls]
+    seen_judgments: Mapping[str, SeenCalls]
+    motions: MotionCount | None = None
+    """Where the plan is not written, or not all of it."""
+    written: Mapping[Pairing, int] = field(default_factory=dict)
 
 
-def _planned(
-    connection: Connection,
-    experiment: HeldExperiment,
-    known: frozenset[str] = frozenset(),
-    added: Mapping[str, Motion] = MappingProxyType({}),
-) -> Counter[Pairing]:
-    stored = {motion.id: motion for motion in experiments.motions_of(connection, experiment.id)}
-    planned = plans.plan(experiment.spec, {**added, **stored}.values())
-    return Counter(Pairing(match.arm, match.proposer, match.opponent) for match in planned if match.key not in known)
-
-
-def _estimated(
-    connection: Connection, experiment: HeldExperiment, left: Mapping[Pairing, int], open_judgments: Mapping[str, int]
-) -> CostEstimate:
+def _left(connection: Connection, experiment: HeldExperiment, motions: MotionCount | None) -> _Left:
+    """With these motions, also the matches of the plan that are not written."""
     players = [*experiment.spec.players.values(), experiment.arbitrator.player]
-    seen, judged = reading.seen_calls(connection, players), reading.seen_judgments(connection, experiment.id)
-    return estimate_of(experiment, left, open_judgments, seen, judged)
+    return _Left(
+        *reading.left(connection, experiment.id),
+        reading.seen_calls(connection, players),
+        reading.seen_judgments(connection, experiment.id),
+        motions,
+        reading.by_pairing(connection, experiment.id) if motions else {},
+    )
+
+
+def _left_to_start(connection: Connection, experiment: HeldExperiment, added: Sequence[PlannedMotion] = ()) -> _Left:
+    """What a start would hold and judge. Refuses what a start would refuse."""
+    motions = plan_store.count_motions(connection, experiment.id, added)
+    planning.counted(experiment.spec, motions, "motions")
+    left = _left(connection, experiment, motions)
+    left.judgments.update(reading.unplanned_judgments(connection, experiment.id, judges_of(experiment.spec)))
+    return left
+
+
+def _estimated(services: Services, experiment: HeldExperiment, left: _Left) -> CostEstimate:
+    def computed() -> CostEstimate:
+        matches = left.matches + _unwritten(experiment.spec, left)
+        return estimate_of(experiment, matches, left.judgments, left.seen, left.seen_judgments)
+
+    # Aside: two hundred contestants meet in forty thousand ways.
+    found: CostEstimate = services.run_aside(computed)
+    return found
+
+
+def _unwritten(spec: Spec, left: _Left) -> Counter[Pairing]:
+    """The matches that the plan has and that are not written. A plan is only counted: it may have a million."""
+    if left.motions is None:
+        return Counter()
+    planned = plans.pairings(spec, left.motions)
+    for pairing, count in left.written.items():
+        planned[plans.as_counted(spec, pairing)] -= count
+    return +planned
 
 
 def page(services: Services, cursor: str | None, limit: int) -> Page[tuple[Experiment, Progress]]:

@@ -1,24 +1,22 @@
 """Results of an experiment, and its rows for a download."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from app.core.errors import InvalidInput
 from app.core.experiments.extension import setup_of
-from app.core.prompt_sets import BASE
+from app.core.prompt_sets import BASE, BUILT_IN
 from app.statistics.costs import Spending
 from app.statistics.results import results
-from app.statistics.rows import Judgment, player_named
+from app.statistics.rows import NOBODY, Judgment, player_named
 from app.store.experiments import experiments, export, feed
 from app.store.experiments.experiments import Experiment, Progress
 from app.usecases.experiments.manage import existing
 from app.usecases.read import snapshot
 from app.usecases.services import Services
 
-NOBODY = "nobody"
-"""The contestant of a format in which nobody debates."""
 Row = Mapping[str, Any]
 _PROPOSER, _OPPONENT, _ARM, _PLAYERS = map(Judgment._fields.index, ("proposer", "opponent", "arm", "proposer_player"))
 
@@ -35,7 +33,8 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
         state = export.state(connection, experiment_id)
         spent, failed = export.spent(connection, experiment_id), export.failed(connection, experiment_id)
         progress = experiments.progress(connection, [experiment_id])[experiment_id]
-        prompts = feed.prompts_hashes(connection, experiment_id, experiment.spec.prompt_sets)
+        named = feed.prompts_hashes(connection, experiment_id, experiment.spec.prompt_sets)
+        prompts = _versions(experiment, named, export.prompts_used(connection, experiment_id))
         # The last, because a hundred thousand take seconds to be read: Postgres ends a transaction that rests so long.
         between = export.judged_between(connection, experiment_id)
         rows = export.judgment_rows(connection, experiment_id)
@@ -117,22 +116,26 @@ def _missing(progress: Progress) -> dict[str, Any]:
 
 
 def _rests_on(
-    experiment: Experiment, judged: tuple[datetime | None, datetime | None], prompts: Mapping[str, str]
+    experiment: Experiment, judged: tuple[datetime | None, datetime | None], prompts: Sequence[str]
 ) -> dict[str, Any]:
     first, last = judged
     return {
         "formats": sorted({arm.format.value for arm in experiment.spec.arms}),
         "models": sorted({*experiment.spec.players.values(), experiment.arbitrator.player}),
-        "prompts": sorted({_version(arm.prompts, prompts) for arm in experiment.spec.arms}),
+        "prompts": list(prompts),
         "personas": {one.name: setup_of(one).persona for one in experiment.spec.contestants if setup_of(one).persona},
         "first_judgment_at": first.isoformat() if first else None,
         "last_judgment_at": last.isoformat() if last else None,
     }
 
 
-def _version(name: str | None, hashes: Mapping[str, str]) -> str:
-    """Of prompts of one's own the name and the beginning of their hash; else that of the built-in ones."""
-    return BASE if name is None else f"{name} ({hashes.get(name, '')[:12]})"
+def _versions(experiment: Experiment, named: Mapping[str, str], used: Collection[str]) -> list[str]:
+    """What models were instructed with or, before the first call, will be: versions of the built-in prompts, and names
+    of custom ones with the beginning of their hash. Where an experiment continued after an upgrade there may be two."""
+    custom = {hash_: f"{name} ({hash_[:12]})" for name, hash_ in named.items()}
+    known = {hash_: version for version, hash_ in BUILT_IN.items()} | custom
+    planned = [named.get(arm.prompts, "") if arm.prompts else BUILT_IN[BASE] for arm in experiment.spec.arms]
+    return sorted({known.get(hash_, hash_[:12]) for hash_ in used or planned})
 
 
 _STATUSES = {

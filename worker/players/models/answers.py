@@ -7,8 +7,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from app.core.brief import Thought
 from app.core.debate import TurnType, Usage
+from app.core.players import JudgeOrder
 from app.core.texts import storable_text
-from app.core.verdicts import SIDES, Verdict, why_contradictory
+from app.core.verdicts import SIDES, Verdict, sides_shown, why_contradictory
+from worker.players.models.prompt import LETTERS
 
 Words = Annotated[str, Field(min_length=1), AfterValidator(storable_text)]
 Score = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
@@ -53,7 +55,30 @@ class Ruling(Answer):
         return self
 
 
-SPOKEN_FIELD: dict[type[BaseModel], str] = {ProposersMove: "text", Ruling: "reasoning"}
+class AnswerRuling(Answer):
+    """Which of two answers is correct. No scores are asked for: they follow from the probability."""
+
+    reasoning: Words
+    answer: Literal["A", "B"]
+    probability: Annotated[float, Field(ge=0.5, le=1, allow_inf_nan=False)]
+    stop: bool
+
+    def as_ruling(self, order: JudgeOrder) -> Ruling:
+        """For the side that defends the answer which this order has shown under the letter."""
+        sides = sides_shown(order)
+        winner = sides[LETTERS.index(self.answer)]
+        sure = max(self.probability, LEAST_SURE)
+        points = {side: 10 * (sure if side == winner else 1 - sure) for side in SIDES}
+        reasoning = self.reasoning.strip()
+        if order is JudgeOrder.SWAPPED:
+            reasoning += f"\n\n(The judge saw the {sides[0]}'s answer as A and the {sides[1]}'s as B.)"
+        said = {"reasoning": reasoning, "scores": points, "winner": winner}
+        return Ruling.model_validate({**said, "confidence": self.probability, "stop": self.stop})
+
+
+LEAST_SURE = 0.501
+"""A guess names an answer too, and a winner has the higher score."""
+SPOKEN_FIELD: dict[type[BaseModel], str] = {ProposersMove: "text", Ruling: "reasoning", AnswerRuling: "reasoning"}
 """The field of an answer that is streamed to listeners."""
 
 
@@ -80,6 +105,12 @@ def read(text: str, shape: type[Shape]) -> Shape:
     if spoken and not getattr(answer, spoken).strip():
         raise UnusableAnswer(f"{spoken}: is only blanks")
     return answer
+
+
+def read_ruling(text: str, shape: type[BaseModel] | None, order: JudgeOrder) -> Ruling:
+    if shape is AnswerRuling:
+        return read(text, AnswerRuling).as_ruling(order)
+    return read(text, Ruling)
 
 
 def read_text(text: str) -> str:

@@ -36,6 +36,8 @@ Prepare = Callable[[], Awaitable[Question]]
 """Makes the question when its call may begin: a prompt may be large, and many calls may wait for a slot."""
 _ASK_AGAIN_SECONDS = 300.0
 """How often a turn that waits for the daily limit checks whether it was raised."""
+_BUDGET_SECONDS = 30.0
+"""Its experiment is stopped, and a start releases what waits; only what is stored after that start waits so long."""
 _SOON_SECONDS = 3.0
 _BEGIN_AGAIN_SECONDS = 1.0
 _NOT_BEGUN = (*DatabaseAway, LeaseLapsed)
@@ -249,7 +251,7 @@ def _not_within(refused: BudgetRefused) -> NotNow:
         words = f"Waiting for calls under way: with them the experiment's budget of ${refused.budget_usd:g} is reached."
         return NotNow(words, _SOON_SECONDS * spread)
     words = f"The experiment's budget of ${refused.budget_usd:g} is reached. Raise it to continue."
-    return NotNow(words, _ASK_AGAIN_SECONDS * spread)
+    return NotNow(words, _BUDGET_SECONDS * spread)
 
 
 def nothing(_: str) -> None:

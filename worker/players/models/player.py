@@ -14,7 +14,6 @@ from app.core.limits import limit_reached
 from app.core.model_calls import answer_tokens
 from app.core.players import JudgeOrder
 from app.core.retry import NotNow, PlayerError
-from app.core.seats import Seat
 from app.messaging.bus import Event
 from app.models.table import shown_tokens
 from app.store.engine import DatabaseAway
@@ -23,7 +22,7 @@ from app.usecases.advance import with_all_turns
 from app.usecases.prompt_sets import prompt_set_of_hash
 from worker.players.models import answers
 from worker.players.models.adapter import Question, Reply
-from worker.players.models.answers import SPOKEN_FIELD, ProposersMove, Ruling, thought_of
+from worker.players.models.answers import SPOKEN_FIELD, AnswerRuling, ProposersMove, Ruling, thought_of
 from worker.players.models.calls import ModelCalls, nothing, read_answer
 from worker.players.models.deltas import Deltas
 from worker.players.models.prompt import Prompts, built_in, document, instructions, prompts_of
@@ -42,7 +41,7 @@ class ModelPlayer:
         """By hash: a set never changes."""
 
     async def think(self, brief: Brief) -> Thought:
-        if brief.seat is Seat.ARBITRATOR and not brief.asks:
+        if brief.rules:
             return await self._rule(brief)
         chooses = brief.may_choose_its_move
         question, reply = await self._ask(brief, ProposersMove if chooses else None)
@@ -56,7 +55,7 @@ class ModelPlayer:
 
     async def _rule(self, brief: Brief) -> Thought:
         order = JudgeOrder(brief.setup.judge_order or JudgeOrder.AS_SPOKEN)
-        orders = [JudgeOrder.AS_SPOKEN, JudgeOrder.SWAPPED] if order is JudgeOrder.BOTH else [order]
+        orders = order.asked(brief.debate.has_two_orders)
         rulings: dict[str, Ruling] = {}
         exchanges: list[Exchange] = []
         question: Question | None = None
@@ -64,7 +63,9 @@ class ModelPlayer:
         for each in orders:
             try:
                 question, reply = await self._ask(brief, Ruling, each, used, silent=bool(rulings))
-                rulings[each] = read_answer(question, reply, partial(answers.read, shape=Ruling))
+                rulings[each] = read_answer(
+                    question, reply, partial(answers.read_ruling, order=each, shape=question.shape)
+                )
                 used = used.plus(reply.usage)
                 exchanges.append(exchange_of(question, reply, each if len(orders) > 1 else None))
             except (PlayerError, NotNow) as problem:
@@ -104,7 +105,10 @@ class ModelPlayer:
                 "The transcript could not be read: the database was unreachable.", _READ_AGAIN_SECONDS
             ) from problem
         system = instructions(brief, max_tokens, prompts)
-        shown = document(brief, shown_tokens(setup, services.settings.context_tokens, len(system.encode())), order)
+        room = shown_tokens(setup, services.settings.context_tokens, len(system.encode()))
+        shown = document(brief, room, order, prompts)
+        if shape is Ruling and prompts.ask_which_answer(brief):
+            shape = AnswerRuling
         return Question(
             setup.player,
             system,

@@ -21,13 +21,14 @@ from app.core.brief import Brief
 from app.core.debate import Turn
 from app.core.model_calls import BYTES_PER_TOKEN
 from app.core.players import JudgeOrder
-from app.core.prompt_sets import BASE, FILES, PromptSet, hash_of
+from app.core.prompt_sets import BASE, FILES, WITH_ANSWERS, PromptSet, hash_of
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from app.core.verdicts import SIDES
+from app.core.verdicts import SIDES, sides_shown
 
 LONGEST_WORDS = 300
-_MOTIONS_LANGUAGE = "the language of the motion"
+LETTERS = ("A", "B")
+"""What a judge calls the two answers, in the order in which it is shown them."""
 _WORDS_PER_TOKEN = 0.5
 """A low estimate over many languages, so that an answer within the words is also within max_tokens."""
 
@@ -44,17 +45,32 @@ class Prompts:
     def __getitem__(self, name: str) -> Template:
         return self._files[name]
 
+    def ask_which_answer(self, brief: Brief) -> bool:
+        """Whether the debate has answers, and these prompts ask which of them is correct. Those of v2 do not."""
+        return brief.debate.answers is not None and f"{WITH_ANSWERS}arbitrator" in self._files
+
+    def for_debate(self, brief: Brief, name: str) -> Template:
+        """This file; in a debate with answers the one that takes its place, if there is one."""
+        instead = f"{WITH_ANSWERS}{name}" if self.ask_which_answer(brief) else name
+        return self._files.get(instead) or self._files[name]
+
+    def with_files_of(self, stored: PromptSet) -> "Prompts":
+        own = {name: Template(text.strip()) for name, text in stored.files.items()}
+        return Prompts(stored.hash, {**self._files, **own})
+
 
 @cache
 def built_in(version: str = BASE) -> Prompts:
-    texts = {name: (_FOLDER / version / f"{name}.md").read_text(encoding="utf-8").strip() for name in FILES}
+    texts = {
+        name: path.read_text(encoding="utf-8").strip()
+        for name in FILES
+        if (path := _FOLDER / version / f"{name}.md").exists()
+    }
     return Prompts(hash_of(version, texts), {name: Template(text) for name, text in texts.items()})
 
 
 def prompts_of(stored: PromptSet) -> Prompts:
-    own = {name: Template(text.strip()) for name, text in stored.files.items()}
-    base = built_in(stored.base)
-    return Prompts(stored.hash, {name: own.get(name) or base[name] for name in FILES})
+    return built_in(stored.base).with_files_of(stored)
 
 
 def instructions(brief: Brief, max_tokens: int, prompts: Prompts | None = None) -> str:
@@ -64,17 +80,19 @@ def instructions(brief: Brief, max_tokens: int, prompts: Prompts | None = None) 
     last = debate.limits.max_rounds
     wording = {
         "words": min(LONGEST_WORDS, max(20, int(max_tokens * _WORDS_PER_TOKEN))),
-        "language": f"this language: {as_json_string(debate.language)}" if debate.language else _MOTIONS_LANGUAGE,
+        "language": _language(brief, prompts),
         "persona_language": " unless your persona says otherwise" if persona else "",
     }
-    rules = prompts[f"rules-{debate.format.value}"].safe_substitute(
+    rules = prompts.for_debate(brief, f"rules-{debate.format.value}").safe_substitute(
         seat=seat.role, round=debate.cursor.round, of_rounds=f" of at most {last}" if last else ""
     )
-    filled = prompts["question" if brief.asks else seat.role].safe_substitute(
+    filled = _seat_file(brief, prompts).safe_substitute(
         wording,
+        seat=seat.role,
+        other="opponent" if seat is Seat.PROPOSER else "proposer",
         rules=rules,
-        task=prompts[_task(brief)].safe_substitute(round=debate.cursor.round),
-        document="\n\n".join(prompts[name].safe_substitute() for name in ("document", *_material(brief))),
+        task=prompts.for_debate(brief, _task(brief)).safe_substitute(round=debate.cursor.round),
+        document="\n\n".join(each.safe_substitute() for each in _document_files(brief, prompts)),
         manners=prompts["manners"].safe_substitute(wording),
         persona=prompts["persona"].safe_substitute(persona=as_json_string(persona)) if persona else "",
         choice=prompts["proposers-choice"].safe_substitute() if brief.may_choose_its_move else "",
@@ -82,15 +100,29 @@ def instructions(brief: Brief, max_tokens: int, prompts: Prompts | None = None) 
     return "\n\n".join(part for part in (block.strip() for block in filled.split("\n\n")) if part)
 
 
-def _material(brief: Brief) -> list[str]:
-    """The files that tell of the document and of the answers, if the debate has any."""
+def _language(brief: Brief, prompts: Prompts) -> str:
+    if brief.debate.language:
+        return f"this language: {as_json_string(brief.debate.language)}"
+    return f"the language of the {'question' if prompts.ask_which_answer(brief) else 'motion'}"
+
+
+def _seat_file(brief: Brief, prompts: Prompts) -> Template:
+    """The file that all others are filled into."""
+    if brief.seat is not Seat.ARBITRATOR and prompts.ask_which_answer(brief):
+        return prompts[f"{WITH_ANSWERS}debater"]
+    return prompts.for_debate(brief, "question" if brief.asks else brief.seat.role)
+
+
+def _document_files(brief: Brief, prompts: Prompts) -> list[Template]:
+    """The files that describe the message, and the document and the answers in it, if the debate has any."""
     material, judges = brief.debate.material, brief.seat is Seat.ARBITRATOR
-    files: list[str] = []
+    files = [prompts.for_debate(brief, "document")]
     if material and material.document_hash:
         shown = "material-judge" if judges else "material"
-        files.append(shown if brief.shown_document is not None else "material-hidden")
+        files.append(prompts[shown if brief.shown_document is not None else "material-hidden"])
     if material and material.answers:
-        files.append("answers")
+        by_letter = brief.rules and prompts.ask_which_answer(brief)
+        files.append(prompts[f"{WITH_ANSWERS}judge" if by_letter else "answers"])
     return files
 
 
@@ -124,7 +156,11 @@ class ShownText:
     """What is stored of the text where the debate has a document: with the document's hash in its place."""
 
 
-def document(brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.AS_SPOKEN) -> ShownText:
+def document(
+    brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.AS_SPOKEN, prompts: Prompts | None = None
+) -> ShownText:
+    asks_which_answer = (prompts or built_in()).ask_which_answer(brief)
+    names = _names(order if asks_which_answer and brief.rules else None)
     room = context_tokens * BYTES_PER_TOKEN
     motion, motion_cut = _shortened(brief.motion.content, room // 3)
     about, about_cut = _shortened(brief.shown_document or "", room // 2)
@@ -134,17 +170,17 @@ def document(brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.A
     is_shortened = motion_cut or about_cut or left_out > 0 or any(cut for _, _, cut in shown)
     if order is JudgeOrder.SWAPPED:
         shown = _swapped(shown)
-    material = brief.debate.material
+    answers = brief.debate.answers
     told = as_json_string(about) if about else None
     lines = [
         "{",
-        f' "motion": {as_json_string(motion)},',
-        *([f' "answers": {_answers(material.answers)},'] if material and material.answers else []),
+        f' "{"question" if asks_which_answer else "motion"}": {as_json_string(motion)},',
+        *([f' "answers": {_answers(answers, names)},'] if answers else []),
         *([f' "document": {told},'] if told else []),
         *([' "document_shortened": true,'] if about_cut else []),
         *([f' "earlier_turns_left_out": {left_out},'] if left_out else []),
         ' "turns": [',
-        ",\n".join(_line(turn, text, cut) for turn, text, cut in shown),
+        ",\n".join(_line(turn, text, cut, names) for turn, text, cut in shown),
         " ]",
         "}",
     ]
@@ -153,9 +189,21 @@ def document(brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.A
     return ShownText(text, is_shortened, kept)
 
 
-def _line(turn: Turn, text: str, cut: bool) -> str:
+def _names(order: JudgeOrder | None) -> dict[str, str]:
+    """What the answer of each side is called, in the order in which the answers are shown. A judge who rules names
+    letters, so that the same answer has the other name in the other order. Everybody else sees the sides: what they say
+    is shown to judges in both orders."""
+    if order is None:
+        return {side: side for side in SIDES}
+    return dict(zip(sides_shown(order), LETTERS, strict=True))
+
+
+def _line(turn: Turn, text: str, cut: bool, names: Mapping[str, str]) -> str:
     head: dict[str, Any] = {} if turn.round is None else {"round": turn.round}
-    head |= {"seat": turn.seat.role, "kind": turn.type.lower()}
+    head["seat"] = turn.seat.role
+    if names.get(turn.seat.role) in LETTERS:
+        head["defends"] = names[turn.seat.role]
+    head["kind"] = turn.type.lower()
     if cut:
         head["shortened"] = True
     quotes = f', "quotes": [{", ".join(_quote(quote) for quote in turn.quotes)}]' if turn.quotes else ""
@@ -166,8 +214,8 @@ def _quote(quote: Quote) -> str:
     return f'{{"text": {as_json_string(quote.text)}, "verified": {json.dumps(quote.verified)}}}'
 
 
-def _answers(answers: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f'"{side}": {as_json_string(answers[side])}' for side in SIDES) + "}"
+def _answers(answers: Mapping[str, str], names: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f'"{name}": {as_json_string(answers[side])}' for side, name in names.items()) + "}"
 
 
 _Shown = tuple[Turn, str, bool]

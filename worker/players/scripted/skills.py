@@ -9,7 +9,7 @@ from hashlib import blake2b
 from app.core.brief import Brief, JudgmentKey
 from app.core.players import JudgeOrder
 from app.core.seats import Seat
-from app.core.verdicts import SIDES
+from app.core.verdicts import SIDES, sides_shown
 
 _EVEN = 6.0
 _LEAST_LEAD, _MORE_LEAD = 0.5, 2.5
@@ -27,7 +27,7 @@ def by_skill(brief: Brief) -> dict[str, float] | None:
     [of_debate] = _draws("debate", brief.debate.id, count=1)
     names_by_place, is_noise, coin, lead = _draws("judge", brief.debate.id, key.judge, key.order, key.repeat, count=4)
     bias, noise = judge.position_bias or 0.0, judge.noise or 0.0
-    first, last = SIDES if key.order is JudgeOrder.AS_SPOKEN else reversed(SIDES)
+    first, last = sides_shown(key.order)
     if names_by_place < 2 * abs(bias):
         winner = first if bias > 0 else last
     elif is_noise < noise:

@@ -1,0 +1,174 @@
+"""The results of an experiment, for the OpenAPI document.
+
+`app.statistics.results` computes them; the tests compare every response with the document. A figure that cannot be
+given is null, and `why` says why.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.http.answers import Shape
+
+
+class RatingShape(Shape):
+    contestant: str
+    rating: float
+    low: float | None
+    high: float | None
+    win_rate: float
+    rank_low: int
+    rank_high: int
+    penalised: bool
+    wins: int
+    ties: int
+    losses: int
+    debates: int
+    motions: int
+
+
+class MatrixCellShape(Shape):
+    proposer: str
+    opponent: str
+    wins: int
+    ties: int
+    losses: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    debates: int
+    motions: int
+
+
+class SidesShape(Shape):
+    advantage: float | None
+    low: float | None
+    high: float | None
+    p: float | None = Field(None, description="Absent, as debates and motions are, where there is no advantage")
+    debates: int = 0
+    motions: int = 0
+
+
+class ArmShape(Shape):
+    arm: str
+    accuracy: float | None
+    proposer_share: float | None
+    low: float | None
+    high: float | None
+    n: int
+    motions: int
+
+
+class FigureShape(Shape):
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    motions: int
+
+
+class TestedFigureShape(FigureShape):
+    p: float | None
+
+
+class DifferenceShape(TestedFigureShape):
+    arms: list[str]
+    measure: Literal["accuracy", "proposer_share"]
+    t: float | None
+    motions_needed: int | None
+
+
+class JudgeResultShape(Shape):
+    judge: str
+    judgments: int
+    ties: int
+    flips: int
+    compared: int
+    first_position: TestedFigureShape | None
+    own_provider: TestedFigureShape | None
+    length: TestedFigureShape | None
+    flip_rate: FigureShape | None
+    accuracy: FigureShape | None
+    brier: FigureShape | None
+
+
+class KappaShape(Shape):
+    judges: list[str]
+    kappa: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+class AgreementShape(Shape):
+    alpha: float | None
+    low: float | None
+    high: float | None
+    n: int
+    pairs: list[KappaShape]
+
+
+class SpendingShape(Shape):
+    calls: int
+    cost_usd: float | None
+    input_tokens: int
+    output_tokens: int
+    mean_seconds: float | None
+    failures: dict[str, int] = Field(description="How many, by the kind of failure")
+
+
+class ContestantSpendingShape(SpendingShape):
+    contestant: str
+
+
+class JudgeSpendingShape(SpendingShape):
+    judge: str
+
+
+class CostsShape(Shape):
+    total_usd: float | None
+    contestants: list[ContestantSpendingShape]
+    judges: list[JudgeSpendingShape]
+
+
+class MissingCountsShape(Shape):
+    planned: int
+    running: int
+    failed: int
+
+
+class MissingShape(Shape):
+    matches: MissingCountsShape
+    judgments: MissingCountsShape
+
+
+class BasisShape(Shape):
+    judgments: int
+    debates: int
+    motions: int
+    contestants: list[str]
+    judges: list[str]
+    arms: list[str]
+    method: str
+    seed: int
+    cautions: list[str]
+    formats: list[str]
+    models: list[str]
+    prompts: list[str]
+    personas: dict[str, str] = Field(description="By contestant")
+    first_judgment_at: str | None
+    last_judgment_at: str | None
+
+
+class ResultsShape(Shape):
+    ratings: list[RatingShape] | None = Field(description="The best first")
+    matrix: list[MatrixCellShape]
+    sides: SidesShape
+    arms: list[ArmShape]
+    differences: list[DifferenceShape]
+    judges: list[JudgeResultShape]
+    agreement: AgreementShape
+    costs: CostsShape
+    missing: MissingShape
+    rests_on: BasisShape
+    why: dict[str, str] = Field(description="The reason for each figure that is not given, by the figure's name")

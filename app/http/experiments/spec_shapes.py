@@ -1,0 +1,84 @@
+"""A spec for the OpenAPI document. `app.core.experiments` checks it, and says what is wrong with one."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from app.core.experiments.spec import LONGEST_NAME, MOST_CONCURRENCY, MOST_CONTESTANTS
+from app.core.formats import Format
+from app.core.players import JudgeOrder, Thinking
+from app.http.shape import Shape
+
+Seats = list[Literal["proposer", "opponent", "arbitrator"]]
+
+
+def optional(value: Any = None, **about: Any) -> Any:
+    """A field that may be absent. The document states no default: generated clients send defaults, and whether an
+    option is given makes a difference."""
+    return Field(default_factory=lambda: value, **about)
+
+
+class SpecPlayerShape(Shape):
+    name: str = optional("", min_length=1, max_length=LONGEST_NAME, description="The player's if absent")
+    player: str = Field(min_length=1, max_length=200, examples=["openai:gpt-5-mini"])
+    persona: str | None = optional()
+    temperature: float | None = optional(ge=0, description="Of models only")
+    max_tokens: int = optional(1, ge=1, le=1_000_000, description="Of models only: of an answer")
+    thinking: Thinking | None = optional(description="Of models only")
+    think_seconds: float | None = optional(ge=0, description="scripted only")
+
+
+class ContestantShape(SpecPlayerShape):
+    skill: float | None = optional(description="scripted only: its strength on the logit scale")
+
+
+class SpecJudgeShape(SpecPlayerShape):
+    orders: JudgeOrder = optional(JudgeOrder.AS_SPOKEN, description="as_spoken if absent")
+    repeats: int = optional(1, ge=1, le=100)
+    position_bias: float | None = optional(description="scripted only")
+    noise: float | None = optional(ge=0, le=1, description="scripted only")
+
+
+class AgainstShape(Shape):
+    against: str
+
+
+class ArmRulesShape(Shape):
+    format: Format = optional(Format.FINAL_RULING, description="final_ruling if absent; not dialogue")
+    rounds: int = optional(1, ge=1, le=100, description="3 if absent; not where the format has none")
+    prompts: str | None = optional(description="The name of a prompt set; the built-in one if absent")
+    language: str | None = optional()
+    document_visible_to: Seats | None = optional(description="Both debaters if absent")
+
+
+class SpecShape(ArmRulesShape):
+    """With arms, format and rounds are theirs, and prompts, language and document_visible_to are the defaults of the
+    arms."""
+
+    name: str = Field(min_length=1, max_length=LONGEST_NAME)
+    contestants: list[ContestantShape] = optional([], max_length=MOST_CONTESTANTS)
+    pairing: Literal["round_robin"] | AgainstShape | list[Annotated[list[str], Field(min_length=2, max_length=2)]] = (
+        optional([], description="round_robin if absent")
+    )
+    swap_sides: bool = optional(True, description="true if absent")
+    repeats: int = optional(1, ge=1, le=1000, description="1 if absent")
+    arms: dict[str, ArmRulesShape] = optional({}, description="The rules of each arm by its name")
+    judges: list[SpecJudgeShape] = optional([])
+    budget_usd: float | None = optional(gt=0)
+    concurrency: int = optional(1, ge=1, le=MOST_CONCURRENCY, description="50 if absent")
+    seed: int = optional(0, ge=0, le=2**31 - 1)
+
+
+class SpecMotionShape(Shape):
+    id: str | int
+    motion: str = Field(min_length=1)
+    title: str | None = optional()
+    document: str | None = optional()
+    answer_a: str | None = optional()
+    answer_b: str | None = optional()
+    correct: Literal["a", "b"] | None = optional()
+    tags: list[str] | None = optional()
+
+
+class GivenSpecShape(SpecShape):
+    motions: list[str | SpecMotionShape] | None = optional()

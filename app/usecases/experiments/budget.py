@@ -1,0 +1,56 @@
+"""How many of an experiment's next matches its budget allows, so that it also finishes what was begun."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from app.core.experiments.budget import Money, Spent, may_begin
+from app.core.experiments.plan import Match, Pairing
+from app.store.engine import Connection
+from app.store.experiments import reading
+from app.store.experiments.experiments import Experiment
+from app.usecases.experiments.estimate import estimate_of, largest_call
+
+USED_UP: Final = -1
+"""Nothing is in progress, and the budget allows no further match."""
+
+
+def affordable(connection: Connection, experiment: Experiment, planned: Sequence[Match]) -> int:
+    """How many of these matches may begin; USED_UP where none ever will. The experiment must be locked."""
+    if experiment.budget_usd is None or not planned:
+        return len(planned)
+    most = _Maxima(experiment)
+    in_progress = reading.in_progress(connection, experiment.id)
+    begun = sum(
+        max(0.0, match.count * most.of(match.pairing) - match.cost_usd) for match in in_progress.matches
+    ) + most.of_judgments(in_progress.judgments)
+    left = experiment.budget_usd - experiment.spent_usd
+    next_most = [most.of(Pairing(match.arm, match.proposer, match.opponent)) for match in planned]
+    if begun + sum(next_most) <= left:
+        return len(planned)
+    is_begun = bool(in_progress.matches or in_progress.judgments)
+    money = Money(left, begun, is_begun, largest_call(experiment))
+    held = reading.by_pairing(connection, experiment.id, ("completed",))
+    spent = Spent(experiment.spent_usd, sum(count * most.of(pairing) for pairing, count in held.items()))
+    count = may_begin(money, next_most, spent)
+    return count if count or is_begun else USED_UP
+
+
+class _Maxima:
+    """What a match, or a judgment, costs at most."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._known: dict[Pairing, float] = {}
+
+    def of(self, pairing: Pairing) -> float:
+        """With its judgments."""
+        if pairing not in self._known:
+            self._known[pairing] = self._estimated({pairing: 1}, {})
+        return self._known[pairing]
+
+    def of_judgments(self, by_judge: Mapping[str, int]) -> float:
+        return self._estimated({}, by_judge) if by_judge else 0.0
+
+    def _estimated(self, matches: Mapping[Pairing, int], judgments: Mapping[str, int]) -> float:
+        # A player without a price is refused with a budget.
+        return estimate_of(self._experiment, matches, judgments, {}).at_most_usd or 0.0

@@ -185,10 +185,10 @@ def _with_automatic_ruling(resolution: PlannedTurn, after: Debate) -> Decision:
 
 def _why_closed(before: Debate, after: Debate, move: Move) -> StopReason:
     """The stop reason of a debate that this ruling closes."""
-    if move.close and not move.by_worker:
-        return StopReason.RULING
     if before.closing:
         return before.closing
+    if move.close and not move.by_worker:
+        return StopReason.RULING
     max_rounds = before.limits.max_rounds
     if max_rounds is not None and after.cursor.round > max_rounds:
         return StopReason.MAX_ROUNDS

@@ -211,7 +211,9 @@ def test_models_are_shown_the_document_in_the_seats_that_see_it_and_never_the_co
         told, sent = shown[seat]
         assert sent["document"] == DOCUMENT
         assert "as unverified" in told
+        assert sent["answers"] == ANSWERS
     told, sent = shown[Seat.ARBITRATOR]
+    assert sent["answers"] == {"A": ANSWERS["proposer"], "B": ANSWERS["opponent"]}
     assert "document" not in sent
     assert "that you are not shown" in told
     assert sent["turns"][0]["quotes"] == [
@@ -219,7 +221,6 @@ def test_models_are_shown_the_document_in_the_seats_that_see_it_and_never_the_co
         {"text": "burned", "verified": False},
     ]
     for told, sent in shown.values():
-        assert sent["answers"] == ANSWERS
         assert "two answers" in told
         assert "correct" not in json.dumps(sent)
 

@@ -19,6 +19,7 @@ from app.core.access import OPERATOR, Agent, Scope
 from app.core.debate import Debate, Limits
 from app.core.errors import Forbidden
 from app.core.players import SeatSetup
+from app.core.prompt_sets import BASE
 from app.core.seats import Seat
 from app.settings import ProviderSettings
 from app.usecases.prompt_sets import add_prompt_set
@@ -35,7 +36,7 @@ SHORT = {"manners": "Answer in one sentence, in $language."}
 
 def test_a_set_is_added_listed_and_shown(api: Api) -> None:
     added = data_of(api.http.post("/prompts", json={"name": "short", "files": SHORT}), 201)["prompt_set"]
-    assert (added["name"], added["base"], added["files"]) == ("short", "v2", SHORT)
+    assert (added["name"], added["base"], added["files"]) == ("short", BASE, SHORT)
     [listed] = data_of(api.http.get("/prompts"))["prompt_sets"]
     assert (listed["hash"], listed["files"]) == (added["hash"], ["manners"])
     assert data_of(api.http.get("/prompts/short"))["prompt_set"] == added
@@ -144,7 +145,7 @@ def test_the_command_line_checks_a_folder_without_a_server(tmp_path: Path) -> No
     (tmp_path / ".hidden").write_text("not looked at")
     seen = run(["prompts", "check", str(tmp_path)])
     assert "1 file, nothing wrong" in seen.stdout
-    assert "From the built-in set v2: answers, arbitrator" in seen.stdout
+    assert f"From the built-in set {BASE}: answers, answers-arbitrator" in seen.stdout
     (tmp_path / "manners.md").write_text("In $tongue")
     assert "manners: uses the unknown variable $tongue" in str(run(["prompts", "check", str(tmp_path)]).exception)
     (tmp_path / "manners.md").write_bytes(b"\xff")

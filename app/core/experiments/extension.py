@@ -43,13 +43,13 @@ def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]
     arms = {arm.name: arm for arm in after}
     changed: list[str] = []
     for arm in before:
-        now = arms.get(arm.name)
-        if now is None and not arm.name:
+        changed_arm = arms.get(arm.name)
+        if changed_arm is None and not arm.name:
             raise _mixed("arms", "cannot be added to an experiment that began without arms")
-        if now is None:
+        if changed_arm is None:
             raise _mixed("arms", f"{arm.name!r} was removed, and an existing experiment can only grow")
         place = f"arms.{arm.name}." if arm.name else ""
-        changed += [f"{place}{name}" for name in ARM_KEYS if getattr(arm, name) != getattr(now, name)]
+        changed += [f"{place}{name}" for name in ARM_KEYS if getattr(arm, name) != getattr(changed_arm, name)]
     return changed
 
 

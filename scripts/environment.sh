@@ -51,19 +51,15 @@ install_environment() {
             exit 1
         fi
     fi
-    total=$(grep -c '==' "$1")
-    say "debate-runner: installing $total pinned packages"
+    say "debate-runner: installing $(grep -c '==' "$1") pinned packages"
     log="$environment/install.log"
     : > "$log"
-    # The lock is whole. Without --no-deps an older pip looks for psycopg[binary] apart from the psycopg that is pinned, and
-    # refuses the newer version that it finds.
-    "$environment/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes --no-deps \
-        --only-binary :all: --requirement "$1" > "$log" 2>&1 &
+    { install_with_uv "$1" || install_with_pip "$1"; } >> "$log" 2>&1 &
     installer=$!
+    seconds=0
     while kill -0 "$installer" 2>/dev/null; do
-        if [ -t 2 ]; then
-            printf '\r  %s of %s packages found ' "$(grep -c '^Collecting' "$log")" "$total" >&2
-        fi
+        if [ -t 2 ]; then printf '\r  %s s ' $((seconds / 5)) >&2; fi
+        seconds=$((seconds + 1))
         sleep 0.2
     done
     if [ -t 2 ]; then printf '\r\033[K' >&2; fi
@@ -75,4 +71,21 @@ install_environment() {
     cp "$1" "$2"
     # The developers' lock file holds all of the users' one.
     if [ "$1" = requirements-dev.lock ]; then cp requirements.lock "$environment/.installed-run"; fi
+}
+
+# The lock is whole. Without --no-deps an older pip looks for psycopg[binary] apart from the psycopg that is pinned, and
+# refuses the newer version that it finds.
+LOCKED="--require-hashes --no-deps --only-binary :all:"
+
+install_with_pip() {
+    # shellcheck disable=SC2086 # these are several words
+    "$environment/bin/python" -m pip install --disable-pip-version-check --no-input $LOCKED --requirement "$1"
+}
+
+# uv installs the same lock in a seventh of the time. It does not read pip's configuration, and not every platform has it:
+# where it fails, pip installs.
+install_with_uv() {
+    install_with_pip requirements-uv.lock &&
+        # shellcheck disable=SC2086 # these are several words
+        "$environment/bin/uv" pip install --python "$environment/bin/python" $LOCKED --requirement "$1"
 }

@@ -16,8 +16,8 @@ def installed(checkout: Path) -> str:
     environment = {
         name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "DEBATE_ENVIRONMENT")
     }
-    script = ". scripts/environment.sh; make_environment only; .venv/bin/python -c 'import pluggy'"
-    subprocess.run(["sh", "-euc", script], cwd=checkout, env=environment, check=True, timeout=200)
+    script = "set -eu; . scripts/environment.sh; make_environment only; .venv/bin/python -c 'import pluggy'"
+    subprocess.run(["/bin/sh", "-c", script], cwd=checkout, env=environment, check=True, timeout=200)
     return (checkout / ".venv" / "install.log").read_text()
 
 

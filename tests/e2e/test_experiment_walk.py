@@ -145,7 +145,8 @@ def assert_ran(here: ModelPlace, study: Study, matches: int) -> None:
     [(debates, judgments)] = here.place.sql(
         "WITH held AS (SELECT id, cost_usd FROM debates WHERE experiment_id ="
         " (SELECT id FROM experiments WHERE name = 'study'))"
-        " SELECT sum(cost_usd), (SELECT sum(cost_usd) FROM judgments WHERE debate_id IN (SELECT id FROM held)) FROM held"
+        " SELECT sum(cost_usd), (SELECT sum(cost_usd) FROM judgments WHERE debate_id IN (SELECT id FROM held))"
+        " FROM held"
     )
     assert float(spent) == pytest.approx(float(debates) + float(judgments), rel=1e-6)
 

@@ -154,7 +154,7 @@ def test_the_image_is_pinned_by_the_lock_files_and_brings_no_build_along() -> No
     assert len(set(bases)) == 1
     commands = [command for name, text in instructions() if name == "RUN" for command in text.split("&&")]
     fetching = [command for command in commands if re.search(r"pip.* (install|wheel) ", command)]
-    assert len(fetching) == 4
+    assert len(fetching) == 5
     assert all("--require-hashes" in command or "--no-deps --no-index" in command for command in fetching)
 
 

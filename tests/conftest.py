@@ -26,6 +26,7 @@ from app.embedded import EmbeddedServers, ServerUrls
 from app.store.migrate import upgrade
 from app.usecases.services import Services
 
+pytest_plugins = ("repetition",)
 # A time limit for examples would fail wherever the machine is busy.
 hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("tests")

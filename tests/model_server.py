@@ -150,9 +150,7 @@ class ModelServer:
         if nonsense is not None:
             return nonsense
         if "winner" in properties or "probability" in properties:
-            ruled = self.rule(call.document) if self.rule else ruling("proposer")
-            is_asked = "probability" in properties and "winner" in ruled
-            return json.dumps(which_answer(_letter(ruled["winner"], call.document)) if is_asked else ruled)
+            return json.dumps(as_asked(call, self.rule(call.document) if self.rule else ruling("proposer")))
         if "verdict" in properties:
             return json.dumps(self.assess(call.document) if self.assess else {"reasons": [], "verdict": "approved"})
         if "move" in properties:
@@ -181,6 +179,12 @@ def ruling(winner: str, stop: bool = False) -> dict[str, Any]:
     if winner in scores:
         scores[winner] = 8.0
     return {"reasoning": REASONING, "scores": scores, "winner": winner, "stop": stop}
+
+
+def as_asked(call: Call, ruled: dict[str, Any]) -> dict[str, Any]:
+    """The ruling, or where the call asks which of two answers is correct, the winner's answer."""
+    asks = "probability" in (call.shape or {}).get("properties", {}) and "winner" in ruled
+    return which_answer(_letter(ruled["winner"], call.document)) if asks else ruled
 
 
 def which_answer(letter: str, probability: float = 0.8, stop: bool = False) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from debate_client import Client
 from scripts.breaking.experiment_history import first_experiment_violation, read_experiments
 from scripts.breaking.history import first_violation, read
 from scripts.breaking.stage import LOSSY, Stage, own_servers
-from tests.model_server import REASONING, SPEECH, Call, ModelServer, ruling
+from tests.model_server import REASONING, SPEECH, Call, ModelServer, as_asked, ruling
 
 CLAIM_SECONDS = 5.0
 CONTESTANTS = ("gpt-4o", "gpt-4o-mini")
@@ -84,7 +84,7 @@ class CountingProvider:
             return f"{SPEECH} (answer {number})"
         with self._lock:
             winner = self._chance.choice(("proposer", "opponent"))
-        return json.dumps({**ruling(winner), "reasoning": f"{REASONING} (answer {number})"})
+        return json.dumps({**as_asked(call, ruling(winner)), "reasoning": f"{REASONING} (answer {number})"})
 
 
 def hold(options: argparse.Namespace, chance: random.Random) -> int:

@@ -1,5 +1,7 @@
-"""A plugin of pytest for failed tests. They run 20 times, concurrently with themselves and with the others of their files:
-races and state that leaks from test to test show there, and not where a test runs alone."""
+"""A plugin of pytest: failed tests run 20 times, concurrently with themselves and with the others of their files.
+
+Races, and state that leaks from test to test, show there. They do not show where a test runs alone.
+"""
 
 import json
 import re

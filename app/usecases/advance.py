@@ -59,6 +59,12 @@ class Claim:
     def debate(self) -> Debate:
         return self.brief.debate
 
+    def past_deadline(self, is_past: bool) -> "Claim":
+        """The claim of the debate with its deadline as the row has it now."""
+        if is_past == self.debate.past_deadline:
+            return self
+        return replace(self, brief=replace(self.brief, debate=self.debate.evolve(past_deadline=is_past)))
+
 
 Tell = Callable[[Services, Sequence[Outcome]], None]
 
@@ -145,10 +151,10 @@ def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
     return outcomes
 
 
-def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool], past_deadline: bool = False) -> Step:
+def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool]) -> Step:
     """Stores the turn and moves the cursor. Where the next seat is a worker's too and `may_go_on` says so of the debate
     as it is then, takes the next claim in the same transaction."""
-    before = claim.debate.evolve(past_deadline=True) if past_deadline else claim.debate
+    before = claim.debate
     usage = storable_usage(thought.usage)
     move = Move(
         claim.brief.seat,
@@ -196,7 +202,6 @@ def failure_step(
     permanent: bool,
     retry_after_seconds: float | None,
     jitter: float,
-    past_deadline: bool = False,
     patient: bool = False,
     kind: str = "player",
     detail: str | None = None,
@@ -214,7 +219,6 @@ def failure_step(
         attempts=attempts,
         last_error=f"{message} {storable_text(detail)}" if detail else message,
         usage=claim.debate.usage.plus(used),
-        past_deadline=past_deadline or claim.debate.past_deadline,
     )
     decision = after_failure(attempts, permanent, jitter, patient)
     reached = limit_reached(failed)
@@ -256,12 +260,16 @@ def failure_step(
 
 
 def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: Usage | None = None) -> Step:
-    """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is."""
+    """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is, and
+    may use up a limit."""
+    used = storable_usage(usage or Usage())
+    reached = limit_reached(claim.debate, used)
+    if reached:
+        return Step(claim, Change(ended_by(claim.debate, reached), claim.held, used=used), _tell_state)
     waiting = claim.debate.evolve(last_error=storable_text(message))
     # It may wait many times for the same thing: noted is the first.
     is_new = claim.debate.last_error != waiting.last_error
     event = _event(claim, EventKind.POSTPONED, {"reason": waiting.last_error}) if is_new else None
-    used = storable_usage(usage or Usage())
     change = Change(waiting, claim.held, used=used, schedule=Later(delay_seconds), event=event)
 
     def tell(services: Services, outcomes: Sequence[Outcome]) -> None:

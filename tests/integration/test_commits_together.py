@@ -148,7 +148,7 @@ def test_every_outcome_is_its_own_steps(services: Services, place: Place) -> Non
         Result.CLAIM_LOST,
         Result.ROW_LOCKED,
         Result.LEASE_LAPSED,
-        Result.DEADLINE_PASSED,
+        Result.DEADLINE_DIFFERS,
         Result.STORED,
         Result.ALREADY_STORED,
     ]

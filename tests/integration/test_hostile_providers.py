@@ -34,9 +34,10 @@ from app.settings import ProviderSettings
 from app.store.commit import Result
 from app.store.engine import ConnectionLost
 from app.usecases import advance, control, model_calls
-from app.usecases.advance import Claim
+from app.usecases.advance import Claim, Step
 from app.usecases.read import get_transcript
 from app.usecases.services import Services
+from worker import committer
 from worker import runner as runner_module
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
@@ -378,6 +379,10 @@ THOUGHT = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25))
 CHARGED = Usage(1_000, 10, 0.5)
 
 
+def waits(claim: Claim) -> Step:
+    return advance.postponement_step(claim, "Tomorrow.", 1, THOUGHT.usage)
+
+
 @pytest.mark.parametrize("outcome", ["turn", "turn that closes", "failure", "wait"])
 def test_a_charge_is_not_undone_by_whoever_claimed_before_it(services: Services, place: Place, outcome: str) -> None:
     claim = claimed(services, max_total_tokens=42 if outcome == "turn that closes" else None)
@@ -389,8 +394,7 @@ def test_a_charge_is_not_undone_by_whoever_claimed_before_it(services: Services,
     elif outcome == "failure":
         assert fail(services, claim, "Too busy.", usage=THOUGHT.usage) is Result.STORED
     else:
-        waits = advance.postponement_step(claim, "Tomorrow.", 1, THOUGHT.usage)
-        assert store(services, lambda _: waits)[1].result is Result.STORED
+        assert store(services, claim, waits)[1].result is Result.STORED
     assert used(place, claim) == (1_030, 22, 0.75)
 
 
@@ -417,7 +421,7 @@ def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
             raise ConnectionLost("gone")
         model_calls.charge(*what)
 
-    monkeypatch.setattr(runner_module, "charge", charge)
+    monkeypatch.setattr(committer, "charge", charge)
     is_asked, may_answer = asyncio.Event(), asyncio.Event()
 
     class Late:

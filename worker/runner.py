@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
@@ -40,6 +40,7 @@ from app.usecases import advance
 from app.usecases.advance import Claim, Step
 from app.usecases.services import Services
 from worker.committer import Committer
+from worker.ended_claims import EndedClaims
 from worker.in_hand import Ending, InHand
 from worker.lease import Lease
 from worker.players.base import Player
@@ -84,6 +85,7 @@ class Runner:
         self._in_hand: dict[UUID, InHand] = {}
         """By token, not by debate: one that was paused and resumed may be claimed again while the player of the lost
         claim still thinks."""
+        self._ended = EndedClaims()
         self._debates: Counter[UUID] = Counter()
         """In hand; a debate may be there twice, as above."""
         self._in_use: Counter[str] = Counter()
@@ -109,10 +111,12 @@ class Runner:
             self._wake.set()
 
     def end_claim(self, token: UUID) -> None:
-        """The claim is ours no more: its player is cancelled, or not asked if the claim is still being committed."""
+        """The claim is ours no more: its player is cancelled, or not asked if the claim is still being made."""
         in_hand = self._in_hand.get(token) or self._committer.asked_for.get(token)
         if in_hand:
             in_hand.cancel(Ending.CLAIM_ENDED)
+        else:
+            self._ended.add(token)
 
     def end_all_claims(self) -> None:
         """The lease is lost, and with it every claim."""
@@ -204,6 +208,9 @@ class Runner:
         self._hints.pop(claim.debate.id, None)
         self._in_hand[claim.held.token] = in_hand
         in_hand.task = asyncio.create_task(self._run(in_hand))
+        if claim.held.token in self._ended:
+            # The notice came first: as if it came now, before a model is called.
+            asyncio.get_running_loop().call_soon(self.end_claim, claim.held.token)
 
     def _leave_share(self, share: str) -> None:
         self._in_use[share] -= 1
@@ -342,15 +349,14 @@ class Runner:
 
     async def _failed(self, in_hand: InHand, problem: PlayerError) -> None:
         tracing.note({"failure": problem.kind})
+        step = partial(advance.failure_step, problem=problem, jitter=_jitter())
         try:
-            await self._committer.store(in_hand, _failure(problem), problem.usage)
+            await self._committer.store(in_hand, step, problem.usage)
         except Exception as reason:
             # An attempt counts, whatever the words or the figures were that could not be stored.
             log.exception("failure.not_stored")
-            plain = PlayerError(
-                f"The player failed, and why could not be stored ({type(reason).__name__}).", kind="store"
-            )
-            await self._committer.store(in_hand, _failure(plain))
+            words = f"The player failed, and why could not be stored ({type(reason).__name__})."
+            await self._committer.store(in_hand, partial(step, problem=PlayerError(words, kind="store")))
 
     # Keeping up
 
@@ -378,25 +384,6 @@ class Runner:
 
     async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)
-
-
-def _failure(problem: PlayerError) -> Callable[[Claim], Step]:
-    jitter = _jitter()
-
-    def step(claim: Claim) -> Step:
-        return advance.failure_step(
-            claim,
-            str(problem),
-            permanent=problem.permanent,
-            retry_after_seconds=problem.retry_after_seconds,
-            jitter=jitter,
-            patient=problem.patient,
-            kind=problem.kind,
-            detail=problem.detail,
-            usage=problem.usage,
-        )
-
-    return step
 
 
 def _about(claim: Claim) -> dict[str, str | int]:

@@ -14,8 +14,9 @@ from structlog.testing import capture_logs
 
 from app.core.access import OPERATOR
 from app.core.brief import Thought
-from app.core.debate import Debate, Usage
+from app.core.debate import Debate
 from app.core.formats import Format
+from app.core.retry import PlayerError
 from app.store import leases
 from app.store.claims import Room
 from app.store.commit import Outcome, Result
@@ -99,31 +100,10 @@ def release(services: Services, claim: Claim) -> Result:
     return store(services, claim, advance.release_step)[1].result
 
 
-def fail(
-    services: Services,
-    claim: Claim,
-    message: str = "no answer",
-    *,
-    permanent: bool = False,
-    retry_after_seconds: float | None = None,
-    jitter: float = 0.0,
-    usage: Usage | None = None,
-    patient: bool = False,
-    detail: str | None = None,
-) -> Result:
-    def step(claim: Claim) -> Step:
-        return advance.failure_step(
-            claim,
-            message,
-            permanent=permanent,
-            retry_after_seconds=retry_after_seconds,
-            jitter=jitter,
-            usage=usage,
-            patient=patient,
-            detail=detail,
-        )
-
-    return store(services, claim, step)[1].result
+def fail(services: Services, claim: Claim, message: str = "no answer", *, jitter: float = 0.0, **about: Any) -> Result:
+    """`about` is what a PlayerError says besides."""
+    problem = PlayerError(message, **about)
+    return store(services, claim, lambda claim: advance.failure_step(claim, problem, jitter))[1].result
 
 
 def end_backoff(place: Place, debate: Debate) -> None:

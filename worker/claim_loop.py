@@ -22,6 +22,7 @@ from app.store.errors import log_words
 from app.usecases.services import Services
 from worker.background import LoopTask
 from worker.lease import Lease
+from worker.patience import GaveUp, Patience
 
 log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom().random
@@ -161,9 +162,21 @@ class ClaimLoop(LoopTask, Generic[Claimed, Opinion]):
     async def _run(self, held: Claimed) -> None:
         try:
             await self._settle(held)
+        except GaveUp:
+            log.error("work.given_up", work=self._work.name, id=str(held.id))
+            self._release_soon()
+        except Exception as problem:
+            log.exception("work.crashed", work=self._work.name, id=str(held.id))
+            await self._count_attempt(held, type(problem).__name__)
+
+    async def _count_attempt(self, held: Claimed, problem: str) -> None:
+        """Whatever the words or the figures were that could not be stored: a model must not be asked for ever."""
+        plain = PlayerError(f"The outcome could not be stored ({problem}).", kind="store")
+        try:
+            await self._store(held, self._work.record_failure, plain, _jitter())
         except Exception:
             # Released a little later, so that a bug does not repeat in a tight loop.
-            log.exception("work.crashed", work=self._work.name, id=str(held.id))
+            log.exception("work.not_counted", work=self._work.name, id=str(held.id))
             self._release_soon()
 
     async def _settle(self, held: Claimed) -> None:
@@ -192,9 +205,10 @@ class ClaimLoop(LoopTask, Generic[Claimed, Opinion]):
     async def _store(self, held: Claimed, action: Callable[..., None], *what: object) -> None:
         """Until the database is back: the claim lasts as long as this worker does, so nobody else would look at it. One
         that was stored although its answer was lost has no claim any more, and storing it again does nothing."""
+        patience = Patience([AFTER_TROUBLE_SECONDS])
         while True:
             try:
                 return await self._in_thread(action, self._services, held, *what)
             except DatabaseAway as problem:
                 log.warning("work.not_settled", work=self._work.name, id=str(held.id), problem=log_words(problem))
-            await asyncio.sleep(AFTER_TROUBLE_SECONDS)
+            await patience.pause()

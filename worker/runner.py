@@ -17,9 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from enum import Enum
-from functools import cache, cached_property
+from functools import cache, partial
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
@@ -29,21 +27,21 @@ from structlog.contextvars import bind_contextvars
 
 from app.core.brief import Brief, Thought
 from app.core.claims import share_of_turn
-from app.core.debate import ACTIVE_STATUSES, ENDED_STATUSES, Debate, Usage
+from app.core.debate import Debate
 from app.core.players import SCRIPTED
 from app.core.retry import NotNow, PlayerError
 from app.observe import failpoints, metrics, tracing
 from app.store.claims import Room
 from app.store.clock import now
-from app.store.commit import ClaimToken, Outcome, Result
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.store.turns import TurnExists
 from app.usecases import advance
 from app.usecases.advance import Claim, Step
-from app.usecases.model_calls import charge
 from app.usecases.services import Services
-from worker.batcher import Batcher
+from worker.committer import Committer
+from worker.ended_claims import EndedClaims
+from worker.in_hand import Ending, InHand
 from worker.lease import Lease
 from worker.players.base import Player
 
@@ -60,51 +58,12 @@ CLAIM_PAUSE_SECONDS = 0.01
 claimed along with its own) share a statement; a worker that was idle for longer claims at once."""
 MOST_CLAIMED_AT_ONCE = 64
 """In one statement. Not all that there is room for: other workers may be idle."""
-MOST_COMMITTED_AT_ONCE = 64
-"""In one statement. A statement has a cost of its own, so not few; and debates that are stored together think, and come
-to be stored, together again, so not all."""
-COMMITS_IN_FLIGHT = 1
-"""While it runs, debates of the one before go on and the next is built. A second would only take the interpreter's lock
-from them."""
 MOST_HINTS = 100_000
 """Kept while there is no room. More are dropped: what they ask for is found without them."""
 COMPARE_EVERY_SECONDS = 10.0
 """How often claims are compared with the database. Redis tells that one has ended; this finds what was missed."""
-COMMIT_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0)
-"""Between tries to store an outcome while the database is away; the last again and again."""
 READ_AGAIN_SECONDS = 1.0
 HAND_BACK_SECONDS = 2.0
-LOCKED_PAUSES_SECONDS = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 4.0)
-"""Between tries while another transaction holds the row."""
-
-
-class Ending(Enum):
-    """Why a turn in hand was cancelled."""
-
-    CLAIM_ENDED = "the claim has ended"  # stopped, paused, ruled on or deleted: there is nothing to store
-    LEASE_LOST = "the worker's lease was lost"  # others take the turn: what was thought so far is thrown away
-    SHUTDOWN = "the worker shuts down"  # handed back, for another worker
-
-
-@dataclass(slots=True)
-class _InHand:
-    claim: Claim
-    share: str
-    task: asyncio.Task[None] = field(init=False)
-    is_thinking: bool = False
-    ending: Ending | None = None
-
-
-class _Unbuilt:
-    """A step that is built when its batch leaves, and once: a try to commit it that failed may have stored it."""
-
-    def __init__(self, step_for: Callable[[bool], Step], past_deadline: bool = False) -> None:
-        self._step_for = step_for
-        self._past_deadline = past_deadline
-
-    @cached_property
-    def step(self) -> Step:
-        return self._step_for(self._past_deadline)
 
 
 class Runner:
@@ -117,24 +76,16 @@ class Runner:
         on_ended: Callable[[UUID], None] = lambda _: None,
     ) -> None:
         """`on_ended` is told the experiment of a debate that ended here."""
-        self._on_ended = on_ended
         self._services = services
         self._lease = lease
         self._executor = executor
         self._player_for = player_for
         self._concurrency = services.settings.worker_concurrency
-        self._commit: Batcher[Step, Outcome] = Batcher(
-            lambda steps: advance.commit(services, steps),
-            executor,
-            parallel=COMMITS_IN_FLIGHT,
-            largest=MOST_COMMITTED_AT_ONCE,
-            fails_all=DatabaseAway,
-        )
-        self._in_hand: dict[UUID, _InHand] = {}
+        self._committer = Committer(services, lease, executor, on_ended)
+        self._in_hand: dict[UUID, InHand] = {}
         """By token, not by debate: one that was paused and resumed may be claimed again while the player of the lost
         claim still thinks."""
-        self._asked_for: dict[UUID, _InHand] = {}
-        """By the token of the next claim, while a commit asks for it."""
+        self._ended = EndedClaims()
         self._debates: Counter[UUID] = Counter()
         """In hand; a debate may be there twice, as above."""
         self._in_use: Counter[str] = Counter()
@@ -160,15 +111,17 @@ class Runner:
             self._wake.set()
 
     def end_claim(self, token: UUID) -> None:
-        """The claim is ours no more: its player is cancelled, or not asked if the claim is still being committed."""
-        in_hand = self._in_hand.get(token) or self._asked_for.get(token)
+        """The claim is ours no more: its player is cancelled, or not asked if the claim is still being made."""
+        in_hand = self._in_hand.get(token) or self._committer.asked_for.get(token)
         if in_hand:
-            _cancel(in_hand, Ending.CLAIM_ENDED)
+            in_hand.cancel(Ending.CLAIM_ENDED)
+        else:
+            self._ended.add(token)
 
     def end_all_claims(self) -> None:
         """The lease is lost, and with it every claim."""
         for in_hand in list(self._in_hand.values()):
-            _cancel(in_hand, Ending.LEASE_LOST)
+            in_hand.cancel(Ending.LEASE_LOST)
 
     async def shut_down(self, finish_seconds: float) -> None:
         """No new turns. Those in hand may finish for a while; then they are handed back."""
@@ -182,7 +135,7 @@ class Runner:
         if tasks:
             await asyncio.wait(tasks, timeout=finish_seconds)
         for in_hand in list(self._in_hand.values()):
-            _cancel(in_hand, Ending.SHUTDOWN)
+            in_hand.cancel(Ending.SHUTDOWN)
         tasks = [in_hand.task for in_hand in self._in_hand.values()]
         if tasks:
             # What cannot be handed back because the database is away is released when the lease ends, or lapses.
@@ -249,12 +202,15 @@ class Runner:
         return Room(free, self._concurrency)
 
     def _begin(self, claim: Claim) -> None:
-        in_hand = _InHand(claim, share_of_turn(claim.debate))
+        in_hand = InHand(claim, share_of_turn(claim.debate))
         self._in_use[in_hand.share] += 1
         self._debates[claim.debate.id] += 1
         self._hints.pop(claim.debate.id, None)
         self._in_hand[claim.held.token] = in_hand
         in_hand.task = asyncio.create_task(self._run(in_hand))
+        if claim.held.token in self._ended:
+            # The notice came first: as if it came now, before a model is called.
+            asyncio.get_running_loop().call_soon(self.end_claim, claim.held.token)
 
     def _leave_share(self, share: str) -> None:
         self._in_use[share] -= 1
@@ -265,7 +221,7 @@ class Runner:
 
     # Taking turns
 
-    async def _run(self, in_hand: _InHand) -> None:
+    async def _run(self, in_hand: InHand) -> None:
         """Turn after turn of one debate, until somebody else is to go on with it."""
         debate_id = in_hand.claim.debate.id
         try:
@@ -290,7 +246,7 @@ class Runner:
                 del self._debates[debate_id]
             self._leave_share(in_hand.share)
 
-    def _go_on(self, in_hand: _InHand, following: Claim) -> None:
+    def _go_on(self, in_hand: InHand, following: Claim) -> None:
         del self._in_hand[in_hand.claim.held.token]
         self._in_hand[following.held.token] = in_hand
         in_hand.claim = following
@@ -300,9 +256,8 @@ class Runner:
             self._leave_share(in_hand.share)
             in_hand.share = share
 
-    async def _take(self, in_hand: _InHand) -> Claim | None:
+    async def _take(self, in_hand: InHand) -> Claim | None:
         """One turn. Returns the claim of the next one, if this worker goes on with the debate."""
-        claim = in_hand.claim
         try:
             thought = await self._think(in_hand)
         except asyncio.CancelledError:
@@ -310,7 +265,7 @@ class Runner:
             if in_hand.ending is Ending.LEASE_LOST:
                 metrics.claims_lost.inc()
             if in_hand.ending is Ending.SHUTDOWN:
-                await self._store(in_hand, lambda _: advance.release_step(claim))
+                await self._committer.store(in_hand, advance.release_step)
             return None
         except NotNow as reason:
             await self._postponed(in_hand, reason)
@@ -325,7 +280,7 @@ class Runner:
             return None
         return await self._commit_turn(in_hand, thought)
 
-    async def _think(self, in_hand: _InHand) -> Thought:
+    async def _think(self, in_hand: InHand) -> Thought:
         began = time.monotonic()
         brief = in_hand.claim.brief
         player = brief.setup.player
@@ -353,15 +308,13 @@ class Runner:
             log.warning("transcript.database_away", problem=log_words(problem))
             raise NotNow("The transcript could not be read: the database was away.", READ_AGAIN_SECONDS) from problem
 
-    async def _commit_turn(self, in_hand: _InHand, thought: Thought) -> Claim | None:
-        claim = in_hand.claim
-
-        def step(past_deadline: bool) -> Step:
-            return advance.turn_step(claim, thought, lambda after: self._may_go_on(in_hand, after), past_deadline)
+    async def _commit_turn(self, in_hand: InHand, thought: Thought) -> Claim | None:
+        def step(claim: Claim) -> Step:
+            return advance.turn_step(claim, thought, lambda after: self._may_go_on(in_hand, after))
 
         try:
             with tracing.span("commit"):
-                stored = await self._store(in_hand, step, thought.usage)
+                stored = await self._committer.store(in_hand, step, thought.usage)
         except advance.UnusableThought as problem:
             words = f"The player's turn cannot be stored: {problem}"
             await self._failed(in_hand, PlayerError(words, kind="answer", usage=thought.usage))
@@ -369,7 +322,9 @@ class Runner:
         except TurnExists:
             # Stored already, so the cursor stands behind its turns. Claiming the debate anew repairs it and goes on.
             log.warning("turn.exists")
-            await self._store(in_hand, lambda _: advance.release_step(claim, thought.usage), thought.usage)
+            await self._committer.store(
+                in_hand, lambda claim: advance.release_step(claim, thought.usage), thought.usage
+            )
             return None
         except Exception as problem:
             # Whatever Postgres has against it, the attempt counts: or the player would be asked for ever.
@@ -379,102 +334,29 @@ class Runner:
             return None
         return advance.next_claim(*stored) if stored else None
 
-    def _may_go_on(self, in_hand: _InHand, after: Debate) -> bool:
+    def _may_go_on(self, in_hand: InHand, after: Debate) -> bool:
         """Whether this worker takes the debate's next turn right away."""
         share = share_of_turn(after)
         if self._is_ending or share in self._crowded:
             return False
         return share == in_hand.share or self._in_use[share] < self._concurrency
 
-    async def _postponed(self, in_hand: _InHand, reason: NotNow) -> None:
-        step = advance.postponement_step(in_hand.claim, reason.message, reason.delay_seconds, reason.usage)
-        await self._store(in_hand, lambda _: step, reason.usage)
+    async def _postponed(self, in_hand: InHand, reason: NotNow) -> None:
+        def step(claim: Claim) -> Step:
+            return advance.postponement_step(claim, reason.message, reason.delay_seconds, reason.usage)
 
-    async def _failed(self, in_hand: _InHand, problem: PlayerError) -> None:
+        await self._committer.store(in_hand, step, reason.usage)
+
+    async def _failed(self, in_hand: InHand, problem: PlayerError) -> None:
         tracing.note({"failure": problem.kind})
+        step = partial(advance.failure_step, problem=problem, jitter=_jitter())
         try:
-            await self._store(in_hand, _failure(in_hand.claim, problem), problem.usage)
+            await self._committer.store(in_hand, step, problem.usage)
         except Exception as reason:
             # An attempt counts, whatever the words or the figures were that could not be stored.
             log.exception("failure.not_stored")
-            plain = PlayerError(
-                f"The player failed, and why could not be stored ({type(reason).__name__}).", kind="store"
-            )
-            await self._store(in_hand, _failure(in_hand.claim, plain))
-
-    # Storing
-
-    async def _store(
-        self, in_hand: _InHand, step_for: Callable[[bool], Step], used: Usage | None = None
-    ) -> tuple[Step, Outcome] | None:
-        """Commits a step and acts on its outcome; None when the claim is lost.
-
-        What was thought may have cost money: it is kept until the database is back. Whether a try that failed was
-        stored after all is found out by the next one, which is why it commits the same step.
-        """
-        pauses, locked_pauses = iter(COMMIT_PAUSES_SECONDS), iter(LOCKED_PAUSES_SECONDS)
-        unbuilt = _Unbuilt(step_for)
-        while True:
-            try:
-                outcome = await self._commit_once(in_hand, unbuilt)
-            except DatabaseAway as problem:
-                log.warning("turn.commit_failed", problem=log_words(problem))
-                await asyncio.sleep(next(pauses, COMMIT_PAUSES_SECONDS[-1]))
-                continue
-            match outcome.result:
-                case Result.STORED | Result.ALREADY_STORED:
-                    if outcome.debate.experiment_id and outcome.debate.status in ENDED_STATUSES:
-                        self._on_ended(outcome.debate.experiment_id)
-                    return unbuilt.step, outcome
-                case Result.CLAIM_LOST:
-                    await self._lost(in_hand.claim, outcome, used)
-                    return None
-                case Result.LEASE_LAPSED:
-                    await self._lease.changed()
-                case Result.DEADLINE_PASSED:
-                    unbuilt = _Unbuilt(step_for, past_deadline=True)
-                case Result.ROW_LOCKED:
-                    await asyncio.sleep(next(locked_pauses, LOCKED_PAUSES_SECONDS[-1]))
-
-    async def _commit_once(self, in_hand: _InHand, unbuilt: _Unbuilt) -> Outcome:
-        asked_for: list[UUID] = []
-
-        def build() -> Step:
-            schedule = unbuilt.step.change.schedule
-            if isinstance(schedule, ClaimToken):
-                asked_for.append(schedule.token)
-                self._asked_for[schedule.token] = in_hand
-            return unbuilt.step
-
-        try:
-            return await self._commit(build)
-        finally:
-            for token in asked_for:
-                del self._asked_for[token]
-
-    async def _lost(self, claim: Claim, outcome: Outcome, used: Usage | None) -> None:
-        if outcome.status is None or outcome.status not in ACTIVE_STATUSES:
-            log.info("turn.cancelled", reason=f"the debate is {outcome.status or 'deleted'}")
-        else:
-            metrics.claims_lost.inc()
-            log.warning("turn.dropped", reason="the claim was lost")
-        if claim.brief.setup.player != SCRIPTED:
-            # Its calls are recorded: what became of them is known now, and each is charged once.
-            await self._charge(claim.debate.id, used or Usage(), claim.held.token)
-        elif used and outcome.status is not None:
-            await self._charge(claim.debate.id, used)
-
-    async def _charge(self, debate_id: UUID, used: Usage, *calls_of: UUID) -> None:
-        """Again until the database is back. Without recorded calls a connection lost after the commit charges twice:
-        better than not at all, for the debate's limits."""
-        pauses = iter(COMMIT_PAUSES_SECONDS)
-        while True:
-            try:
-                await self._in_thread(charge, self._services, debate_id, used, *calls_of)
-                return
-            except DatabaseAway as problem:
-                log.warning("turn.charge_failed", problem=log_words(problem))
-                await asyncio.sleep(next(pauses, COMMIT_PAUSES_SECONDS[-1]))
+            words = f"The player failed, and why could not be stored ({type(reason).__name__})."
+            await self._committer.store(in_hand, partial(step, problem=PlayerError(words, kind="store")))
 
     # Keeping up
 
@@ -490,8 +372,8 @@ class Runner:
                 in_hand = self._in_hand.get(token)
                 # One that thinks no more may have ended its claim by its own commit, which is not answered yet.
                 if token not in held and in_hand and in_hand.is_thinking:
-                    _cancel(in_hand, Ending.CLAIM_ENDED)
-        known = [*self._in_hand, *self._asked_for]
+                    in_hand.cancel(Ending.CLAIM_ENDED)
+        known = [*self._in_hand, *self._committer.asked_for]
         worker_id = self._lease.worker_id
         await self._in_thread(advance.release_unknown_claims, self._services, worker_id, known, now())
 
@@ -502,34 +384,6 @@ class Runner:
 
     async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)
-
-
-def _cancel(in_hand: _InHand, why: Ending) -> None:
-    # Once: a second time would interrupt it while it hangs up.
-    if in_hand.ending is None:
-        in_hand.ending = why
-        if in_hand.is_thinking:
-            in_hand.task.cancel()
-
-
-def _failure(claim: Claim, problem: PlayerError) -> Callable[[bool], Step]:
-    jitter = _jitter()
-
-    def step(past_deadline: bool) -> Step:
-        return advance.failure_step(
-            claim,
-            str(problem),
-            permanent=problem.permanent,
-            retry_after_seconds=problem.retry_after_seconds,
-            jitter=jitter,
-            past_deadline=past_deadline,
-            patient=problem.patient,
-            kind=problem.kind,
-            detail=problem.detail,
-            usage=problem.usage,
-        )
-
-    return step
 
 
 def _about(claim: Claim) -> dict[str, str | int]:

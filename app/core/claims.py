@@ -37,9 +37,8 @@ class Leave:
 ClaimDecision = TakeTurn | Close | Leave
 
 
-def decide_claim(debate: Debate, last_turns: tuple[Turn, ...]) -> ClaimDecision:
-    """`last_turns`: the last two or more, oldest first."""
-    debate = reconciled(debate, last_turns)
+def decide_claim(debate: Debate) -> ClaimDecision:
+    """Of a debate whose cursor is the one that its turns imply."""
     reason = limit_reached(debate)
     if reason:
         return Close(ended_by(debate, reason))
@@ -51,7 +50,8 @@ def decide_claim(debate: Debate, last_turns: tuple[Turn, ...]) -> ClaimDecision:
 
 
 def reconciled(debate: Debate, last_turns: Sequence[Turn | PlannedTurn]) -> Debate:
-    """The debate with the cursor that its turns imply. The two differ only after damage from outside."""
+    """The debate with the cursor that its last turns (two or more, oldest first) imply. The two differ only after
+    damage from outside."""
     implied = implied_cursor(debate.format, debate.limits.max_rounds, last_turns)
     if implied is None:
         return debate

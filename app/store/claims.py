@@ -128,7 +128,8 @@ RETURNING id
 _FAIL_DAMAGED = """
 UPDATE debates SET
     status = 'failed', last_error = %s, claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, due_at = NULL,
-    queued_at = NULL, updated_at = clock_timestamp()
+    queued_at = NULL, updated_at = clock_timestamp(),
+    seconds_left = extract(epoch FROM deadline_at - clock_timestamp()), deadline_at = NULL
 WHERE id = %s AND claim_token = %s
 """
 
@@ -203,9 +204,10 @@ def _claimed(row: dict[str, Any], turn_rows: list[dict[str, Any]]) -> ClaimedDeb
         return DamagedDebate(row["id"], row["claim_token"], f"{type(problem).__name__}: {problem}")
 
 
-def fail_damaged(engine: Engine, damaged: DamagedDebate, words: str) -> None:
+def fail_damaged(engine: Engine, damaged: DamagedDebate, words: str) -> bool:
+    """False where it was deleted, or its claim has ended."""
     with engine.autocommit() as connection:
-        connection.execute(_FAIL_DAMAGED, [words, damaged.debate_id, damaged.token])
+        return connection.execute(_FAIL_DAMAGED, [words, damaged.debate_id, damaged.token]).rowcount == 1
 
 
 def shares_with_waiting(engine: Engine, shares: Sequence[str]) -> set[str]:

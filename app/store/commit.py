@@ -91,7 +91,7 @@ class Result(Enum):
     ALREADY_STORED = "already_stored"  # by an attempt whose connection was lost after its commit
     CLAIM_LOST = "claim_lost"  # somebody stopped, paused, ruled on or deleted the debate, or another worker has it
     LEASE_LAPSED = "lease_lapsed"  # the worker was not heard of for too long; nobody has taken the claim yet
-    DEADLINE_PASSED = "deadline_passed"  # the decision has to be made anew, with the deadline passed
+    DEADLINE_DIFFERS = "deadline_differs"  # it has passed, or no longer has: the decision has to be made anew
     ROW_LOCKED = "row_locked"  # another transaction holds the row; try again
 
 
@@ -137,7 +137,8 @@ WITH given AS MATERIALIZED (
                          secs => coalesce(seconds_left, (limits ->> 'max_seconds')::double precision)) END AS deadline,
                CASE WHEN status = new_status OR new_status IN ('completed', 'stopped')
                          OR NOT limits ? 'max_seconds' THEN seconds_left
-                    WHEN new_status <> 'running' THEN extract(epoch FROM deadline_at - clock_timestamp())
+                    WHEN new_status <> 'running'
+                    THEN coalesce(extract(epoch FROM deadline_at - clock_timestamp()), seconds_left)
                END AS left_seconds
         FROM debates CROSS JOIN LATERAL (
             -- A debate that was paused while its worker was thinking stays paused when the turn is stored.
@@ -230,7 +231,7 @@ SELECT given.debate_id,
                            OR given.first_turn_id IS NULL AND seen.settled_token = given.token
                       THEN 'already_stored' ELSE 'claim_lost' END
             WHEN given.worker_id NOT IN (SELECT worker_id FROM live) THEN 'lease_lapsed'
-            WHEN coalesce(seen.deadline_at <= clock_timestamp(), false) <> given.past_deadline THEN 'deadline_passed'
+            WHEN coalesce(seen.deadline_at <= clock_timestamp(), false) <> given.past_deadline THEN 'deadline_differs'
             ELSE 'row_locked' END,
        coalesce(saved.updated_at, seen.updated_at), coalesce(saved.at, seen.updated_at),
        coalesce(saved.input_tokens, seen.input_tokens), coalesce(saved.output_tokens, seen.output_tokens),

@@ -15,13 +15,13 @@ from uuid import UUID
 import structlog
 
 from app.core.brief import Brief, Thought
-from app.core.claims import Close, Leave, TakeTurn, decide_claim
+from app.core.claims import Close, Leave, TakeTurn, decide_claim, reconciled
 from app.core.debate import Debate, Status, Usage
 from app.core.errors import ActionNotAllowed, ContentTooLarge, InvalidInput
 from app.core.events import EventKind, NewEvent
 from app.core.limits import ended_by, limit_reached
 from app.core.machine import Move, decide
-from app.core.retry import GiveUp, after_failure, stored_delay
+from app.core.retry import GiveUp, PlayerError, after_failure, stored_delay
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.observe import failpoints, metrics
 from app.store import claims, turns
@@ -59,6 +59,12 @@ class Claim:
     def debate(self) -> Debate:
         return self.brief.debate
 
+    def past_deadline(self, is_past: bool) -> "Claim":
+        """The claim of the debate with its deadline as the row has it now."""
+        if is_past == self.debate.past_deadline:
+            return self
+        return replace(self, brief=replace(self.brief, debate=self.debate.evolve(past_deadline=is_past)))
+
 
 Tell = Callable[[Services, Sequence[Outcome]], None]
 
@@ -87,12 +93,12 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
     others: list[Step] = []
     for one in found:
         if isinstance(one, DamagedDebate):
-            log.error("debate.damaged", debate_id=str(one.debate_id), problem=one.problem)
-            claims.fail_damaged(services.engine, one, f"What is stored of this debate cannot be read ({one.problem}).")
+            _fail_damaged(services, one)
             continue
         metrics.queue_delay_seconds.observe(one.waited_seconds)
-        decision = decide_claim(one.debate, one.turns)
-        log_repair(one.debate, decision.debate)
+        debate = reconciled(one.debate, one.turns)
+        log_repair(one.debate, debate)
+        decision = decide_claim(debate)
         claimed = _claim_of(services, one, decision.debate, worker_id)
         if isinstance(decision, TakeTurn):
             taken.append(claimed)
@@ -105,6 +111,13 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
         # One that is not stored (its row is locked, say) is found by `release_unknown_claims`.
         commit(services, others)
     return taken
+
+
+def _fail_damaged(services: Services, damaged: DamagedDebate) -> None:
+    words = f"What is stored of this debate cannot be read ({damaged.problem})."
+    # It has no turns either if it was deleted between the two statements of the claim.
+    if claims.fail_damaged(services.engine, damaged, words):
+        log.error("debate.damaged", debate_id=str(damaged.debate_id), problem=damaged.problem)
 
 
 def _deadline_event(decision: Close, worker_id: str) -> NewEvent | None:
@@ -145,10 +158,10 @@ def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
     return outcomes
 
 
-def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool], past_deadline: bool = False) -> Step:
+def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool]) -> Step:
     """Stores the turn and moves the cursor. Where the next seat is a worker's too and `may_go_on` says so of the debate
     as it is then, takes the next claim in the same transaction."""
-    before = claim.debate.evolve(past_deadline=True) if past_deadline else claim.debate
+    before = claim.debate
     usage = storable_usage(thought.usage)
     move = Move(
         claim.brief.seat,
@@ -189,34 +202,18 @@ def next_claim(step: Step, outcome: Outcome) -> Claim | None:
     return Claim(next_brief, following)
 
 
-def failure_step(
-    claim: Claim,
-    message: str,
-    *,
-    permanent: bool,
-    retry_after_seconds: float | None,
-    jitter: float,
-    past_deadline: bool = False,
-    patient: bool = False,
-    kind: str = "player",
-    detail: str | None = None,
-    usage: Usage | None = None,
-) -> Step:
-    """The player could not take its turn: later again, or the debate has failed.
-
-    `usage` is what the attempt has cost all the same: it counts, and may use up a limit. `detail` is what somebody
-    outside said about it: kept with the debate, not written to the log.
-    """
-    message = storable_text(message)
-    used = storable_usage(usage or Usage())
+def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
+    """The player could not take its turn: later again, or the debate has failed. What the attempt has cost counts all
+    the same, and may use up a limit."""
+    message, detail = storable_text(problem.message), problem.detail
+    used = storable_usage(problem.usage or Usage())
     attempts = claim.debate.attempts + 1
     failed = claim.debate.evolve(
         attempts=attempts,
         last_error=f"{message} {storable_text(detail)}" if detail else message,
         usage=claim.debate.usage.plus(used),
-        past_deadline=past_deadline or claim.debate.past_deadline,
     )
-    decision = after_failure(attempts, permanent, jitter, patient)
+    decision = after_failure(attempts, problem.permanent, jitter, problem.patient)
     reached = limit_reached(failed)
     delay: float | None = None
     schedule: Schedule = SETTLED
@@ -226,9 +223,9 @@ def failure_step(
     elif isinstance(decision, GiveUp):
         after = failed.evolve(status=Status.FAILED)
     else:
-        delay = stored_delay(max(decision.delay_seconds, retry_after_seconds or 0))
+        delay = stored_delay(max(decision.delay_seconds, problem.retry_after_seconds or 0))
         schedule = Later(delay)
-    about = {"attempt": attempts, "kind": kind, "error": failed.last_error, "wait_seconds": delay}
+    about = {"attempt": attempts, "kind": problem.kind, "error": failed.last_error, "wait_seconds": delay}
     event = _event(claim, EventKind.ATTEMPT_FAILED, about)
     change = Change(after, claim.held, used=used, schedule=schedule, event=event)
     provider = metrics.provider_label(claim.brief.setup.player)
@@ -236,7 +233,7 @@ def failure_step(
     def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
         [outcome] = outcomes
         after = outcome.debate
-        metrics.turn_failures.labels(provider, kind).inc()
+        metrics.turn_failures.labels(provider, problem.kind).inc()
         if after.status is Status.FAILED:
             metrics.debates_failed.labels(provider).inc()
         log.warning(
@@ -244,7 +241,7 @@ def failure_step(
             debate_id=str(after.id),
             round=after.cursor.round,
             seat=claim.brief.seat,
-            kind=kind,
+            kind=problem.kind,
             attempts=attempts,
             status=after.status,
             wait_seconds=None if delay is None else round(delay, 1),
@@ -256,12 +253,16 @@ def failure_step(
 
 
 def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: Usage | None = None) -> Step:
-    """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is."""
+    """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is, and
+    may use up a limit."""
+    used = storable_usage(usage or Usage())
+    reached = limit_reached(claim.debate, used)
+    if reached:
+        return Step(claim, Change(ended_by(claim.debate, reached), claim.held, used=used), _tell_state)
     waiting = claim.debate.evolve(last_error=storable_text(message))
     # It may wait many times for the same thing: noted is the first.
     is_new = claim.debate.last_error != waiting.last_error
     event = _event(claim, EventKind.POSTPONED, {"reason": waiting.last_error}) if is_new else None
-    used = storable_usage(usage or Usage())
     change = Change(waiting, claim.held, used=used, schedule=Later(delay_seconds), event=event)
 
     def tell(services: Services, outcomes: Sequence[Outcome]) -> None:

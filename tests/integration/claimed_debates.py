@@ -14,8 +14,9 @@ from structlog.testing import capture_logs
 
 from app.core.access import OPERATOR
 from app.core.brief import Thought
-from app.core.debate import Debate, Usage
+from app.core.debate import Debate
 from app.core.formats import Format
+from app.core.retry import PlayerError
 from app.store import leases
 from app.store.claims import Room
 from app.store.commit import Outcome, Result
@@ -70,14 +71,14 @@ def turn(claim: Claim, thought: Thought, go_on: bool = True) -> Step:
     return advance.turn_step(claim, thought, lambda _: go_on)
 
 
-def store(services: Services, step_for: Callable[[bool], Step]) -> tuple[Step, Outcome]:
+def store(services: Services, claim: Claim, step_for: Callable[[Claim], Step]) -> tuple[Step, Outcome]:
     """Commits as a worker does: again while the row is locked, and with another decision once the deadline has passed.
     Every other outcome is the caller's."""
-    step, until = step_for(False), time.monotonic() + _LOCKED_SECONDS
+    step, until = step_for(claim), time.monotonic() + _LOCKED_SECONDS
     while True:
         [outcome] = advance.commit(services, [step])
-        if outcome.result is Result.DEADLINE_PASSED:
-            step = step_for(True)
+        if outcome.result is Result.DEADLINE_DIFFERS:
+            step = step_for(step.claim.past_deadline(not step.claim.debate.past_deadline))
         elif outcome.result is Result.ROW_LOCKED:
             assert time.monotonic() < until, "the row stayed locked"
             time.sleep(_LOCKED_PAUSE_SECONDS)
@@ -87,48 +88,22 @@ def store(services: Services, step_for: Callable[[bool], Step]) -> tuple[Step, O
 
 def take_turn(services: Services, claim: Claim, thought: Thought, go_on: bool = True) -> Claim | None:
     """The next claim; None if the turn was not stored, or if there is none."""
-    return advance.next_claim(
-        *store(services, lambda past_deadline: advance.turn_step(claim, thought, lambda _: go_on, past_deadline))
-    )
+    return advance.next_claim(*store(services, claim, lambda claim: turn(claim, thought, go_on)))
 
 
 def commit_turn(services: Services, claim: Claim, thought: Thought, go_on: bool = True) -> Result:
     """The same, for who wants to know what became of it."""
-    return store(services, lambda past_deadline: advance.turn_step(claim, thought, lambda _: go_on, past_deadline))[
-        1
-    ].result
+    return store(services, claim, lambda claim: turn(claim, thought, go_on))[1].result
 
 
 def release(services: Services, claim: Claim) -> Result:
-    return store(services, lambda _: advance.release_step(claim))[1].result
+    return store(services, claim, advance.release_step)[1].result
 
 
-def fail(
-    services: Services,
-    claim: Claim,
-    message: str = "no answer",
-    *,
-    permanent: bool = False,
-    retry_after_seconds: float | None = None,
-    jitter: float = 0.0,
-    usage: Usage | None = None,
-    patient: bool = False,
-    detail: str | None = None,
-) -> Result:
-    def step(past_deadline: bool) -> Step:
-        return advance.failure_step(
-            claim,
-            message,
-            permanent=permanent,
-            retry_after_seconds=retry_after_seconds,
-            jitter=jitter,
-            past_deadline=past_deadline,
-            usage=usage,
-            patient=patient,
-            detail=detail,
-        )
-
-    return store(services, step)[1].result
+def fail(services: Services, claim: Claim, message: str = "no answer", *, jitter: float = 0.0, **about: Any) -> Result:
+    """`about` is what a PlayerError says besides."""
+    problem = PlayerError(message, **about)
+    return store(services, claim, lambda claim: advance.failure_step(claim, problem, jitter))[1].result
 
 
 def end_backoff(place: Place, debate: Debate) -> None:

@@ -335,12 +335,23 @@ def test_the_time_limit_runs_only_while_the_debate_does(services: Services, plac
     assert float(again) == pytest.approx(left, abs=0.1)
 
 
+def test_a_failure_while_it_is_paused_leaves_the_time_that_was_left(services: Services, place: Place) -> None:
+    debate = a_debate(services, limits=Limits(max_seconds=600))
+    claim = claimed(services, debate)
+    place.sql("UPDATE debates SET deadline_at = clock_timestamp() + interval '5 seconds'")
+    control.pause_debate(services, OPERATOR, debate.id)
+    fail(services, claim, permanent=True)
+    assert place.sql("SELECT status, deadline_at, seconds_left <= 5 FROM debates") == [("failed", None, True)]
+    control.resume_debate(services, OPERATOR, debate.id)
+    assert place.sql("SELECT deadline_at <= clock_timestamp() + interval '5 seconds' FROM debates") == [(True,)]
+
+
 def test_a_debate_past_its_time_is_stopped_and_the_turn_in_hand_is_kept(services: Services, place: Place) -> None:
     debate = a_debate(services, limits=Limits(max_seconds=100))
     claim = claimed(services, debate)
     place.sql("UPDATE debates SET deadline_at = now() - interval '1 second'")
     [outcome] = advance.commit(services, [turn(claim, CLAIM)])
-    assert outcome.result is Result.DEADLINE_PASSED, "the decision was made without it"
+    assert outcome.result is Result.DEADLINE_DIFFERS, "the decision was made without it"
     assert take_turn(services, claim, CLAIM) is None
     after = read.get_transcript(services, debate.id, None)
     assert (after.debate.status, after.debate.stop_reason) == (Status.STOPPED, StopReason.TIME_LIMIT)

@@ -20,21 +20,26 @@ from claimed_debates import (
     fail,
     release,
     take_turn,
+    try_claim,
     turn,
 )
 from databases import rows_read
 from harness import Place
 from psycopg.rows import dict_row
+from structlog.testing import capture_logs
 
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.brief import Thought
 from app.core.debate import Debate, Limits, TurnType, Usage
 from app.core.players import SeatSetup
+from app.core.retry import PlayerError
 from app.core.seats import Seat
+from app.store import claims
 from app.store.claims import Room
 from app.store.commit import OLD_CLAIM_SECONDS, Outcome, Result
 from app.store.engine import DatabaseAway
+from app.store.statements import Prepared
 from app.store.turns import TurnExists
 from app.usecases import advance, control, read, sweep
 from app.usecases.advance import Claim, Step
@@ -148,7 +153,7 @@ def test_every_outcome_is_its_own_steps(services: Services, place: Place) -> Non
         Result.CLAIM_LOST,
         Result.ROW_LOCKED,
         Result.LEASE_LAPSED,
-        Result.DEADLINE_PASSED,
+        Result.DEADLINE_DIFFERS,
         Result.STORED,
         Result.ALREADY_STORED,
     ]
@@ -157,9 +162,7 @@ def test_every_outcome_is_its_own_steps(services: Services, place: Place) -> Non
 
 
 def a_failure(claim: Claim) -> Step:
-    return advance.failure_step(
-        claim, "Too busy.", permanent=False, retry_after_seconds=None, jitter=0, usage=CLAIM.usage
-    )
+    return advance.failure_step(claim, PlayerError("Too busy.", usage=CLAIM.usage), jitter=0)
 
 
 REPEATED: dict[str, Callable[[Claim], Step]] = {
@@ -296,6 +299,44 @@ def test_a_damaged_debate_fails_in_words_and_spoils_no_neighbours_claim(services
         assert row[1].startswith("What is stored of this debate cannot be read (")
         assert problem in row[1]
     assert claim_all(services, [], Room({}, 64)) == [], "it is not tried again and again"
+
+
+def test_a_damaged_debate_keeps_the_time_that_was_left(services: Services, place: Place) -> None:
+    debate = a_debate(services, limits=Limits(max_seconds=600))
+    release(services, claimed(services, debate))
+    place.sql("UPDATE debates SET deadline_at = clock_timestamp() + interval '5 seconds', seats = '{}'")
+    assert try_claim(services, debate.id) is None
+    assert place.sql("SELECT status, deadline_at, seconds_left <= 5 FROM debates") == [("failed", None, True)]
+
+
+def test_a_debate_that_is_deleted_while_it_is_claimed_is_no_damage(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    debate = a_debate(services)
+    run = Prepared.run
+
+    def delete_first(self: Prepared, *what: Any) -> Any:
+        if self is claims._LAST_TURNS:
+            control.delete_debate(services, OPERATOR, debate.id)
+        return run(self, *what)
+
+    monkeypatch.setattr(Prepared, "run", delete_first)
+    with capture_logs() as logs:
+        assert try_claim(services, debate.id) is None
+    assert [entry for entry in logs if entry["log_level"] == "error"] == []
+
+
+def test_a_limit_that_moves_the_cursor_to_the_judge_is_no_repair(services: Services, place: Place) -> None:
+    debate = a_debate(services, limits=Limits(max_rounds=3, max_seconds=600))
+    claim: Claim | None = claimed(services, debate)
+    for kind in (TurnType.CLAIM, TurnType.CLAIM, TurnType.RULING):
+        assert claim is not None
+        claim = take_turn(services, claim, Thought(kind, "words"), go_on=kind is not TurnType.RULING)
+    place.sql("UPDATE debates SET deadline_at = clock_timestamp() - interval '1 second'")
+    with capture_logs() as logs:
+        assert try_claim(services, debate.id) is None
+    assert place.sql("SELECT closing, next_actor FROM debates") == [("time_limit", "judge")]
+    assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == []
 
 
 def test_a_closed_debate_that_is_due_by_mistake_spoils_no_neighbours_claim(services: Services, place: Place) -> None:

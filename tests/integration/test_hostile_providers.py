@@ -6,10 +6,8 @@ The calls are real, to a server on this machine; the turns are taken here, with 
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -20,8 +18,8 @@ from claimed_debates import claimed as claim_of
 from harness import Place, wait_until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from model_server import SECRET, ModelServer, ruling
-from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
+from model_server import ModelServer, ruling
+from worker_loop import PATIENCE_SECONDS, calls_to, live_runner, with_settings, working
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
@@ -30,18 +28,16 @@ from app.core.errors import InvalidInput
 from app.core.players import SeatSetup
 from app.core.retry import NotNow, PlayerError
 from app.core.seats import Seat
-from app.settings import ProviderSettings
 from app.store.commit import Result
 from app.store.engine import ConnectionLost
 from app.usecases import advance, control, model_calls
-from app.usecases.advance import Claim
+from app.usecases.advance import Claim, Step
 from app.usecases.read import get_transcript
 from app.usecases.services import Services
+from worker import committer
 from worker import runner as runner_module
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
-from worker.players.registry import player_for
-from worker.runner import Runner
 
 GPT = "openai:gpt-4o-mini"
 NEVER_SECONDS = 3600.0
@@ -53,10 +49,6 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 def models() -> Iterator[ModelServer]:
     with ModelServer() as server:
         yield server
-
-
-def calls_to(models: ModelServer, services: Services) -> ModelCalls:
-    return ModelCalls(services, "worker", ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1"))
 
 
 class Playing:
@@ -221,18 +213,6 @@ def test_an_answer_that_no_database_stores_is_stored_with_what_can_be(
     assert used(place, claim)[:2] == (100, 20)
 
 
-@asynccontextmanager
-async def working(services: Services, models: ModelServer, **changes: Any) -> AsyncIterator[Runner]:
-    """A worker's runner whose models are the server's."""
-    ours = with_settings(services, **changes)
-    calls = calls_to(models, ours)
-    try:
-        async with live_runner(ours, partial(player_for, models=ModelPlayer(calls, lambda _: None))) as runner:
-            yield runner
-    finally:
-        await calls.close()
-
-
 ENDINGS: dict[str, Callable[[Services, UUID], Any]] = {
     "pause": lambda services, debate_id: control.pause_debate(services, OPERATOR, debate_id, now=True),
     "stop": lambda services, debate_id: control.stop_debate(services, OPERATOR, debate_id, None),
@@ -378,6 +358,10 @@ THOUGHT = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25))
 CHARGED = Usage(1_000, 10, 0.5)
 
 
+def waits(claim: Claim) -> Step:
+    return advance.postponement_step(claim, "Tomorrow.", 1, THOUGHT.usage)
+
+
 @pytest.mark.parametrize("outcome", ["turn", "turn that closes", "failure", "wait"])
 def test_a_charge_is_not_undone_by_whoever_claimed_before_it(services: Services, place: Place, outcome: str) -> None:
     claim = claimed(services, max_total_tokens=42 if outcome == "turn that closes" else None)
@@ -389,8 +373,7 @@ def test_a_charge_is_not_undone_by_whoever_claimed_before_it(services: Services,
     elif outcome == "failure":
         assert fail(services, claim, "Too busy.", usage=THOUGHT.usage) is Result.STORED
     else:
-        waits = advance.postponement_step(claim, "Tomorrow.", 1, THOUGHT.usage)
-        assert store(services, lambda _: waits)[1].result is Result.STORED
+        assert store(services, claim, waits)[1].result is Result.STORED
     assert used(place, claim) == (1_030, 22, 0.75)
 
 
@@ -417,7 +400,7 @@ def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
             raise ConnectionLost("gone")
         model_calls.charge(*what)
 
-    monkeypatch.setattr(runner_module, "charge", charge)
+    monkeypatch.setattr(committer, "charge", charge)
     is_asked, may_answer = asyncio.Event(), asyncio.Event()
 
     class Late:

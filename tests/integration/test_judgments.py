@@ -12,6 +12,7 @@ import pytest
 from cells import each_of
 from claimed_debates import ensure_lease, lapse_lease, until
 from harness import new_debate
+from structlog.testing import capture_logs
 from worker_loop import PATIENCE_SECONDS, live_lease, live_runner, with_settings
 
 from app.core.access import OPERATOR, Scope
@@ -187,6 +188,23 @@ def test_a_failing_judge_is_asked_again_then_fails_and_is_never_a_tie(services, 
         judge_until(services, lambda tried=attempt: rows(place, "attempts") == [(tried,)], judge)
         place.sql("UPDATE judgments SET due_at = now() WHERE due_at IS NOT NULL")
     assert rows(place, "status, error, verdict, cost_usd") == [("failed", "It fell over.", None, 0.5 * MAX_ATTEMPTS)]
+
+
+def test_an_opinion_that_can_never_be_stored_counts_as_an_attempt(services, place, closed):
+    judgments.ask(services, OPERATOR, closed, Judge("x", SeatSetup("openai:gpt-5")))
+    most = 2**63 - 1
+    place.sql("UPDATE judgments SET input_tokens = %s", most)
+    player = Judges(WON)
+
+    def is_over():
+        place.sql("UPDATE judgments SET due_at = now() WHERE due_at IS NOT NULL AND claim_token IS NULL")
+        return rows(place, "status") == [("failed",)]
+
+    with capture_logs() as logs:
+        judge_until(services, is_over, player)
+    assert len(player.briefs) == MAX_ATTEMPTS
+    assert rows(place, "input_tokens, error") == [(most, "The outcome could not be stored (DataError).")]
+    assert {entry["event"] for entry in logs if entry["log_level"] == "error"} == {"work.crashed"}
 
 
 def test_a_judge_that_has_to_wait_uses_up_no_attempt(services, place, closed):

@@ -11,7 +11,7 @@ from claimed_debates import a_debate, claimed, end_backoff, try_claim
 from harness import Place
 
 from app.core.debate import Limits, Status, Usage
-from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
+from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS, PlayerError
 from app.store.commit import Result
 from app.store.model_calls import DayRefused
 from app.usecases import advance, model_calls
@@ -95,7 +95,7 @@ def claimed_turn(services: Services, **limits: Any) -> Claim:
 
 
 def fail(services: Services, claim: Claim, **more: Any) -> None:
-    step = advance.failure_step(claim, "Too busy.", permanent=False, retry_after_seconds=None, jitter=0, **more)
+    step = advance.failure_step(claim, PlayerError("Too busy.", **more), jitter=0)
     assert [outcome.result for outcome in advance.commit(services, [step])] == [Result.STORED]
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -25,6 +26,7 @@ from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
 from app.core.seats import Seat
 from app.messaging.queue import DEBATES_QUEUE
 from app.observe import failpoints, metrics
+from app.store import claims
 from app.store.clock import now
 from app.store.commit import Outcome, Result
 from app.usecases import advance, control
@@ -315,6 +317,49 @@ def test_who_ends_a_claim_cancels_its_player_over_redis(
                 await asyncio.to_thread(listener.join)
 
     asyncio.run(work())
+
+
+@pytest.mark.usefixtures("only_hints", "no_comparison")
+def test_a_stop_that_is_heard_of_before_its_claim_is_known_cancels_the_player_at_once(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The debate is stopped when the claim is committed, and before its answer reaches the event loop."""
+    hung, is_heard = Hanging(), threading.Event()
+    claim = claims.claim
+
+    def answered_late(*what: Any) -> Any:
+        found = claim(*what)
+        for one in found:
+            control.stop_debate(services, OPERATOR, one.debate.id, None)
+            assert is_heard.wait(PATIENCE_SECONDS)
+        return found
+
+    monkeypatch.setattr(claims, "claim", answered_late)
+
+    async def work() -> None:
+        loop, ending, is_listening = asyncio.get_running_loop(), threading.Event(), threading.Event()
+        debate = a_debate(services)
+        async with live_runner(with_settings(services), always(hung)) as runner:
+
+            def end(token: UUID) -> None:
+                runner.end_claim(token)
+                is_heard.set()
+
+            listener = threading.Thread(
+                target=listen_for_ended_claims,
+                args=(place.redis(), ending, partial(loop.call_soon_threadsafe, end), is_listening.set),
+            )
+            listener.start()
+            try:
+                await until(is_listening.is_set, PATIENCE_SECONDS, "somebody listens")
+                runner.hint(debate.id)
+                await until(lambda: hung.cancelled == 1, PATIENCE_SECONDS, "the player was cancelled")
+            finally:
+                ending.set()
+                await asyncio.to_thread(listener.join)
+
+    asyncio.run(work())
+    assert statuses(place) == [("stopped", 1)]
 
 
 @pytest.mark.usefixtures("only_hints", "no_comparison")

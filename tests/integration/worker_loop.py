@@ -5,17 +5,22 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import psycopg
 from claimed_debates import until
 from harness import Place
+from model_server import SECRET, ModelServer
 from psycopg.conninfo import conninfo_to_dict
 
 from app.core.brief import Brief, Thought
+from app.settings import ProviderSettings
 from app.usecases.services import Services
 from worker.lease import Lease
 from worker.players.base import Player
+from worker.players.models.calls import ModelCalls
+from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for as player_named
 from worker.runner import Runner
 
@@ -53,6 +58,22 @@ async def live_runner(
         finally:
             await runner.shut_down(0.1)
     executor.shutdown()
+
+
+def calls_to(models: ModelServer, services: Services) -> ModelCalls:
+    return ModelCalls(services, "worker", ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1"))
+
+
+@asynccontextmanager
+async def working(services: Services, models: ModelServer, **changes: Any) -> AsyncIterator[Runner]:
+    """A worker's runner whose models are the server's."""
+    ours = with_settings(services, **changes)
+    calls = calls_to(models, ours)
+    try:
+        async with live_runner(ours, partial(player_named, models=ModelPlayer(calls, lambda _: None))) as runner:
+            yield runner
+    finally:
+        await calls.close()
 
 
 class Hanging:

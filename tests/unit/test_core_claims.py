@@ -5,7 +5,7 @@ from uuid import UUID
 from cells import each_of
 from core_builders import EVERY_SEAT, NO_SEAT, a_debate
 
-from app.core.claims import Close, Leave, TakeTurn, decide_claim, share_of
+from app.core.claims import Close, Leave, TakeTurn, decide_claim, reconciled, share_of
 from app.core.debate import Cursor, Limits, State, Status, StopReason, Turn, TurnType, Usage
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, SeatSetup
 from app.core.seats import Seat
@@ -17,7 +17,7 @@ def a_turn(seq: int, round_: int, seat: Seat, kind: TurnType = TurnType.CLAIM) -
 
 def test_a_seat_of_a_worker_is_taken_and_the_debate_runs() -> None:
     debate = a_debate(workers=EVERY_SEAT, status=Status.CREATED)
-    assert decide_claim(debate, ()) == TakeTurn(debate.evolve(status=Status.RUNNING))
+    assert decide_claim(debate) == TakeTurn(debate.evolve(status=Status.RUNNING))
 
 
 @each_of(
@@ -34,7 +34,7 @@ def test_a_seat_of_a_worker_is_taken_and_the_debate_runs() -> None:
 )
 def test_where_somebody_outside_has_the_floor_or_nobody_it_is_left_alone(changes: dict[str, object]) -> None:
     debate = a_debate(**changes)
-    assert decide_claim(debate, ()) == Leave(debate)
+    assert decide_claim(debate) == Leave(debate)
 
 
 @each_of(
@@ -51,7 +51,7 @@ def test_where_somebody_outside_has_the_floor_or_nobody_it_is_left_alone(changes
 def test_a_limit_that_was_reached_ends_it_whoever_has_the_floor(
     limits: Limits, changes: dict[str, object], reason: StopReason, workers: frozenset[Seat]
 ) -> None:
-    decision = decide_claim(a_debate(workers=workers, limits=limits, **changes), ())
+    decision = decide_claim(a_debate(workers=workers, limits=limits, **changes))
     assert isinstance(decision, Close)
     after = decision.debate
     if Seat.ARBITRATOR in workers and reason is not StopReason.MAX_ROUNDS:
@@ -63,10 +63,9 @@ def test_a_limit_that_was_reached_ends_it_whoever_has_the_floor(
 def test_a_cursor_that_stands_behind_its_turns_is_moved_to_where_they_imply() -> None:
     turns = (a_turn(7, 2, Seat.PROPOSER), a_turn(8, 2, Seat.OPPONENT))
     behind = a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT)
-    decision = decide_claim(behind, turns)
-    assert isinstance(decision, TakeTurn)
-    assert (decision.debate.cursor, decision.debate.turn_count) == (Cursor(2, Seat.ARBITRATOR), 8)
-    assert decide_claim(decision.debate, turns) == decision, "and stays there"
+    debate = reconciled(behind, turns)
+    assert (debate.cursor, debate.turn_count) == (Cursor(2, Seat.ARBITRATOR), 8)
+    assert reconciled(debate, turns) is debate, "and stays there"
 
 
 @each_of(

@@ -33,7 +33,7 @@ def test_a_seat_survives_its_json():
 
 @each_of("on_timeout", WITH_DEADLINE)
 def test_before_its_deadline_a_seat_is_left_in_peace(on_timeout):
-    assert isinstance(decide_claim(waiting(on_timeout, past_waiting=False), ()), Leave)
+    assert isinstance(decide_claim(waiting(on_timeout, past_waiting=False)), Leave)
 
 
 @each_of("on_timeout", WITH_DEADLINE)
@@ -41,11 +41,11 @@ def test_before_its_deadline_a_seat_is_left_in_peace(on_timeout):
 def test_no_deadline_counts_while_a_debate_is_held(on_timeout, status):
     held = waiting(on_timeout, status=status)
     assert held.answer_seconds is None
-    assert isinstance(decide_claim(held, ()), Leave)
+    assert isinstance(decide_claim(held), Leave)
 
 
 def test_stop_ends_the_debate_without_a_winner():
-    decision = decide_claim(waiting("stop"), ())
+    decision = decide_claim(waiting("stop"))
     assert isinstance(decision, Close)
     after = decision.debate
     assert (after.status, after.stop_reason, after.verdict) == (Status.STOPPED, StopReason.TIME_LIMIT, None)
@@ -55,7 +55,7 @@ def test_stop_ends_the_debate_without_a_winner():
 @each_of(("loser", "winner"), [(Seat.OPPONENT, "proposer"), (Seat.PROPOSER, "opponent")])
 def test_a_forfeit_gives_the_debate_to_the_other_side_even_from_behind(loser, winner):
     leads = Standing({loser.role: 9.0, winner: 1.0}, 1)
-    decision = decide_claim(waiting("forfeit", loser, standing=leads), ())
+    decision = decide_claim(waiting("forfeit", loser, standing=leads))
     assert isinstance(decision, Close)
     after = decision.debate
     assert (after.status, after.stop_reason) == (Status.COMPLETED, StopReason.FORFEIT)
@@ -67,7 +67,7 @@ def test_a_forfeit_gives_the_debate_to_the_other_side_even_from_behind(loser, wi
 
 def test_a_takeover_takes_one_turn_and_the_seat_stays_what_it_is():
     debate = waiting("takeover")
-    decision = decide_claim(debate, ())
+    decision = decide_claim(debate)
     assert isinstance(decision, TakeTurn)
     assert decision.debate.floor == SeatSetup("scripted")
     moved = decide(decision.debate, a_move(Seat.OPPONENT, TurnType.CLAIM, by_worker=True))
@@ -86,7 +86,7 @@ def test_whoever_comes_late_may_still_speak_before_the_player_does():
 def test_a_takeover_also_rules_on_an_interruption():
     """Or an arbitrator that dies after it interrupted would hold the debate for ever."""
     debate = waiting("takeover", Seat.ARBITRATOR, intervention_open=True, interrupted=Seat.PROPOSER)
-    decision = decide_claim(debate, ())
+    decision = decide_claim(debate)
     assert isinstance(decision, TakeTurn)
     ruled = decide(decision.debate, a_move(Seat.ARBITRATOR, TurnType.RULING, by_worker=True))
     assert ruled.debate.state is State.AWAITING_PROPOSER
@@ -94,6 +94,6 @@ def test_a_takeover_also_rules_on_an_interruption():
 
 def test_a_limit_of_the_debate_comes_before_the_deadline_of_a_seat():
     both = waiting("forfeit", past_deadline=True, limits=Limits(max_seconds=1), cursor=Cursor(1, Seat.OPPONENT))
-    decision = decide_claim(both, ())
+    decision = decide_claim(both)
     assert isinstance(decision, Close)
     assert decision.debate.stop_reason is StopReason.TIME_LIMIT

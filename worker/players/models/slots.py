@@ -79,7 +79,7 @@ class _Provider:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.give_back()
-            else:
+            elif turn in queue:  # `_hand_out` drops it where a slot came free in the same pass, and `close` drops all
                 queue.remove(turn)
             raise
 

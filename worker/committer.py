@@ -1,0 +1,151 @@
+"""Stores what became of a turn in hand: again until it is stored, or its claim is lost."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import cached_property
+from uuid import UUID
+
+import structlog
+
+from app.core.debate import ACTIVE_STATUSES, ENDED_STATUSES, Usage
+from app.core.players import SCRIPTED
+from app.observe import metrics
+from app.store.commit import ClaimToken, Outcome, Result
+from app.store.engine import DatabaseAway
+from app.store.errors import log_words
+from app.usecases import advance
+from app.usecases.advance import Claim, Step
+from app.usecases.model_calls import charge
+from app.usecases.services import Services
+from worker.batcher import Batcher
+from worker.in_hand import InHand
+from worker.lease import Lease
+from worker.patience import GaveUp, Patience
+
+log = structlog.get_logger(__name__)
+
+MOST_COMMITTED_AT_ONCE = 64
+"""In one statement. A statement has a cost of its own, so not few; and debates that are stored together think, and come
+to be stored, together again, so not all."""
+COMMITS_IN_FLIGHT = 1
+"""While it runs, debates of the one before go on and the next is built. A second would only take the interpreter's lock
+from them."""
+AWAY_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0)
+"""Between tries while the database is away."""
+REFUSED_PAUSES_SECONDS = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 4.0)
+"""Between tries that the row refuses: another transaction holds it, or it is not as the decision assumed."""
+
+
+class _Unbuilt:
+    """A step that is built when its batch leaves, and once: a try to commit it that failed may have stored it."""
+
+    def __init__(self, step_for: Callable[[Claim], Step], claim: Claim) -> None:
+        self._step_for = step_for
+        self._claim = claim
+
+    @cached_property
+    def step(self) -> Step:
+        return self._step_for(self._claim)
+
+    def with_other_deadline(self) -> "_Unbuilt":
+        """The step for the debate as its row is: its deadline has passed, or no longer has, since it was paused."""
+        return _Unbuilt(self._step_for, self._claim.past_deadline(not self._claim.debate.past_deadline))
+
+
+class Committer:
+    def __init__(self, services: Services, lease: Lease, executor: Executor, on_ended: Callable[[UUID], None]) -> None:
+        self._services = services
+        self._lease = lease
+        self._executor = executor
+        self._on_ended = on_ended
+        self._commit: Batcher[Step, Outcome] = Batcher(
+            lambda steps: advance.commit(services, steps),
+            executor,
+            parallel=COMMITS_IN_FLIGHT,
+            largest=MOST_COMMITTED_AT_ONCE,
+            fails_all=DatabaseAway,
+        )
+        self.asked_for: dict[UUID, InHand] = {}
+        """By the token of the next claim, while a commit asks for it."""
+
+    async def store(
+        self, in_hand: InHand, step_for: Callable[[Claim], Step], used: Usage | None = None
+    ) -> tuple[Step, Outcome] | None:
+        """Commits a step and acts on its outcome; None when the claim is lost, or when trying has taken too long.
+
+        What was thought may have cost money: it is kept until the database is back. Whether a try that failed was
+        stored after all is found out by the next one, which is why it commits the same step.
+        """
+        try:
+            return await self._until_stored(in_hand, _Unbuilt(step_for, in_hand.claim), used)
+        except GaveUp:
+            log.error("turn.given_up")
+            return None
+
+    async def _until_stored(
+        self, in_hand: InHand, unbuilt: _Unbuilt, used: Usage | None
+    ) -> tuple[Step, Outcome] | None:
+        while_away, while_refused = Patience(AWAY_PAUSES_SECONDS), Patience(REFUSED_PAUSES_SECONDS)
+        while True:
+            try:
+                outcome = await self._commit_once(in_hand, unbuilt)
+            except DatabaseAway as problem:
+                log.warning("turn.commit_failed", problem=log_words(problem))
+                await while_away.pause()
+                continue
+            match outcome.result:
+                case Result.STORED | Result.ALREADY_STORED:
+                    if outcome.debate.experiment_id and outcome.debate.status in ENDED_STATUSES:
+                        self._on_ended(outcome.debate.experiment_id)
+                    return unbuilt.step, outcome
+                case Result.CLAIM_LOST:
+                    await self._lost(in_hand.claim, outcome, used)
+                    return None
+                case Result.LEASE_LAPSED:
+                    await self._lease.changed()
+                case Result.DEADLINE_DIFFERS:
+                    unbuilt = unbuilt.with_other_deadline()
+                case Result.ROW_LOCKED:
+                    pass
+            await while_refused.pause()
+
+    async def _commit_once(self, in_hand: InHand, unbuilt: _Unbuilt) -> Outcome:
+        asked_for: list[UUID] = []
+
+        def build() -> Step:
+            schedule = unbuilt.step.change.schedule
+            if isinstance(schedule, ClaimToken):
+                asked_for.append(schedule.token)
+                self.asked_for[schedule.token] = in_hand
+            return unbuilt.step
+
+        try:
+            return await self._commit(build)
+        finally:
+            for token in asked_for:
+                del self.asked_for[token]
+
+    async def _lost(self, claim: Claim, outcome: Outcome, used: Usage | None) -> None:
+        if outcome.status is None or outcome.status not in ACTIVE_STATUSES:
+            log.info("turn.cancelled", reason=f"the debate is {outcome.status or 'deleted'}")
+        else:
+            metrics.claims_lost.inc()
+            log.warning("turn.dropped", reason="the claim was lost")
+        if claim.brief.setup.player != SCRIPTED:
+            # Its calls are recorded: what became of them is known now, and each is charged once.
+            await self._charge(claim.debate.id, used or Usage(), claim.held.token)
+        elif used and outcome.status is not None:
+            await self._charge(claim.debate.id, used)
+
+    async def _charge(self, debate_id: UUID, used: Usage, calls_of: UUID | None = None) -> None:
+        """Again until the database is back. Without recorded calls a connection lost after the commit charges twice:
+        better than not at all, for the debate's limits."""
+        patience, loop = Patience(AWAY_PAUSES_SECONDS), asyncio.get_running_loop()
+        while True:
+            try:
+                await loop.run_in_executor(self._executor, charge, self._services, debate_id, used, calls_of)
+                return
+            except DatabaseAway as problem:
+                log.warning("turn.charge_failed", problem=log_words(problem))
+            await patience.pause()

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, case, func, or_, select
 
-from app.core.debate import Debate, Speaker, State, Status, Turn, state_of
+from app.core.debate import Debate, Speaker, State, Status, Turn, is_held_back, state_of
 from app.core.formats import Format
 from app.core.machine import judge_asks
 from app.core.seats import Seat
@@ -33,6 +33,7 @@ class Latest:
     created_at: datetime
     """Of the debate."""
     state: State
+    is_held_back: bool
     judge_asks: bool
     turn: Turn
     seen_seq: int | None
@@ -72,10 +73,11 @@ def latest(engine: Engine, debate_id: UUID, seen_id: UUID | None) -> Latest | No
     found = _LATEST.rows(engine, debate_id=debate_id, seen_id=seen_id)
     if not found:
         return None
-    created_at, status, floor, intervention_open, form, round_, max_rounds, seen_seq, *turn = found[0]
+    created_at, status, floor, intervention_open, form, round_, max_rounds, waits, seen_seq, *turn = found[0]
     state = state_of(Status(status), Seat.of_actor(floor), intervention_open)
     asks = judge_asks(Format(form), max_rounds, round_)
-    return Latest(created_at, state, asks, turn_of(dict(zip(_TURN_NAMES, turn, strict=True))), seen_seq)
+    latest_turn = turn_of(dict(zip(_TURN_NAMES, turn, strict=True)))
+    return Latest(created_at, state, is_held_back(Status(status), waits), asks, latest_turn, seen_seq)
 
 
 def with_debate(engine: Engine, debate_id: UUID, last: int | None) -> tuple[Debate, list[Turn]] | None:
@@ -148,6 +150,7 @@ _LATEST = Statement(
         debates.c.format,
         debates.c.next_round,
         debates.c.limits["max_rounds"].as_integer().label("max_rounds"),
+        debates.c.waits_for_start,
         _seen.c.seq.label("seen_seq"),
         *turns.c,
     )

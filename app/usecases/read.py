@@ -1,6 +1,6 @@
 """Reading debates, each answer from one snapshot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -107,6 +107,11 @@ def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> 
     with snapshot(services) as connection:
         debate = existing(connection, debate_id)
         return debate, turns.after(connection, debate_id, seq, at_most)
+
+
+def turns_after_each(services: Services, known: Mapping[UUID, int], at_most: int) -> list[tuple[Debate, list[Turn]]]:
+    """The debates among these that exist, each with its next turns after its seq: one query, one snapshot."""
+    return turns.after_each(services.engine, known, at_most)
 
 
 def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:

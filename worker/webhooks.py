@@ -1,14 +1,16 @@
 """Delivers webhooks, on the event loop: claims what is due, signs it, sends it, and stores the result.
 
 At least once, and in order for each debate: the next delivery of a debate is due when the one before was delivered or
-given up. Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others.
+given up. Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others. A result is
+stored only under the token of its claim.
 """
 
 import asyncio
 import random
 import socket
 import ssl
-from concurrent.futures import Executor
+from collections import Counter
+from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -35,6 +37,8 @@ LOOK_EVERY_SECONDS = 1.0
 EACH_ENDPOINT = 4
 """Deliveries to one endpoint in flight, per worker."""
 MOST_IN_FLIGHT = 200
+NAME_THREADS = 16
+"""Host names that are looked up concurrently. A thread hangs for as long as a name server does."""
 ATTEMPT_SECONDS = 15.0
 """For all of one attempt: name, connection, answer."""
 GONE = 410
@@ -80,6 +84,9 @@ class Webhooks(LoopTask):
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         )
         self._tasks: dict[asyncio.Task[None], UUID] = {}
+        # Not the event loop's default executor, whose few threads model calls need.
+        self._name_threads = ThreadPoolExecutor(NAME_THREADS, "names")
+        self._lookups: dict[str, asyncio.Future[list[str]]] = {}
         self._ending = False
 
     async def shut_down(self, finish_seconds: float) -> None:
@@ -94,6 +101,7 @@ class Webhooks(LoopTask):
             await asyncio.wait(list(self._tasks), timeout=finish_seconds)
         for task in self._tasks:
             task.cancel()
+        self._name_threads.shutdown(wait=False, cancel_futures=True)
         await self._http.aclose()
 
     async def _repeat(self) -> None:
@@ -109,8 +117,8 @@ class Webhooks(LoopTask):
     async def _claim(self) -> None:
         if len(self._tasks) >= MOST_IN_FLIGHT:
             return
-        busy = list(set(self._tasks.values()))
-        for due in await self._in_thread(webhooks.claim, self._services.engine, busy, EACH_ENDPOINT):
+        in_flight = Counter(self._tasks.values())
+        for due in await self._in_thread(webhooks.claim, self._services.engine, in_flight, EACH_ENDPOINT):
             task = asyncio.create_task(self._deliver(due))
             self._tasks[task] = due.webhook_id
             task.add_done_callback(self._done)
@@ -148,7 +156,8 @@ class Webhooks(LoopTask):
         if error is not None and status != GONE:
             first = self._services.settings.webhook_retry_seconds
             delay = delay_after(due.attempts + 1, due.age_seconds, first, _jitter())
-        webhooks.settle(engine, due.id, delivered=error is None, status=status, error=error, delay=delay)
+        if not webhooks.settle(engine, due, status=status, error=error, delay=delay):
+            log.info("webhook.dropped", webhook_id=str(due.webhook_id))
         if error is not None:
             log.info("webhook.failed", webhook_id=str(due.webhook_id), attempts=due.attempts + 1, problem=error)
         if status == GONE:
@@ -158,7 +167,7 @@ class Webhooks(LoopTask):
 
     async def _send(self, due: DueDelivery) -> int:
         url = httpx.URL(due.url)
-        address = await self._checked_address(url)
+        address = await self._checked_address(url.host)
         told = {"type": due.event, "timestamp": time_json(due.created_at), "data": due.data}
         body, now, message_id = to_json(told).decode(), datetime.now(UTC), f"msg_{due.id.hex}"
         headers = {
@@ -178,10 +187,8 @@ class Webhooks(LoopTask):
         await answer.aclose()
         return answer.status_code
 
-    async def _checked_address(self, url: httpx.URL) -> str:
-        port = url.port or (443 if url.scheme == "https" else 80)
-        found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=1)
-        addresses = [str(info[4][0]) for info in found]
+    async def _checked_address(self, host: str) -> str:
+        addresses = await self._addresses_of(host)
         if not self._services.settings.webhooks_private:
             for address in addresses:
                 problem = why_refused(address)
@@ -190,3 +197,17 @@ class Webhooks(LoopTask):
         if not addresses:
             raise NotSent("the name has no address")
         return addresses[0]
+
+    async def _addresses_of(self, host: str) -> list[str]:
+        """One lookup for all deliveries that wait for this name. It continues when they are given up, so a name hangs
+        no more than one thread."""
+        lookup = self._lookups.get(host)
+        if lookup is None:
+            lookup = asyncio.get_running_loop().run_in_executor(self._name_threads, _resolve, host)
+            self._lookups[host] = lookup
+            lookup.add_done_callback(lambda _: self._lookups.pop(host))
+        return await asyncio.shield(lookup)
+
+
+def _resolve(host: str) -> list[str]:
+    return [str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]

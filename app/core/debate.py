@@ -78,6 +78,11 @@ STOP_WORDS = {  # after "The debate is completed:", or in brackets after the ver
 HELD_ELSEWHERE = "it was held elsewhere, and only its judgments were imported"
 
 
+def is_held_back(status: Status, waits_for_start: bool) -> bool:
+    """The debate was created with `start: false` and not started yet."""
+    return waits_for_start and status is Status.CREATED
+
+
 def is_held_elsewhere(reason: str | None, turn_count: int) -> bool:
     """Whether it was imported: closed by its rounds, with no turn but the motion."""
     return reason == StopReason.MAX_ROUNDS and turn_count <= 1
@@ -253,8 +258,7 @@ class Debate(Evolving):
 
     @property
     def is_held_back(self) -> bool:
-        """It was created with `start: false` and not started yet."""
-        return self.waits_for_start and self.status is Status.CREATED
+        return is_held_back(self.status, self.waits_for_start)
 
     @property
     def answers(self) -> Mapping[str, str] | None:

@@ -24,7 +24,7 @@ def wait_for_news(
     with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
         # Read after listening began, so that nothing is missed between the read and the wait.
         seen = read.poll(services, debate_id, last_seen)
-        news, listener.seq = seen.told, seen.last_seen_seq
+        news, listener.seq = seen.told, seen.last_seq
         # If the feed is of a deleted debate, this wait ends at once; the next one gets the new debate's feed.
         relay.is_of(listener, str(time_json(seen.created_at)))
         while news is None and not listener.is_over and listener.wait(max(0.0, deadline - time.monotonic())):
@@ -33,6 +33,17 @@ def wait_for_news(
                 raise refused()
             news = _latest(listener) or read.poll(services, debate_id, last_seen).told
     return seen.last_seen_seq, news
+
+
+def wait_for_change(listener: Listener, seen_seq: int, deadline: float) -> bool:
+    """Waits for a turn after `seen_seq` or a change of state. False when the time is over or the feed has ended."""
+    listener.seq = seen_seq
+    while not listener.is_over and listener.wait(max(0.0, deadline - time.monotonic())):
+        is_change = any(passing.event != "argument_delta" for passing in listener.passing)
+        listener.passing.clear()
+        if is_change or listener.feed.known > seen_seq:
+            return True
+    return False
 
 
 def _latest(listener: Listener) -> Told | None:

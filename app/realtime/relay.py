@@ -24,7 +24,7 @@ from app.observe import metrics
 from app.observe.threads import SupervisedThread
 from app.realtime.feed import Feed, Item, Listener, Message
 from app.realtime.operators import LOOK_BACK, OperatorsFeed, OperatorsListener, Version
-from app.realtime.source import PostgresSource
+from app.realtime.source import Missed, PostgresSource
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +33,9 @@ COMPARE_SECONDS_WITHOUT_REDIS = 1.0
 CONFIRM_SECONDS = 1.0
 """A listener waits this long for Redis to confirm a subscription. A later confirmation is followed by a comparison."""
 READ_AT_ONCE = 200
+FEEDS_IN_ONE_CATCH_UP = 100
+TURNS_IN_ONE_CATCH_UP = 20
+"""Of one debate. With all feeds of a catch-up they are in memory at once; listeners read further ones themselves."""
 _GOING_AWAY = "This server is shutting down"
 
 
@@ -246,7 +249,7 @@ class Relay:
         if not feeds:
             return
         changes = self.source.last_changes([feed.debate_id for feed in feeds])
-        untold = []
+        behind, untold = [], []
         for feed in feeds:
             change = changes.get(feed.debate_id)
             if change is None:
@@ -256,29 +259,42 @@ class Relay:
             elif change.created_at != feed.created_at:
                 # Deleted, and another debate created under its id: its turns are not for these listeners.
                 feed.end()
-            elif change.seq > feed.known:
-                self._catch_up(feed, change)
-            elif change.seq == feed.known and change.state != feed.state:
+            elif change.seq > (known := feed.known):
+                behind.append((feed, known))
+            elif change.seq == known and change.state != feed.state:
                 untold.append(feed)
+        self._catch_up(behind)
         if untold:
             self._tell_state(untold)
 
-    def _catch_up(self, feed: Feed, change: Version) -> None:
-        metrics.relay_missed_turns.inc(change.seq - feed.known)
-        missed = self._stored(feed, feed.known)
-        for item in missed:
+    def _catch_up(self, behind: list[tuple[Feed, int]]) -> None:
+        """Each feed with the last turn that it knows."""
+        for start in range(0, len(behind), FEEDS_IN_ONE_CATCH_UP):
+            part = behind[start : start + FEEDS_IN_ONE_CATCH_UP]
+            found = self.source.turns_after({feed.debate_id: seq for feed, seq in part}, TURNS_IN_ONE_CATCH_UP)
+            for feed, _ in part:
+                self._take_missed(feed, found.get(feed.debate_id))
+
+    def _take_missed(self, feed: Feed, missed: Missed | None) -> None:
+        if missed is None or missed.change.created_at != feed.created_at:
+            feed.end()
+            return
+        change = missed.change
+        metrics.relay_missed_turns.inc(max(0, change.seq - feed.known))
+        for item in missed.items:
             metrics.relay_lag_seconds.observe(metrics.seconds_since(item.stored_at))
-        feed.offer(missed, change.state)
+        if missed.items and missed.items[-1].seq == change.seq:
+            feed.offer(missed.items, change.state)
         # If the feed is still behind, the gap is too large for the log: listeners read Postgres from their position.
         feed.start(change.seq, change.state, change.created_at)
 
     def _stored(self, feed: Feed, seq: int) -> list[Item]:
         """The next turns, from Postgres. If the debate was deleted, ends the feed and returns none."""
-        try:
-            return self.source.turns_after(feed.debate_id, feed.created_at, seq, READ_AT_ONCE)
-        except DebateNotFound:
+        missed = self.source.turns_after({feed.debate_id: seq}, READ_AT_ONCE).get(feed.debate_id)
+        if missed is None or missed.change.created_at != feed.created_at:
             feed.end()
             return []
+        return missed.items
 
     def _tell_state(self, feeds: list[Feed]) -> None:
         """Sends changes of state whose event was lost. Only here whole debates are read: such changes are rare."""

@@ -1,11 +1,13 @@
 """What the relay reads from Postgres."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from app.core.debate import Debate
 from app.core.errors import DebateNotFound, InvalidInput
 from app.messaging.heard import state_mark
 from app.realtime.feed import Item
@@ -29,6 +31,14 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
+class Missed:
+    """The turns after a position, and the debate's version, from one snapshot."""
+
+    change: Version
+    items: list[Item]
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A debate with its turns, sent to a new listener."""
 
@@ -43,24 +53,24 @@ class PostgresSource:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def turns_after(self, debate_id: UUID, created_at: str, seq: int, at_most: int) -> list[Item]:
-        """Raises DebateNotFound also for another debate that was created later under the same id."""
-        debate, found = read.turns_after(self._services, debate_id, seq, at_most)
-        shown = debate_json(debate)
-        if shown["created_at"] != created_at:
-            raise DebateNotFound(debate_id)
-        told = ((turn, argument_json(turn)) for turn in found)
-        return [
-            Item(turn.seq, str(turn.id), text({"debate": shown, "argument": argument}), argument["created_at"])
-            for turn, argument in told
-        ]
+    def turns_after(self, known: Mapping[UUID, int], at_most: int) -> dict[UUID, Missed]:
+        """The next turns of each debate after its seq, for the debates that exist."""
+        found = {}
+        for debate, stored in read.turns_after_each(self._services, known, at_most):
+            shown = debate_json(debate)
+            told = ((turn, argument_json(turn)) for turn in stored)
+            items = [
+                Item(turn.seq, str(turn.id), text({"debate": shown, "argument": argument}), argument["created_at"])
+                for turn, argument in told
+            ]
+            found[debate.id] = Missed(_version(debate, shown), items)
+        return found
 
     def positions(self, debate_ids: Sequence[UUID]) -> dict[UUID, Position]:
         found = {}
         for debate in read.get_debates(self._services, debate_ids):
             shown = debate_json(debate)
-            change = Version(shown["updated_at"], debate.turn_count, state_mark(shown), shown["created_at"])
-            found[debate.id] = Position(change, text({"debate": shown}))
+            found[debate.id] = Position(_version(debate, shown), text({"debate": shown}))
         return found
 
     def changes(self, since: datetime | None) -> tuple[datetime, dict[UUID, Version]]:
@@ -92,6 +102,10 @@ class PostgresSource:
             yield "]}}"
 
         return Snapshot(str(time_json(debate.created_at)), debate.turn_count, parts())
+
+
+def _version(debate: Debate, shown: dict[str, Any]) -> Version:
+    return Version(shown["updated_at"], debate.turn_count, state_mark(shown), shown["created_at"])
 
 
 def _change(one: Changed) -> Version:

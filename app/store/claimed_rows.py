@@ -1,8 +1,9 @@
-"""Rows that workers claim, think about and settle once: the guardrail's evaluations and judgments.
+"""Rows that workers claim, think about and settle once: the guardrail's evaluations, judgments, deliveries of webhooks.
 
-Both tables have the same columns for it: `due_at` is when a worker may claim the row, NULL once it is settled or while
+The tables have the same columns for it: `due_at` is when a worker may claim the row, NULL once it is settled or while
 it is held back; `claim_token` and `claimed_by` are the claim, which lives as long as its worker's lease; `attempts`
 counts failures. While a row is claimed its `due_at` lies ahead, so that the index of due rows finds it for a release.
+The claim of a delivery has no `claimed_by`: it lasts until `due_at` (app/store/webhooks.py).
 """
 
 from collections.abc import Sequence
@@ -21,8 +22,7 @@ _now = func.clock_timestamp()
 
 
 def _unclaimed(table: Table) -> dict[str, Any]:
-    values: dict[str, Any] = {"claim_token": null(), "claimed_by": null()}
-    return {**values, "queued_at": null()} if "queued_at" in table.c else values
+    return {name: null() for name in ("claim_token", "claimed_by", "queued_at") if name in table.c}
 
 
 def claim_statement(table: Table, is_open: str, first: str = "") -> Prepared:

@@ -468,8 +468,9 @@ webhook_deliveries = Table(
     Column("event", Text, nullable=False),
     Column("data", Json, nullable=False),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    # When to try next; NULL when it was delivered or given up. A worker that takes it sets it to when it lapses.
+    # When to try next; NULL when it was delivered or given up. A claim sets it to when it lapses.
     Column("due_at", Timestamp),
+    Column("claim_token", Uuid),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("delivered_at", Timestamp),
     Column("last_status", Integer),
@@ -479,6 +480,12 @@ Index(
     "webhook_deliveries_due",
     webhook_deliveries.c.webhook_id,
     webhook_deliveries.c.debate_id,
+    webhook_deliveries.c.number,
+    postgresql_where=text("due_at IS NOT NULL"),
+)
+Index(
+    "webhook_deliveries_due_by_number",
+    webhook_deliveries.c.webhook_id,
     webhook_deliveries.c.number,
     postgresql_where=text("due_at IS NOT NULL"),
 )

@@ -1,12 +1,16 @@
 """Turns: read in order of seq. `app.store.commit` stores them; they never change."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, case, func, or_, select
+from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, case, column, func, or_, select, true
+from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.core.debate import Debate, Speaker, State, Status, Turn, state_of
+from app.core.debate import Debate, Speaker, State, Status, Turn, is_held_back, state_of
 from app.core.formats import Format
 from app.core.machine import judge_asks
 from app.core.seats import Seat
@@ -25,6 +29,7 @@ class TurnExists(Exception):
 
 _SPLIT = len(debate_columns)
 _DEBATE_NAMES = [column.name for column in debate_columns]
+_ID = _DEBATE_NAMES.index("id")
 _TURN_NAMES = [column.name for column in turns.c]
 
 
@@ -33,6 +38,7 @@ class Latest:
     created_at: datetime
     """Of the debate."""
     state: State
+    is_held_back: bool
     judge_asks: bool
     turn: Turn
     seen_seq: int | None
@@ -54,6 +60,18 @@ def after(connection: Connection, debate_id: UUID, seq: int, at_most: int | None
     return tuple(turn_of(row) for row in rows)
 
 
+def after_each(engine: Engine, known: Mapping[UUID, int], at_most: int) -> list[tuple[Debate, list[Turn]]]:
+    """The debates among these that exist, each with its next turns after its seq, from one snapshot."""
+    rows = _AFTER_EACH.rows(engine, ids=list(known), seqs=list(known.values()), at_most=at_most)
+    found = []
+    for _, group in groupby(rows, key=itemgetter(_ID)):
+        of_debate = list(group)
+        debate = debate_of(dict(zip(_DEBATE_NAMES, of_debate[0][:_SPLIT], strict=True)))
+        given = (dict(zip(_TURN_NAMES, row[_SPLIT:], strict=True)) for row in of_debate)
+        found.append((debate, [turn_of(row) for row in given if row["id"] is not None]))
+    return found
+
+
 def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tuple[int | None, Verdict]]:
     """The last verdicts with their rounds, oldest first."""
     rows = connection.execute(_VERDICTS, {"debate_id": debate_id, "count": at_most}).mappings()
@@ -72,10 +90,11 @@ def latest(engine: Engine, debate_id: UUID, seen_id: UUID | None) -> Latest | No
     found = _LATEST.rows(engine, debate_id=debate_id, seen_id=seen_id)
     if not found:
         return None
-    created_at, status, floor, intervention_open, form, round_, max_rounds, seen_seq, *turn = found[0]
+    created_at, status, floor, intervention_open, form, round_, max_rounds, waits, seen_seq, *turn = found[0]
     state = state_of(Status(status), Seat.of_actor(floor), intervention_open)
     asks = judge_asks(Format(form), max_rounds, round_)
-    return Latest(created_at, state, asks, turn_of(dict(zip(_TURN_NAMES, turn, strict=True))), seen_seq)
+    latest_turn = turn_of(dict(zip(_TURN_NAMES, turn, strict=True)))
+    return Latest(created_at, state, is_held_back(Status(status), waits), asks, latest_turn, seen_seq)
 
 
 def with_debate(engine: Engine, debate_id: UUID, last: int | None) -> tuple[Debate, list[Turn]] | None:
@@ -135,6 +154,25 @@ _OUTLINE = Statement(
     .where(turns.c.debate_id == bindparam("debate_id"), turns.c.seq <= bindparam("last_seq"))
     .order_by(turns.c.seq)
 )
+_known = (
+    func.unnest(bindparam("ids", type_=ARRAY(Uuid)), bindparam("seqs", type_=ARRAY(Integer)))
+    .table_valued(column("debate_id", Uuid), column("seq", Integer), name="known")
+    .render_derived()
+)
+_missed = (
+    select(*turns.c)
+    .where(turns.c.debate_id == _known.c.debate_id, turns.c.seq > _known.c.seq)
+    .order_by(turns.c.seq)
+    .limit(bindparam("at_most"))
+    .lateral("missed")
+)
+_AFTER_EACH = Statement(
+    select(*debate_columns, *(each.label(f"turn_{each.name}") for each in _missed.c))
+    .select_from(_known)
+    .join(debates, debates.c.id == _known.c.debate_id)
+    .outerjoin(_missed, true())
+    .order_by(debates.c.id, _missed.c.seq)
+)
 _seen = turns.alias("seen")
 _any = turns.alias("any_turn")
 _last_seq = select(func.max(_any.c.seq)).where(_any.c.debate_id == debates.c.id).scalar_subquery()
@@ -148,6 +186,7 @@ _LATEST = Statement(
         debates.c.format,
         debates.c.next_round,
         debates.c.limits["max_rounds"].as_integer().label("max_rounds"),
+        debates.c.waits_for_start,
         _seen.c.seq.label("seen_seq"),
         *turns.c,
     )

@@ -1,6 +1,6 @@
 """Webhooks, and the outbox of their deliveries. Triggers write the outbox; workers deliver from it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -9,11 +9,12 @@ from uuid import UUID
 from psycopg.rows import dict_row
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
+from app.store import claimed_rows
 from app.store.engine import Engine
 from app.store.tables import webhook_deliveries, webhooks
 
 CLAIM_SECONDS = 60
-"""When a delivery that its worker has not reported is due again. Longer than one may take."""
+"""When a delivery that its worker has not settled is due again. Longer than one may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Delivery:
 @dataclass(frozen=True, slots=True)
 class DueDelivery:
     id: UUID
+    token: UUID
     webhook_id: UUID
     url: str
     secret: str = field(repr=False)
@@ -66,45 +68,52 @@ _DELIVERY = [webhook_deliveries.c[name] for name in Delivery.__slots__]
 # For each endpoint a few of the oldest, and of each debate the oldest only: the next one follows when it was delivered.
 _CLAIM = f"""
 WITH found AS MATERIALIZED (
-    SELECT due.id, hook.url, hook.secret FROM webhooks AS hook CROSS JOIN LATERAL (
+    SELECT due.id, hook.url, hook.secret FROM webhooks AS hook
+    LEFT JOIN unnest(%(hooks)s::uuid[], %(in_flight)s::integer[]) AS busy (id, in_flight) ON busy.id = hook.id
+    CROSS JOIN LATERAL (
         SELECT id FROM webhook_deliveries AS one
         WHERE webhook_id = hook.id AND due_at <= clock_timestamp() AND NOT EXISTS (
             SELECT FROM webhook_deliveries AS earlier
             WHERE earlier.webhook_id = hook.id AND earlier.debate_id = one.debate_id
               AND earlier.number < one.number AND earlier.due_at IS NOT NULL)
-        ORDER BY number LIMIT %(each)s FOR UPDATE SKIP LOCKED
+        ORDER BY number LIMIT greatest(%(each)s - coalesce(busy.in_flight, 0), 0) FOR UPDATE SKIP LOCKED
     ) AS due
-    WHERE hook.disabled_at IS NULL AND hook.id <> ALL(%(busy)s)
+    WHERE hook.disabled_at IS NULL
 )
-UPDATE webhook_deliveries AS taken SET due_at = clock_timestamp() + interval '{CLAIM_SECONDS} seconds'
+UPDATE webhook_deliveries AS taken SET
+    claim_token = gen_random_uuid(), due_at = clock_timestamp() + interval '{CLAIM_SECONDS} seconds'
 FROM found WHERE taken.id = found.id
-RETURNING taken.id, taken.webhook_id, found.url, found.secret, taken.event, taken.data, taken.created_at,
-          taken.attempts, extract(epoch FROM clock_timestamp() - taken.created_at)::double precision AS age_seconds
+RETURNING taken.id, taken.claim_token AS token, taken.webhook_id, found.url, found.secret, taken.event, taken.data,
+          taken.created_at, taken.attempts,
+          extract(epoch FROM clock_timestamp() - taken.created_at)::double precision AS age_seconds
 """  # noqa: S608 (only a constant is put in)
-_SETTLE = """
-UPDATE webhook_deliveries SET
-    attempts = attempts + 1, last_status = %(status)s, last_error = %(error)s,
-    delivered_at = CASE WHEN %(delivered)s THEN clock_timestamp() ELSE delivered_at END,
-    due_at = CASE WHEN (SELECT disabled_at IS NULL FROM webhooks WHERE webhooks.id = webhook_id)
-                  THEN clock_timestamp() + make_interval(secs => %(delay)s::double precision) END
-WHERE id = %(id)s
-"""
 
 
-def claim(engine: Engine, busy: Sequence[UUID], each: int) -> list[DueDelivery]:
-    """At most `each` for every endpoint that is not busy. What is not settled in time is due again."""
+def claim(engine: Engine, in_flight: Mapping[UUID, int], each: int) -> list[DueDelivery]:
+    """At most `each` for every endpoint, less those that are in flight. A claim lapses after `CLAIM_SECONDS`."""
+    given = {"hooks": list(in_flight), "in_flight": list(in_flight.values()), "each": each}
     with engine.autocommit() as connection:
         cursor = connection.cursor(row_factory=dict_row)
-        return [DueDelivery(**row) for row in cursor.execute(_CLAIM, {"busy": list(busy), "each": each})]
+        return [DueDelivery(**row) for row in cursor.execute(_CLAIM, given)]
 
 
-def settle(
-    engine: Engine, delivery_id: UUID, *, delivered: bool, status: int | None, error: str | None, delay: float | None
-) -> None:
-    """`delay`: until the next attempt; None when there is none."""
-    given = {"id": delivery_id, "delivered": delivered, "status": status, "error": error, "delay": delay}
-    with engine.autocommit() as connection:
-        connection.execute(_SETTLE, given)
+def settle(engine: Engine, held: DueDelivery, *, status: int | None, error: str | None, delay: float | None) -> bool:
+    """Records an attempt: delivered without an `error`. `delay`: until the next attempt; None when there is none. False
+    when the claim is lost."""
+    values: dict[str, Any] = {"attempts": held.attempts + 1, "last_status": status, "last_error": error}
+    if error is None:
+        values["delivered_at"] = func.clock_timestamp()
+    with engine.begin() as connection:
+        if delay is not None and _lock_enabled(connection, held.webhook_id):
+            return claimed_rows.postpone(connection, webhook_deliveries, held.id, held.token, delay, values)
+        row_id = webhook_deliveries.c.id
+        return claimed_rows.settle(connection, webhook_deliveries, held.id, held.token, values, row_id) is not None
+
+
+def _lock_enabled(connection: Connection, webhook_id: UUID) -> bool:
+    """Keeps an enabled endpoint as it is until the transaction ends."""
+    is_enabled = select(webhooks.c.id).where(webhooks.c.id == webhook_id, webhooks.c.disabled_at.is_(None))
+    return connection.execute(is_enabled.with_for_update(read=True)).first() is not None
 
 
 def disable(engine: Engine, webhook_id: UUID, reason: str) -> None:
@@ -170,11 +179,12 @@ def _settled(before: datetime) -> tuple[ColumnElement[bool], ...]:
 
 
 def replay(connection: Connection, webhook_id: UUID, delivery_id: UUID) -> Delivery | None:
-    """Due again, under its id, for another three days."""
+    """Due again, under its id, for another three days. An attempt in flight no longer counts."""
+    now = func.clock_timestamp()
     statement = (
         update(webhook_deliveries)
         .where(webhook_deliveries.c.id == delivery_id, webhook_deliveries.c.webhook_id == webhook_id)
-        .values(due_at=func.clock_timestamp(), created_at=func.clock_timestamp(), attempts=0, delivered_at=None)
+        .values(due_at=now, created_at=now, attempts=0, delivered_at=None, claim_token=None)
         .returning(*_DELIVERY)
     )
     row = connection.execute(statement).one_or_none()

@@ -1,6 +1,6 @@
 """Reading debates, each answer from one snapshot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -86,9 +86,10 @@ class Polled:
     created_at: datetime
     """Of the debate: after a deletion another debate may have its id."""
     last_seen_seq: int
+    last_seq: int
     told: Told | None
     """The debate's last turn, if it is newer than the last seen one or the debate is closed: agents end their loop on
-    that, so every poll of a closed debate returns it."""
+    that, so every poll of a closed debate returns it. None before the debate is started, when nobody may act on it."""
 
 
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
@@ -96,9 +97,9 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
     if last_seen is not None and found.seen_seq is None:
         raise InvalidInput("argument_id", "is not an argument of this debate")
     seen = found.seen_seq or 0
-    is_news = found.turn.seq > seen or found.state is State.CLOSED
+    is_news = found.state is State.CLOSED or (found.turn.seq > seen and not found.is_held_back)
     told = Told(found.state, argument_json(found.turn), found.judge_asks) if is_news else None
-    return Polled(found.created_at, seen, told)
+    return Polled(found.created_at, seen, found.turn.seq, told)
 
 
 def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:
@@ -106,6 +107,11 @@ def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> 
     with snapshot(services) as connection:
         debate = existing(connection, debate_id)
         return debate, turns.after(connection, debate_id, seq, at_most)
+
+
+def turns_after_each(services: Services, known: Mapping[UUID, int], at_most: int) -> list[tuple[Debate, list[Turn]]]:
+    """The debates among these that exist, each with its next turns after its seq: one query, one snapshot."""
+    return turns.after_each(services.engine, known, at_most)
 
 
 def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:

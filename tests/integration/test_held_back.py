@@ -1,5 +1,9 @@
 """A debate that was created with `start: false` waits for its start: nobody takes a turn in it, nobody claims it."""
 
+import json
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -78,3 +82,67 @@ def test_a_worker_leaves_it_alone_until_it_is_started(place: Place) -> None:
     assert api.debate(waits)["argument_count"] == 1
     assert api.http.post(f"/debates/{waits}/start").status_code == 200
     wait_until(lambda: api.debate(waits)["state"] == "CLOSED", 60, "it is held")
+
+
+def dialogue(api: Api) -> tuple[str, str]:
+    """A debate of agents that waits for its start, and its motion."""
+    created = data_of(api.http.post("/debates", json=new_debate(format="dialogue", start=False, seats=None)), 201)
+    return created["debate"]["id"], created["argument"]["id"]
+
+
+def called(api: Api, tool: str, **arguments: Any) -> tuple[bool, str]:
+    """Whether the tool refused, and its words."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    headers = {"Accept": "application/json, text/event-stream"}
+    result = api.http.post("/mcp", json=body, headers=headers, timeout=60).raise_for_status().json()["result"]
+    return result["isError"], result["content"][0]["text"]
+
+
+def turn_of(api: Api, debate_id: str, role: str, **arguments: Any) -> Any:
+    is_error, text = called(api, "wait_for_turn", debate_id=debate_id, role=role, **arguments)
+    assert not is_error, text
+    return json.loads(text)
+
+
+def open_waits(api: Api) -> float:
+    found = re.search(r'^debate_listeners\{kind="wait"\} (\S+)$', api.http.get("/metrics").text, re.MULTILINE)
+    return float(found[1]) if found else 0
+
+
+@pytest.mark.parametrize("role", ["proposer", "opponent", "arbitrator"])
+def test_before_the_start_it_is_nobodys_turn(api: Api, role: str) -> None:
+    debate_id, motion = dialogue(api)
+    turn = turn_of(api, debate_id, role, max_seconds=0)
+    assert (turn["state"], turn["answer_by"], turn["next_call"]["tool"]) == ("waiting", None, "wait_for_turn")
+    assert turn["rules"] == "The debate has not been started, and nobody may speak before it is. Wait."
+    assert [argument["id"] for argument in turn["new"]] == [motion]
+    nothing = {"has_new_argument": False, "debate_id": debate_id, "last_seen_seq": 0}
+    assert data_of(api.http.get(f"/debates/{debate_id}/poll", params={"role": role})) == nothing
+    waited = api.http.get(f"/debates/{debate_id}/wait", params={"role": role, "timeout_ms": 100})
+    assert data_of(waited) == nothing
+
+
+def test_a_start_ends_the_waiting_at_once(api: Api) -> None:
+    debate_id, motion = dialogue(api)
+    seat = {"role": "opponent", "timeout_ms": 40_000}
+    with ThreadPoolExecutor(3) as threads:
+        waits = threads.submit(lambda: data_of(api.http.get(f"/debates/{debate_id}/wait", params=seat, timeout=60)))
+        turns = [threads.submit(turn_of, api, debate_id, "opponent", after_seq=seen, max_seconds=45) for seen in (0, 1)]
+        wait_until(lambda: open_waits(api) == 3, 30, "all wait")
+        assert not any(one.done() for one in (waits, *turns))
+        began = time.monotonic()
+        assert data_of(api.http.post(f"/debates/{debate_id}/start"))["debate"]["status"] == "running"
+        answered = waits.result()
+        assert [one.result()["state"] for one in turns] == ["your_turn"] * 2
+        assert time.monotonic() - began < 20
+    assert (answered["action"], answered["argument"]["id"]) == ("respond", motion)
+    is_error, text = called(api, "argue", debate_id=debate_id, role="opponent", content="No.")
+    assert not is_error, text
+
+
+def test_one_that_is_stopped_before_its_start_is_closed_for_who_waits(api: Api) -> None:
+    debate_id, motion = dialogue(api)
+    api.http.post(f"/debates/{debate_id}/stop").raise_for_status()
+    polled = data_of(api.http.get(f"/debates/{debate_id}/poll", params={"role": "opponent", "argument_id": motion}))
+    assert polled["action"] == "debate_closed"
+    assert turn_of(api, debate_id, "opponent", max_seconds=0)["state"] == "closed"

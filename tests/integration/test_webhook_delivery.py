@@ -320,8 +320,8 @@ def test_delays_grow_to_eight_hours_and_end_after_three_days():
 def test_what_a_worker_took_and_never_reported_is_due_again(ours, place, receiver):
     hook = register(ours, receiver)
     tell(place, uuid4(), 1)
-    [taken] = claim(ours.engine, [], 4)
-    assert claim(ours.engine, [], 4) == []
+    [taken] = claim(ours.engine, {}, 4)
+    assert claim(ours.engine, {}, 4) == []
     # As the clock will, a minute from now.
     place.sql("UPDATE webhook_deliveries SET due_at = clock_timestamp() WHERE id = %s", taken.id)
     deliver_until(ours, lambda: statuses(ours, hook) == ["delivered"], "it is delivered")

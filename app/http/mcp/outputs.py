@@ -102,7 +102,7 @@ def argument_shape(argument: Json) -> Json:
 def state_for(debate: Debate, seat: Seat) -> str:
     if debate.state is State.CLOSED:
         return "closed"
-    is_held_up = debate.status in (Status.PAUSED, Status.FAILED)
+    is_held_up = debate.is_held_back or debate.status in (Status.PAUSED, Status.FAILED)
     return "your_turn" if debate.cursor.seat is seat and not is_held_up else "waiting"
 
 
@@ -111,6 +111,8 @@ def rules_for(debate: Debate, seat: Seat, max_bytes: int) -> str:
     state = state_for(debate, seat)
     if state == "closed":
         return "The debate is closed. No more turns are accepted; `transcript` has the verdict."
+    if debate.is_held_back:
+        return "The debate has not been started, and nobody may speak before it is. Wait."
     if state == "waiting":
         held_up = debate.status if debate.status in (Status.PAUSED, Status.FAILED) else None
         if held_up:

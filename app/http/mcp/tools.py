@@ -20,12 +20,13 @@ from app.http.experiments.judgments import OpinionBody
 from app.http.mcp import inputs, outputs
 from app.http.mcp.outputs import argument_shape, debate_shape, next_wait, rules_for, state_for
 from app.realtime.credentials import KeyWatch
-from app.realtime.longpoll import wait_for_news
+from app.realtime.longpoll import wait_for_change
 from app.realtime.relay import Relay
 from app.usecases import control, create, judgments, read, seats
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
-from app.wire.debates import argument_json, debate_json
+from app.usecases.transactions import refused
+from app.wire.debates import argument_json, debate_json, time_json
 from app.wire.experiments import judgment_json
 
 Json = dict[str, Any]
@@ -170,18 +171,22 @@ def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
 def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_seq: int, max_seconds: float) -> None:
     """Until it is this seat's turn, the debate is closed, or the time is over."""
     deadline = time.monotonic() + max_seconds
-    debate, seen = read.turns_after(context.services, debate_id, max(0, after_seq - 1), 1)
+    debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
     if after_seq > debate.turn_count:
         raise InvalidInput("after_seq", f"this debate has only {debate.turn_count} arguments")
-    hold = partial(context.keys.hold, context.caller)
-    last_seen = seen[0].id if after_seq else None
-    while state_for(debate, seat) == "waiting" and time.monotonic() < deadline:
-        _, news = wait_for_news(
-            context.relay, context.services, hold, debate_id, last_seen, deadline - time.monotonic()
-        )
-        if news is not None:
-            last_seen = UUID(news.argument["id"])
-        debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
+    if state_for(debate, seat) != "waiting" or not max_seconds:
+        return
+    relay, hold = context.relay, partial(context.keys.hold, context.caller)
+    with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
+        # If the feed is of a deleted debate, this wait ends at once; the next one gets the new debate's feed.
+        relay.is_of(listener, time_json(debate.created_at))
+        is_change = True
+        while is_change:
+            # Read after listening began, so that nothing is missed between the read and the wait.
+            debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
+            is_change = state_for(debate, seat) == "waiting" and wait_for_change(listener, debate.turn_count, deadline)
+    if key.is_lost:
+        raise refused()
 
 
 def _submitted(context: Context, given: inputs.Move, seat: Seat, kind: TurnType, **more: Any) -> Json:

@@ -12,7 +12,8 @@ own provider: over debates in which one side alone is of the judge's provider, t
 length: points of the proposer for each doubling of log2(its length / the other's), among debates of the same two
     contestants in the same seats: the slope after both are centred in each ordered pair, so that a strong contestant
     who writes much is not called an effect of length (a fixed-effects regression; Dubois et al., Length-Controlled
-    AlpacaEval, 2024, give the reason).
+    AlpacaEval, 2024, give the reason). It is at most 100 points either way: a slope beyond that comes from lengths that
+    hardly differ, and is not given.
 accuracy: with known answers, the mean of 1, ½ (a tie), 0.
 Brier score: the mean of (confidence - right)², 0 best (Brier, Monthly Weather Review 78, 1950); a tie is ½ sure.
 """
@@ -129,7 +130,11 @@ def length(own: Judgments) -> clusters.Estimate:
     if not len(known.y):
         return clusters.Estimate(None, why="The lengths of the speeches are not known.")
     x, y = clusters.centred(known.doublings, known.pair), clusters.centred(known.y, known.pair)
-    return clusters.slope(x, y, known.motion)
+    found = clusters.slope(x, y, known.motion)
+    if found.value is not None and abs(found.value) > 1:
+        why = "The lengths differ too little to say what a doubling does."
+        return clusters.Estimate(None, n=found.n, motions=found.motions, why=why)
+    return clusters.within(found, -1.0, 1.0)
 
 
 def accuracy(own: Judgments) -> clusters.Estimate:

@@ -1,7 +1,7 @@
 """Results of an experiment: every figure with what it rests on, or null with a sentence that says why."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 from typing import Any
 
@@ -184,20 +184,23 @@ def _matrix(debates: ratings.Debates, names: list[str], why: dict[str, str]) -> 
 
 
 def _arms(found: Table, why: dict[str, str]) -> dict[str, Any]:
-    """By accuracy where answers are known, else by the proposer's share of the points."""
+    """By accuracy where every arm has known answers, else by the proposer's share of the points."""
     known = ~np.isnan(found.judgments.right)
-    measure = "accuracy" if known.any() else "proposer_share"
-    values = found.judgments.right if known.any() else found.judgments.y
-    chosen = known if known.any() else np.ones(len(values), bool)
-    if not known.any():
-        why["arms.accuracy"] = "The motions have no known answers."
+    unknown = sorted({*found.arms.names} - {found.arms.names[code] for code in found.arms.codes[known]})
+    by_accuracy = not unknown
+    measure = "accuracy" if by_accuracy else "proposer_share"
+    values = found.judgments.right if by_accuracy else found.judgments.y
+    chosen = known if by_accuracy else np.ones(len(values), bool)
+    if unknown:
+        these = "The motions have" if len(unknown) == found.arms.size else f"The motions of {', '.join(unknown)} have"
+        why["arms.accuracy"] = f"{these} no known answers."
     parts = [chosen & (found.arms.codes == number) for number in range(found.arms.size)]
     levels = [clusters.share(values[part], found.motions.codes[part]) for part in parts]
     rows = [
         {
             "arm": name,
-            "accuracy": level.value if known.any() else None,
-            "proposer_share": None if known.any() else level.value,
+            "accuracy": level.value if by_accuracy else None,
+            "proposer_share": None if by_accuracy else level.value,
             **_shown(level, f"arms.{name}", why, value=False),
         }
         for name, level in zip(found.arms.names, levels, strict=True)
@@ -221,10 +224,13 @@ def _difference(
     motion = found.motions.codes
     compared = arms.difference(values[parts[first]], motion[parts[first]], values[parts[second]], motion[parts[second]])
     pair = [found.arms.names[first], found.arms.names[second]]
+    estimate = compared.estimate
+    if estimate.value is None and measure == "accuracy":
+        estimate = replace(estimate, why="These two have no motion with a known answer in common.")
     return {
         "arms": pair,
         "measure": measure,
-        **_shown(compared.estimate, f"differences.{pair[0]}.{pair[1]}", why),
+        **_shown(estimate, f"differences.{pair[0]}.{pair[1]}", why),
         "t": compared.estimate.t,
         "p": compared.estimate.p,
         "motions_needed": compared.needed,
@@ -267,8 +273,13 @@ def _agreement(found: Table, seed: int, why: dict[str, str]) -> dict[str, Any]:
     alpha, kappas = agreement.agreement(opinions, found.judges.size, seed)
     if alpha.why:
         why["agreement"] = alpha.why
+    apart = sum(not kappa.n for kappa in kappas.values())
+    if apart:
+        why["agreement.pairs"] = f"{apart} of {len(kappas)} pairs of judges judged no debate in common."
     pairs = []
     for (first, second), kappa in kappas.items():
+        if not kappa.n:
+            continue
         names = [found.judges.names[first], found.judges.names[second]]
         if kappa.why:
             why[f"agreement.{names[0]}.{names[1]}"] = kappa.why

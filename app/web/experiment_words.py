@@ -173,6 +173,7 @@ def agreement_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
             str(pair["n"]),
         )
         for pair in found["agreement"]["pairs"]
+        if pair["kappa"] is not None
     ]
 
 

@@ -105,7 +105,7 @@ def _drawn(experiment_id: UUID, found: Json) -> dict[str, Markup]:
     """The figures. Their texts are escaped where they are drawn."""
 
     def address(cell: Json) -> str:
-        asked = {"contestant": cell["proposer"], "against": cell["opponent"]}
+        asked = {"proposer": cell["proposer"], "opponent": cell["opponent"]}
         return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
 
     drawn: dict[str, str] = {}
@@ -141,5 +141,12 @@ def _match_filters(given: Mapping[str, str]) -> MatchFilters:
     if status is not None and status not in MATCH_STATUSES:
         raise InvalidInput("status", f"must be one of {', '.join(MATCH_STATUSES)}")
     return MatchFilters(
-        text("contestant"), text("against"), text("motion"), text("judge"), given.get("disagree") == "true", status
+        text("contestant"),
+        text("against"),
+        text("motion"),
+        text("judge"),
+        given.get("disagree") == "true",
+        status,
+        text("proposer"),
+        text("opponent"),
     )

@@ -10,6 +10,7 @@ import pytest
 from app.statistics.costs import Spending
 from app.statistics.results import results
 from app.statistics.rows import Judgment
+from app.web.experiment_words import agreement_rows
 
 WINNERS = np.array(["proposer", "opponent", "tie"])
 
@@ -172,9 +173,21 @@ def test_judges_who_never_overlap_have_no_agreement() -> None:
     rows = [judged(f"d{k}", f"m{k}", ("a", "b"), str(WINNERS[k % 3]), judge=f"j{k % 2}") for k in range(8)]
     found = results(rows)
     assert found["agreement"]["alpha"] is None
-    assert found["agreement"]["pairs"][0]["kappa"] is None
+    assert found["agreement"]["pairs"] == []
     assert found["why"]["agreement"] == "No debate was judged by two judges."
-    assert found["why"]["agreement.j0.j1"] == "They judged no debate in common."
+    assert found["why"]["agreement.pairs"] == "1 of 1 pairs of judges judged no debate in common."
+
+
+def test_pairs_of_judges_without_a_debate_in_common_have_no_row() -> None:
+    """Nineteen people judged a debate each: 171 pairs."""
+    rows = [judged(f"d{k}", f"m{k}", ("a", "b"), str(WINNERS[k % 3]), judge=f"person:{k}") for k in range(19)]
+    rows += [judged(f"d{k}", f"m{k}", ("a", "b"), str(WINNERS[k % 2]), judge="model") for k in range(19)]
+    found = results(rows)
+    assert len(found["agreement"]["pairs"]) == 19
+    assert found["why"]["agreement.pairs"] == "171 of 190 pairs of judges judged no debate in common."
+    header, shown = agreement_rows(found)
+    assert len(shown) == sum(pair["kappa"] is not None for pair in found["agreement"]["pairs"])
+    assert header[0] == "judges"
 
 
 def test_failed_matches_are_missing_and_never_a_loss() -> None:
@@ -204,6 +217,17 @@ def test_arms_are_compared_by_accuracy_over_the_motions_they_share() -> None:
     assert difference["low"] < difference["value"] < difference["high"] < 0
     assert difference["p"] < 0.05
     assert difference["motions_needed"] > 60
+
+
+def test_arms_are_compared_by_shares_where_one_of_them_has_no_known_answers() -> None:
+    known = [judged(f"k{m}", f"m{m}", ("a", "b"), str(WINNERS[m % 3]), correct="proposer", arm="x") for m in range(6)]
+    unknown = [judged(f"u{m}", f"m{m}", ("a", "b"), str(WINNERS[m % 2]), arm="y") for m in range(6)]
+    found = results([*known, *unknown])
+    [difference] = found["differences"]
+    assert (difference["measure"], difference["motions"]) == ("proposer_share", 6)
+    assert difference["value"] is not None
+    assert [row["accuracy"] for row in found["arms"]] == [None, None]
+    assert found["why"]["arms.accuracy"] == "The motions of y have no known answers."
 
 
 def test_a_tie_is_half_right_and_half_sure() -> None:
@@ -246,6 +270,27 @@ def test_an_effect_of_length_is_not_the_strength_of_who_writes_much() -> None:
         rows.append(judged(f"d{k}", f"m{k % 50}", sides, winner, **more))
     [judge] = results(rows)["judges"]
     assert judge["length"]["low"] < 0 < judge["length"]["high"]
+
+
+def of_lengths(spread: float) -> dict[str, Any] | None:
+    """The effect of length, where a judge names the longer side and lengths differ by so many doublings."""
+    rows = []
+    for k in range(60):
+        doublings = spread * (1 if k % 2 else -1) * (1 + k % 3)
+        more = {"proposer_length": int(100_000 * 2**doublings), "opponent_length": 100_000}
+        rows.append(judged(f"d{k}", f"m{k % 12}", ("a", "b"), "proposer" if k % 2 else "opponent", **more))
+    found = results(rows)
+    [judge] = found["judges"]
+    assert (judge["length"] is None) == ("differ too little" in found["why"].get("judges.j.length", ""))
+    shown: dict[str, Any] | None = judge["length"]
+    return shown
+
+
+def test_an_effect_of_length_is_at_most_all_points() -> None:
+    assert of_lengths(0.01) is None, "it would be thousands of points a doubling"
+    shown = of_lengths(0.22)
+    assert shown is not None
+    assert -1 <= shown["low"] < shown["value"] <= shown["high"] <= 1
 
 
 def test_a_hundred_thousand_judgments_of_thirty_contestants() -> None:

@@ -113,13 +113,15 @@ class MatchesQuery(ExperimentsQuery):
     against: str | None = Field(
         None, max_length=200, pattern=_NO_NUL, description="Only matches against this contestant"
     )
+    proposer: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it proposed in")
+    opponent: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it opposed in")
     motion: str | None = Field(None, max_length=400, pattern=_NO_NUL)
     judge: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only debates that it judged")
     disagree: bool = Field(False, description="Only debates whose judgments name different winners")
     status: Literal["planned", "running", "completed", "failed"] | None = None
 
     def filters(self) -> MatchFilters:
-        return MatchFilters(self.contestant, self.against, self.motion, self.judge, self.disagree, self.status)
+        return MatchFilters(**self.model_dump(exclude={"limit", "cursor"}))
 
 
 class RowsQuery(Query):

@@ -38,6 +38,8 @@ class MatchFilters:
     disagree: bool = False
     """Only debates whose judgments name different winners."""
     status: str | None = None
+    proposer: str | None = None
+    opponent: str | None = None
 
 
 SEEN_TURNS = 20_000
@@ -164,6 +166,8 @@ WHERE matches.experiment_id = :experiment_id AND matches.position > :after
 _CONDITIONS = {
     "contestant": "(:contestant = matches.proposer OR :contestant = matches.opponent)",
     "against": "(:against = matches.proposer OR :against = matches.opponent)",
+    "proposer": "matches.proposer = :proposer",
+    "opponent": "matches.opponent = :opponent",
     "motion": "matches.motion_id = :motion",
     "status": "matches.status = :status",
     "judge": "EXISTS (SELECT FROM judgments WHERE judgments.debate_id = matches.debate_id AND judge = :judge)",

@@ -230,6 +230,83 @@ def test_arms_are_compared_by_shares_where_one_of_them_has_no_known_answers() ->
     assert found["why"]["arms.accuracy"] == "The motions of y have no known answers."
 
 
+def in_two_arms() -> list[Judgment]:
+    """c0 is better in the arm x, c1 in the arm y; the judge `both` is asked in both orders, `once` in one."""
+    return [
+        judged(f"{arm}{motion}{i}", f"m{motion}", (i, j), winner, judge=judge, order=order, arm=arm, correct="proposer")
+        for arm, better in (("x", "c0"), ("y", "c1"))
+        for motion in range(12)
+        for i, j in (("c0", "c1"), ("c1", "c0"))
+        for winner in ["proposer" if (i == better) != (motion % 5 == 0) else "opponent"]
+        for judge, order in (("both", "as_spoken"), ("both", "swapped"), ("once", "as_spoken"))
+    ]
+
+
+def test_each_arm_has_ratings_a_matrix_and_sides_of_its_own() -> None:
+    found = results(in_two_arms())
+    best = {row["arm"]: row["contestant"] for row in reversed(found["ratings"])}
+    assert best == {"x": "c0", "y": "c1"}
+    assert [(row["arm"], row["debates"]) for row in found["ratings"]] == [("x", 24), ("x", 24), ("y", 24), ("y", 24)]
+    assert [(cell["arm"], cell["debates"]) for cell in found["matrix"]] == [("x", 12), ("x", 12), ("y", 12), ("y", 12)]
+    assert found["sides"]["advantage"] is None
+    assert "several arms" in found["why"]["sides"]
+    assert [one["arm"] for one in found["sides"]["arms"]] == ["x", "y"]
+    for arm in "xy":
+        [only] = [
+            part["ratings"] for part in [results([row._replace(arm="") for row in in_two_arms() if row.arm == arm])]
+        ]
+        assert only == [
+            {name: value for name, value in row.items() if name != "arm"}
+            for row in found["ratings"]
+            if row["arm"] == arm
+        ]
+
+
+def test_why_an_arm_has_no_ratings_names_the_arm() -> None:
+    rows = in_two_arms() + [judged(f"z{m}", f"m{m}", pair, "tie", arm="z") for m, pair in enumerate(("ab", "cd"))]
+    found = results(rows)
+    assert {row["arm"] for row in found["ratings"]} == {"x", "y"}
+    assert found["why"]["ratings.z"].startswith("Arm z: These groups never met")
+    assert "ratings" not in found["why"]
+
+
+def test_arms_without_two_contestants_leave_the_ratings_of_the_other_one_as_they_are() -> None:
+    rows = [row for row in in_two_arms() if row.arm == "x"]
+    found = results([*rows, judged("d", "m1", ("nobody", None), "proposer", arm="direct")])
+    assert all("arm" not in row for row in [*found["ratings"], *found["matrix"]])
+    assert "arms" not in found["sides"]
+
+
+def test_a_judge_has_figures_in_each_arm() -> None:
+    rows = [row._replace(winner="proposer") if (row.arm, row.judge) == ("x", "once") else row for row in in_two_arms()]
+    by_name = {row["judge"]: row for row in results(rows)["judges"]}
+    [in_x, in_y] = by_name["once"]["arms"]
+    assert (in_x["arm"], in_x["accuracy"]["value"], in_x["accuracy"]["n"]) == ("x", 1.0, 24)
+    assert (in_y["arm"], in_y["accuracy"]["value"]) == ("y", 0.5)
+    assert by_name["once"]["accuracy"]["value"] == pytest.approx(0.75)
+    assert (by_name["both"]["arms"][0]["judgments"], by_name["both"]["arms"][0]["compared"]) == (48, 24)
+    assert results(experiment())["judges"][0]["arms"] == []
+
+
+def test_a_debate_counts_once_for_a_judge_however_often_it_was_asked() -> None:
+    """d1 is right in one of three judgments by j, d2 in one of one; k is right in both."""
+    rows = [
+        judged("d1", "m1", ("a", "b"), "proposer", correct="proposer", confidence=1.0),
+        judged("d1", "m1", ("a", "b"), "opponent", correct="proposer", confidence=1.0, order="swapped"),
+        judged("d1", "m1", ("a", "b"), "opponent", correct="proposer", confidence=1.0, repeat=2),
+        judged("d2", "m2", ("a", "b"), "proposer", correct="proposer", confidence=1.0),
+        judged("d1", "m1", ("a", "b"), "proposer", correct="proposer", judge="k"),
+        judged("d2", "m2", ("a", "b"), "proposer", correct="proposer", judge="k"),
+    ]
+    found = results(rows)
+    [j, _] = found["judges"]
+    assert (j["judgments"], j["debates"]) == (4, 2)
+    assert (j["accuracy"]["value"], j["accuracy"]["n"]) == (pytest.approx((1 / 3 + 1) / 2), 2)
+    assert (j["brier"]["value"], j["brier"]["n"]) == (pytest.approx((2 / 3 + 0) / 2), 2)
+    [arm] = found["arms"]
+    assert (arm["accuracy"], arm["n"]) == (pytest.approx(((1 / 3 + 1) / 2 + 1) / 2), 2)
+
+
 def test_a_tie_is_half_right_and_half_sure() -> None:
     rows = [
         judged("d1", "m1", ("a", "b"), "proposer", correct="proposer", confidence=0.9),

@@ -115,6 +115,7 @@ class MatchesQuery(ExperimentsQuery):
     )
     proposer: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it proposed in")
     opponent: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it opposed in")
+    arm: str | None = Field(None, max_length=200, pattern=_NO_NUL)
     motion: str | None = Field(None, max_length=400, pattern=_NO_NUL)
     judge: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only debates that it judged")
     disagree: bool = Field(False, description="Only debates whose judgments name different winners")
@@ -218,11 +219,13 @@ class ExperimentShape(Shape):
     status: ExperimentStatus
     stop_reason: str | None
     stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
-    spec: SpecShape
+    spec: SpecShape | None = Field(description="null, as cost_usd is, of an imported experiment: nobody knows")
     progress: ProgressShape
-    cost_usd: float
+    cost_usd: float | None
     budget_usd: float | None
-    estimate: EstimateShape | None = Field(description="For the whole experiment; null in lists")
+    estimate: EstimateShape | None = Field(
+        description="For the whole experiment; null in lists and of an imported experiment"
+    )
     created_at: str
     updated_at: str
 

@@ -40,6 +40,7 @@ class MatchFilters:
     status: str | None = None
     proposer: str | None = None
     opponent: str | None = None
+    arm: str | None = None
 
 
 SEEN_TURNS = 20_000
@@ -168,6 +169,7 @@ _CONDITIONS = {
     "against": "(:against = matches.proposer OR :against = matches.opponent)",
     "proposer": "matches.proposer = :proposer",
     "opponent": "matches.opponent = :opponent",
+    "arm": "matches.arm = :arm",
     "motion": "matches.motion_id = :motion",
     "status": "matches.status = :status",
     "judge": "EXISTS (SELECT FROM judgments WHERE judgments.debate_id = matches.debate_id AND judge = :judge)",

@@ -11,6 +11,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from app.core.errors import InvalidInput
+from app.core.experiments import plan
 from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
 from app.core.experiments.spec import SpecProblem
@@ -64,10 +65,12 @@ class SpecBody(Request):
 class PlannedMotion(Request):
     id: str = Field(min_length=1, max_length=LONGEST_ID, pattern=_NO_NUL)
     has_answers: bool = False
+    motion_bytes: int = Field(0, ge=0, le=1_000_000_000, description="With its answers: what prompts will show of it")
+    document_bytes: int = Field(0, ge=0, le=1_000_000_000)
 
     @property
-    def motion(self) -> Motion:
-        return Motion(self.id, "", answer_a="" if self.has_answers else None)
+    def planned(self) -> plan.PlannedMotion:
+        return plan.PlannedMotion(self.id, self.has_answers, self.motion_bytes, self.document_bytes)
 
 
 class PlanBody(Request):

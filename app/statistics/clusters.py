@@ -8,7 +8,7 @@ With one observation a cluster this is the usual t interval. Source: Cameron and
 Cluster-Robust Inference, Journal of Human Resources 50 (2015), section II.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 from app.statistics import student
@@ -72,14 +72,20 @@ def share(values: Floats, clusters: Codes) -> Estimate:
     if found.value is None or found.motions < 2:
         return found
     if found.low is not None and found.high is not None:
-        low, high = max(0.0, found.low), min(1.0, found.high)
-        return Estimate(found.value, low, high, found.n, found.motions, found.t, found.p, found.error)
+        return within(found, 0.0, 1.0)
     certain = only_wins(found.motions)
     if found.value == 1.0:
         return Estimate(1.0, certain, 1.0, found.n, found.motions)
     if found.value == 0.0:
         return Estimate(0.0, 0.0, 1.0 - certain, found.n, found.motions)
     return found
+
+
+def within(found: Estimate, least: float, most: float) -> Estimate:
+    """With its interval cut to what is possible."""
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(least, found.low), high=min(most, found.high))
 
 
 def only_wins(motions: int) -> float:

@@ -23,8 +23,10 @@ class Spending:
     """Failed matches or judgments, by the kind of failure where it is known."""
 
 
-def costs(spent: Iterable[Spending]) -> dict[str, Any]:
-    """Sorted by cost, the highest first."""
+def costs(spent: Iterable[Spending] | None) -> dict[str, Any]:
+    """Sorted by cost, the highest first. None is not known."""
+    if spent is None:
+        return {"total_usd": None, "contestants": [], "judges": []}
     rows = sorted(spent, key=lambda row: (-(row.cost_usd or 0.0), row.name))
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     return {

@@ -1,6 +1,7 @@
 """Each judge: how often it ties, what the order of presentation does to it, whom it favours, and how often it is right.
 
-All intervals are clustered by motion (clusters.py). A judgment's y is 1, ½ or 0 for the proposer.
+All intervals are clustered by motion (clusters.py). A judgment's y is 1, ½ or 0 for the proposer. A debate counts once
+for a judge, with the mean over that judge's orders and repeats.
 
 first position: the mean over debates judged in both orders of (y as spoken + 1 - y swapped) / 2, less ½. A judge who
     does not look at the order has 0; one who prefers who stands first in ten more debates of a hundred has 0.10. The
@@ -10,9 +11,10 @@ own provider: over debates in which one side alone is of the judge's provider, t
     the mean points that judges of other providers gave it in the same debates. The pairing removes the merits of the
     sides (Panickssery et al., LLM Evaluators Recognize and Favor Their Own Generations, 2024, ask it without pairs).
 length: points of the proposer for each doubling of log2(its length / the other's), among debates of the same two
-    contestants in the same seats: the slope after both are centred in each ordered pair, so that a strong contestant
-    who writes much is not called an effect of length (a fixed-effects regression; Dubois et al., Length-Controlled
-    AlpacaEval, 2024, give the reason).
+    contestants in the same seats of one arm: the slope after both are centred in each such pair, so that a strong
+    contestant who writes much is not called an effect of length (a fixed-effects regression; Dubois et al.,
+    Length-Controlled AlpacaEval, 2024, give the reason). It is at most 100 points either way: a slope beyond that comes
+    from lengths that hardly differ, and is not given.
 accuracy: with known answers, the mean of 1, ½ (a tie), 0.
 Brier score: the mean of (confidence - right)², 0 best (Brier, Monthly Weather Review 78, 1950); a tie is ½ sure.
 """
@@ -38,7 +40,7 @@ class Judgments:
     motion: Codes
     judge: Codes
     pair: Codes
-    """The ordered pair of contestants."""
+    """The ordered pair of contestants, in one arm."""
     order: Codes
     y: Floats
     right: Floats
@@ -56,35 +58,52 @@ class Judgments:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
+    """One judge, in all arms or in one of them."""
+
     judgments: int
+    debates: int
     ties: int
     flips: int
     compared: int
     """Debates that were judged in both orders: what flips are counted in."""
     flip_rate: clusters.Estimate
     first_position: clusters.Estimate
-    own_provider: clusters.Estimate
-    length: clusters.Estimate
+    proposer_share: clusters.Estimate
     accuracy: clusters.Estimate
     brier: clusters.Estimate
 
 
-def judge(everything: Judgments, number: int) -> Judge:
-    own = everything.of(everything.judge == number)
+def judge(own: Judgments) -> Judge:
+    """`own` are one judge's."""
     spoken, swapped, motion = both_orders(own)
     flipped = _side(spoken) != _side(swapped)
+    points, rows = by_debate(own.y, own)
     return Judge(
         judgments=len(own.y),
+        debates=len(points),
         ties=int((own.y == 0.5).sum()),
         flips=int(flipped.sum()),
         compared=len(motion),
         flip_rate=clusters.share(flipped.astype(np.float64), motion),
         first_position=first_position(own),
-        own_provider=own_provider(everything, number),
-        length=length(own),
+        proposer_share=clusters.share(points, own.motion[rows]),
         accuracy=accuracy(own),
         brier=brier(own),
     )
+
+
+def by_debate(values: Floats, of: Judgments) -> tuple[Floats, Codes]:
+    """For each debate the mean over its judges, each of whom counts once: with the mean over its orders and repeats.
+    And a judgment of each debate."""
+    values, first = _by_judge(values, of)
+    debate, rows = grouped(of.debate[first])
+    return means(values, debate, len(rows)), first[rows]
+
+
+def _by_judge(values: Floats, of: Judgments) -> tuple[Floats, Codes]:
+    """For each debate and judge the mean over orders and repeats; and one judgment of each."""
+    number, first = grouped(of.debate, of.judge)
+    return means(values, number, len(first)), first
 
 
 def both_orders(own: Judgments) -> tuple[Floats, Floats, Codes]:
@@ -115,8 +134,9 @@ def own_provider(everything: Judgments, number: int) -> clusters.Estimate:
     if not len(mine.y):
         return clusters.Estimate(None, why="No debate had exactly one side from this judge's provider.")
     others = everything.of((everything.judge != number) & (everything.provider != mine.provider[0]))
-    debate, first = grouped(mine.debate)
-    gap = means(mine.y, debate, len(first)) - means(others.y, others.debate, size)[mine.debate[first]]
+    own, first = by_debate(mine.y, mine)
+    of_others, rows = _by_judge(others.y, others)
+    gap = own - means(of_others, others.debate[rows], size)[mine.debate[first]]
     judged = ~np.isnan(gap)
     if not judged.any():
         return clusters.Estimate(None, why="No judge of another provider judged the same debates.")
@@ -128,15 +148,22 @@ def length(own: Judgments) -> clusters.Estimate:
     known = own.of(~np.isnan(own.doublings))
     if not len(known.y):
         return clusters.Estimate(None, why="The lengths of the speeches are not known.")
-    x, y = clusters.centred(known.doublings, known.pair), clusters.centred(known.y, known.pair)
-    return clusters.slope(x, y, known.motion)
+    points, rows = by_debate(known.y, known)
+    pair = known.pair[rows]
+    x, y = clusters.centred(known.doublings[rows], pair), clusters.centred(points, pair)
+    found = clusters.slope(x, y, known.motion[rows])
+    if found.value is not None and abs(found.value) > 1:
+        why = "The lengths differ too little to say what a doubling does."
+        return clusters.Estimate(None, n=found.n, motions=found.motions, why=why)
+    return clusters.within(found, -1.0, 1.0)
 
 
 def accuracy(own: Judgments) -> clusters.Estimate:
     known = ~np.isnan(own.right)
     if not known.any():
         return clusters.Estimate(None, why="The motions have no known answers.")
-    return clusters.share(own.right[known], own.motion[known])
+    values, rows = by_debate(own.right[known], own.of(known))
+    return clusters.share(values, own.motion[known][rows])
 
 
 def brier(own: Judgments) -> clusters.Estimate:
@@ -145,4 +172,5 @@ def brier(own: Judgments) -> clusters.Estimate:
         why = "No judgment has both a confidence and a known answer."
         return clusters.Estimate(None, why=why)
     right, said = own.right[known], own.confidence[known]
-    return clusters.mean(np.where(right == 0.5, 0.25, (said - right) ** 2), own.motion[known])
+    values, rows = by_debate(np.where(right == 0.5, 0.25, (said - right) ** 2), own.of(known))
+    return clusters.mean(values, own.motion[known][rows])

@@ -1,14 +1,17 @@
 """Results of an experiment: every figure with what it rests on, or null with a sentence that says why."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.statistics import agreement, arms, clusters, costs, judges, matrix, ratings
-from app.statistics.rows import Table, debates_of, table
+from app.statistics.arrays import Codes, Floats
+from app.statistics.judges import Judge, Judgments
+from app.statistics.rows import Table, debates_of, rated_arms, table
 
 METHOD = (
     "95 % intervals, clustered by motion, with Student's t and one degree of freedom less than the number of motions; "
@@ -20,23 +23,27 @@ UNKNOWN_PLAYERS = (
     "Name contestants like their models (openai:gpt-5) to see preferences for a provider."
 )
 
+_NO_SIDES = {"advantage": None, "low": None, "high": None}
+
 
 def results(
     judgments: Sequence[tuple[Any, ...]],
     *,
     contestants: Sequence[str] = (),
-    spent: Sequence[costs.Spending] = (),
+    spent: Sequence[costs.Spending] | None = (),
     missing: Mapping[str, Any] | None = None,
     rests_on: Mapping[str, Any] | None = None,
+    unknown: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
     """The whole of an experiment from its judgments: `Judgment`s, or tuples of their fields.
 
     `contestants` are all of the experiment's, so that those without a judged debate are named; `missing` and `rests_on`
-    are passed on as they are, with what is known here added.
+    are passed on as they are, with what is known here added. `unknown` says why what they lack is not known;
+    `spent` is None where nobody knows it.
     """
     found = table(judgments)
-    why: dict[str, str] = {}
+    why = dict(unknown or {})
     return {
         **_contestants(found, contestants, why),
         **_arms(found, why),
@@ -75,13 +82,38 @@ def _cautions(found: Table) -> list[str]:
 
 
 def _contestants(found: Table, contestants: Sequence[str], why: dict[str, str]) -> dict[str, Any]:
-    """Ratings, the matrix and the advantage of a side."""
-    debates, names = debates_of(found)
+    """Ratings, the matrix and the advantage of a side. Several arms are rated apart: strength under one format is not
+    strength under another one."""
+    rated = rated_arms(found)
+    if len(rated) < 2:
+        return _of_arm(found, None, contestants, why)
+    parts = {found.arms.names[arm]: _in_arm(found, arm, contestants, why) for arm in rated}
+    rows = [{"arm": arm, **row} for arm, part in parts.items() for row in part["ratings"] or ()]
+    if not rows:
+        why["ratings"] = "No arm gives ratings."
+    why["sides"] = "There are several arms: each has an advantage of its own."
+    return {
+        "ratings": rows or None,
+        "matrix": [{"arm": arm, **cell} for arm, part in parts.items() for cell in part["matrix"]],
+        "sides": {**_NO_SIDES, "arms": [{"arm": arm, **part["sides"]} for arm, part in parts.items()]},
+    }
+
+
+def _in_arm(found: Table, arm: int, contestants: Sequence[str], why: dict[str, str]) -> dict[str, Any]:
+    name, reasons = found.arms.names[arm], dict[str, str]()
+    part = _of_arm(found, arm, contestants, reasons)
+    for key, words in reasons.items():
+        figure, dot, rest = key.partition(".")
+        why[f"{figure}.{name}{dot}{rest}"] = f"Arm {name}: {words}"
+    return part
+
+
+def _of_arm(found: Table, arm: int | None, contestants: Sequence[str], why: dict[str, str]) -> dict[str, Any]:
+    debates, names = debates_of(found, arm)
     unseen = sorted(set(contestants) - set(names))
-    none = {"advantage": None, "low": None, "high": None}
     if not len(debates.y):
         why["ratings"] = why["matrix"] = why["sides"] = _nobody_met(found)
-        return {"ratings": None, "matrix": [], "sides": none}
+        return {"ratings": None, "matrix": [], "sides": dict(_NO_SIDES)}
     if unseen:
         why["ratings.unjudged"] = f"No rating yet, because no debate was judged: {', '.join(unseen)}."
     cells = _matrix(debates, names, why)
@@ -92,7 +124,7 @@ def _contestants(found: Table, contestants: Sequence[str], why: dict[str, str]) 
         why["ratings"] = why["sides"] = (
             f"These groups never met, so they cannot be rated on one scale: {groups}. Add pairs between them."
         )
-        return {"ratings": None, "matrix": cells, "sides": none}
+        return {"ratings": None, "matrix": cells, "sides": dict(_NO_SIDES)}
     return {"ratings": _ratings(fitted, debates, names, why), "matrix": cells, "sides": _sides(fitted, debates, why)}
 
 
@@ -147,7 +179,7 @@ def _sides(fitted: ratings.Fit, debates: ratings.Debates, why: dict[str, str]) -
     if np.all(debates.y == 1) or np.all(debates.y == 0):
         winner = "proposer" if debates.y[0] == 1 else "opponent"
         why["sides"] = f"The {winner} won every debate: the advantage of a side has no finite value."
-        return {"advantage": None, "low": None, "high": None}
+        return dict(_NO_SIDES)
     found = ratings.side(fitted)
     if found.why:
         why["sides"] = found.why
@@ -184,47 +216,56 @@ def _matrix(debates: ratings.Debates, names: list[str], why: dict[str, str]) -> 
 
 
 def _arms(found: Table, why: dict[str, str]) -> dict[str, Any]:
-    """By accuracy where answers are known, else by the proposer's share of the points."""
+    """By accuracy where every arm has known answers, else by the proposer's share of the points."""
     known = ~np.isnan(found.judgments.right)
-    measure = "accuracy" if known.any() else "proposer_share"
-    values = found.judgments.right if known.any() else found.judgments.y
-    chosen = known if known.any() else np.ones(len(values), bool)
-    if not known.any():
-        why["arms.accuracy"] = "The motions have no known answers."
-    parts = [chosen & (found.arms.codes == number) for number in range(found.arms.size)]
-    levels = [clusters.share(values[part], found.motions.codes[part]) for part in parts]
+    unknown = sorted({*found.arms.names} - {found.arms.names[code] for code in found.arms.codes[known]})
+    by_accuracy = not unknown
+    measure = "accuracy" if by_accuracy else "proposer_share"
+    values = found.judgments.right if by_accuracy else found.judgments.y
+    chosen = known if by_accuracy else np.ones(len(values), bool)
+    if unknown:
+        these = "The motions have" if len(unknown) == found.arms.size else f"The motions of {', '.join(unknown)} have"
+        why["arms.accuracy"] = f"{these} no known answers."
+    parts = [_by_debate(found, values, chosen & (found.arms.codes == arm)) for arm in range(found.arms.size)]
+    levels = [clusters.share(*part) for part in parts]
     rows = [
         {
             "arm": name,
-            "accuracy": level.value if known.any() else None,
-            "proposer_share": None if known.any() else level.value,
+            "accuracy": level.value if by_accuracy else None,
+            "proposer_share": None if by_accuracy else level.value,
             **_shown(level, f"arms.{name}", why, value=False),
         }
         for name, level in zip(found.arms.names, levels, strict=True)
     ]
     differences = [
-        _difference(found, values, parts, measure, first, second, why)
+        _difference(found, parts, measure, first, second, why)
         for first, second in combinations(range(found.arms.size), 2)
     ]
     return {"arms": rows, "differences": differences}
 
 
+_Values = tuple[Floats, Codes]
+"""A value of each debate, and its motion."""
+
+
+def _by_debate(found: Table, values: Floats, chosen: NDArray[np.bool_]) -> _Values:
+    of = found.judgments.of(chosen)
+    of_debates, rows = judges.by_debate(values[chosen], of)
+    return of_debates, of.motion[rows]
+
+
 def _difference(
-    found: Table,
-    values: np.typing.NDArray[np.float64],
-    parts: list[np.typing.NDArray[np.bool_]],
-    measure: str,
-    first: int,
-    second: int,
-    why: dict[str, str],
+    found: Table, parts: Sequence[_Values], measure: str, first: int, second: int, why: dict[str, str]
 ) -> dict[str, Any]:
-    motion = found.motions.codes
-    compared = arms.difference(values[parts[first]], motion[parts[first]], values[parts[second]], motion[parts[second]])
+    compared = arms.difference(*parts[first], *parts[second])
     pair = [found.arms.names[first], found.arms.names[second]]
+    estimate = compared.estimate
+    if estimate.value is None and measure == "accuracy":
+        estimate = replace(estimate, why="These two have no motion with a known answer in common.")
     return {
         "arms": pair,
         "measure": measure,
-        **_shown(compared.estimate, f"differences.{pair[0]}.{pair[1]}", why),
+        **_shown(estimate, f"differences.{pair[0]}.{pair[1]}", why),
         "t": compared.estimate.t,
         "p": compared.estimate.p,
         "motions_needed": compared.needed,
@@ -241,21 +282,50 @@ def _shown(found: clusters.Estimate, name: str, why: dict[str, str], *, value: b
 def _judges(found: Table, why: dict[str, str]) -> list[dict[str, Any]]:
     rows = []
     for number, name in enumerate(found.judges.names):
-        judge = judges.judge(found.judgments, number)
-        figures = {
-            figure: {**_shown(getattr(judge, figure), f"judges.{name}.{figure}", why), "p": getattr(judge, figure).p}
-            for figure in ("first_position", "own_provider", "length")
+        mine = found.judgments.judge == number
+        own = found.judgments.of(mine)
+        place = f"judges.{name}"
+        across = {
+            "own_provider": judges.own_provider(found.judgments, number),
+            "length": judges.length(own),
         }
-        figures |= {
-            figure: _shown(getattr(judge, figure), f"judges.{name}.{figure}", why)
-            for figure in ("flip_rate", "accuracy", "brier")
-        }
+        row = {"judge": name, **_judge(judges.judge(own), place, why)}
+        row |= {figure: _tested(estimate, f"{place}.{figure}", why) for figure, estimate in across.items()}
         if not found.knows_players:
-            why[f"judges.{name}.own_provider"] = UNKNOWN_PLAYERS
-        counts = {"judgments": judge.judgments, "ties": judge.ties, "flips": judge.flips, "compared": judge.compared}
-        given = {figure: None if shown["value"] is None else shown for figure, shown in figures.items()}
-        rows.append({"judge": name, **counts, **given})
+            why[f"{place}.own_provider"] = UNKNOWN_PLAYERS
+        rows.append({**row, "arms": _judge_by_arm(found, own, found.arms.codes[mine], place, why)})
     return rows
+
+
+def _judge_by_arm(found: Table, own: Judgments, arm: Codes, place: str, why: dict[str, str]) -> list[dict[str, Any]]:
+    if found.arms.size < 2:
+        return []
+    return [
+        {
+            "arm": found.arms.names[code],
+            **_judge(judges.judge(own.of(arm == code)), f"{place}.{found.arms.names[code]}", why),
+        }
+        for code in np.unique(arm).tolist()
+    ]
+
+
+def _judge(judge: Judge, place: str, why: dict[str, str]) -> dict[str, Any]:
+    counts = {name: getattr(judge, name) for name in ("judgments", "debates", "ties", "flips", "compared")}
+    figures = {
+        name: _given(getattr(judge, name), f"{place}.{name}", why)
+        for name in ("flip_rate", "proposer_share", "accuracy", "brier")
+    }
+    return {**counts, "first_position": _tested(judge.first_position, f"{place}.first_position", why), **figures}
+
+
+def _given(found: clusters.Estimate, name: str, why: dict[str, str]) -> dict[str, Any] | None:
+    shown = _shown(found, name, why)
+    return None if found.value is None else shown
+
+
+def _tested(found: clusters.Estimate, name: str, why: dict[str, str]) -> dict[str, Any] | None:
+    shown = _given(found, name, why)
+    return None if shown is None else {**shown, "p": found.p}
 
 
 def _agreement(found: Table, seed: int, why: dict[str, str]) -> dict[str, Any]:
@@ -267,8 +337,13 @@ def _agreement(found: Table, seed: int, why: dict[str, str]) -> dict[str, Any]:
     alpha, kappas = agreement.agreement(opinions, found.judges.size, seed)
     if alpha.why:
         why["agreement"] = alpha.why
+    apart = sum(not kappa.n for kappa in kappas.values())
+    if apart:
+        why["agreement.pairs"] = f"{apart} of {len(kappas)} pairs of judges judged no debate in common."
     pairs = []
     for (first, second), kappa in kappas.items():
+        if not kappa.n:
+            continue
         names = [found.judges.names[first], found.judges.names[second]]
         if kappa.why:
             why[f"agreement.{names[0]}.{names[1]}"] = kappa.why

@@ -7,6 +7,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.statistics.arrays import Coded, Codes, Floats, coded, grouped, means
 from app.statistics.judges import AS_SPOKEN, NONE, SWAPPED, Judgments
@@ -89,7 +90,7 @@ def table(rows: Sequence[tuple[Any, ...]]) -> Table:
             debate=debates.codes,
             motion=motions.codes,
             judge=judges.codes,
-            pair=grouped(proposer, opponent + 1)[0],
+            pair=grouped(proposer, opponent + 1, arms.codes)[0],
             order=_codes([ORDERS.get(order, NONE) for order in columns["order"]]),
             y=_floats([POINTS[winner] for winner in columns["winner"]]),
             right=_floats(list(map(_right, columns["winner"], columns["correct"]))),
@@ -143,10 +144,21 @@ def _favoured(own: str, of_proposer: str, of_opponent: str) -> float:
     return np.nan if not own or (of_proposer == own) == (of_opponent == own) else float(of_proposer == own)
 
 
-def debates_of(found: Table) -> tuple[Debates, list[str]]:
+def rated_arms(found: Table) -> list[int]:
+    """The arms in which two different contestants met."""
+    arms: list[int] = np.unique(found.arms.codes[_met(found)]).tolist()
+    return arms
+
+
+def _met(found: Table) -> NDArray[np.bool_]:
+    met: NDArray[np.bool_] = (found.opponent != NONE) & (found.opponent != found.contestants.codes)
+    return met
+
+
+def debates_of(found: Table, arm: int | None = None) -> tuple[Debates, list[str]]:
     """One entry for each judged debate of two different contestants, with y as the mean of its judgments; and the
-    contestants that are in them."""
-    chosen = np.flatnonzero((found.opponent != NONE) & (found.opponent != found.contestants.codes))
+    contestants that are in them. With an arm, those of this arm."""
+    chosen = np.flatnonzero(_met(found) & (True if arm is None else found.arms.codes == arm))
     debate, first = grouped(found.debates.codes[chosen])
     size = len(first)
     y = means(found.judgments.y[chosen], debate, size)

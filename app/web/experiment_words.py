@@ -84,7 +84,7 @@ def missing(progress: Progress) -> list[str]:
 
 
 def money(experiment: Experiment) -> str:
-    spent = cost(experiment.spent_usd)
+    spent = "unknown" if experiment.is_imported else cost(experiment.spent_usd)
     return spent if experiment.budget_usd is None else f"{spent} of {cost(experiment.budget_usd)}"
 
 
@@ -105,13 +105,19 @@ def time_left(experiment: Experiment, estimate: Json) -> str:
 
 
 def leader(found: Json) -> str:
-    """Who is ahead beyond what the intervals leave open."""
+    """Who is ahead beyond what the intervals leave open, in every arm."""
     ratings = found["ratings"]
     if not ratings:
         return "Nothing judged yet" if not found["rests_on"]["judgments"] else "No ratings"
+    leaders = {_leader_of(rows) for _, rows in figures.by_arm(ratings)}
+    [first, *others] = leaders
+    return "No clear leader" if others or first is None else f"{first} leads"
+
+
+def _leader_of(ratings: list[Json]) -> str | None:
     first = ratings[0]
     is_clear = len(ratings) > 1 and first["rank_high"] == 1 and first["low"] is not None
-    return f"{first['contestant']} leads" if is_clear else "No clear leader"
+    return first["contestant"] if is_clear else None
 
 
 def notes(found: Json, *names: str) -> list[str]:
@@ -173,6 +179,7 @@ def agreement_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
             str(pair["n"]),
         )
         for pair in found["agreement"]["pairs"]
+        if pair["kappa"] is not None
     ]
 
 
@@ -186,13 +193,16 @@ def setup_rows(first: Experiment, second: Experiment) -> tuple[tuple[str, ...], 
 
 def _setups(experiment: Experiment) -> dict[str, str]:
     spec = experiment.spec
+    if experiment.is_imported:
+        names = ", ".join(one.name for one in spec.contestants)
+        return {"contestants": names or "-", **dict.fromkeys(("judges", "rules", "sides"), "unknown (imported)")}
     rules = [
         f"{arm.format.value}, {count(arm.rounds, 'round')}" if arm.rounds else arm.format.value for arm in spec.arms
     ]
     return {
         "contestants": ", ".join(f"{one.name} ({one.player})" for one in spec.contestants),
         "judges": ", ".join(f"{one.participant.name} ({one.participant.player})" for one in spec.judges) or "-",
-        "rules": "made elsewhere" if experiment.is_imported else "; ".join(dict.fromkeys(rules)),
+        "rules": "; ".join(dict.fromkeys(rules)),
         "sides": "swapped" if spec.swap_sides else "not swapped",
     }
 

@@ -101,21 +101,34 @@ def _id(text: str) -> UUID:
     return query.uuid_of(text, "experiment")
 
 
-def _drawn(experiment_id: UUID, found: Json) -> dict[str, Markup]:
-    """The figures. Their texts are escaped where they are drawn."""
+def _drawn(experiment_id: UUID, found: Json) -> dict[str, list[Json]]:
+    """The figures of each arm. Their texts are escaped where they are drawn."""
 
     def address(cell: Json) -> str:
-        asked = {"contestant": cell["proposer"], "against": cell["opponent"]}
+        asked: dict[str, str] = {name: cell[name] for name in ("arm", "proposer", "opponent") if name in cell}
         return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
 
-    drawn: dict[str, str] = {}
-    if found["ratings"]:
-        drawn["ratings"] = figures.ratings_svg(found["ratings"])
-        drawn["ratings_narrow"] = figures.ratings_svg(found["ratings"], narrow=True)
-    if found["matrix"]:
-        names = [row["contestant"] for row in found["ratings"] or ()]
-        drawn["matrix"] = figures.matrix_svg(found["matrix"], names, address)
-    return {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704 (escaped)
+    ratings = figures.by_arm(found["ratings"])
+    order = {arm: [row["contestant"] for row in rows] for arm, rows in ratings}
+    return {
+        "ratings": [
+            {
+                "arm": arm,
+                "svg": _safe(figures.ratings_svg(rows)),
+                "narrow": _safe(figures.ratings_svg(rows, narrow=True)),
+                "table": figures.rating_rows(rows),
+            }
+            for arm, rows in ratings
+        ],
+        "matrix": [
+            {"arm": arm, "svg": _safe(figures.matrix_svg(cells, order.get(arm, ()), address))}
+            for arm, cells in figures.by_arm(found["matrix"])
+        ],
+    }
+
+
+def _safe(svg: str) -> Markup:
+    return Markup(svg)  # noqa: S704 (escaped)
 
 
 def controls(experiment: Experiment, failed: int) -> list[str]:
@@ -141,5 +154,13 @@ def _match_filters(given: Mapping[str, str]) -> MatchFilters:
     if status is not None and status not in MATCH_STATUSES:
         raise InvalidInput("status", f"must be one of {', '.join(MATCH_STATUSES)}")
     return MatchFilters(
-        text("contestant"), text("against"), text("motion"), text("judge"), given.get("disagree") == "true", status
+        text("contestant"),
+        text("against"),
+        text("motion"),
+        text("judge"),
+        given.get("disagree") == "true",
+        status,
+        text("proposer"),
+        text("opponent"),
+        text("arm"),
     )

@@ -13,10 +13,10 @@ from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, SeatSetup, T
 from app.core.seats import Seat
 from app.models.table import cost_usd
 from app.usecases import read
-from app.usecases.experiments.estimate import USUAL_TOKENS
 from app.usecases.players import list_players
 from app.usecases.services import Services
 
+_USUAL_CALL = Usage(input_tokens=2_000, output_tokens=400)
 FIRST_MODELS = ("openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash")
 """For somebody's first debate with a model: quick and cheap ones. The first one by name may be old and dear."""
 PLAYER_WORDS = {
@@ -148,8 +148,7 @@ def is_beginning(player: str) -> bool:
 
 def with_usual_costs(models: Sequence[str]) -> dict[str, float | None]:
     """Each with the price of a call of usual length in US dollars; None where it is not known."""
-    tokens_in, tokens_out = USUAL_TOKENS
-    return {model: cost_usd(model, Usage(input_tokens=tokens_in, output_tokens=tokens_out)) for model in models}
+    return {model: cost_usd(model, _USUAL_CALL) for model in models}
 
 
 def players_to_choose(services: Services, start: Start) -> list[str]:

@@ -18,15 +18,15 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
         "status": experiment.status.value,
         "stop_reason": experiment.stop_reason,
         "stop_note": experiment.stop_note,
-        "spec": experiment.stated,
+        "spec": None if experiment.is_imported else experiment.stated,
         "progress": {
             "matches": _counts(progress.matches),
             "debates": _counts(progress.matches),
             "judgments": _counts(progress.judgments),
         },
-        "cost_usd": experiment.spent_usd,
+        "cost_usd": None if experiment.is_imported else experiment.spent_usd,
         "budget_usd": experiment.budget_usd,
-        "estimate": estimate,
+        "estimate": None if experiment.is_imported else estimate,
         "created_at": time_json(experiment.created_at),
         "updated_at": time_json(experiment.updated_at),
     }

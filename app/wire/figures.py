@@ -2,7 +2,7 @@
 and the pages show the same."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -22,6 +22,7 @@ JUDGES_SAY = (
     "provider and length are preferences in points of win rate, with 95 % intervals: for the side shown first, for the "
     "side of the judge's own provider, and for each doubling of a side's text."
 )
+JUDGES_BY_ARM_SAY = "A debate counts once for a judge, with the mean over its orders and repeats."
 ARMS_SAY = "Differences over the motions that both arms have, in points; p is that of a paired t test, not corrected."
 SIDES_SAY = (
     "How many points of win rate the proposer gains from the side alone: between equals, +5 means 55 of 100 wins. An "
@@ -108,8 +109,25 @@ def ranks(row: Json, to: str = " to ") -> str:
     return str(row["rank_low"]) if row["rank_low"] == row["rank_high"] else f"{row['rank_low']}{to}{row['rank_high']}"
 
 
+def by_arm(rows: Sequence[Json] | None) -> list[tuple[str | None, list[Json]]]:
+    """The ratings, or the cells of the matrix, of each arm; those of one arm have no name."""
+    found: dict[str | None, list[Json]] = {}
+    for row in rows or ():
+        found.setdefault(row.get("arm"), []).append(row)
+    return list(found.items())
+
+
+def advantages(sides: Json) -> list[Json]:
+    """Of the proposer, where there is one; with several arms, one for each."""
+    return [one for one in sides.get("arms", [sides]) if one["advantage"] is not None]
+
+
+def advantage(one: Json) -> str:
+    return points({**one, "value": one["advantage"]})
+
+
 def rating_rows(
-    found: Json, penalised: str = " (penalised)", to: str = " to "
+    ratings: Sequence[Json], penalised: str = " (penalised)", to: str = " to "
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """`penalised` marks a contestant without a finite rating of its own, `to` stands between two ranks."""
     header = ("contestant", "rating", "95 %", "ranks", "win rate", "won", "tied", "lost", "debates")
@@ -122,11 +140,11 @@ def rating_rows(
             percent(row["win_rate"]),
             *(str(row[name]) for name in ("wins", "ties", "losses", "debates")),
         )
-        for row in found["ratings"]
+        for row in ratings
     ]
 
 
-def matrix_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def matrix_rows(cells: Sequence[Json]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     header = ("proposer", "opponent", "share", "95 %", "won", "tied", "lost", "motions")
     return header, [
         (
@@ -136,7 +154,7 @@ def matrix_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
             interval(cell, ".0f", 100),
             *(str(cell[name]) for name in ("wins", "ties", "losses", "motions")),
         )
-        for cell in found["matrix"]
+        for cell in cells
     ]
 
 
@@ -158,12 +176,38 @@ def judge_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     ]
 
 
-def arm_rows(found: Json, what: str = "arm") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    known = any(arm["accuracy"] is not None for arm in found["arms"])
-    measure = "accuracy" if known else "proposer_share"
-    header = (what, "accuracy" if known else "proposer's share", "95 %", "motions")
+def judge_arm_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Each judge in each arm; no rows where there is one arm."""
+    rows = [(judge["judge"], arm) for judge in found["judges"] for arm in judge["arms"]]
+    measure, title = _measure(arm for _, arm in rows)
+    header = ("judge", "arm", "debates", "flips", "first position", title, "95 %", "Brier")
     return header, [
-        (arm["arm"], percent(arm.get(measure)), interval(arm, ".0f", 100), str(arm["motions"])) for arm in found["arms"]
+        (
+            name,
+            arm["arm"],
+            str(arm["debates"]),
+            f"{arm['flips']} of {arm['compared']}" if arm["compared"] else "-",
+            points(arm["first_position"]),
+            percent((arm[measure] or {}).get("value")),
+            interval(arm[measure] or {}, ".0f", 100),
+            number((arm["brier"] or {}).get("value"), ".2f"),
+        )
+        for name, arm in rows
+    ]
+
+
+def _measure(arms: Iterable[Json]) -> tuple[str, str]:
+    """What arms are compared by, and how a table names it."""
+    known = any(arm["accuracy"] is not None for arm in arms)
+    return ("accuracy", "accuracy") if known else ("proposer_share", "proposer's share")
+
+
+def arm_rows(found: Json, what: str = "arm") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    measure, title = _measure(found["arms"])
+    header = (what, title, "95 %", "debates", "motions")
+    return header, [
+        (arm["arm"], percent(arm.get(measure)), interval(arm, ".0f", 100), str(arm["n"]), str(arm["motions"]))
+        for arm in found["arms"]
     ]
 
 

@@ -10,6 +10,7 @@ import hypothesis
 from cells import each_of
 from hypothesis import strategies as st
 
+from app.cli.experiment.report import html_report, markdown_report
 from app.cli.experiment.source import judgments_of_file
 from app.core.experiments import imported
 from app.statistics import exported
@@ -48,6 +49,30 @@ def test_nothing_of_it_is_held_here_and_its_name_is_taken(api):
     experiment_id = send(api, HEAD + ROWS, name).json()["data"]["experiment"]["id"]
     assert api.http.post(f"/experiments/{experiment_id}/start").status_code == 409
     assert send(api, HEAD + ROWS, name).status_code == 409
+
+
+def test_what_nobody_knows_of_it_is_unknown(api):
+    """Neither the spec that it is stored with nor a default is shown as if somebody had said it."""
+    experiment = send(api, HEAD + ROWS).json()["data"]["experiment"]
+    at = f"/experiments/{experiment['id']}"
+    found = api.http.get(f"{at}/results").json()["data"]["results"]
+    names = ("formats", "models", "prompts", "personas", "first_judgment_at", "last_judgment_at")
+    assert {name: found["rests_on"][name] for name in names} == dict.fromkeys(names)
+    assert "unknown" in found["why"]["rests_on"]
+    assert found["costs"] == {"total_usd": None, "contestants": [], "judges": []}
+    assert "unknown" in found["why"]["costs"]
+    shown = api.http.get(at).json()["data"]["experiment"]
+    assert (shown["spec"], shown["cost_usd"], shown["estimate"]) == (None, None, None)
+    page = api.http.get(at, headers={"Accept": "text/html"}).text
+    report = html_report("Imported", found, shown) + markdown_report("Imported", found, shown)
+    for text in (page, report):
+        assert "unknown" in text.lower()
+        for claim in ("final_ruling", "scripted", "begun", "$0"):
+            assert claim not in text, claim
+    [debate, *_] = [
+        json.loads(line) for line in api.http.get(f"{at}/export?what=debates&format=jsonl").text.splitlines()
+    ]
+    assert (debate["format"], debate["created_at"], debate["updated_at"]) == (None, None, None)
 
 
 @each_of(

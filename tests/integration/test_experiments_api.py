@@ -83,6 +83,8 @@ def test_matches_are_filtered_and_paged_without_a_gap(api, held):
     assert pages == everything
     assert len(matches(motion="m1")["matches"]) == 2
     assert len(matches(contestant="strong", against="weak")["matches"]) == 4
+    of_one_order = matches(proposer="strong", opponent="weak")["matches"]
+    assert [(one["proposer"], one["opponent"]) for one in of_one_order] == [("strong", "weak")] * 2
     assert matches(contestant="nobody")["matches"] == matches(status="failed")["matches"] == []
     assert len(matches(judge="script")["matches"]) == 4
     assert matches(disagree="true")["matches"] == []

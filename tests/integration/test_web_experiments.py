@@ -135,7 +135,8 @@ def test_an_experiment_shows_its_figures_each_with_how_to_read_it(api, held):
     assert shown.count("<svg role=") == 3, "ratings for a wide and a narrow window, and the matrix"
     [cell] = re.findall(r'<a href="([^"]+)" aria-label="strong proposed, weak opposed', shown)
     listed = page(api, cell.replace("&amp;", "&"))
-    assert listed.count("Side by side</a>") == 4
+    assert listed.count("Side by side</a>") == 2, "one order of the two: that of the cell"
+    assert "weak proposes" not in listed
     pair = re.search(r'href="(/experiments/[^"]+/pair/[^"]+)"', listed)[1]
     both = page(api, pair)
     assert "strong proposes, weak opposes" in both
@@ -170,6 +171,21 @@ def test_a_draft_says_that_nothing_was_judged(api):
         assert "0 of 0" not in said
         assert "none planned yet" in said
     assert "0 judgments" not in shown
+
+
+def test_several_arms_have_figures_of_their_own_whose_cells_lead_to_the_arm(api):
+    name = f"arms-{uuid.uuid4()}"
+    lines = [f"{arm}{line},{arm}\n" for arm in ("first", HOSTILE.replace('"', "")) for line in rows("ab").splitlines()]
+    body = HEAD.replace("order", "order,arm") + "".join(lines)
+    answer = api.http.post("/experiments/import", params={"name": name}, content=body.encode())
+    at = f"/experiments/{answer.json()['data']['experiment']['id']}"
+    shown = page(api, at)
+    assert shown.count("<svg role=") == 6
+    assert '<h3 dir="auto">first</h3>' in shown
+    assert 'aria-label="Judges by arm"' in shown
+    assert "<script>alert" not in shown
+    [cell, _] = re.findall(r'<a href="([^"]+)" aria-label="a proposed, b opposed', shown)
+    assert page(api, cell.replace("&amp;", "&")).count("Side by side</a>") == 2
 
 
 @each_of(

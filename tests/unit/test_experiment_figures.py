@@ -55,6 +55,31 @@ def test_results_of_a_file_are_tables_that_fit_80_columns(tmp_path: Path) -> Non
     assert "672 debates by 2 judges on 12 motions" in text
 
 
+def in_arms(path: Path) -> str:
+    """The same file of judgments under two arms, of which one has a name that looks like markup."""
+    header, *lines = written(path).read_text().splitlines()
+    both = [f"{arm}{line},{arm}" for arm in ("short", "<i>long") for line in lines]
+    path.write_text("\n".join([f"{header},arm", *both]))
+    return str(path)
+
+
+def test_several_arms_are_told_apart_in_every_form(tmp_path: Path) -> None:
+    file = in_arms(tmp_path / "judgments.csv")
+    text = said("results", file, "--plot")
+    assert max(map(len, text.splitlines())) <= WIDTH
+    for arm in ("short", "<i>long"):
+        for words in (f"Arm {arm}\n", f"Arm {arm}\nThe proposer's share"):
+            assert words in text, words
+        assert re.search(rf"^{arm} +[+-]\d+\.\d \(", text, re.MULTILINE), "the advantage"
+    assert re.search(r"^big +short +144 +\d+ of 144", text, re.MULTILINE)
+    page, document = said("report", file, "--format", "html"), said("report", file)
+    assert page.count("<svg") == 4
+    assert "<i>" not in page
+    for shown in (page, document):
+        assert "Ratings in arm short" in shown
+        assert "Judges by arm" in shown
+
+
 def test_results_as_json_are_the_whole_shape(tmp_path: Path) -> None:
     found = json.loads(said("results", str(written(tmp_path / "judgments.csv")), "--json"))
     assert len(found["ratings"]) == 4

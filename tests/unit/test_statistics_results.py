@@ -10,6 +10,7 @@ import pytest
 from app.statistics.costs import Spending
 from app.statistics.results import results
 from app.statistics.rows import Judgment
+from app.web.experiment_words import agreement_rows
 
 WINNERS = np.array(["proposer", "opponent", "tie"])
 
@@ -172,9 +173,21 @@ def test_judges_who_never_overlap_have_no_agreement() -> None:
     rows = [judged(f"d{k}", f"m{k}", ("a", "b"), str(WINNERS[k % 3]), judge=f"j{k % 2}") for k in range(8)]
     found = results(rows)
     assert found["agreement"]["alpha"] is None
-    assert found["agreement"]["pairs"][0]["kappa"] is None
+    assert found["agreement"]["pairs"] == []
     assert found["why"]["agreement"] == "No debate was judged by two judges."
-    assert found["why"]["agreement.j0.j1"] == "They judged no debate in common."
+    assert found["why"]["agreement.pairs"] == "1 of 1 pairs of judges judged no debate in common."
+
+
+def test_pairs_of_judges_without_a_debate_in_common_have_no_row() -> None:
+    """Nineteen people judged a debate each: 171 pairs."""
+    rows = [judged(f"d{k}", f"m{k}", ("a", "b"), str(WINNERS[k % 3]), judge=f"person:{k}") for k in range(19)]
+    rows += [judged(f"d{k}", f"m{k}", ("a", "b"), str(WINNERS[k % 2]), judge="model") for k in range(19)]
+    found = results(rows)
+    assert len(found["agreement"]["pairs"]) == 19
+    assert found["why"]["agreement.pairs"] == "171 of 190 pairs of judges judged no debate in common."
+    header, shown = agreement_rows(found)
+    assert len(shown) == sum(pair["kappa"] is not None for pair in found["agreement"]["pairs"])
+    assert header[0] == "judges"
 
 
 def test_failed_matches_are_missing_and_never_a_loss() -> None:
@@ -204,6 +217,94 @@ def test_arms_are_compared_by_accuracy_over_the_motions_they_share() -> None:
     assert difference["low"] < difference["value"] < difference["high"] < 0
     assert difference["p"] < 0.05
     assert difference["motions_needed"] > 60
+
+
+def test_arms_are_compared_by_shares_where_one_of_them_has_no_known_answers() -> None:
+    known = [judged(f"k{m}", f"m{m}", ("a", "b"), str(WINNERS[m % 3]), correct="proposer", arm="x") for m in range(6)]
+    unknown = [judged(f"u{m}", f"m{m}", ("a", "b"), str(WINNERS[m % 2]), arm="y") for m in range(6)]
+    found = results([*known, *unknown])
+    [difference] = found["differences"]
+    assert (difference["measure"], difference["motions"]) == ("proposer_share", 6)
+    assert difference["value"] is not None
+    assert [row["accuracy"] for row in found["arms"]] == [None, None]
+    assert found["why"]["arms.accuracy"] == "The motions of y have no known answers."
+
+
+def in_two_arms() -> list[Judgment]:
+    """c0 is better in the arm x, c1 in the arm y; the judge `both` is asked in both orders, `once` in one."""
+    return [
+        judged(f"{arm}{motion}{i}", f"m{motion}", (i, j), winner, judge=judge, order=order, arm=arm, correct="proposer")
+        for arm, better in (("x", "c0"), ("y", "c1"))
+        for motion in range(12)
+        for i, j in (("c0", "c1"), ("c1", "c0"))
+        for winner in ["proposer" if (i == better) != (motion % 5 == 0) else "opponent"]
+        for judge, order in (("both", "as_spoken"), ("both", "swapped"), ("once", "as_spoken"))
+    ]
+
+
+def test_each_arm_has_ratings_a_matrix_and_sides_of_its_own() -> None:
+    found = results(in_two_arms())
+    best = {row["arm"]: row["contestant"] for row in reversed(found["ratings"])}
+    assert best == {"x": "c0", "y": "c1"}
+    assert [(row["arm"], row["debates"]) for row in found["ratings"]] == [("x", 24), ("x", 24), ("y", 24), ("y", 24)]
+    assert [(cell["arm"], cell["debates"]) for cell in found["matrix"]] == [("x", 12), ("x", 12), ("y", 12), ("y", 12)]
+    assert found["sides"]["advantage"] is None
+    assert "several arms" in found["why"]["sides"]
+    assert [one["arm"] for one in found["sides"]["arms"]] == ["x", "y"]
+    for arm in "xy":
+        [only] = [
+            part["ratings"] for part in [results([row._replace(arm="") for row in in_two_arms() if row.arm == arm])]
+        ]
+        assert only == [
+            {name: value for name, value in row.items() if name != "arm"}
+            for row in found["ratings"]
+            if row["arm"] == arm
+        ]
+
+
+def test_why_an_arm_has_no_ratings_names_the_arm() -> None:
+    rows = in_two_arms() + [judged(f"z{m}", f"m{m}", pair, "tie", arm="z") for m, pair in enumerate(("ab", "cd"))]
+    found = results(rows)
+    assert {row["arm"] for row in found["ratings"]} == {"x", "y"}
+    assert found["why"]["ratings.z"].startswith("Arm z: These groups never met")
+    assert "ratings" not in found["why"]
+
+
+def test_arms_without_two_contestants_leave_the_ratings_of_the_other_one_as_they_are() -> None:
+    rows = [row for row in in_two_arms() if row.arm == "x"]
+    found = results([*rows, judged("d", "m1", ("nobody", None), "proposer", arm="direct")])
+    assert all("arm" not in row for row in [*found["ratings"], *found["matrix"]])
+    assert "arms" not in found["sides"]
+
+
+def test_a_judge_has_figures_in_each_arm() -> None:
+    rows = [row._replace(winner="proposer") if (row.arm, row.judge) == ("x", "once") else row for row in in_two_arms()]
+    by_name = {row["judge"]: row for row in results(rows)["judges"]}
+    [in_x, in_y] = by_name["once"]["arms"]
+    assert (in_x["arm"], in_x["accuracy"]["value"], in_x["accuracy"]["n"]) == ("x", 1.0, 24)
+    assert (in_y["arm"], in_y["accuracy"]["value"]) == ("y", 0.5)
+    assert by_name["once"]["accuracy"]["value"] == pytest.approx(0.75)
+    assert (by_name["both"]["arms"][0]["judgments"], by_name["both"]["arms"][0]["compared"]) == (48, 24)
+    assert results(experiment())["judges"][0]["arms"] == []
+
+
+def test_a_debate_counts_once_for_a_judge_however_often_it_was_asked() -> None:
+    """d1 is right in one of three judgments by j, d2 in one of one; k is right in both."""
+    rows = [
+        judged("d1", "m1", ("a", "b"), "proposer", correct="proposer", confidence=1.0),
+        judged("d1", "m1", ("a", "b"), "opponent", correct="proposer", confidence=1.0, order="swapped"),
+        judged("d1", "m1", ("a", "b"), "opponent", correct="proposer", confidence=1.0, repeat=2),
+        judged("d2", "m2", ("a", "b"), "proposer", correct="proposer", confidence=1.0),
+        judged("d1", "m1", ("a", "b"), "proposer", correct="proposer", judge="k"),
+        judged("d2", "m2", ("a", "b"), "proposer", correct="proposer", judge="k"),
+    ]
+    found = results(rows)
+    [j, _] = found["judges"]
+    assert (j["judgments"], j["debates"]) == (4, 2)
+    assert (j["accuracy"]["value"], j["accuracy"]["n"]) == (pytest.approx((1 / 3 + 1) / 2), 2)
+    assert (j["brier"]["value"], j["brier"]["n"]) == (pytest.approx((2 / 3 + 0) / 2), 2)
+    [arm] = found["arms"]
+    assert (arm["accuracy"], arm["n"]) == (pytest.approx(((1 / 3 + 1) / 2 + 1) / 2), 2)
 
 
 def test_a_tie_is_half_right_and_half_sure() -> None:
@@ -246,6 +347,27 @@ def test_an_effect_of_length_is_not_the_strength_of_who_writes_much() -> None:
         rows.append(judged(f"d{k}", f"m{k % 50}", sides, winner, **more))
     [judge] = results(rows)["judges"]
     assert judge["length"]["low"] < 0 < judge["length"]["high"]
+
+
+def of_lengths(spread: float) -> dict[str, Any] | None:
+    """The effect of length, where a judge names the longer side and lengths differ by so many doublings."""
+    rows = []
+    for k in range(60):
+        doublings = spread * (1 if k % 2 else -1) * (1 + k % 3)
+        more = {"proposer_length": int(100_000 * 2**doublings), "opponent_length": 100_000}
+        rows.append(judged(f"d{k}", f"m{k % 12}", ("a", "b"), "proposer" if k % 2 else "opponent", **more))
+    found = results(rows)
+    [judge] = found["judges"]
+    assert (judge["length"] is None) == ("differ too little" in found["why"].get("judges.j.length", ""))
+    shown: dict[str, Any] | None = judge["length"]
+    return shown
+
+
+def test_an_effect_of_length_is_at_most_all_points() -> None:
+    assert of_lengths(0.01) is None, "it would be thousands of points a doubling"
+    shown = of_lengths(0.22)
+    assert shown is not None
+    assert -1 <= shown["low"] < shown["value"] <= shown["high"] <= 1
 
 
 def test_a_hundred_thousand_judgments_of_thirty_contestants() -> None:

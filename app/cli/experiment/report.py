@@ -26,22 +26,29 @@ svg .cell { stroke: var(--line); fill: rgb(var(--fill)) } figcaption, .note { fo
 
 def _sections(found: Json) -> Iterator[tuple[str, Rows, str, str]]:
     """The title of each, its table, how to read it, and its figure where it has one."""
-    if found["ratings"]:
-        yield "Ratings", figures.rating_rows(found), figures.RATINGS_SAY, figures.ratings_svg(found["ratings"])
-    if found["matrix"]:
-        yield "Matrix", figures.matrix_rows(found), figures.MATRIX_SAYS, figures.matrix_svg(found["matrix"])
+    for arm, ratings in figures.by_arm(found["ratings"]):
+        yield _of_arm("Ratings", arm), figures.rating_rows(ratings), figures.RATINGS_SAY, figures.ratings_svg(ratings)
+    for arm, cells in figures.by_arm(found["matrix"]):
+        yield _of_arm("Matrix", arm), figures.matrix_rows(cells), figures.MATRIX_SAYS, figures.matrix_svg(cells)
     if found["judges"]:
         yield "Judges", figures.judge_rows(found), figures.JUDGES_SAY, ""
+    by_arm = figures.judge_arm_rows(found)
+    if by_arm[1]:
+        yield "Judges by arm", by_arm, figures.JUDGES_BY_ARM_SAY, ""
     if len(found["arms"]) > 1:
         yield "Arms", figures.difference_rows(found), figures.ARMS_SAY, ""
+
+
+def _of_arm(title: str, arm: str | None) -> str:
+    return title if arm is None else f"{title} in arm {arm}"
 
 
 def markdown_report(title: str, found: Json, experiment: Json | None) -> str:
     lines = [f"# {_md(title)}", "", *(f"{line}  " for line in _about(found, experiment)), ""]
     for title, rows, says, _ in _sections(found):
-        lines += [f"## {title}", "", *_md_table(*rows), "", says, ""]
+        lines += [f"## {_md(title)}", "", *_md_table(*rows), "", says, ""]
     lines += ["## All figures", "", "```", *results_text(found), "```", ""]
-    if experiment:
+    if experiment and experiment["spec"]:
         lines += ["## Spec", "", "```json", figures.pretty(experiment["spec"]), "```", ""]
     return "\n".join(lines)
 
@@ -59,9 +66,9 @@ def html_report(title: str, found: Json, experiment: Json | None) -> str:
     parts = [f"<h1>{_h(title)}</h1>", *(f"<p>{_h(line)}</p>" for line in _about(found, experiment))]
     for title, rows, says, svg in _sections(found):
         table = _html_table(*rows)
-        parts += [f"<h2>{title}</h2>", *([_figure(svg, says), table] if svg else [table, f"<p>{_h(says)}</p>"])]
+        parts += [f"<h2>{_h(title)}</h2>", *([_figure(svg, says), table] if svg else [table, f"<p>{_h(says)}</p>"])]
     parts += ["<h2>All figures</h2>", f"<pre>{_h(chr(10).join(results_text(found)))}</pre>"]
-    if experiment:
+    if experiment and experiment["spec"]:
         parts += ["<h2>Spec</h2>", f"<pre>{_h(figures.pretty(experiment['spec']))}</pre>"]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{_h(title)}</title>'
     body = "\n".join(parts)
@@ -89,7 +96,8 @@ def _about(found: Json, experiment: Json | None) -> list[str]:
         f"{count(basis['motions'], 'motion')}. Method: {basis['method']}."
     ]
     if experiment:
-        lines.append(f"Experiment {experiment['id']}, {experiment['status']}, begun {experiment['created_at']}.")
+        began = "begun" if experiment["spec"] else "imported"
+        lines.append(f"Experiment {experiment['id']}, {experiment['status']}, {began} {experiment['created_at']}.")
     if not found["ratings"]:
         lines.append(f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet.')}")
     return lines

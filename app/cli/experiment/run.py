@@ -118,7 +118,9 @@ def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson =
 
 def _plan(api: "Api", read: "ExperimentFile") -> output.Json:
     """Of the file, without making the experiment."""
-    motions = [{"id": motion.id, "has_answers": motion.answer_a is not None} for motion in read.motions]
+    from app.core.experiments.plan import planned_motion
+
+    motions = [planned_motion(motion)._asdict() for motion in read.motions]
     with _refusals_with_lines(read):
         planned: output.Json = api.post(
             f"{EXPERIMENTS}/plan", {"spec": read.document, "motions": motions}, repeatable=True

@@ -31,10 +31,7 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int = 
 
 
 def results_text(found: Json, plot: bool = False) -> Iterator[str]:
-    yield from ratings_text(found)
-    if plot and found["ratings"]:
-        yield ""
-        yield from plot_text(found["ratings"])
+    yield from ratings_text(found, plot)
     yield from _matrix_text(found)
     yield from _sides_text(found)
     yield from _judges_text(found)
@@ -43,11 +40,17 @@ def results_text(found: Json, plot: bool = False) -> Iterator[str]:
     yield from _notes_text(found)
 
 
-def ratings_text(found: Json) -> Iterator[str]:
+def ratings_text(found: Json, plot: bool = False) -> Iterator[str]:
     if not found["ratings"]:
         yield f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet')}"
         return
-    yield from table(*figures.rating_rows(found, penalised="*", to="-"))
+    for place, (arm, rows) in enumerate(figures.by_arm(found["ratings"])):
+        if arm is not None:
+            yield from ["", f"Arm {clean(arm)}"] if place else [f"Arm {clean(arm)}"]
+        yield from table(*figures.rating_rows(rows, penalised="*", to="-"))
+        if plot:
+            yield ""
+            yield from plot_text(rows)
     if any(row["penalised"] for row in found["ratings"]):
         yield "* no finite rating from the data alone; see the notes"
 
@@ -76,19 +79,24 @@ def plot_text(ratings: list[Json]) -> Iterator[str]:
 
 
 def _matrix_text(found: Json) -> Iterator[str]:
-    if not found["matrix"]:
-        return
-    yield ""
-    yield "The proposer's share of the points, by who proposed and who opposed"
-    yield from table(*figures.matrix_rows(found), left=2)
+    for arm, cells in figures.by_arm(found["matrix"]):
+        yield ""
+        if arm is not None:
+            yield f"Arm {clean(arm)}"
+        yield "The proposer's share of the points, by who proposed and who opposed"
+        yield from table(*figures.matrix_rows(cells), left=2)
 
 
 def _sides_text(found: Json) -> Iterator[str]:
-    side = found["sides"]
-    if side["advantage"] is not None:
-        yield ""
-        advantage = figures.points({**side, "value": side["advantage"]})
-        yield f"Advantage of the proposer, in points of win rate: {advantage}"
+    sides = figures.advantages(found["sides"])
+    if not sides:
+        return
+    yield ""
+    if "arm" not in sides[0]:
+        yield f"Advantage of the proposer, in points of win rate: {figures.advantage(sides[0])}"
+        return
+    yield "Advantage of the proposer, in points of win rate"
+    yield from table(("arm", "advantage (95 %)"), [(side["arm"], figures.advantage(side)) for side in sides])
 
 
 def _judges_text(found: Json) -> Iterator[str]:
@@ -97,6 +105,11 @@ def _judges_text(found: Json) -> Iterator[str]:
     yield ""
     header = ("judge", "judgments", "ties", "flips", "prefers first, points", "accuracy", "Brier")
     yield from table(header, [(*row[:5], *row[7:]) for row in figures.judge_rows(found)[1]])
+    by_arm = figures.judge_arm_rows(found)
+    if by_arm[1]:
+        yield ""
+        yield "Judges by arm"
+        yield from table(*by_arm, left=2)
     agreed = found["agreement"]
     if agreed["alpha"] is not None:
         yield f"Agreement of all judges: alpha {agreed['alpha']:.2f} ({figures.interval(agreed, '.2f')})"

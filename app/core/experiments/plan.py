@@ -44,6 +44,15 @@ class PlannedMotion(NamedTuple):
 
     id: str
     has_answers: bool
+    motion_bytes: int = 0
+    """With its answers. The sizes count in the estimate alone."""
+    document_bytes: int = 0
+
+
+def planned_motion(motion: Motion) -> PlannedMotion:
+    texts = (motion.motion, motion.answer_a or "", motion.answer_b or "")
+    size = sum(len(one.encode()) for one in texts)
+    return PlannedMotion(motion.id, motion.answer_a is not None, size, len((motion.document or "").encode()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def experiments_blueprint(services: Services) -> Blueprint:
         responses={200: shapes.PlanAnswer, 409: answers.ErrorAnswer},
     )
     def plan_spec(body: shapes.PlanBody) -> tuple[Response, int]:
-        motions = [one.motion for one in body.motions]
+        motions = [one.planned for one in body.motions]
         return success({"plan": plan_json(*read.plan_spec(services, current_caller(), body.spec, motions))})
 
     @api.get(f"{_AT}/matches", summary="Its matches, in their order", responses={200: shapes.MatchesAnswer})

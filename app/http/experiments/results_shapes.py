@@ -12,6 +12,7 @@ from app.http.answers import Shape
 
 
 class RatingShape(Shape):
+    arm: str = Field("", description="Absent where contestants met in one arm alone")
     contestant: str
     rating: float
     low: float | None
@@ -28,6 +29,7 @@ class RatingShape(Shape):
 
 
 class MatrixCellShape(Shape):
+    arm: str = Field("", description="Absent where contestants met in one arm alone")
     proposer: str
     opponent: str
     wins: int
@@ -40,13 +42,21 @@ class MatrixCellShape(Shape):
     motions: int
 
 
-class SidesShape(Shape):
+class AdvantageShape(Shape):
     advantage: float | None
     low: float | None
     high: float | None
     p: float | None = Field(None, description="Absent, as debates and motions are, where there is no advantage")
     debates: int = 0
     motions: int = 0
+
+
+class AdvantageInArmShape(AdvantageShape):
+    arm: str
+
+
+class SidesShape(AdvantageShape):
+    arms: list[AdvantageInArmShape] = Field([], description="Absent where contestants met in one arm alone")
 
 
 class ArmShape(Shape):
@@ -78,18 +88,28 @@ class DifferenceShape(TestedFigureShape):
     motions_needed: int | None
 
 
-class JudgeResultShape(Shape):
-    judge: str
+class JudgedShape(Shape):
     judgments: int
+    debates: int
     ties: int
     flips: int
     compared: int
     first_position: TestedFigureShape | None
-    own_provider: TestedFigureShape | None
-    length: TestedFigureShape | None
     flip_rate: FigureShape | None
+    proposer_share: FigureShape | None
     accuracy: FigureShape | None
     brier: FigureShape | None
+
+
+class JudgeInArmShape(JudgedShape):
+    arm: str
+
+
+class JudgeResultShape(JudgedShape):
+    judge: str
+    own_provider: TestedFigureShape | None
+    length: TestedFigureShape | None
+    arms: list[JudgeInArmShape] = Field(description="The same in each arm; empty where there is one")
 
 
 class KappaShape(Shape):
@@ -152,10 +172,12 @@ class BasisShape(Shape):
     method: str
     seed: int
     cautions: list[str]
-    formats: list[str]
-    models: list[str]
-    prompts: list[str]
-    personas: dict[str, str] = Field(description="By contestant")
+    formats: list[str] | None = Field(
+        description="null, as the next three are, of an imported experiment: nobody knows"
+    )
+    models: list[str] | None
+    prompts: list[str] | None
+    personas: dict[str, str] | None = Field(description="By contestant")
     first_judgment_at: str | None
     last_judgment_at: str | None
 

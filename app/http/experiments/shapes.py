@@ -11,6 +11,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from app.core.errors import InvalidInput
+from app.core.experiments import plan
 from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
 from app.core.experiments.spec import SpecProblem
@@ -64,10 +65,12 @@ class SpecBody(Request):
 class PlannedMotion(Request):
     id: str = Field(min_length=1, max_length=LONGEST_ID, pattern=_NO_NUL)
     has_answers: bool = False
+    motion_bytes: int = Field(0, ge=0, le=1_000_000_000, description="With its answers: what prompts will show of it")
+    document_bytes: int = Field(0, ge=0, le=1_000_000_000)
 
     @property
-    def motion(self) -> Motion:
-        return Motion(self.id, "", answer_a="" if self.has_answers else None)
+    def planned(self) -> plan.PlannedMotion:
+        return plan.PlannedMotion(self.id, self.has_answers, self.motion_bytes, self.document_bytes)
 
 
 class PlanBody(Request):
@@ -113,13 +116,16 @@ class MatchesQuery(ExperimentsQuery):
     against: str | None = Field(
         None, max_length=200, pattern=_NO_NUL, description="Only matches against this contestant"
     )
+    proposer: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it proposed in")
+    opponent: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it opposed in")
+    arm: str | None = Field(None, max_length=200, pattern=_NO_NUL)
     motion: str | None = Field(None, max_length=400, pattern=_NO_NUL)
     judge: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only debates that it judged")
     disagree: bool = Field(False, description="Only debates whose judgments name different winners")
     status: Literal["planned", "running", "completed", "failed"] | None = None
 
     def filters(self) -> MatchFilters:
-        return MatchFilters(self.contestant, self.against, self.motion, self.judge, self.disagree, self.status)
+        return MatchFilters(**self.model_dump(exclude={"limit", "cursor"}))
 
 
 class RowsQuery(Query):
@@ -216,11 +222,13 @@ class ExperimentShape(Shape):
     status: ExperimentStatus
     stop_reason: str | None
     stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
-    spec: SpecShape
+    spec: SpecShape | None = Field(description="null, as cost_usd is, of an imported experiment: nobody knows")
     progress: ProgressShape
-    cost_usd: float
+    cost_usd: float | None
     budget_usd: float | None
-    estimate: EstimateShape | None = Field(description="For the whole experiment; null in lists")
+    estimate: EstimateShape | None = Field(
+        description="For the whole experiment; null in lists and of an imported experiment"
+    )
     created_at: str
     updated_at: str
 

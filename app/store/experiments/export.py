@@ -7,11 +7,15 @@ from uuid import UUID
 
 from sqlalchemy import Connection, text
 
+from app.store.experiments.experiments import IMPORTED
+
 PAGE_MATCHES = 200
 
 # Which side is right follows from the answer that the proposer defends.
 _CORRECT = """CASE WHEN motions.correct IS NULL THEN NULL
      WHEN motions.correct = matches.answer THEN 'proposer' ELSE 'opponent' END"""
+_HERE = f"experiments.concurrency <> {IMPORTED}"
+"""Of an imported debate nobody knows the format or the times."""
 _JUDGMENTS = f"""
 SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matches.repeat AS repeat, matches.proposer,
        matches.opponent, judgments.judge, judgments.setup ->> 'player' AS player, judgments."order",
@@ -44,10 +48,14 @@ _OF_DEBATES = {
     "debates": text(
         f"""
 SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer, matches.opponent, matches.repeat,
-       {_CORRECT} AS correct, matches.status, matches.reason, debates.format, debates.turn_count AS arguments,
+       {_CORRECT} AS correct, matches.status, matches.reason, CASE WHEN {_HERE} THEN debates.format END AS format,
+       debates.turn_count AS arguments,
        CASE WHEN debates.verdict_scope = 'debate' THEN debates.verdict ->> 'winner' END AS winner,
-       debates.input_tokens, debates.output_tokens, debates.cost_usd, debates.created_at, debates.updated_at
+       debates.input_tokens, debates.output_tokens, debates.cost_usd,
+       CASE WHEN {_HERE} THEN debates.created_at END AS created_at,
+       CASE WHEN {_HERE} THEN debates.updated_at END AS updated_at
 FROM debates JOIN matches ON matches.debate_id = debates.id
+JOIN experiments ON experiments.id = matches.experiment_id
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 WHERE debates.id = ANY(:ids) ORDER BY matches.position
 """  # noqa: S608 (only constants are put in)
@@ -107,7 +115,9 @@ UNION
 SELECT prompts_hash FROM judgments WHERE experiment_id = :experiment_id AND prompts_hash IS NOT NULL
 """)
 _JUDGED_BETWEEN = text(f"""
-SELECT min(judged_at), max(judged_at) {_FROM} AND matches.experiment_id = :experiment_id
+SELECT CASE WHEN count(*) = count(judged_at) THEN min(judged_at) END,
+       CASE WHEN count(*) = count(judged_at) THEN max(judged_at) END
+{_FROM} AND matches.experiment_id = :experiment_id
 """)
 _STATE = text("""
 SELECT concat_ws(' ',
@@ -139,7 +149,7 @@ def judgment_rows(connection: Connection, experiment_id: UUID) -> Sequence[tuple
 
 
 def judged_between(connection: Connection, experiment_id: UUID) -> tuple[datetime | None, datetime | None]:
-    """When its first and its last judgment were made."""
+    """When its first and its last judgment were made; None where that of one is not known."""
     first, last = connection.execute(_JUDGED_BETWEEN, {"experiment_id": experiment_id}).one()
     return first, last
 

@@ -37,13 +37,17 @@ _KNOWN = text("SELECT key FROM matches WHERE experiment_id = :experiment_id AND 
 _STORED = text("SELECT id FROM motions WHERE experiment_id = :experiment_id AND id = ANY(CAST(:ids AS text[]))")
 
 
-def count_motions(connection: Connection, experiment_id: UUID, added: Sequence[PlannedMotion] = ()) -> MotionCount:
-    """With those that would be added. A motion that is stored already is counted as it is stored."""
+def new_motions(connection: Connection, experiment_id: UUID, given: Sequence[PlannedMotion]) -> list[PlannedMotion]:
+    """Those of them that are not stored."""
+    ids = {"experiment_id": experiment_id, "ids": [motion.id for motion in given]}
+    known = set(connection.execute(_STORED, ids).scalars()) if given else set()
+    return [motion for motion in given if motion.id not in known]
+
+
+def count_motions(connection: Connection, experiment_id: UUID, new: Sequence[PlannedMotion] = ()) -> MotionCount:
+    """With those that would be added."""
     query = select(func.count(), func.count(motions.c.answer_a)).where(motions.c.experiment_id == experiment_id)
     stored, with_answers = connection.execute(query).one()
-    given = {"experiment_id": experiment_id, "ids": [motion.id for motion in added]}
-    known = set(connection.execute(_STORED, given).scalars()) if stored and added else set()
-    new = [motion for motion in added if motion.id not in known]
     return MotionCount(stored + len(new), with_answers + sum(motion.has_answers for motion in new))
 
 

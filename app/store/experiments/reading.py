@@ -17,19 +17,6 @@ from app.store.tables import debates
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCalls:
-    """The mean of a player's calls that this server has seen."""
-
-    input_tokens: float
-    output_tokens: float
-    cost_usd: float
-    seconds: float | None
-    deviation_usd: float = 0.0
-    """The standard deviation of their costs."""
-    calls: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class MatchFilters:
     contestant: str | None = None
     against: str | None = None
@@ -38,11 +25,9 @@ class MatchFilters:
     disagree: bool = False
     """Only debates whose judgments name different winners."""
     status: str | None = None
-
-
-SEEN_TURNS = 20_000
-"""The latest turns tell what a player's calls cost."""
-SEEN_JUDGMENTS = 2_000
+    proposer: str | None = None
+    opponent: str | None = None
+    arm: str | None = None
 
 
 def left(connection: Connection, experiment_id: UUID) -> tuple[Counter[Pairing], Counter[str]]:
@@ -115,37 +100,6 @@ def unplanned_judgments(connection: Connection, experiment_id: UUID, judges: Seq
     return Counter({row[0]: row[1] for row in rows})
 
 
-_SEEN = text("""
-SELECT player, avg((usage ->> 'input_tokens')::float8), avg((usage ->> 'output_tokens')::float8),
-       avg((usage ->> 'cost_usd')::float8), avg((usage ->> 'latency_ms')::float8) / 1000,
-       coalesce(stddev_samp((usage ->> 'cost_usd')::float8), 0), count(*)
-FROM (SELECT player, usage FROM turns ORDER BY id DESC LIMIT :latest) AS latest
-WHERE player = ANY(:players) AND usage IS NOT NULL
-GROUP BY player
-""")
-
-
-_SEEN_JUDGMENTS = text("""
-SELECT player, avg(input_tokens), avg(output_tokens), avg(cost_usd), avg(latency_ms) / 1000,
-       coalesce(stddev_samp(cost_usd), 0), count(*)
-FROM (
-    SELECT setup ->> 'player' AS player, input_tokens::float8, output_tokens::float8, cost_usd, latency_ms::float8
-    FROM judgments WHERE experiment_id = :experiment_id AND status = 'completed' LIMIT :most
-) AS judged GROUP BY player
-""")
-
-
-def seen_judgments(connection: Connection, experiment_id: UUID) -> dict[str, SeenCalls]:
-    """Of this experiment: a judge is shown a whole debate, and so costs more than a debater."""
-    rows = connection.execute(_SEEN_JUDGMENTS, {"experiment_id": experiment_id, "most": SEEN_JUDGMENTS})
-    return {row[0]: SeenCalls(*row[1:]) for row in rows}
-
-
-def seen_calls(connection: Connection, players: Sequence[str]) -> dict[str, SeenCalls]:
-    rows = connection.execute(_SEEN, {"latest": SEEN_TURNS, "players": list(players)})
-    return {row[0]: SeenCalls(*row[1:]) for row in rows}
-
-
 _MATCHES = """
 SELECT matches.position, matches.key, matches.arm, matches.motion_id, matches.proposer, matches.opponent,
        matches.repeat, matches.answer, matches.status, matches.reason, matches.debate_id,
@@ -164,6 +118,9 @@ WHERE matches.experiment_id = :experiment_id AND matches.position > :after
 _CONDITIONS = {
     "contestant": "(:contestant = matches.proposer OR :contestant = matches.opponent)",
     "against": "(:against = matches.proposer OR :against = matches.opponent)",
+    "proposer": "matches.proposer = :proposer",
+    "opponent": "matches.opponent = :opponent",
+    "arm": "matches.arm = :arm",
     "motion": "matches.motion_id = :motion",
     "status": "matches.status = :status",
     "judge": "EXISTS (SELECT FROM judgments WHERE judgments.debate_id = matches.debate_id AND judge = :judge)",

@@ -5,8 +5,9 @@ from typing import Final
 
 from app.core.experiments.budget import Money, Spent, may_begin
 from app.core.experiments.plan import Match, Pairing
+from app.core.experiments.sent import MotionSizes
 from app.store.engine import Connection
-from app.store.experiments import reading
+from app.store.experiments import reading, seen
 from app.store.experiments.experiments import Experiment
 from app.usecases.experiments.estimate import estimate_of, largest_call
 
@@ -18,7 +19,8 @@ def affordable(connection: Connection, experiment: Experiment, planned: Sequence
     """How many of these matches may begin; USED_UP where none ever will. The experiment must be locked."""
     if experiment.budget_usd is None or not planned:
         return len(planned)
-    most = _Maxima(experiment)
+    sizes = seen.motion_sizes(connection, experiment.id)
+    most = _Maxima(experiment, sizes)
     in_progress = reading.in_progress(connection, experiment.id)
     begun = sum(
         max(0.0, match.count * most.of(match.pairing) - match.cost_usd) for match in in_progress.matches
@@ -28,7 +30,7 @@ def affordable(connection: Connection, experiment: Experiment, planned: Sequence
     if begun + sum(next_most) <= left:
         return len(planned)
     is_begun = bool(in_progress.matches or in_progress.judgments)
-    money = Money(left, begun, is_begun, largest_call(experiment))
+    money = Money(left, begun, is_begun, largest_call(experiment, sizes))
     held = reading.by_pairing(connection, experiment.id, ("completed",))
     spent = Spent(experiment.spent_usd, sum(count * most.of(pairing) for pairing, count in held.items()))
     count = may_begin(money, next_most, spent)
@@ -38,8 +40,9 @@ def affordable(connection: Connection, experiment: Experiment, planned: Sequence
 class _Maxima:
     """What a match, or a judgment, costs at most."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, sizes: MotionSizes) -> None:
         self._experiment = experiment
+        self._sizes = sizes
         self._known: dict[Pairing, float] = {}
 
     def of(self, pairing: Pairing) -> float:
@@ -53,4 +56,4 @@ class _Maxima:
 
     def _estimated(self, matches: Mapping[Pairing, int], judgments: Mapping[str, int]) -> float:
         # A player without a price is refused with a budget.
-        return estimate_of(self._experiment, matches, judgments, {}).at_most_usd or 0.0
+        return estimate_of(self._experiment, matches, judgments, sizes=self._sizes).at_most_usd or 0.0

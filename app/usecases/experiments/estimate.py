@@ -1,123 +1,204 @@
-"""What an experiment will cost and how long it takes: as expected from what this server has seen of each model, and at
-most, from the largest calls and their prices."""
+"""What an experiment will cost and how long it takes: as expected, from the prompts that will be sent and what this
+server has seen of each model; and at most, from the largest calls and their prices."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from app.core.debate import Usage
 from app.core.experiments.estimate import CallsToCome, CostEstimate, cost_interval
 from app.core.experiments.extension import judges_of, setup_of
-from app.core.experiments.plan import Pairing
+from app.core.experiments.plan import MotionCount, Pairing, pairings
+from app.core.experiments.seen import Seen, SeenCalls
+from app.core.experiments.sent import Call, DebateCalls, Kind, MotionSizes, calls_of_debate
 from app.core.experiments.spec import Arm
-from app.core.formats import JudgeActs
 from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens
 from app.core.players import SCRIPTED, SeatSetup
 from app.core.seats import Seat
-from app.models.table import cost_usd
-from app.store.experiments.reading import SeenCalls
+from app.models.table import cost_usd, shown_tokens
 from app.usecases.create import most_cost_of_a_turn
 from app.usecases.experiments.held import HeldExperiment
 
-USUAL_TOKENS = (2_000, 400)
-"""In and out, of a call to a model that this server has not seen yet."""
+USUAL_OUTPUT_TOKENS = 400
+"""Of a call to a model that this server has not seen yet."""
 USUAL_SECONDS = 10.0
+INSTRUCTIONS = {Kind.SPEECH: 1_400, Kind.QUESTION: 1_600, Kind.RULING: 2_400}
+"""Bytes of the built-in prompts, with what a provider adds for an answer's shape."""
 _SCRIPTED_SECONDS = 0.02
 _LONGEST_MOTION_BYTES = 10_240
+_NOTHING_SEEN: Seen = MappingProxyType({})
+
+
+@dataclass
+class _Calls:
+    """All calls of one kind by one player with its options."""
+
+    count: int = 0
+    shown_bytes: float = 0.0
 
 
 def estimate_of(
     experiment: HeldExperiment,
     matches: Mapping[Pairing, int],
     open_judgments: Mapping[str, int],
-    seen: Mapping[str, SeenCalls],
-    seen_judgments: Mapping[str, SeenCalls] = MappingProxyType({}),
+    seen: Seen = _NOTHING_SEEN,
+    sizes: MotionSizes = MotionSizes(),  # noqa: B008 (it is frozen)
+    held_usd: float = 0.0,
 ) -> CostEstimate:
     """Of what is left to do: these matches with their judgments, and by judge the judgments of debates that were
-    held."""
-    calls = _calls(experiment, matches)
-    count = sum(matches.values())
-    judges = {judge.name: judge for judge in judges_of(experiment.spec)}
-    judged: Counter[SeatSetup] = Counter()
-    for judge in judges.values():
-        judged[judge.setup] += sum(
-            number * len(judge.keys(pairing.has_two_orders)) for pairing, number in matches.items()
-        )
-    for name, waiting in open_judgments.items():
-        # Of a judge that somebody asked by hand, no more is known here than its name.
-        judged[judges[name].setup if name in judges else experiment.arbitrator] += waiting
-    kinds = [(setup, number, seen) for setup, number in calls.items()]
-    kinds += [(setup, number, {**seen, **seen_judgments}) for setup, number in judged.items()]
-    at_most = _at_most(calls + judged, max((arm.rounds or 1 for arm in experiment.spec.arms), default=1))
-    seconds = sum(number * _seconds(setup, known) for setup, number, known in kinds) / max(
-        1, experiment.spec.concurrency
-    )
+    held. `held_usd` is what these matches have cost so far."""
+    load = _Load(experiment, seen, sizes)
+    load.add_matches(matches)
+    load.add_open_judgments(open_judgments)
+    priced = [_Priced(setup, kind, calls, seen) for (setup, kind), calls in load.calls.items()]
+    whole = _sum(each.cost_usd for each in priced)
+    interval = _interval(priced)
+    rounds = max((arm.rounds or 1 for arm in experiment.spec.arms), default=1)
     return CostEstimate(
-        matches=count,
-        debate_calls=calls.total(),
-        judgments=judged.total(),
-        expected_usd=_sum(_times(number, _expected(setup, known)) for setup, number, known in kinds),
-        at_most_usd=at_most,
-        expected_tokens=round(sum(number * sum(_tokens(setup, known)) for setup, number, known in kinds)),
-        seconds=seconds,
-        interval_usd=_interval(kinds),
+        matches=sum(matches.values()),
+        debate_calls=load.debate_calls,
+        judgments=load.judgments,
+        expected_usd=None if whole is None else max(0.0, whole - held_usd),
+        at_most_usd=_at_most(load.by_setup(), rounds, sizes),
+        expected_tokens=round(sum(each.calls.count * sum(each.tokens) for each in priced)),
+        seconds=sum(each.seconds for each in priced) / max(1, experiment.spec.concurrency),
+        interval_usd=interval and (max(0.0, interval[0] - held_usd), max(0.0, interval[1] - held_usd)),
     )
 
 
-def _interval(kinds: Sequence[tuple[SeatSetup, int, Mapping[str, SeenCalls]]]) -> tuple[float, float] | None:
+class _Load:
+    """Collects the calls by who makes them and what for."""
+
+    def __init__(self, experiment: HeldExperiment, seen: Seen, sizes: MotionSizes) -> None:
+        self._experiment, self._seen, self._sizes = experiment, seen, sizes
+        self._arms = {arm.name: arm for arm in experiment.spec.arms}
+        self._setups = {one.name: setup_of(one) for one in experiment.spec.contestants}
+        self._judges = {judge.name: judge for judge in judges_of(experiment.spec)}
+        self.calls: dict[tuple[SeatSetup, Kind], _Calls] = {}
+        self.debate_calls = self.judgments = 0
+
+    def add_matches(self, matches: Mapping[Pairing, int]) -> None:
+        for pairing, count in matches.items():
+            debate = self._debate(pairing)
+            for call in debate.calls:
+                self._add(call, count)
+            self.debate_calls += count * len(debate.calls)
+            for judge in self._judges.values():
+                asked = count * len(judge.keys(pairing.has_two_orders))
+                self._add(Call(judge.setup, Kind.RULING, debate.judged_bytes), asked)
+                self.judgments += asked
+
+    def add_open_judgments(self, by_judge: Mapping[str, int]) -> None:
+        """Of debates that were held. What they show is the mean over the plan."""
+        self.judgments += sum(by_judge.values())
+        shown = self._mean_judged_bytes() if by_judge else 0.0
+        for name, count in by_judge.items():
+            # Of a judge that somebody asked by hand, no more is known here than its name.
+            setup = self._judges[name].setup if name in self._judges else self._experiment.arbitrator
+            self._add(Call(setup, Kind.RULING, shown), count)
+
+    def by_setup(self) -> Counter[SeatSetup]:
+        counts: Counter[SeatSetup] = Counter()
+        for (setup, _), calls in self.calls.items():
+            counts[setup] += calls.count
+        return counts
+
+    def _add(self, call: Call, count: int) -> None:
+        calls = self.calls.setdefault((call.setup, call.kind), _Calls())
+        calls.count += count
+        calls.shown_bytes += count * call.shown_bytes
+
+    def _mean_judged_bytes(self) -> float:
+        planned = pairings(self._experiment.spec, MotionCount(1, 1))
+        shown = sum(count * self._debate(pairing).judged_bytes for pairing, count in planned.items())
+        return shown / max(1, planned.total())
+
+    def _debate(self, pairing: Pairing) -> DebateCalls:
+        seats = {Seat.ARBITRATOR: self._experiment.arbitrator}
+        for seat, name in ((Seat.PROPOSER, pairing.proposer), (Seat.OPPONENT, pairing.opponent)):
+            if name is not None:
+                seats[seat] = self._setups[name]
+        arm: Arm = self._arms[pairing.arm]
+        return calls_of_debate(arm, seats, self._sizes, self._said_bytes)
+
+    def _said_bytes(self, setup: SeatSetup, kind: Kind) -> float:
+        known = self._seen.get((setup.player, kind))
+        return known.said_bytes if known and known.said_bytes else USUAL_OUTPUT_TOKENS * BYTES_PER_SPOKEN_TOKEN
+
+
+class _Priced:
+    def __init__(self, setup: SeatSetup, kind: Kind, calls: _Calls, seen: Seen) -> None:
+        self.setup, self.kind, self.calls = setup, kind, calls
+        self.known = seen.get((setup.player, kind))
+
+    @property
+    def tokens(self) -> tuple[float, float]:
+        """Of one call, in and out."""
+        if self.setup.player == SCRIPTED:
+            return 0.0, 0.0
+        known = self.known
+        instructions = known.instructions if known else None
+        around = instructions or INSTRUCTIONS[self.kind] + len((self.setup.persona or "").encode())
+        per_byte = (known.tokens_per_byte if known else None) or 1 / BYTES_PER_SPOKEN_TOKEN
+        shown = min(self.calls.shown_bytes / max(1, self.calls.count) * per_byte, shown_tokens(self.setup, None))
+        said = known.output_tokens if known else min(USUAL_OUTPUT_TOKENS, answer_tokens(self.setup))
+        return around * per_byte + shown, said
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Of all of them."""
+        each = self._cost_of(*self.tokens)
+        return None if each is None else self.calls.count * each
+
+    def to_come(self) -> CallsToCome | None:
+        """None where this server has not seen such calls."""
+        if self.known is None:
+            return None
+        read, said = self.tokens
+        mean = self._cost_of(read, said) or 0.0
+        deviation = (self._cost_of(read, said + self.known.output_deviation) or 0.0) - mean
+        return CallsToCome(self.calls.count, mean, deviation, self.known.calls)
+
+    @property
+    def seconds(self) -> float:
+        if self.setup.player == SCRIPTED:
+            return self.calls.count * (_SCRIPTED_SECONDS + (self.setup.think_seconds or 0.0))
+        return self.calls.count * (self.known.seconds if self.known and self.known.seconds else USUAL_SECONDS)
+
+    def _cost_of(self, read: float, said: float) -> float | None:
+        listed = _listed(self.setup.player, read, said)
+        return listed * _discount(self.setup.player, self.known) if listed and self.known else listed
+
+
+def _listed(player: str, read: float, said: float) -> float | None:
+    return cost_usd(player, Usage(round(read), round(said)))
+
+
+def _discount(player: str, known: SeenCalls) -> float:
+    """What calls have cost beside their listed price: input that a provider has cached is cheaper."""
+    listed = _listed(player, known.input_tokens, known.output_tokens)
+    return min(1.0, known.cost_usd / listed) if listed and known.cost_usd else 1.0
+
+
+def _interval(priced: Iterable[_Priced]) -> tuple[float, float] | None:
     found = []
-    for setup, number, seen in kinds:
-        known = seen.get(setup.player)
-        if known is not None:
-            found.append(CallsToCome(number, known.cost_usd, known.deviation_usd, known.calls))
-        elif _expected(setup, seen) != 0:
+    for each in priced:
+        to_come = each.to_come()
+        if to_come is not None:
+            found.append(to_come)
+        elif each.calls.count and each.cost_usd != 0:
             return None
     return cost_interval(found)
 
 
-def _times(number: int, each: float | None) -> float | None:
-    return None if each is None else number * each
-
-
-def _calls(experiment: HeldExperiment, matches: Mapping[Pairing, int]) -> Counter[SeatSetup]:
-    arms = {arm.name: arm for arm in experiment.spec.arms}
-    setups = {one.name: setup_of(one) for one in experiment.spec.contestants}
-    calls: Counter[SeatSetup] = Counter()
-    for pairing, count in matches.items():
-        arm = arms[pairing.arm]
-        for name in (pairing.proposer, pairing.opponent):
-            if name is not None:
-                calls[setups[name]] += count * (arm.rounds or 1)
-        calls[experiment.arbitrator] += count * _turns_of_the_judge(arm)
-    return calls
-
-
-def _turns_of_the_judge(arm: Arm) -> int:
-    once = arm.format.facts.judge is JudgeActs.AT_THE_END or not arm.rounds
-    return 1 if once else arm.rounds or 1
-
-
-def _tokens(setup: SeatSetup, seen: Mapping[str, SeenCalls]) -> tuple[float, float]:
-    if setup.player == SCRIPTED:
-        return 0.0, 0.0
-    known = seen.get(setup.player)
-    return (known.input_tokens, known.output_tokens) if known else USUAL_TOKENS
-
-
-def _expected(setup: SeatSetup, seen: Mapping[str, SeenCalls]) -> float | None:
-    known = seen.get(setup.player)
-    if known:
-        return known.cost_usd
-    tokens_in, tokens_out = _tokens(setup, seen)
-    return cost_usd(setup.player, Usage(round(tokens_in), round(tokens_out)))
-
-
-def _at_most(calls: Mapping[SeatSetup, int], rounds: int) -> float | None:
-    """No call is shown more than a whole debate: the motion, and what everybody may say in every round."""
+def _at_most(calls: Mapping[SeatSetup, int], rounds: int, sizes: MotionSizes) -> float | None:
+    """No call is shown more than a whole debate: the motion, its document, and what everybody may say in every
+    round."""
     longest = max((answer_tokens(setup) for setup in calls), default=0) * BYTES_PER_SPOKEN_TOKEN
-    transcript = _LONGEST_MOTION_BYTES + len(Seat) * rounds * longest
+    transcript = max(_LONGEST_MOTION_BYTES, sizes.longest) + len(Seat) * rounds * longest
     costs = {setup: most_cost_of_a_turn(setup, None, transcript) for setup in calls}
-    return _sum(_times(number, costs[setup]) for setup, number in calls.items())
+    return _sum(None if costs[setup] is None else number * (costs[setup] or 0.0) for setup, number in calls.items())
 
 
 def _sum(amounts: Iterable[float | None]) -> float | None:
@@ -129,17 +210,10 @@ def _sum(amounts: Iterable[float | None]) -> float | None:
     return total
 
 
-def _seconds(setup: SeatSetup, seen: Mapping[str, SeenCalls]) -> float:
-    if setup.player == SCRIPTED:
-        return _SCRIPTED_SECONDS + (setup.think_seconds or 0.0)
-    known = seen.get(setup.player)
-    return known.seconds if known and known.seconds else USUAL_SECONDS
-
-
-def largest_call(experiment: HeldExperiment) -> float:
+def largest_call(experiment: HeldExperiment, sizes: MotionSizes) -> float:
     """The most that any single call of its debates and judgments costs."""
     spec = experiment.spec
     setups = {experiment.arbitrator, *map(setup_of, spec.contestants), *(judge.setup for judge in judges_of(spec))}
     longest = max(setups, key=answer_tokens)
     rounds = max((arm.rounds or 1 for arm in spec.arms), default=1)
-    return max(_at_most({longest: 0, setup: 1}, rounds) or 0.0 for setup in setups)
+    return max(_at_most({longest: 0, setup: 1}, rounds, sizes) or 0.0 for setup in setups)

@@ -12,16 +12,17 @@ from app.core.errors import NotFound
 from app.core.experiments import plan as plans
 from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.extension import judges_of
-from app.core.experiments.motions import Motion
 from app.core.experiments.plan import MotionCount, Pairing, PlannedMotion
+from app.core.experiments.seen import Seen
+from app.core.experiments.sent import MotionSizes
 from app.core.experiments.spec import Spec
 from app.core.judgments import Judgment
 from app.store import judgments, turns
 from app.store.engine import Connection
-from app.store.experiments import experiments, reading
+from app.store.experiments import experiments, reading, seen
 from app.store.experiments import planning as plan_store
 from app.store.experiments.experiments import Experiment, ExperimentStatus, Progress
-from app.store.experiments.reading import MatchFilters, SeenCalls
+from app.store.experiments.reading import MatchFilters
 from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
 from app.usecases.experiments import planning
 from app.usecases.experiments.estimate import estimate_of
@@ -64,22 +65,22 @@ def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec,
 
 
 def plan_spec(
-    services: Services, caller: Caller, given: Mapping[str, Any], motions: Sequence[Motion]
+    services: Services, caller: Caller, given: Mapping[str, Any], motions: Sequence[PlannedMotion]
 ) -> tuple[Spec, CostEstimate]:
     """What drafting and starting this spec would add, to the caller's experiment of that name if there is one. Nothing
-    is stored. Of `motions` only the ids count, and whether they have answers."""
+    is stored."""
     require(caller, Action.CREATE)
     given_spec = checked_spec(services, given)
     spec, arbitrator = given_spec.checked.spec, given_spec.checked.arbitrator
-    added = {**{motion.id: motion for motion in motions}, **given_spec.motions}
+    stated = map(plans.planned_motion, given_spec.motions.values())
+    added = {motion.id: motion for motion in (*motions, *stated)}
     with snapshot(services) as connection:
         found = experiments.get_named(connection, owner(caller), spec.name)
         if found is not None:
             refuse_mixing(found, spec)
         held = Checked(found.id if found else given_spec.checked.id, spec, found.arbitrator if found else arbitrator)
         check_prompts(connection, held.id, spec)
-        new = [PlannedMotion(one.id, one.answer_a is not None) for one in added.values()]
-        left = _left_to_start(connection, held, new)
+        left = _left_to_start(connection, held, list(added.values()))
     return spec, _estimated(services, held, left)
 
 
@@ -89,20 +90,31 @@ class _Left:
 
     matches: Counter[Pairing]
     judgments: Counter[str]
-    seen: Mapping[str, SeenCalls]
-    seen_judgments: Mapping[str, SeenCalls]
+    seen: Seen
+    sizes: MotionSizes
+    held_usd: float
+    """What the matches that are being held have cost so far."""
     motions: MotionCount | None = None
     """Where the plan is not written, or not all of it."""
     written: Mapping[Pairing, int] = field(default_factory=dict)
 
 
-def _left(connection: Connection, experiment: HeldExperiment, motions: MotionCount | None) -> _Left:
-    """With these motions, also the matches of the plan that are not written."""
+def _left(
+    connection: Connection,
+    experiment: HeldExperiment,
+    motions: MotionCount | None,
+    new: Sequence[PlannedMotion] = (),
+) -> _Left:
+    """With these motions, also the matches of the plan that are not written; `new` are those that are not stored."""
     players = [*experiment.spec.players.values(), experiment.arbitrator.player]
+    matches_left, judgments_left = reading.left(connection, experiment.id)
+    of_matches = motions is None and bool(matches_left)
     return _Left(
-        *reading.left(connection, experiment.id),
-        reading.seen_calls(connection, players),
-        reading.seen_judgments(connection, experiment.id),
+        matches_left,
+        judgments_left,
+        seen.seen_calls(connection, experiment.id, players),
+        seen.motion_sizes(connection, experiment.id, new, of_matches_left=of_matches),
+        seen.cost_of_running(connection, experiment.id),
         motions,
         reading.by_pairing(connection, experiment.id) if motions else {},
     )
@@ -110,9 +122,10 @@ def _left(connection: Connection, experiment: HeldExperiment, motions: MotionCou
 
 def _left_to_start(connection: Connection, experiment: HeldExperiment, added: Sequence[PlannedMotion] = ()) -> _Left:
     """What a start would hold and judge. Refuses what a start would refuse."""
-    motions = plan_store.count_motions(connection, experiment.id, added)
+    new = plan_store.new_motions(connection, experiment.id, added)
+    motions = plan_store.count_motions(connection, experiment.id, new)
     planning.counted(experiment.spec, motions, "motions")
-    left = _left(connection, experiment, motions)
+    left = _left(connection, experiment, motions, new)
     left.judgments.update(reading.unplanned_judgments(connection, experiment.id, judges_of(experiment.spec)))
     return left
 
@@ -120,7 +133,7 @@ def _left_to_start(connection: Connection, experiment: HeldExperiment, added: Se
 def _estimated(services: Services, experiment: HeldExperiment, left: _Left) -> CostEstimate:
     def computed() -> CostEstimate:
         matches = left.matches + _unwritten(experiment.spec, left)
-        return estimate_of(experiment, matches, left.judgments, left.seen, left.seen_judgments)
+        return estimate_of(experiment, matches, left.judgments, left.seen, left.sizes, left.held_usd)
 
     # Aside: two hundred contestants meet in forty thousand ways.
     found: CostEstimate = services.run_aside(computed)

@@ -21,6 +21,13 @@ Row = Mapping[str, Any]
 _PROPOSER, _OPPONENT, _ARM, _PLAYERS = map(Judgment._fields.index, ("proposer", "opponent", "arm", "proposer_player"))
 
 
+_UNKNOWN = {
+    "rests_on": "Formats, models, prompts and personas are unknown, because the judgments were made elsewhere and "
+    "imported. So are the times of the first and the last judgment, unless the imported file has all of them.",
+    "costs": "The costs are unknown, because the judgments were made elsewhere and imported.",
+}
+
+
 def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, Any]:
     """Cached until the data that they are computed from changes."""
     with services.engine.statements() as connection:
@@ -44,9 +51,10 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
         return results(
             _judgments(rows, players),
             contestants=list(players),
-            spent=_spending(spent, failed),
+            spent=None if experiment.is_imported else _spending(spent, failed),
             missing=_missing(progress),
             rests_on=_rests_on(experiment, between, prompts),
+            unknown=_UNKNOWN if experiment.is_imported else None,
             seed=experiment.spec.seed,
         )
 
@@ -119,13 +127,18 @@ def _rests_on(
     experiment: Experiment, judged: tuple[datetime | None, datetime | None], prompts: Sequence[str]
 ) -> dict[str, Any]:
     first, last = judged
+    times = {
+        "first_judgment_at": first.isoformat() if first else None,
+        "last_judgment_at": last.isoformat() if last else None,
+    }
+    if experiment.is_imported:
+        return {"formats": None, "models": None, "prompts": None, "personas": None, **times}
     return {
         "formats": sorted({arm.format.value for arm in experiment.spec.arms}),
         "models": sorted({*experiment.spec.players.values(), experiment.arbitrator.player}),
         "prompts": list(prompts),
         "personas": {one.name: setup_of(one).persona for one in experiment.spec.contestants if setup_of(one).persona},
-        "first_judgment_at": first.isoformat() if first else None,
-        "last_judgment_at": last.isoformat() if last else None,
+        **times,
     }
 
 

@@ -1,0 +1,106 @@
+"""What an experiment with models costs: as it is estimated, and as it is shown, over documents of different sizes."""
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import Place, wait_until
+from model_place import ModelPlace, model_place
+from model_server import Call
+
+GPT, CLAUDE, JUDGE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6", "openai:gpt-4o"
+ARMS: dict[str, dict[str, Any]] = {
+    "debate": {"format": "final_ruling", "rounds": 3},
+    "at_once": {"format": "simultaneous", "rounds": 2},
+    "interactive": {"format": "interactive", "rounds": 2},
+    "consultancy": {"format": "consultancy", "rounds": 2},
+    "blind": {"format": "direct"},
+    "informed": {"format": "direct", "document_visible_to": ["arbitrator"]},
+}
+
+
+def motions(count: int, sentences: Callable[[random.Random], int], seed: int) -> list[dict[str, Any]]:
+    chance = random.Random(seed)
+    return [
+        {
+            "id": f"q{n}",
+            "motion": f"Which key opens the door of house {n}?",
+            "document": f"House {n}. " + "It was a long street, and nobody had the key. " * sentences(chance),
+            "answer_a": "the brass key",
+            "answer_b": "the iron key",
+            "correct": chance.choice("ab"),
+        }
+        for n in range(count)
+    ]
+
+
+def spec(name: str, given: list[dict[str, Any]], arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "contestants": [{"name": "gpt", "player": GPT}, {"name": "claude", "player": CLAUDE}],
+        "judges": [{"name": "main", "player": JUDGE, "orders": "both"}],
+        "arms": arms,
+        "concurrency": 10,
+        "motions": given,
+    }
+
+
+def of_its_length(call: Call) -> dict[str, int]:
+    """Four characters are a token; a judge that is asked for an answer's shape also reads that shape. What is said has
+    another length every time."""
+    sent = (len(call.instructions) + len(call.text) + len(str(call.shape or ""))) // 4
+    said = random.Random(call.text).randint(30, 90) + (40 if call.shape else 0)
+    if call.wire == "anthropic":
+        return {"input_tokens": sent, "output_tokens": said}
+    return {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
+
+
+@pytest.fixture
+def priced(make_place: Callable[[], Place], tmp_path: Path) -> Iterator[ModelPlace]:
+    with model_place(make_place, tmp_path, workers=1, claim_seconds=60) as here:
+        here.models.count = of_its_length
+        yield here
+
+
+def drafted(here: ModelPlace, given: dict[str, Any]) -> str:
+    answer = here.api.http.post("/experiments", json=given)
+    assert answer.status_code in (200, 201), answer.text
+    return f"/experiments/{answer.json()['data']['experiment']['id']}"
+
+
+def shown(here: ModelPlace, at: str) -> dict[str, Any]:
+    found: dict[str, Any] = here.api.http.get(at).json()["data"]["experiment"]
+    return found
+
+
+def held(here: ModelPlace, at: str) -> float:
+    """Runs it to its end; returns what it has cost."""
+    assert here.api.http.post(f"{at}/start").status_code == 200
+    wait_until(lambda: shown(here, at)["status"] == "completed", 150, "the experiment is held")
+    experiment = shown(here, at)
+    assert experiment["progress"]["matches"]["failed"] == experiment["progress"]["judgments"]["failed"] == 0
+    cost: float = experiment["cost_usd"]
+    return cost
+
+
+def test_what_it_costs_is_within_the_interval_of_its_estimate(priced: ModelPlace) -> None:
+    """The server has seen the models with small documents in every kind of call; then come documents of 50 bytes to
+    50 kB, in arms that show them to debaters, to the judge, and to nobody."""
+    first = drafted(priced, spec("seen", motions(2, lambda _: 5, 1), {"interactive": ARMS["interactive"]}))
+    assert shown(priced, first)["estimate"]["low_usd"] is None, "nothing of these models was seen"
+    held(priced, first)
+    for name, seed in (("mixed", 2), ("large", 3)):
+        smallest = 1 if name == "mixed" else 900
+        given = motions(4, lambda chance, least=smallest: chance.randint(least, 1000), seed)
+        at = drafted(priced, spec(name, given, ARMS))
+        planned = priced.api.http.get(f"{at}/plan").json()["data"]["plan"]
+        offered = {"spec": spec(f"{name} unsent", given, ARMS)}
+        unsent = priced.api.http.post("/experiments/plan", json=offered).json()["data"]["plan"]
+        assert unsent["expected_usd"] == pytest.approx(planned["expected_usd"]), "a plan knows the motions of its spec"
+        cost = held(priced, at)
+        assert planned["low_usd"] <= cost <= planned["high_usd"], (name, planned, cost)
+        assert planned["high_usd"] < 1.6 * planned["low_usd"], "an interval that says something"
+        assert cost <= planned["at_most_usd"]
+        assert shown(priced, at)["estimate"]["low_usd"] == pytest.approx(cost), "nothing is left"

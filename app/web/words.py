@@ -208,11 +208,10 @@ def what_an_interruption_costs(watched: DashboardRow) -> str:
     return f"{player} is thinking now: what it has written so far is lost, and made again when the debate goes on."
 
 
-def ruling_scope(debate: Debate) -> str:
-    """What a ruling given now judges."""
-    if debate.ruling_closes:
-        return "This is the last ruling: it closes the debate, and its verdict is of the whole debate."
-    return "A verdict judges this round, or the whole debate if this ruling closes it."
+def what_a_ruling_judges(debate: Debate) -> str:
+    """For one that does not close the debate."""
+    is_aside = debate.intervention_open and not debate.format.facts.ruling_on_intervention_has_a_round
+    return "the debate so far" if is_aside else "this round"
 
 
 def _to(ahead: str, scores: Mapping[str, float]) -> str:

@@ -35,7 +35,7 @@ def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(asse
     expect(page.get_by_role("button", name="Rule …")).to_be_visible()
     expect(page.get_by_role("button", name="Ask …")).to_be_hidden()
     page.get_by_role("button", name="Rule …").click()
-    expect(page.locator("#rule-scope")).to_contain_text("its verdict is of the whole debate")
+    expect(page.locator("#rule-does")).to_have_text("Your ruling ends the debate.")
 
 
 @pytest.mark.long

@@ -107,11 +107,11 @@ def test_the_players_are_those_who_have_a_turn():
 
 
 def test_whoever_rules_is_told_what_the_ruling_judges():
-    assert "this round, or the whole debate" in words.ruling_scope(
-        a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=3))
-    )
-    assert "last ruling" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=2)))
-    assert "last ruling" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, Format.DIRECT))
+    waiting = a_debate(State.AWAITING_ARBITRATOR, Format.DIALOGUE)
+    assert words.what_a_ruling_judges(waiting) == "this round"
+    assert words.what_a_ruling_judges(waiting.evolve(intervention_open=True)) == "this round"
+    interrupted = a_debate(State.AWAITING_ARBITRATOR, Format.ROUNDS).evolve(intervention_open=True)
+    assert words.what_a_ruling_judges(interrupted) == "the debate so far"
 
 
 def test_progress_names_the_round_and_the_last_one_where_there_is_one():

@@ -5,17 +5,16 @@ from datetime import datetime
 from itertools import pairwise
 
 from app.core.activity import Activity
-from app.core.debate import HELD_ELSEWHERE, STOP_WORDS, Debate, State, Status, Turn, TurnType, is_held_elsewhere
+from app.core.debate import HELD_ELSEWHERE, Debate, State, Status, Turn, TurnType, is_held_elsewhere, stop_words
 from app.core.errors import ActionNotAllowed
 from app.core.formats import Format, JudgeActs
 from app.core.machine import Move, decide
 from app.core.material import Material
 from app.core.players import JudgeOrder, OnTimeout, SeatSetup
 from app.core.quotes import CLOSE, OPEN, Quote
-from app.core.retry import MAX_ATTEMPTS
 from app.core.seats import Seat
 from app.core.solutions import Author, GuardrailStatus, SolutionStatus, Stance
-from app.core.verdicts import SIDES, TIE, Standing, Verdict, VerdictScope
+from app.core.verdicts import SIDES, TIE, Standing, Verdict, VerdictScope, scores_in_words
 from app.usecases.dashboard import DashboardRow
 from app.wire.debates import time_json
 
@@ -55,6 +54,8 @@ FORMAT_WORDS = {  # name, and what it means
     Format.DIRECT: ("Direct", "nobody argues, the judge rules at once"),
 }
 DELIVERY_WORDS = {"delivered": "Delivered", "pending": "Pending", "given_up": "Given up"}
+DECIMALS = 1
+"""Of scores, where they suffice to tell them apart."""
 LEAST_COST_USD = 0.0001
 """Less is not written out: it would read as nothing."""
 JUDGE_ORDER_WORDS = {
@@ -125,7 +126,8 @@ def doing(watched: DashboardRow) -> str:
         case Activity.STALLED:
             return f"Stalled: no worker has taken {turn}"
         case Activity.RETRYING:
-            return f"Attempt {debate.attempts} of {MAX_ATTEMPTS} at {turn} failed, next attempt"
+            of = f" of {watched.attempts_allowed}" if watched.attempts_allowed else ""
+            return f"Attempt {debate.attempts}{of} at {turn} failed, next attempt"
         case Activity.WAITING:
             return _waits(debate, turn)
         case Activity.PAUSED:
@@ -148,10 +150,10 @@ def outcome(debate: Debate) -> str:
     """How a closed debate ended. A debate that was judged round by round only has no winner."""
     if has_no_transcript(debate):
         return _sentence(HELD_ELSEWHERE)
-    how = STOP_WORDS[debate.stop_reason] if debate.stop_reason else ""
+    how = stop_words(debate.stop_reason, debate.stop_note) if debate.stop_reason else ""
     if debate.verdict:
         return f"{winner(debate.verdict)} ({how})"
-    return f"{_sentence(how)}. {standing(debate.standing)}" if debate.standing else _sentence(how)
+    return f"{_sentence(how)}. No verdict. {mean(debate.standing)}" if debate.standing else _sentence(how)
 
 
 def winner(verdict: Verdict) -> str:
@@ -166,11 +168,17 @@ def _tie(verdict: Verdict, scores: str) -> str:
 
 
 def standing(so_far: Standing) -> str:
-    """The mean of the rounds judged so far, which is not the result of the debate."""
+    """Of an open debate: the mean of the rounds judged so far, which is not its result."""
     scores, after = _to(so_far.leader, so_far.scores), f"after {count(so_far.rounds, 'judged round')}"
     return (
         f"Even, {scores}, {after}" if so_far.leader == TIE else f"{_sentence(so_far.leader)} ahead, {scores}, {after}"
     )
+
+
+def mean(of: Standing) -> str:
+    """Of a closed debate, in which nobody is ahead any more."""
+    shown = scores_in_words(of.scores, DECIMALS)
+    return f"Mean of {count(of.rounds, 'judged round')}: proposer {shown['proposer']}, opponent {shown['opponent']}"
 
 
 def judged(turn: Turn, verdict: Verdict) -> str:
@@ -217,11 +225,8 @@ def what_a_ruling_judges(debate: Debate) -> str:
 def _to(ahead: str, scores: Mapping[str, float]) -> str:
     """The score of whoever is ahead comes first."""
     first, second = reversed(SIDES) if ahead == "opponent" else SIDES
-    return f"{score(scores[first])} to {score(scores[second])}"
-
-
-def score(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    shown = scores_in_words(scores, DECIMALS)
+    return f"{shown[first]} to {shown[second]}"
 
 
 def players(debate: Debate) -> str:

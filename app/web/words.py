@@ -8,6 +8,7 @@ from app.core.activity import Activity
 from app.core.debate import HELD_ELSEWHERE, Debate, State, Status, Turn, TurnType, is_held_elsewhere, stop_words
 from app.core.errors import ActionNotAllowed
 from app.core.formats import Format, JudgeActs
+from app.core.judgments import Judgment, JudgmentStatus
 from app.core.machine import Move, decide
 from app.core.material import Material
 from app.core.players import JudgeOrder, OnTimeout, SeatSetup
@@ -190,6 +191,22 @@ def judged(turn: Turn, verdict: Verdict) -> str:
     if verdict.winner == TIE:
         return f"{place}: {_lowered(_tie(verdict, scores))}"
     return f"{place}: {verdict.winner} better, {scores}"
+
+
+def opinion(of: Judgment) -> str:
+    """What a judge has found of a closed debate."""
+    if of.verdict is None:
+        return f"Failed: {of.error}" if of.status is JudgmentStatus.FAILED else "Not judged yet"
+    return winner(of.verdict)
+
+
+def about_judgment(of: Judgment) -> list[str]:
+    said = [JUDGE_ORDER_WORDS[of.key.order]]
+    if of.key.repeat > 1:
+        said.append(f"repeat {of.key.repeat}")
+    if of.verdict and of.verdict.confidence is not None:
+        said.append(f"confidence {of.verdict.confidence:g}")
+    return said
 
 
 def what_arguing_does(debate: Debate) -> str:

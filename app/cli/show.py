@@ -15,6 +15,7 @@ from app.cli.output import Json, clean, one_line, say
 from app.cli.words import ending, judged, seat_name
 from app.core.debate import State, TurnType
 from app.core.players import EXTERNAL
+from app.core.verdicts import scores_in_words
 
 SEAT_COLOURS = {"proposer": "cyan", "opponent": "magenta", "arbitrator": "yellow"}
 STATUS_COLOURS = {
@@ -112,7 +113,8 @@ def verdict_table(debate: Json) -> Group | None:
 
 
 def _by_side(scores: Json) -> tuple[str, str]:
-    return f"{round(scores['proposer'], 2):g}", f"{round(scores['opponent'], 2):g}"
+    shown = scores_in_words(scores)
+    return shown["proposer"], shown["opponent"]
 
 
 def print_end(debate: Json, shown: list[Json], with_id: bool = False) -> None:

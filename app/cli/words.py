@@ -3,13 +3,21 @@
 import shlex
 
 from app.cli.output import Json, clean, program
-from app.core.debate import HELD_ELSEWHERE, STOP_WORDS, State, Status, TurnType, is_held_elsewhere
+from app.core.debate import (
+    HELD_ELSEWHERE,
+    State,
+    Status,
+    TurnType,
+    is_held_elsewhere,
+    missed_deadline,
+    stop_words,
+)
 from app.core.formats import Format
 from app.core.machine import judge_asks, moves_in
 from app.core.players import EXTERNAL
 from app.core.refusals import MOVE_WORDS
 from app.core.seats import Seat
-from app.core.verdicts import SIDES, TIE, VerdictScope
+from app.core.verdicts import TIE, VerdictScope, scores_in_words
 
 COMMAND_OF = {
     TurnType.CLAIM: "submit",
@@ -35,15 +43,15 @@ def ending(debate: Json) -> str:
         return f"The debate failed: {clean(debate['last_error'] or 'no reason was recorded')}"
     if is_held_elsewhere(debate["stop_reason"], debate["argument_count"]):
         return f"The debate is {debate['status']}: {HELD_ELSEWHERE}."
-    # A newer server may have reasons that this client does not know.
-    reason = STOP_WORDS.get(debate["stop_reason"], debate["stop_reason"])
-    return f"The debate is {debate['status']}: {reason}."
+    note = debate.get("stop_note") or ""
+    who = f" {clean(note)}" if missed_deadline(debate["stop_reason"], note) else ""
+    return f"The debate is {debate['status']}: {stop_words(debate['stop_reason'], note)}.{who}"
 
 
 def judged(ruling: Json) -> str:
     """The verdict of one ruling, with what it judges: its round, or the whole debate."""
     verdict = ruling["verdict"]
-    scores = ", ".join(f"{side} {round(verdict['scores'][side], 2):g}" for side in SIDES)
+    scores = ", ".join(f"{side} {score}" for side, score in scores_in_words(verdict["scores"]).items())
     # A server of the version before says no scope: every verdict of its rulings judged the round.
     if verdict.get("scope") == VerdictScope.DEBATE:
         place, is_ahead = "The whole debate", "wins"

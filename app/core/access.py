@@ -187,9 +187,13 @@ def may_read_document(caller: Caller, debate: Debate) -> bool:
     return any(debate.material.shows_document_to(seat) for seat in own)
 
 
+def may_read(caller: Caller, debate_id: UUID) -> bool:
+    """False for a guest of another debate."""
+    return not isinstance(caller, Guest) or caller.debate_id == debate_id
+
+
 def require_debate(caller: Caller, debate_id: UUID) -> None:
-    """Refuses a guest of another debate."""
-    if isinstance(caller, Guest) and caller.debate_id != debate_id:
+    if not may_read(caller, debate_id):
         raise Forbidden("This invitation is for another debate")
 
 

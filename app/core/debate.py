@@ -64,7 +64,7 @@ class StopReason(StrEnum):
     FORFEIT = "forfeit"  # a debater let its deadline pass: the other side wins
 
 
-STOP_WORDS = {  # after "The debate is completed:", or in brackets after the verdict
+_STOP_WORDS: Mapping[str, str] = {  # after "The debate is completed:", or in brackets after the verdict
     StopReason.MAX_ROUNDS: "all rounds were held",
     StopReason.TIME_LIMIT: "it reached its time limit",
     StopReason.TOKEN_LIMIT: "it reached its token limit",
@@ -75,6 +75,19 @@ STOP_WORDS = {  # after "The debate is completed:", or in brackets after the ver
     StopReason.RESOLUTION: "the proposer ended it in agreement",
     StopReason.FORFEIT: "a side did not answer in time and forfeited it",
 }
+
+
+def missed_deadline(reason: str | None, note: str | None) -> bool:
+    """Whether a seat's deadline, and not the debate's time limit, has stopped it: only then does that reason have a
+    note."""
+    return reason == StopReason.TIME_LIMIT and bool(note)
+
+
+def stop_words(reason: str, note: str | None) -> str:
+    """A newer server may have reasons that this client does not know."""
+    return "a seat missed its deadline" if missed_deadline(reason, note) else _STOP_WORDS.get(reason, reason)
+
+
 HELD_ELSEWHERE = "it was held elsewhere, and only its judgments were imported"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.debate import STOP_WORDS, TurnType
+from app.core.debate import TurnType, stop_words
 from app.core.events import EventKind
 from app.core.seats import Seat
 
@@ -55,9 +55,10 @@ def _reasons(kind: str, about: Mapping[str, Any]) -> list[str]:
     if about.get("attempt"):
         wait = about.get("wait_seconds")
         then = "the last one" if wait is None else f"the next one in {wait:.1f} s"
-        said.append(f"Attempt {about['attempt']}, {then}")
+        of = f" of {about['attempts_allowed']}" if about.get("attempts_allowed") else ""
+        said.append(f"Attempt {about['attempt']}{of}, {then}")
     if kind == EventKind.CLOSED and about.get("stop_reason"):
-        said.append(STOP_WORDS.get(about["stop_reason"], str(about["stop_reason"])))
+        said.append(stop_words(about["stop_reason"], about.get("stop_note")))
     if about.get("now"):
         said.append("the turn under way was discarded")
     if about.get("waits_for_start"):

@@ -68,13 +68,17 @@ class GiveUp:
     pass
 
 
+def attempts_allowed(patient: bool) -> int:
+    return MAX_PATIENT_ATTEMPTS if patient else MAX_ATTEMPTS
+
+
 def after_failure(failed_attempts: int, permanent: bool, jitter: float, patient: bool = False) -> TryAgain | GiveUp:
     """`failed_attempts` counts the one that just failed; `jitter` is a number in [0, 1).
 
     Exponential backoff with jitter over the upper half, so that debates that failed together (a provider was down) do
     not retry together.
     """
-    if permanent or failed_attempts >= (MAX_PATIENT_ATTEMPTS if patient else MAX_ATTEMPTS):
+    if permanent or failed_attempts >= attempts_allowed(patient):
         return GiveUp()
     # Bounded, so that no value of the column overflows a float.
     doubled = FIRST_DELAY_SECONDS * 2 ** min(failed_attempts - 1, 30)

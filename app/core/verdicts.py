@@ -10,6 +10,8 @@ from app.core.players import JudgeOrder
 SIDES = ("proposer", "opponent")
 TIE = "tie"
 NO_REASONS = "No reasons were given."
+MOST_DECIMALS = 9
+"""In which scores are told apart."""
 
 
 def sides_shown(order: JudgeOrder) -> tuple[str, str]:
@@ -60,8 +62,26 @@ class Standing:
 
 
 def leader_of(scores: Mapping[str, float]) -> str:
-    lead = scores["proposer"] - scores["opponent"]
-    return "proposer" if lead > 0 else "opponent" if lead < 0 else TIE
+    proposer, opponent = _exact(scores).values()
+    return "proposer" if proposer > opponent else "opponent" if opponent > proposer else TIE
+
+
+def rounded_scores(scores: Mapping[str, float], decimals: int = 2) -> dict[str, float]:
+    """To so many decimals, or to as many as it takes until the two differ."""
+    exact = _exact(scores)
+    if leader_of(exact) != TIE:
+        while len({round(score, decimals) for score in exact.values()}) == 1:
+            decimals += 1
+    return {side: round(score, decimals) for side, score in exact.items()}
+
+
+def scores_in_words(scores: Mapping[str, float], decimals: int = 2) -> dict[str, str]:
+    return {side: f"{score:.{MOST_DECIMALS + 2}g}" for side, score in rounded_scores(scores, decimals).items()}
+
+
+def _exact(scores: Mapping[str, float]) -> dict[str, float]:
+    """Without the last bits, in which means of the same scores in another order differ."""
+    return {side: round(scores[side], MOST_DECIMALS) for side in SIDES}
 
 
 def scores_for(winner: str) -> dict[str, float]:

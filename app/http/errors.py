@@ -61,19 +61,19 @@ def first_problem(problem: ValidationError, whole: str = "body") -> errors.Inval
 
 
 def invalid_request(problem: ValidationError) -> Response:
-    return _refused(first_problem(problem))
+    return refused(first_problem(problem))
 
 
-def _refused(refusal: errors.DebateError) -> Response:
+def refused(refusal: errors.DebateError) -> Response:
     return failure(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
 
 
 def _try_later(refusal: errors.TooManyListeners) -> Response:
-    return _retry_after(RETRY_AFTER_SECONDS, _refused(refusal))
+    return _retry_after(RETRY_AFTER_SECONDS, refused(refusal))
 
 
 def _too_many(refusal: errors.RateLimitExceeded) -> Response:
-    return _retry_after(refusal.retry_after_seconds, _refused(refusal))
+    return _retry_after(refusal.retry_after_seconds, refused(refusal))
 
 
 def _retry_after(seconds: int, response: Response) -> Response:
@@ -129,7 +129,7 @@ def register_errors(app: Flask, max_content_length: int) -> None:
             max_length=max_content_length,
         )
 
-    app.register_error_handler(errors.DebateError, _refused)
+    app.register_error_handler(errors.DebateError, refused)
     app.register_error_handler(errors.TooManyListeners, _try_later)
     app.register_error_handler(BrokenBody, _broken_body)
     app.register_error_handler(ProtocolError, _bad_handshake)

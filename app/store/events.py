@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, func, insert
+from sqlalchemy import Connection, func, insert, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.core.errors import InvalidInput
 from app.core.events import DebateEvent, EventKind, NewEvent
@@ -48,7 +49,8 @@ WITH debate AS MATERIALIZED (
     UNION ALL
     SELECT at, {2**40} + id, 0, kind, by, about FROM debate_events WHERE debate_id = %(debate_id)s
     UNION ALL
-    SELECT updated_at, {2**50}, 0, '{EventKind.CLOSED}', NULL, jsonb_build_object('stop_reason', stop_reason)
+    SELECT updated_at, {2**50}, 0, '{EventKind.CLOSED}', NULL,
+           jsonb_strip_nulls(jsonb_build_object('stop_reason', stop_reason, 'stop_note', stop_note))
     FROM debate WHERE status IN ('completed', 'stopped') AND stop_reason <> 'manual_stop'
 )
 SELECT at, number, rank, kind, by, about FROM happened
@@ -63,6 +65,18 @@ def add(connection: Connection, debate_id: UUID, event: NewEvent) -> None:
     about = dict(event.about) if event.about is not None else None
     given = {"debate_id": debate_id, "kind": event.kind.value, "by": event.by, "about": about}
     connection.execute(insert(debate_events).values(**given, at=func.clock_timestamp()))
+
+
+def attempts_allowed(connection: Connection, debate_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """By the last failed attempt of each debate, where that says it."""
+    allowed = debate_events.c.about["attempts_allowed"].as_integer()
+    query = (
+        select(debate_events.c.debate_id, allowed)
+        .ext(distinct_on(debate_events.c.debate_id))
+        .where(debate_events.c.debate_id.in_(debate_ids), debate_events.c.kind == EventKind.ATTEMPT_FAILED.value)
+        .order_by(debate_events.c.debate_id, debate_events.c.at.desc(), debate_events.c.id.desc())
+    )
+    return {debate_id: count for debate_id, count in connection.execute(query) if count is not None}
 
 
 def page(engine: Engine, debate_id: UUID, limit: int, cursor: str | None) -> tuple[list[DebateEvent], str | None]:

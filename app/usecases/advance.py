@@ -21,7 +21,7 @@ from app.core.errors import ActionNotAllowed, ContentTooLarge, InvalidInput
 from app.core.events import EventKind, NewEvent
 from app.core.limits import ended_by, limit_reached
 from app.core.machine import Move, decide
-from app.core.retry import GiveUp, PlayerError, after_failure, stored_delay
+from app.core.retry import GiveUp, PlayerError, after_failure, attempts_allowed, stored_delay
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.observe import failpoints, metrics
 from app.store import claims, turns
@@ -225,7 +225,13 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
     else:
         delay = stored_delay(max(decision.delay_seconds, problem.retry_after_seconds or 0))
         schedule = Later(delay)
-    about = {"attempt": attempts, "kind": problem.kind, "error": failed.last_error, "wait_seconds": delay}
+    about = {
+        "attempt": attempts,
+        "attempts_allowed": attempts_allowed(problem.patient),
+        "kind": problem.kind,
+        "error": failed.last_error,
+        "wait_seconds": delay,
+    }
     event = _event(claim, EventKind.ATTEMPT_FAILED, about)
     change = Change(after, claim.held, used=used, schedule=schedule, event=event)
     provider = metrics.provider_label(claim.brief.setup.player)

@@ -8,7 +8,7 @@ from uuid import UUID
 from app.core.activity import Activity, activity_of
 from app.core.debate import Debate, Turn
 from app.core.verdicts import Verdict
-from app.store import listing, overview, turns
+from app.store import events, listing, overview, turns
 from app.store.engine import Connection
 from app.store.listing import Filters
 from app.store.overview import NextWork
@@ -36,6 +36,8 @@ class DashboardRow:
     """When the next attempt is due."""
     worker_id: str | None
     """The worker that has claimed the turn."""
+    attempts_allowed: int | None = None
+    """At the turn that is tried again, by its last failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +134,12 @@ def debate_page(services: Services, debate_id: UUID, first_seq: int | None, most
 
 def _rows(connection: Connection, found: Sequence[Debate], now: datetime) -> list[DashboardRow]:
     schedules = overview.schedules(connection, [debate.id for debate in found])
-    return [_with_activity(debate, schedules[debate.id], now) for debate in found]
+    failing = [debate.id for debate in found if debate.attempts and not debate.is_closed]
+    allowed = events.attempts_allowed(connection, failing) if failing else {}
+    return [_with_activity(debate, schedules[debate.id], now, allowed.get(debate.id)) for debate in found]
 
 
-def _with_activity(debate: Debate, schedule: NextWork, now: datetime) -> DashboardRow:
+def _with_activity(debate: Debate, schedule: NextWork, now: datetime, attempts_allowed: int | None) -> DashboardRow:
     # A debate that has lost its schedule is shown as due since its last change, so that the operator notices it.
     due_at = schedule.due_at or debate.updated_at or now
     activity = activity_of(
@@ -150,4 +154,4 @@ def _with_activity(debate: Debate, schedule: NextWork, now: datetime) -> Dashboa
         Activity.STALLED: due_at,
     }.get(activity, debate.updated_at)
     until = schedule.next_attempt_at if activity is Activity.RETRYING else None
-    return DashboardRow(debate, activity, since, until, schedule.claimed_by)
+    return DashboardRow(debate, activity, since, until, schedule.claimed_by, attempts_allowed)

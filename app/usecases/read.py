@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from app.core.access import Action, Agent, Caller, may_read_document, require
+from app.core.access import Action, Agent, Caller, may_read, may_read_document, require
 from app.core.brief import Exchange
-from app.core.debate import Debate, State, Turn
+from app.core.debate import Debate, Origin, State, Turn
 from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotFound, or_raise
 from app.core.events import DebateEvent
 from app.store import debates, events, exchanges, listing, materials, overview, turns
@@ -42,6 +42,22 @@ def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Tr
     found = turns.with_debate(services.engine, debate_id, limit)
     debate, (motion, *arguments) = or_raise(found, DebateNotFound(debate_id))
     return Transcript(debate, motion, tuple(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class ForkSource:
+    origin: Origin
+    title: str | None
+    """None where the debate was deleted."""
+
+
+def fork_source(services: Services, caller: Caller, debate: Debate) -> ForkSource | None:
+    """The debate that this one was forked from, to whoever may read it."""
+    if debate.forked_from is None or not may_read(caller, debate.forked_from.debate_id):
+        return None
+    with services.engine.statements() as connection:
+        source = debates.get(connection, debate.forked_from.debate_id)
+    return ForkSource(debate.forked_from, source.title if source else None)
 
 
 def document_for(services: Services, caller: Caller, debate: Debate) -> str | None:

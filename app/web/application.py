@@ -28,10 +28,11 @@ from app.store.errors import log_words, words_for
 from app.usecases.services import Services
 from app.web import query, words
 from app.web.experiments import add_experiment_pages
-from app.web.join import GUESTS_PAGE, JOIN, add_join, current_guest
+from app.web.join import GUESTS_PAGES, JOIN, add_join, current_guest
 from app.web.judging import JUDGING, add_judging
 from app.web.negotiation import PagesForBrowsers, wants_page
 from app.web.pages import add_pages
+from app.web.rulings import add_rulings
 from app.web.sign_in import add_sign_in
 from app.web.solutions import add_solution_pages, is_safe_link
 from app.web.webhooks import add_webhook_pages
@@ -66,7 +67,7 @@ def web_blueprint(services: Services) -> Blueprint:
     def ask_to_sign_in() -> AnyResponse | None:
         if settings.auth_token is None or request.endpoint in _OPEN or g.session is not None:
             return None
-        if g.guest is not None and request.endpoint == GUESTS_PAGE:
+        if g.guest is not None and request.endpoint in GUESTS_PAGES:
             return None
         if g.judge is not None and request.endpoint in JUDGING:
             return None
@@ -89,6 +90,7 @@ def web_blueprint(services: Services) -> Blueprint:
     add_pages(web, services)
     add_experiment_pages(web, services)
     add_judging(web, services)
+    add_rulings(web, services)
     add_solution_pages(web, services)
     add_webhook_pages(web, services)
     add_sign_in(web, services)

@@ -14,8 +14,8 @@ from app.usecases.services import Services
 
 JOIN = (f"{DASHBOARD}.join_page", f"{DASHBOARD}.join")
 """Endpoints that need no session: the link is the key."""
-GUESTS_PAGE = f"{DASHBOARD}.debate"
-"""The one page that a guest sees, of the guest's own debate."""
+GUESTS_PAGES = (f"{DASHBOARD}.debate", f"{DASHBOARD}.rule")
+"""What a guest reaches, of the guest's own debate: its page, and the form on it."""
 
 
 def current_guest() -> Guest | None:

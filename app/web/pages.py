@@ -13,7 +13,7 @@ from app.core.debate import Debate, State, Status, Turn
 from app.core.errors import InvalidInput
 from app.core.formats import Format
 from app.core.seats import Seat
-from app.usecases import dashboard, read
+from app.usecases import dashboard, judgments, read
 from app.usecases.last_day import LastDays
 from app.usecases.services import Services
 from app.usecases.system import system_status
@@ -29,6 +29,9 @@ FIRST_ARGUMENT = 2
 """Its seq: the motion is 1."""
 MOST_TURNS = 500
 """A debate's page shows this many turns; a link leads to the rest."""
+
+MOST_JUDGMENTS = 100
+"""A debate's page shows this many; a link leads to all."""
 
 
 def _render_texts(turns: Sequence[Turn], debate: Debate) -> None:
@@ -78,6 +81,9 @@ def add_pages(web: Blueprint, services: Services) -> None:
             seen=seen,
             debate=shown,
             document=read.document_for(services, guest or OPERATOR, shown) if is_whole else None,
+            source=read.fork_source(services, guest or OPERATOR, shown) if is_whole else None,
+            judgments=judgments.of_debate(services, shown.id) if shown.is_closed and guest is None else [],
+            most_judgments=MOST_JUDGMENTS,
             now=seen.now,
             controls=controls(shown, guest),
             chart=chart_of(seen.verdicts),

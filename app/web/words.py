@@ -5,17 +5,17 @@ from datetime import datetime
 from itertools import pairwise
 
 from app.core.activity import Activity
-from app.core.debate import HELD_ELSEWHERE, STOP_WORDS, Debate, State, Status, Turn, TurnType, is_held_elsewhere
+from app.core.debate import HELD_ELSEWHERE, Debate, State, Status, Turn, TurnType, is_held_elsewhere, stop_words
 from app.core.errors import ActionNotAllowed
 from app.core.formats import Format, JudgeActs
+from app.core.judgments import Judgment, JudgmentStatus
 from app.core.machine import Move, decide
 from app.core.material import Material
 from app.core.players import JudgeOrder, OnTimeout, SeatSetup
 from app.core.quotes import CLOSE, OPEN, Quote
-from app.core.retry import MAX_ATTEMPTS
 from app.core.seats import Seat
 from app.core.solutions import Author, GuardrailStatus, SolutionStatus, Stance
-from app.core.verdicts import SIDES, TIE, Standing, Verdict, VerdictScope
+from app.core.verdicts import SIDES, TIE, Standing, Verdict, VerdictScope, scores_in_words
 from app.usecases.dashboard import DashboardRow
 from app.wire.debates import time_json
 
@@ -55,6 +55,8 @@ FORMAT_WORDS = {  # name, and what it means
     Format.DIRECT: ("Direct", "nobody argues, the judge rules at once"),
 }
 DELIVERY_WORDS = {"delivered": "Delivered", "pending": "Pending", "given_up": "Given up"}
+DECIMALS = 1
+"""Of scores, where they suffice to tell them apart."""
 LEAST_COST_USD = 0.0001
 """Less is not written out: it would read as nothing."""
 JUDGE_ORDER_WORDS = {
@@ -125,7 +127,8 @@ def doing(watched: DashboardRow) -> str:
         case Activity.STALLED:
             return f"Stalled: no worker has taken {turn}"
         case Activity.RETRYING:
-            return f"Attempt {debate.attempts} of {MAX_ATTEMPTS} at {turn} failed, next attempt"
+            of = f" of {watched.attempts_allowed}" if watched.attempts_allowed else ""
+            return f"Attempt {debate.attempts}{of} at {turn} failed, next attempt"
         case Activity.WAITING:
             return _waits(debate, turn)
         case Activity.PAUSED:
@@ -148,10 +151,10 @@ def outcome(debate: Debate) -> str:
     """How a closed debate ended. A debate that was judged round by round only has no winner."""
     if has_no_transcript(debate):
         return _sentence(HELD_ELSEWHERE)
-    how = STOP_WORDS[debate.stop_reason] if debate.stop_reason else ""
+    how = stop_words(debate.stop_reason, debate.stop_note) if debate.stop_reason else ""
     if debate.verdict:
         return f"{winner(debate.verdict)} ({how})"
-    return f"{_sentence(how)}. {standing(debate.standing)}" if debate.standing else _sentence(how)
+    return f"{_sentence(how)}. No verdict. {mean(debate.standing)}" if debate.standing else _sentence(how)
 
 
 def winner(verdict: Verdict) -> str:
@@ -166,11 +169,17 @@ def _tie(verdict: Verdict, scores: str) -> str:
 
 
 def standing(so_far: Standing) -> str:
-    """The mean of the rounds judged so far, which is not the result of the debate."""
+    """Of an open debate: the mean of the rounds judged so far, which is not its result."""
     scores, after = _to(so_far.leader, so_far.scores), f"after {count(so_far.rounds, 'judged round')}"
     return (
         f"Even, {scores}, {after}" if so_far.leader == TIE else f"{_sentence(so_far.leader)} ahead, {scores}, {after}"
     )
+
+
+def mean(of: Standing) -> str:
+    """Of a closed debate, in which nobody is ahead any more."""
+    shown = scores_in_words(of.scores, DECIMALS)
+    return f"Mean of {count(of.rounds, 'judged round')}: proposer {shown['proposer']}, opponent {shown['opponent']}"
 
 
 def judged(turn: Turn, verdict: Verdict) -> str:
@@ -182,6 +191,22 @@ def judged(turn: Turn, verdict: Verdict) -> str:
     if verdict.winner == TIE:
         return f"{place}: {_lowered(_tie(verdict, scores))}"
     return f"{place}: {verdict.winner} better, {scores}"
+
+
+def opinion(of: Judgment) -> str:
+    """What a judge has found of a closed debate."""
+    if of.verdict is None:
+        return f"Failed: {of.error}" if of.status is JudgmentStatus.FAILED else "Not judged yet"
+    return winner(of.verdict)
+
+
+def about_judgment(of: Judgment) -> list[str]:
+    said = [JUDGE_ORDER_WORDS[of.key.order]]
+    if of.key.repeat > 1:
+        said.append(f"repeat {of.key.repeat}")
+    if of.verdict and of.verdict.confidence is not None:
+        said.append(f"confidence {of.verdict.confidence:g}")
+    return said
 
 
 def what_arguing_does(debate: Debate) -> str:
@@ -208,21 +233,17 @@ def what_an_interruption_costs(watched: DashboardRow) -> str:
     return f"{player} is thinking now: what it has written so far is lost, and made again when the debate goes on."
 
 
-def ruling_scope(debate: Debate) -> str:
-    """What a ruling given now judges."""
-    if debate.ruling_closes:
-        return "This is the last ruling: it closes the debate, and its verdict is of the whole debate."
-    return "A verdict judges this round, or the whole debate if this ruling closes it."
+def what_a_ruling_judges(debate: Debate) -> str:
+    """For one that does not close the debate."""
+    is_aside = debate.intervention_open and not debate.format.facts.ruling_on_intervention_has_a_round
+    return "the debate so far" if is_aside else "this round"
 
 
 def _to(ahead: str, scores: Mapping[str, float]) -> str:
     """The score of whoever is ahead comes first."""
     first, second = reversed(SIDES) if ahead == "opponent" else SIDES
-    return f"{score(scores[first])} to {score(scores[second])}"
-
-
-def score(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    shown = scores_in_words(scores, DECIMALS)
+    return f"{shown[first]} to {shown[second]}"
 
 
 def players(debate: Debate) -> str:

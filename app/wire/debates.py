@@ -11,7 +11,7 @@ from app.core.debate import Debate, Limits, Origin, State, Turn, TurnType, Usage
 from app.core.events import DebateEvent
 from app.core.guidance import action_for
 from app.core.seats import Seat
-from app.core.verdicts import Standing, Verdict
+from app.core.verdicts import Standing, Verdict, rounded_scores
 
 Json = dict[str, Any]
 SHOWN_LIMITS = tuple(name for name in Limits.__slots__ if name != "kept_back_usd")
@@ -49,8 +49,7 @@ def verdict_json(verdict: Verdict | None) -> Json | None:
 def standing_json(standing: Standing | None) -> Json | None:
     if standing is None:
         return None
-    scores = {role: round(standing.scores[role], 2) for role in ("proposer", "opponent")}
-    return {"scores": scores, "leader": standing.leader, "rounds": standing.rounds}
+    return {"scores": rounded_scores(standing.scores), "leader": standing.leader, "rounds": standing.rounds}
 
 
 def usage_json(usage: Usage | None) -> Json | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from app.core.debate import Debate, Turn, TurnType
-from app.core.verdicts import Verdict, VerdictScope
+from app.core.verdicts import TIE, Verdict, VerdictScope, scores_in_words
 from app.wire import markdown
 from app.wire.debates import argument_json, debate_json, time_json
 from app.wire.texts import legible
@@ -96,7 +96,9 @@ def _result(debate: Debate) -> str:
     parts = [f"{_WHOLE}: {_outcome(debate.verdict)}."] if debate.verdict else []
     if debate.standing:
         rounds = f"{debate.standing.rounds} judged round{'' if debate.standing.rounds == 1 else 's'}"
-        parts.append(f"Standing after {rounds}: {debate.standing.leader} ({_scores(debate.standing.scores)}).")
+        scores = _scores(debate.standing.scores)
+        ahead = "even" if debate.standing.leader == TIE else f"{debate.standing.leader} ahead"
+        parts.append(f"Mean of {rounds}: {scores}." if debate.is_closed else f"After {rounds}: {ahead} ({scores}).")
     return " ".join(parts)
 
 
@@ -116,7 +118,7 @@ def _outcome(verdict: Verdict) -> str:
 
 
 def _scores(scores: Mapping[str, float]) -> str:
-    return f"proposer {round(scores['proposer'], 2):g}, opponent {round(scores['opponent'], 2):g}"
+    return ", ".join(f"{side} {score}" for side, score in scores_in_words(scores).items())
 
 
 _WHOLE = "Verdict of the debate"

@@ -105,6 +105,7 @@ def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_pag
 
     page.get_by_role("button", name="Rule …").click()
     page.get_by_role("textbox", name="Ruling").fill("Go on, and speak about cost")
+    page.get_by_label("Winner").select_option("none")
     page.get_by_role("button", name="Give the ruling").click()
     expect(page.locator("#turn-3")).to_contain_text("speak about cost")
     expect(page.locator("#state")).to_contain_text("Round 1 of 3")

@@ -35,7 +35,7 @@ def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(asse
     expect(page.get_by_role("button", name="Rule …")).to_be_visible()
     expect(page.get_by_role("button", name="Ask …")).to_be_hidden()
     page.get_by_role("button", name="Rule …").click()
-    expect(page.locator("#rule-scope")).to_contain_text("its verdict is of the whole debate")
+    expect(page.locator("#rule-does")).to_have_text("Your ruling ends the debate.")
 
 
 @pytest.mark.long
@@ -63,7 +63,8 @@ def test_a_rounds_score_is_called_the_rounds_and_the_verdict_stands_apart(open_p
     until_closed(page)
     expect(page.locator("#turn-7 .winner")).to_have_text("The whole debate: proposer wins 7 to 6.5")
     expect(page.locator("#verdict")).to_contain_text("Proposer wins 7 to 6.5")
-    expect(page.locator("#standing")).to_contain_text("Opponent ahead, 8 to 4, after 1 judged round")
+    expect(page.locator("#standing")).to_contain_text("Mean of 1 judged round: proposer 4, opponent 8")
+    expect(page.locator("#standing")).not_to_contain_text("ahead")
     page.goto("/")
     expect(page.locator(f"#d-{debate_id}")).to_contain_text("Proposer wins 7 to 6.5 (all rounds were held)")
 

@@ -19,7 +19,11 @@ def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(assert_ac
     assert_accessible(page)
 
     ruling.fill("The costs were never answered")
+    expect(page.get_by_label("Winner")).to_have_value("")
+    page.get_by_role("button", name="Give the ruling").click()
+    expect(page.locator("#rule-winner-problem")).to_have_text("Choose who won, a tie, or no verdict")
     page.get_by_label("Proposer's score").fill("7")
+    page.get_by_label("Winner").select_option("none")
     page.get_by_role("button", name="Give the ruling").click()
     expect(page.locator("#rule-winner-problem")).to_have_text("Choose who won, or clear the scores and reasons")
     page.get_by_label("Winner").select_option("opponent")
@@ -41,16 +45,37 @@ def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(assert_ac
     expect(page.get_by_label("Winner")).to_have_value("opponent")
     page.get_by_label("Opponent's score").fill("8")
     expect(page.locator("#rule-does")).to_have_text(
-        "Your ruling is stored, and the debate goes on. It finds the opponent better (proposer 7, opponent 8)."
+        "Your ruling is stored, and the debate goes on: in this round it finds the opponent better"
+        " (proposer 7, opponent 8)."
     )
     page.get_by_label("This ruling closes the debate").check()
-    expect(page.locator("#rule-does")).to_contain_text("Your ruling ends the debate.")
+    expect(page.locator("#rule-does")).to_have_text(
+        "Your ruling ends the debate: in the whole debate it finds the opponent better (proposer 7, opponent 8)."
+    )
     page.keyboard.press("Control+Enter")
     until_closed(page)
     expect(page.locator("#verdict")).to_contain_text("Opponent wins 8 to 7")
     expect(page.locator("#judging")).to_be_hidden()
     page.reload()
     expect(page.locator("#judging")).to_be_hidden()
+
+
+def test_the_last_ruling_says_in_one_sentence_that_it_ends_the_debate_and_asks_for_a_choice(open_page, site):
+    debate_id = site.create(format="direct", seats=external(*SEATS))["id"]
+    page = open_page(view(debate_id))
+    is_live(page)
+    expect(page.locator("#rule-does")).to_have_text("Your ruling ends the debate.")
+    expect(page.locator("#judging")).not_to_contain_text("goes on")
+    expect(page.get_by_label("This ruling closes the debate")).to_be_hidden()
+    page.get_by_role("textbox", name="Ruling").fill("Nobody has argued")
+    page.get_by_role("button", name="Give the ruling").click()
+    expect(page.get_by_label("Winner")).to_be_focused()
+    assert site.transcript(debate_id)["arguments"] == []
+    page.get_by_label("Winner").select_option("none")
+    expect(page.locator("#rule-does")).to_have_text("Your ruling ends the debate, without a verdict.")
+    page.get_by_role("button", name="Give the ruling").click()
+    until_closed(page)
+    assert site.debate(debate_id)["verdict"] is None
 
 
 def test_an_argument_keeps_its_draft_has_its_seats_colour_and_goes_with_ctrl_enter(open_page, site):

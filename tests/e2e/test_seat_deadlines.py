@@ -27,6 +27,11 @@ def test_stop(place, api):
     events = api.http.get(f"/debates/{debate['id']}/events").json()["data"]["events"]
     [passed] = [event for event in events if event["kind"] == "deadline_passed"]
     assert passed["about"] == {"role": "opponent"}
+    assert events[-1]["about"] == {"stop_reason": "time_limit", "stop_note": ended["stop_note"]}
+    for page in (f"/debates/{debate['id']}/view", f"/debates/{debate['id']}/history", "/"):
+        shown = api.http.get(page).text.lower()
+        assert "a seat missed its deadline" in shown
+        assert "time limit" not in shown
     assert ended["waiting_until"] is None
     assert_all_is_well(place)
 

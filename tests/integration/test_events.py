@@ -12,8 +12,10 @@ from app.core.access import OPERATOR
 from app.core.brief import Thought
 from app.core.debate import Limits, TurnType
 from app.core.errors import ActionNotAllowed, DebateNotFound
+from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
 from app.core.verdicts import Verdict
-from app.usecases import advance, control, read
+from app.store.listing import Filters
+from app.usecases import advance, control, dashboard, read
 from app.usecases.fork import NewFork, fork_debate
 from app.usecases.services import Services
 from app.usecases.sweep import sweep
@@ -61,12 +63,22 @@ def test_failed_attempts_say_why_and_when_the_next_one_is(services: Services, pl
     assert (said["attempt"], said["error"], said["kind"]) == (1, "No answer. It said: later", "player")
     assert (said["round"], said["role"], said["player"]) == (1, "proposer", "scripted")
     assert said["wait_seconds"] > 0
+    assert said["attempts_allowed"] == MAX_ATTEMPTS
     assert said["claimed_at"].endswith("Z")
     end_backoff(place, debate)
     fail(services, claimed(services, debate), "No key.", permanent=True)
     control.resume_debate(services, OPERATOR, debate.id)
     failures = 2 * [("attempt_failed", WORKER)]
     assert happened(services, debate.id) == [("created", "operator"), *failures, ("resumed", "operator")]
+
+
+def test_the_list_says_how_many_attempts_the_last_failure_allows(services: Services, place: Place) -> None:
+    debate = a_debate(services)
+    for patient, allowed in ((False, MAX_ATTEMPTS), (True, MAX_PATIENT_ATTEMPTS), (False, MAX_ATTEMPTS)):
+        fail(services, claimed(services, debate), "Too busy.", patient=patient)
+        end_backoff(place, debate)
+        [row] = dashboard.list_page(services, Filters(), 10, None).debates
+        assert row.attempts_allowed == allowed
 
 
 def test_a_turn_that_waits_for_the_same_thing_again_and_again_is_noted_once(services: Services, place: Place) -> None:

@@ -110,7 +110,7 @@ HEADINGS = [
 ]
 
 
-STANDING = "Standing after 1 judged round: opponent (proposer 4.5, opponent 8)."
+MEAN = "Mean of 1 judged round: proposer 4.5, opponent 8."
 
 
 def test_the_verdict_of_the_debate_is_told_apart_from_those_of_rounds(api):
@@ -120,7 +120,7 @@ def test_the_verdict_of_the_debate_is_told_apart_from_those_of_rounds(api):
     whole = {"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "All in all."}
     data_of(send(api, debate_id, "rule and close", verdict=whole), 201)
     text = words(api, debate_id, "markdown")
-    assert f"Verdict of the debate: proposer (proposer 7, opponent 6). {STANDING}" in text
+    assert f"Verdict of the debate: proposer (proposer 7, opponent 6). {MEAN}" in text
     assert "**Verdict of round 2:** opponent" in text
     assert "**Verdict of the debate:** proposer" in text
 
@@ -133,7 +133,7 @@ def test_markdown_tells_every_argument_in_order_with_its_verdict(api, told):
     [verdict] = re.findall(r"^\*\*Verdict.*$", text, re.MULTILINE)
     assert verdict == "**Verdict of round 3:** opponent (proposer 4.5, opponent 8)"
     assert text.index("The opponent has it.") < text.index(verdict) < text.index("The buses decided it.")
-    assert text.index(STANDING) < text.index("## Motion"), "the result comes first, and is not called a verdict"
+    assert text.index(MEAN) < text.index("## Motion"), "the result comes first, and is not called a verdict"
     assert text.index("The buses decided it.") < text.index("## 8.")
 
 
@@ -171,7 +171,7 @@ def test_html_tells_every_argument_in_order_with_its_verdict(api, told):
     assert page.texts["h2"] == HEADINGS
     assert page.texts["h1"] == page.texts["title"] == ["Cars & <cities>"]
     _, result, *paragraphs = page.texts["p"]
-    assert result == STANDING
+    assert result == MEAN
     contents = [argument["content"] for argument in said_in(api, told)]
     assert paragraphs[:7] == contents[:7]
     assert paragraphs[7].startswith("Verdict of round 3: opponent (proposer 4.5, opponent 8)")

@@ -6,20 +6,21 @@ from uuid import UUID
 from cells import each_of
 from core_builders import EVERY_SEAT, a_debate
 
-from app.cli.words import ending
+from app.cli.words import ending, judged
 from app.core.activity import Activity
-from app.core.debate import STOP_WORDS, Limits, State, Status, StopReason, Turn, TurnType
+from app.core.debate import Limits, State, Status, StopReason, Turn, TurnType, stop_words
 from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
-from app.core.verdicts import Standing, Verdict, VerdictScope
+from app.core.verdicts import Standing, Verdict, VerdictScope, standing_after
 from app.store.experiments.experiments import Counts, Progress
 from app.usecases.dashboard import DashboardRow
 from app.web import experiment_words, words
 from app.web.forms import controls
 from app.web.scores import chart_of
+from app.wire.debates import standing_json
 from app.wire.texts import legible
 
 AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared")
@@ -56,7 +57,8 @@ def test_a_debate_in_which_nobody_has_spoken_says_what_it_waits_for(debate, expe
 
 def test_every_state_reason_stance_and_kind_of_turn_has_words():
     assert set(words.STATE_WORDS) == set(State)
-    assert set(STOP_WORDS) == set(StopReason)
+    assert all(" " in stop_words(reason, None) for reason in StopReason)
+    assert stop_words("of_tomorrow", None) == "of_tomorrow"
     assert set(words.TURN_WORDS) == set(TurnType)
     assert set(words.FORMAT_WORDS) == set(Format)
     assert set(words.STANCE_WORDS) == set(Stance)
@@ -93,9 +95,46 @@ def test_the_standing_is_not_called_a_win():
     assert words.standing(ahead) == "Opponent ahead, 8.2 to 6.1, after 2 judged rounds"
     assert words.standing(even) == "Even, 7 to 7, after 1 judged round"
     stopped = a_debate(State.CLOSED, standing=ahead, stop_reason=StopReason.MANUAL_STOP)
-    assert words.outcome(stopped) == "It was stopped by hand. Opponent ahead, 8.2 to 6.1, after 2 judged rounds"
+    mean = "Mean of 2 judged rounds: proposer 6.1, opponent 8.2"
+    assert words.mean(ahead) == mean
+    assert words.outcome(stopped) == f"It was stopped by hand. No verdict. {mean}"
     judged = stopped.evolve(verdict=replace(AHEAD, scope=VerdictScope.DEBATE), stop_reason=StopReason.MAX_ROUNDS)
     assert words.outcome(judged) == "Opponent wins 8.2 to 6 (all rounds were held)"
+
+
+def test_scores_have_the_decimals_that_tell_them_apart():
+    close = Standing({"proposer": 8.01, "opponent": 8.04}, 3)
+    assert words.standing(close) == "Opponent ahead, 8.04 to 8.01, after 3 judged rounds"
+    closer = replace(AHEAD, scores={"proposer": 8.0011, "opponent": 8.0}, winner="proposer", scope=VerdictScope.DEBATE)
+    assert words.winner(closer) == "Proposer wins 8.001 to 8"
+    ruling = {"round": 2, "verdict": {"winner": "opponent", "scores": {"proposer": 8.001, "opponent": 8.0014}}}
+    assert judged(ruling) == "Round 2: opponent better (proposer 8.001, opponent 8.0014)"
+    shown = standing_json(Standing({"proposer": 8.0014, "opponent": 8.001}, 3))
+    assert shown == {"scores": {"proposer": 8.0014, "opponent": 8.001}, "leader": "proposer", "rounds": 3}
+
+
+def test_means_of_the_same_scores_in_another_order_are_even():
+    standing = None
+    for proposer, opponent in zip((7.3, 6.1, 8.9, 0.7), (0.7, 8.9, 7.3, 6.1), strict=True):
+        standing = standing_after(standing, {"proposer": proposer, "opponent": opponent})
+    assert standing.scores["proposer"] != standing.scores["opponent"]
+    assert words.standing(standing) == "Even, 5.8 to 5.8, after 4 judged rounds"
+
+
+def test_an_attempt_is_counted_against_the_limit_that_holds_for_it():
+    debate = a_debate(State.AWAITING_OPPONENT, attempts=12)
+    row = DashboardRow(debate, Activity.RETRYING, None, None, None, 20)
+    assert words.doing(row) == "Attempt 12 of 20 at the opponent's turn failed, next attempt"
+    assert words.doing(replace(row, attempts_allowed=None)).startswith("Attempt 12 at the opponent's turn failed")
+
+
+def test_a_missed_deadline_of_a_seat_is_not_called_a_time_limit():
+    late = a_debate(State.CLOSED, stop_reason=StopReason.TIME_LIMIT, stop_note="The opponent did not answer.")
+    assert words.outcome(late) == "A seat missed its deadline"
+    assert words.outcome(late.evolve(stop_note=None)) == "It reached its time limit"
+    shown = {"status": "stopped", "stop_reason": "time_limit", "argument_count": 3, "stop_note": late.stop_note}
+    assert ending(shown) == "The debate is stopped: a seat missed its deadline. The opponent did not answer."
+    assert ending({**shown, "stop_note": None}) == "The debate is stopped: it reached its time limit."
 
 
 def test_the_players_are_those_who_have_a_turn():
@@ -107,11 +146,11 @@ def test_the_players_are_those_who_have_a_turn():
 
 
 def test_whoever_rules_is_told_what_the_ruling_judges():
-    assert "this round, or the whole debate" in words.ruling_scope(
-        a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=3))
-    )
-    assert "last ruling" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, limits=Limits(max_rounds=2)))
-    assert "last ruling" in words.ruling_scope(a_debate(State.AWAITING_ARBITRATOR, Format.DIRECT))
+    waiting = a_debate(State.AWAITING_ARBITRATOR, Format.DIALOGUE)
+    assert words.what_a_ruling_judges(waiting) == "this round"
+    assert words.what_a_ruling_judges(waiting.evolve(intervention_open=True)) == "this round"
+    interrupted = a_debate(State.AWAITING_ARBITRATOR, Format.ROUNDS).evolve(intervention_open=True)
+    assert words.what_a_ruling_judges(interrupted) == "the debate so far"
 
 
 def test_progress_names_the_round_and_the_last_one_where_there_is_one():

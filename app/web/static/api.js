@@ -28,9 +28,9 @@ export async function call(method, path, body) {
     throw new Refused({ code: "NO_SERVER", message: "The server does not answer. Try again" });
   }
   const said = await answer.json().catch(() => null);
-  if (answer.status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+  if (answer.status === 401 || new URL(answer.url).pathname === "/sign-in") location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
   // The debate API has `success`, the solutions API `ok`.
-  if (!(said?.success ?? said?.ok)) throw new Refused(said?.error ?? { message: `The server answered ${answer.status}` });
+  if (!(said?.success ?? said?.ok)) throw new Refused(said?.error ?? { code: "NO_SERVER", message: `The server answered ${answer.status}` });
   return said.data;
 }
 

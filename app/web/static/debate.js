@@ -30,7 +30,7 @@ async function refresh() {
     hush();
     added(news.length);
   }
-  for (const part of ["state", "rounds", "facts", "rule-scope", "composer-does", "intervene-warning"]) takeOver(fresh, part);
+  for (const part of ["state", "rounds", "facts", "composer-does", "intervene-warning"]) takeOver(fresh, part);
   document.querySelector("#rounds").hidden = fresh.querySelector("#rounds").hidden;
   document.querySelector("#closed").hidden = fresh.querySelector("#closed").hidden;
   offer();

@@ -27,6 +27,8 @@ export function showForms(offered) {
   const isTyped = byId("rule-content").value !== "";
   judging.hidden = !(offered.has("rule") && (wantsToRule || isTyped || state().rules === "person")) && !isTyped;
   judging.querySelector("[type=submit]").disabled = !offered.has("rule");
+  byId("rule-closing").hidden = state().ruling === "closes";
+  tellEffect();
 }
 
 export function openJudging() {
@@ -102,17 +104,20 @@ composer.addEventListener("submit", async (event) => {
 const SCORES = ["proposer", "opponent"];
 const number = (side) => (byId(`rule-${side}`).value.trim() === "" ? null : Number(byId(`rule-${side}`).value));
 
+const who = { proposer: "the proposer better", opponent: "the opponent better", tie: "both sides equal" };
+
 // What is wrong, by field: nothing that was typed is dropped, and no verdict contradicts itself.
 function problemsOf(winner, scores) {
   const found = {};
   if (!byId("rule-content").value.trim()) found.content = "A ruling needs words";
   for (const side of SCORES) {
     if (byId(`rule-${side}`).validity.badInput || scores[side] < 0 || scores[side] > 10) found[side] = "A score is a number from 0 to 10";
-    else if (winner && scores[side] === null) found[side] = "A verdict needs both scores";
+    else if (who[winner] && scores[side] === null) found[side] = "A verdict needs both scores";
   }
   const hasVerdict = SCORES.some((side) => scores[side] !== null) || byId("rule-reasoning").value.trim();
-  if (!winner && hasVerdict) found.winner = "Choose who won, or clear the scores and reasons";
-  if (Object.keys(found).length || !winner) return found;
+  if (!winner) found.winner = "Choose who won, a tie, or no verdict";
+  if (winner === "none" && hasVerdict) found.winner = "Choose who won, or clear the scores and reasons";
+  if (Object.keys(found).length || !who[winner]) return found;
   const ahead = Math.sign(scores.proposer - scores.opponent);
   if (winner === "tie" && ahead !== 0) found.winner = "A tie has equal scores";
   if (winner === "proposer" && ahead <= 0) found.proposer = "The winner's score must be the higher one";
@@ -131,16 +136,17 @@ function show(problems) {
 
 const given = () => ({ winner: byId("rule-winner").value, scores: { proposer: number("proposer"), opponent: number("opponent") } });
 
+// One sentence about what this ruling does, whether it is the last one or was chosen to be.
 function tellEffect() {
   const { winner, scores } = given();
-  const closes = byId("rule-close").checked;
-  const who = { proposer: "the proposer better", opponent: "the opponent better", tie: "both sides equal" }[winner];
-  const both = SCORES.every((side) => scores[side] !== null);
-  const judges = who ? ` It finds ${who}${both ? ` (proposer ${scores.proposer}, opponent ${scores.opponent})` : ""}.` : " It gives no verdict.";
-  byId("rule-does").textContent = `${closes ? "Your ruling ends the debate." : "Your ruling is stored, and the debate goes on."}${judges}`;
+  const closes = state().ruling === "closes" || byId("rule-close").checked;
+  const does = closes ? "Your ruling ends the debate" : "Your ruling is stored, and the debate goes on";
+  const both = SCORES.every((side) => scores[side] !== null) ? ` (proposer ${scores.proposer}, opponent ${scores.opponent})` : "";
+  const about = closes ? "the whole debate" : state().judges;
+  const judges = who[winner] ? `: in ${about} it finds ${who[winner]}${both}` : winner ? ", without a verdict" : "";
+  byId("rule-does").textContent = `${does}${judges}.`;
 }
 judging.addEventListener("input", tellEffect);
-tellEffect();
 
 let ruling = null;
 judging.addEventListener("submit", async (event) => {
@@ -156,7 +162,8 @@ judging.addEventListener("submit", async (event) => {
   ruling ??= requestId();
   button.disabled = true;
   try {
-    await call("POST", `${address}/ruling`, { content, close: byId("rule-close").checked, ...(winner && { verdict: { winner, scores, reasoning } }), client_request_id: ruling });
+    const verdict = who[winner] ? { winner, scores, reasoning } : null;
+    await call("POST", `${address}/view/ruling`, { content, winner, verdict, close: byId("rule-close").checked, client_request_id: ruling });
     clear(judging);
     ruling = null;
     wantsToRule = false;
@@ -165,7 +172,7 @@ judging.addEventListener("submit", async (event) => {
     toast("Your ruling is stored");
   } catch (problem) {
     if (!unknown.has(problem.code)) ruling = null;
-    if (problem.field === "verdict") show({ winner: problem.plain.replace("verdict: ", "") });
+    if (["verdict", "winner"].includes(problem.field)) show({ winner: problem.plain.replace(/^\w+: /, "") });
     else byId("rule-problem").textContent = problem.message;
   }
   button.disabled = false;

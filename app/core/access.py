@@ -13,6 +13,8 @@
 | MANAGE (agents and their keys) | yes | no |
 | OBSERVE (the metrics) | yes | no: they show what all callers do and what it costs |
 
+A fork needs READ and CREATE.
+
 A guest came by an invitation: it may read one debate, act in one of its seats if invited to one, and nothing else. A
 guest judge was invited to judge an experiment's debates: it may do that, blind, and nothing else.
 
@@ -28,6 +30,7 @@ from uuid import UUID
 
 from app.core.debate import Debate
 from app.core.errors import Forbidden, InvalidInput
+from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 
@@ -185,6 +188,14 @@ def may_read_document(caller: Caller, debate: Debate) -> bool:
     else:
         own = held_by(caller, debate.seats)
     return any(debate.material.shows_document_to(seat) for seat in own)
+
+
+def material_to_copy(caller: Caller, source: Debate) -> Material | None:
+    """What a fork has of its source's material. When a fork closes, everybody reads its document and learns which
+    answer is correct: while the source is open, only the operator's forks have these."""
+    if source.material is None or source.is_closed or isinstance(caller, Operator):
+        return source.material
+    return Material(answers=source.answers) if source.answers else None
 
 
 def require_debate(caller: Caller, debate_id: UUID) -> None:

@@ -22,6 +22,7 @@ An agent that holds a seat of a debate acts in that debate from its own seat onl
 speaks for the other side nor judges its own debate.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -99,6 +100,17 @@ class GuestJudge:
 
 Caller = Operator | Agent | Guest | GuestJudge
 OPERATOR = Operator()
+RESERVED_NAMES = frozenset(
+    {
+        *(caller.name.replace(" ", "") for caller in (Operator, Guest, GuestJudge)),
+        *("admin", "administrator", "automatic", "server", "system", "worker"),
+    }
+)
+
+
+def is_reserved(username: str) -> bool:
+    """Whether events, pages and logs would show an agent of this name as another kind of caller, or as the server."""
+    return re.sub(r"[._-]", "", username).lower() in RESERVED_NAMES
 
 
 class Action(Enum):

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 PAGE_MATCHES = 200
 
-# Which side is right follows from the answer that the proposer defends.
+# Which side is right follows from the answer that the proposer defends. Nobody is told before a debate is closed.
 _CORRECT = """CASE WHEN motions.correct IS NULL THEN NULL
      WHEN motions.correct = matches.answer THEN 'proposer' ELSE 'opponent' END"""
 _JUDGMENTS = f"""
@@ -44,7 +44,8 @@ _OF_DEBATES = {
     "debates": text(
         f"""
 SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer, matches.opponent, matches.repeat,
-       {_CORRECT} AS correct, matches.status, matches.reason, debates.format, debates.turn_count AS arguments,
+       CASE WHEN debates.status IN ('completed', 'stopped') THEN {_CORRECT} END AS correct, matches.status,
+       matches.reason, debates.format, debates.turn_count AS arguments,
        CASE WHEN debates.verdict_scope = 'debate' THEN debates.verdict ->> 'winner' END AS winner,
        debates.input_tokens, debates.output_tokens, debates.cost_usd, debates.created_at, debates.updated_at
 FROM debates JOIN matches ON matches.debate_id = debates.id

@@ -19,11 +19,12 @@ A guest came by an invitation: it may read one debate, act in one of its seats i
 guest judge was invited to judge an experiment's debates: it may do that, blind, and nothing else.
 
 An agent that holds a seat of a debate acts in that debate from its own seat only: whatever its scopes, it neither
-speaks for the other side nor judges its own debate.
+speaks for the other side nor judges its own debate. An agent that has spoken as a debater judges it neither, also after
+it gave the seat back.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import ClassVar
@@ -167,9 +168,13 @@ def require(caller: Caller, action: Action) -> None:
         )
 
 
-def require_seat(caller: Caller, action: Action, seat: Seat, seats: Seats) -> None:
-    """Refuses a move from another's seat."""
+def require_seat(
+    caller: Caller, action: Action, seat: Seat, seats: Seats, spoke: Collection[Seat] = frozenset()
+) -> None:
+    """Refuses a move from another's seat. For `spoke` see `require_impartial`."""
     require(caller, action)
+    if seat is Seat.ARBITRATOR:
+        require_impartial(caller, "act as the arbitrator", seats, spoke)
     if isinstance(caller, Operator):
         return
     holder = seats[seat].holder
@@ -182,8 +187,7 @@ def require_seat(caller: Caller, action: Action, seat: Seat, seats: Seats) -> No
     if isinstance(caller, GuestJudge):
         return  # refused above: it holds no seat
     own = held_by(caller, seats)
-    debates_itself = [held for held in own if held is not Seat.ARBITRATOR]
-    if own and (seat not in own or (seat is Seat.ARBITRATOR and debates_itself)):
+    if own and seat not in own:
         raise Forbidden(
             f"This agent holds the seat of the {own[0].role} and cannot act as the {seat.role}", role=seat.role
         )
@@ -229,14 +233,21 @@ def holder_id(caller: Caller) -> str:
             return "operator"
 
 
-def require_control(caller: Caller, seats: Seats) -> None:
+def require_control(caller: Caller, seats: Seats, spoke: Collection[Seat]) -> None:
     require(caller, Action.CONTROL)
-    if isinstance(caller, Agent):
-        own = [seat for seat in held_by(caller, seats) if seat is not Seat.ARBITRATOR]
-        if own:
-            raise Forbidden(
-                f"This agent holds the seat of the {own[0].role} and cannot stop, pause, resume or delete the debate"
-            )
+    require_impartial(caller, "stop, pause, resume or delete the debate", seats, spoke)
+
+
+def require_impartial(caller: Caller, to_do: str, seats: Seats, spoke: Collection[Seat]) -> None:
+    """Refuses a debater, who cannot judge their own cause, also after giving the seat back. `spoke`: the seats from
+    which this caller has spoken, by the stored turns."""
+    if not isinstance(caller, Agent):
+        return
+    held = held_by(caller, seats)
+    for seat in (Seat.PROPOSER, Seat.OPPONENT):
+        if seat in held or seat in spoke:
+            does = "holds the seat of" if seat in held else "has spoken as"
+            raise Forbidden(f"This agent {does} the {seat.role} and cannot {to_do}", role=seat.role)
 
 
 def require_creation(caller: Caller, seats: Seats) -> None:

@@ -84,15 +84,19 @@ def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...
         return ()
     with services.engine.statements() as connection:
         debate = debates.get(connection, debate_id)
-    document = services.documents.of(services.engine, debate) if debate else None
-    quotes: tuple[Quote, ...] = services.run_aside(lambda: quotes_of(move, document))
+    if debate is None:
+        return ()
+    document = services.documents.of(services.engine, debate)
+    quotes: tuple[Quote, ...] = services.run_aside(lambda: quotes_of(debate, move, document))
     return quotes
 
 
-def quotes_of(move: Move, document: Document | None) -> tuple[Quote, ...]:
-    """Judges weigh quotes, and give none."""
-    is_debater = move.seat is not Seat.ARBITRATOR
-    return checked_quotes(move.content, document) if document is not None and is_debater else ()
+def quotes_of(debate: Debate, move: Move, document: Document | None) -> tuple[Quote, ...]:
+    """Judges weigh quotes, and give none. Of a seat that is not shown the document they are not looked up: the answers
+    would tell, guess by guess, what the document says."""
+    if document is None or debate.material is None or move.seat is Seat.ARBITRATOR:
+        return ()
+    return checked_quotes(move.content, document) if debate.material.shows_document_to(move.seat) else ()
 
 
 def _replay(debate: Debate, before: Turn, move: Move, submission: Submission) -> Stored:

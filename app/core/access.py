@@ -13,14 +13,18 @@
 | MANAGE (agents and their keys) | yes | no |
 | OBSERVE (the metrics) | yes | no: they show what all callers do and what it costs |
 
+A fork needs READ and CREATE.
+
 A guest came by an invitation: it may read one debate, act in one of its seats if invited to one, and nothing else. A
 guest judge was invited to judge an experiment's debates: it may do that, blind, and nothing else.
 
 An agent that holds a seat of a debate acts in that debate from its own seat only: whatever its scopes, it neither
-speaks for the other side nor judges its own debate.
+speaks for the other side nor judges its own debate. An agent that has spoken as a debater judges it neither, also after
+it gave the seat back.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import ClassVar
@@ -28,6 +32,7 @@ from uuid import UUID
 
 from app.core.debate import Debate
 from app.core.errors import Forbidden, InvalidInput
+from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 
@@ -96,6 +101,17 @@ class GuestJudge:
 
 Caller = Operator | Agent | Guest | GuestJudge
 OPERATOR = Operator()
+RESERVED_NAMES = frozenset(
+    {
+        *(caller.name.replace(" ", "") for caller in (Operator, Guest, GuestJudge)),
+        *("admin", "administrator", "automatic", "server", "system", "worker"),
+    }
+)
+
+
+def is_reserved(username: str) -> bool:
+    """Whether events, pages and logs would show an agent of this name as another kind of caller, or as the server."""
+    return re.sub(r"[._-]", "", username).lower() in RESERVED_NAMES
 
 
 class Action(Enum):
@@ -152,9 +168,13 @@ def require(caller: Caller, action: Action) -> None:
         )
 
 
-def require_seat(caller: Caller, action: Action, seat: Seat, seats: Seats) -> None:
-    """Refuses a move from another's seat."""
+def require_seat(
+    caller: Caller, action: Action, seat: Seat, seats: Seats, spoke: Collection[Seat] = frozenset()
+) -> None:
+    """Refuses a move from another's seat. For `spoke` see `require_impartial`."""
     require(caller, action)
+    if seat is Seat.ARBITRATOR:
+        require_impartial(caller, "act as the arbitrator", seats, spoke)
     if isinstance(caller, Operator):
         return
     holder = seats[seat].holder
@@ -167,8 +187,7 @@ def require_seat(caller: Caller, action: Action, seat: Seat, seats: Seats) -> No
     if isinstance(caller, GuestJudge):
         return  # refused above: it holds no seat
     own = held_by(caller, seats)
-    debates_itself = [held for held in own if held is not Seat.ARBITRATOR]
-    if own and (seat not in own or (seat is Seat.ARBITRATOR and debates_itself)):
+    if own and seat not in own:
         raise Forbidden(
             f"This agent holds the seat of the {own[0].role} and cannot act as the {seat.role}", role=seat.role
         )
@@ -192,6 +211,14 @@ def may_read(caller: Caller, debate_id: UUID) -> bool:
     return not isinstance(caller, Guest) or caller.debate_id == debate_id
 
 
+def material_to_copy(caller: Caller, source: Debate) -> Material | None:
+    """What a fork has of its source's material. When a fork closes, everybody reads its document and learns which
+    answer is correct: while the source is open, only the operator's forks have these."""
+    if source.material is None or source.is_closed or isinstance(caller, Operator):
+        return source.material
+    return Material(answers=source.answers) if source.answers else None
+
+
 def require_debate(caller: Caller, debate_id: UUID) -> None:
     if not may_read(caller, debate_id):
         raise Forbidden("This invitation is for another debate")
@@ -210,14 +237,21 @@ def holder_id(caller: Caller) -> str:
             return "operator"
 
 
-def require_control(caller: Caller, seats: Seats) -> None:
+def require_control(caller: Caller, seats: Seats, spoke: Collection[Seat]) -> None:
     require(caller, Action.CONTROL)
-    if isinstance(caller, Agent):
-        own = [seat for seat in held_by(caller, seats) if seat is not Seat.ARBITRATOR]
-        if own:
-            raise Forbidden(
-                f"This agent holds the seat of the {own[0].role} and cannot stop, pause, resume or delete the debate"
-            )
+    require_impartial(caller, "stop, pause, resume or delete the debate", seats, spoke)
+
+
+def require_impartial(caller: Caller, to_do: str, seats: Seats, spoke: Collection[Seat]) -> None:
+    """Refuses a debater, who cannot judge their own cause, also after giving the seat back. `spoke`: the seats from
+    which this caller has spoken, by the stored turns."""
+    if not isinstance(caller, Agent):
+        return
+    held = held_by(caller, seats)
+    for seat in (Seat.PROPOSER, Seat.OPPONENT):
+        if seat in held or seat in spoke:
+            does = "holds the seat of" if seat in held else "has spoken as"
+            raise Forbidden(f"This agent {does} the {seat.role} and cannot {to_do}", role=seat.role)
 
 
 def require_creation(caller: Caller, seats: Seats) -> None:

@@ -2,7 +2,7 @@
 opinion of others."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,6 +21,19 @@ _COMMON = frozenset(
     }
 )
 """Parts of model names that are also ordinary words."""
+_FAMILIES = {
+    "alibaba": ("qwen",),
+    "anthropic": ("claude",),
+    "google": ("bard", "gemini", "gemma"),
+    "meta": ("llama",),
+    "mistral": ("mixtral",),
+    "moonshotai": ("kimi",),
+    "openai": ("gpt",),
+    "xai": ("grok",),
+}
+"""What a provider's models call themselves, whatever the name of the one that was asked."""
+_VERSION = r"(?:[-_ ]?v?\d+(?:\.\d+)*[a-z]{0,2}(?![^\W_]))?"
+"""Of `GPT5`, `gpt-4o`, `Claude 4.5`."""
 _SIGNATURE = re.compile(r"\s*\(scripted player, not a model\)\s*$")
 
 
@@ -84,18 +97,27 @@ def winner_of(choice: str, order: JudgeOrder) -> str:
 def _hiding(names: Mapping[str, str]) -> Callable[[str], str]:
     """Hides names of contestants, models and providers in a text: a model may say what it is. Debaters do not know
     the names of contestants, so one that is a plain word (`base`, `strong`) stands in a text by chance, and stays."""
-    words: set[str] = set()
+    whole: set[str] = set()
+    parts: set[str] = set()
     for contestant, player in names.items():
         if not (contestant.isalpha() and contestant.islower()):
-            words.add(contestant)
+            whole.add(contestant)
         if player != EXTERNAL and ":" in player:
-            words |= {player, player.partition(":")[2], *_parts(player)}
-    if not words:
+            whole |= {player, player.partition(":")[2]}
+            parts |= _parts(player)
+    if not whole:
         return str
-    longest_first = sorted(words, key=len, reverse=True)
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
-    return partial(pattern.sub, HIDDEN)
+    # `whole` first: a part would leave the rest of the name.
+    forms = _any_of(whole)
+    if parts:
+        forms = f"{forms}|(?:chat[-_ ]?)?{_any_of(parts)}(?:[-_]?{_any_of(parts)})*{_VERSION}"
+    return partial(re.compile(rf"(?<![^\W_])(?:{forms})(?![^\W_])", re.IGNORECASE).sub, HIDDEN)
+
+
+def _any_of(words: Collection[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})"
 
 
 def _parts(player: str) -> set[str]:
-    return {part for part in re.findall(r"[a-z]{3,}", player.lower()) if part not in _COMMON}
+    found = {part for part in re.findall(r"[a-z]{3,}", player.lower()) if part not in _COMMON}
+    return found.union(*(_FAMILIES.get(part, ()) for part in found))

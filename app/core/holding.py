@@ -1,19 +1,22 @@
 """Taking an open external seat, and giving it back. Each returns the changed debate; the same object means that nothing
 changes."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
-from app.core.access import Action, Agent, Caller, Guest, Operator, held_by, holder_id, require
+from app.core.access import Action, Agent, Caller, Guest, Operator, held_by, holder_id, require, require_impartial
 from app.core.debate import Debate
 from app.core.errors import ActionNotAllowed, Forbidden, SeatTaken
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 
 
-def take(debate: Debate, caller: Caller, seat: Seat) -> Debate:
+def take(debate: Debate, caller: Caller, seat: Seat, spoke: Collection[Seat] = frozenset()) -> Debate:
     """An agent that holds the seat already keeps it. Callers without a key of their own cannot be told apart: for them
-    a seat is taken by the first, and the second is refused."""
+    a seat is taken by the first, and the second is refused. For `spoke` see `require_impartial`."""
     _require(caller, seat)
+    if seat is Seat.ARBITRATOR:
+        require_impartial(caller, "take the seat of the arbitrator", debate.seats, spoke)
     if debate.is_closed:
         raise _refused(debate, "A closed debate has no seats to take", "Start a new debate")
     setup = debate.seats[seat]

@@ -5,10 +5,9 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from app.core.access import Agent, Caller, Seats, held_by
 from app.core.brief import Brief, JudgmentKey
 from app.core.debate import Cursor, Debate, Limits, Status, Turn, TurnType, Usage
-from app.core.errors import ActionNotAllowed, Forbidden
+from app.core.errors import ActionNotAllowed
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
@@ -85,11 +84,3 @@ def require_finished(debate: Debate) -> None:
             allowed_roles=[],
             suggestion="Wait until the debate is closed, or rule in it as its arbitrator",
         )
-
-
-def require_impartial(caller: Caller, seats: Seats) -> None:
-    """An agent does not judge a debate in which it speaks."""
-    if isinstance(caller, Agent):
-        own = [seat for seat in held_by(caller, seats) if seat is not Seat.ARBITRATOR]
-        if own:
-            raise Forbidden(f"This agent holds the seat of the {own[0].role} and cannot judge the debate")

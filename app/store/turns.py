@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, case, column, func, or_, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.core.debate import Debate, Speaker, State, Status, Turn, is_held_back, state_of
+from app.core.debate import Debate, Speaker, State, Status, Turn, TurnType, is_held_back, state_of
 from app.core.formats import Format
 from app.core.machine import judge_asks
 from app.core.seats import Seat
@@ -127,8 +127,23 @@ def of_request(
     return turn_of(row) if row else None
 
 
+def seats_of(connection: Connection, debate_id: UUID, agent_id: UUID) -> frozenset[Seat]:
+    """Those from which this agent has spoken. The motion does not count: it is the creator's, whoever sits."""
+    found = connection.execute(_ACTORS, {"debate_id": debate_id, "agent_id": agent_id}).scalars()
+    return frozenset(map(Seat.of_actor, found))
+
+
 _GET = select(*turn_columns).where(turns.c.id == bindparam("turn_id"))
 _of_debate = select(*turn_columns).where(turns.c.debate_id == bindparam("debate_id"))
+_ACTORS = (
+    select(turns.c.actor)
+    .distinct()
+    .where(
+        turns.c.debate_id == bindparam("debate_id"),
+        turns.c.agent_id == bindparam("agent_id"),
+        turns.c.type != TurnType.MOTION,
+    )
+)
 _MOTION = _of_debate.where(turns.c.seq == 1)
 _TAIL = _of_debate.order_by(turns.c.seq.desc()).limit(bindparam("count"))
 _VERDICTS = _TAIL.with_only_columns(

@@ -180,7 +180,7 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
     except (InvalidInput, ContentTooLarge, ActionNotAllowed) as problem:
         raise UnusableThought(problem.message) from problem
     answers = claim.brief.turns[-1] if claim.brief.turns else claim.brief.motion
-    quotes = quotes_of(move, claim.brief.document)
+    quotes = quotes_of(claim.debate, move, claim.brief.document)
     made = tuple(turns_of(before, decision.turns, answers, first_id=claim.turn_id, quotes=quotes))
     if thought.prompts_hash is not None:
         made = (made[0].evolve(prompts_hash=thought.prompts_hash), *made[1:])

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Caller, Scope, require
-from app.core.errors import Conflict, NotFound, or_raise
+from app.core.access import Action, Caller, Scope, is_reserved, require
+from app.core.errors import Conflict, InvalidInput, NotFound, or_raise
 from app.core.texts import checked_text
 from app.store import agents
 from app.store.agents import AgentRecord, NewKey, UsernameTaken, new_key
@@ -27,6 +27,8 @@ def create_agent(
 ) -> tuple[AgentRecord, NewKey]:
     """The agent and its key, which is shown only this once."""
     require(caller, Action.MANAGE)
+    if is_reserved(username):
+        raise InvalidInput("username", f"{username} is reserved: choose a name that is not the server's own")
     if display_name is not None:
         checked_text("displayName", display_name, MAX_NAME_BYTES)
     key = new_key()

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Caller, require, require_creation
+from app.core.access import Action, Caller, material_to_copy, require, require_creation
 from app.core.debate import Debate, Limits, Origin
 from app.core.errors import DebateNotFound, InvalidInput, RequestIdReused
 from app.core.fork import fork
@@ -43,10 +43,12 @@ class Forked:
 
 @repeated_on_conflict
 def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFork) -> Forked:
+    require(caller, Action.READ)
     require(caller, Action.CREATE)
     checked_text("client_request_id", new.client_request_id, MAX_REQUEST_ID_BYTES)
     with services.engine.statements() as connection:
         source = existing(connection, source_id)
+    source = source.evolve(material=material_to_copy(caller, source))
     if new.after_seq > source.turn_count:
         raise InvalidInput("after_seq", f"the debate has {source.turn_count} turns")
     copied = turns.outline(services.engine, source_id, new.after_seq)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Agent, Caller, GuestJudge, require
+from app.core.access import Action, Agent, Caller, GuestJudge, require, require_impartial
 from app.core.brief import Brief, Exchange, JudgmentKey, Thought
 from app.core.debate import Usage
 from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
@@ -19,7 +19,6 @@ from app.core.judgments import (
     JudgmentStatus,
     brief_for,
     require_finished,
-    require_impartial,
 )
 from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
 from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
@@ -35,7 +34,7 @@ from app.store.judgments import JudgmentClaim
 from app.usecases.model_calls import not_charged_yet
 from app.usecases.read import existing
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
+from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction
 
 log = structlog.get_logger(__name__)
 MAX_JUDGE_BYTES = 200
@@ -56,7 +55,7 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
     with transaction(services, caller) as connection:
         debate = lock_existing(connection, debate_id)
         require_finished(debate)
-        require_impartial(caller, debate.seats)
+        require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
         keys = judge.keys(debate.has_two_orders)
         new = store.plan(connection, debate_id, keys, judge.setup, debate.experiment_id)
         asked = _with_keys(connection, debate_id, keys)
@@ -83,7 +82,7 @@ def give(
         if isinstance(caller, GuestJudge) and debate.experiment_id != caller.experiment_id:
             raise Forbidden("This invitation is for the debates of another experiment")
         require_finished(debate)
-        require_impartial(caller, debate.seats)
+        require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
         is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, debate.experiment_id)
         [judgment] = _with_keys(connection, debate_id, [key])
     if not is_new and not verdict.says_the_same_as(judgment.verdict):

@@ -11,19 +11,26 @@ from app.core.debate import Debate
 from app.core.events import EventKind, NewEvent
 from app.core.seats import Seat
 from app.store import debates, events
+from app.store.engine import Connection
 from app.usecases.announce import state_changed
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
+from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction
 
 log = structlog.get_logger(__name__)
 
 
 def take_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -> Debate:
-    return _change(services, caller, debate_id, seat, holding.take)
+    return _change(
+        services,
+        caller,
+        debate_id,
+        seat,
+        lambda connection, debate: holding.take(debate, caller, seat, spoke_from(connection, caller, debate_id)),
+    )
 
 
 def release_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -> Debate:
-    return _change(services, caller, debate_id, seat, holding.release)
+    return _change(services, caller, debate_id, seat, lambda _, debate: holding.release(debate, caller, seat))
 
 
 @repeated_on_conflict
@@ -32,13 +39,13 @@ def _change(
     caller: Caller,
     debate_id: UUID,
     seat: Seat,
-    change: Callable[[Debate, Caller, Seat], Debate],
+    change: Callable[[Connection, Debate], Debate],
 ) -> Debate:
     require(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK)
     with transaction(services, caller, "control") as connection:
         require_debate(caller, debate_id)
         locked = lock_existing(connection, debate_id)
-        after = change(locked, caller, seat)
+        after = change(connection, locked)
         if after is locked:
             return after
         after = debates.save_holder(connection, after, seat)

@@ -21,7 +21,7 @@ from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction, with_tail
+from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction, with_tail
 
 DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
 
@@ -55,7 +55,8 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     with transaction(services, caller, "submit") as connection:
         require_debate(caller, debate_id)
         locked = lock_existing(connection, debate_id)
-        require_seat(caller, action, submission.seat, locked.seats)
+        spoke = spoke_from(connection, caller, debate_id) if action is Action.RULE else frozenset()
+        require_seat(caller, action, submission.seat, locked.seats, spoke)
         if submission.client_request_id is not None:
             before = turns.of_request(connection, debate_id, submission.client_request_id, move.seat, speaker(caller))
             if before is not None:
@@ -83,15 +84,19 @@ def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...
         return ()
     with services.engine.statements() as connection:
         debate = debates.get(connection, debate_id)
-    document = services.documents.of(services.engine, debate) if debate else None
-    quotes: tuple[Quote, ...] = services.run_aside(lambda: quotes_of(move, document))
+    if debate is None:
+        return ()
+    document = services.documents.of(services.engine, debate)
+    quotes: tuple[Quote, ...] = services.run_aside(lambda: quotes_of(debate, move, document))
     return quotes
 
 
-def quotes_of(move: Move, document: Document | None) -> tuple[Quote, ...]:
-    """Judges weigh quotes, and give none."""
-    is_debater = move.seat is not Seat.ARBITRATOR
-    return checked_quotes(move.content, document) if document is not None and is_debater else ()
+def quotes_of(debate: Debate, move: Move, document: Document | None) -> tuple[Quote, ...]:
+    """Judges weigh quotes, and give none. Of a seat that is not shown the document they are not looked up: the answers
+    would tell, guess by guess, what the document says."""
+    if document is None or debate.material is None or move.seat is Seat.ARBITRATOR:
+        return ()
+    return checked_quotes(move.content, document) if debate.material.shows_document_to(move.seat) else ()
 
 
 def _replay(debate: Debate, before: Turn, move: Move, submission: Submission) -> Stored:

@@ -15,6 +15,7 @@ from app.core.access import Agent, Caller, Guest, GuestJudge, Operator
 from app.core.claims import reconciled
 from app.core.debate import Debate, Turn
 from app.core.errors import AuthFailed, DebateNotFound, or_raise
+from app.core.seats import Seat
 from app.observe import failpoints
 from app.store import agents, debates, invitations, sessions, turns
 from app.store.engine import Connection, ConnectionLost, DatabaseAway
@@ -75,6 +76,11 @@ def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, A
         return use_case(*args, **options)
 
     return repeated
+
+
+def spoke_from(connection: Connection, caller: Caller, debate_id: UUID) -> frozenset[Seat]:
+    """The seats from which this caller has spoken, for `require_impartial`. Only agents can be told apart."""
+    return turns.seats_of(connection, debate_id, caller.id) if isinstance(caller, Agent) else frozenset()
 
 
 TURNS_THAT_IMPLY_A_CURSOR = 4

@@ -47,7 +47,7 @@ MAY = {
     "POST /debates/{debate_id}/pause": CONTROL,
     "POST /debates/{debate_id}/resume": CONTROL,
     "POST /debates/{debate_id}/invitations": CONTROL,
-    "POST /debates/{debate_id}/fork": CREATORS,
+    "POST /debates/{debate_id}/fork": CREATORS - {"mute"},
     "POST /debates/{debate_id}/judgments": CREATORS,
     "POST /debates/{debate_id}/arguments as opponent": {"holder", "interested", "seat key", "guest"} | OPERATORS,
     "POST /debates/{debate_id}/arguments as proposer": NEUTRAL,

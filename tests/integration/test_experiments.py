@@ -16,7 +16,7 @@ from app.store.ids import new_id
 from app.usecases import control
 from app.usecases.agents import create_agent
 from app.usecases.experiments import feed, manage
-from app.usecases.experiments.results import results_of_experiment
+from app.usecases.experiments.results import exported, results_of_experiment
 from app.usecases.identity import identify
 from worker.players.registry import player_for
 
@@ -268,6 +268,18 @@ def test_the_debates_have_the_material_of_their_motion(services, place):
         assert material["answers"] == {"proposer": "Blue", "opponent": "Green"}
         assert (material["correct"], tags, language, document_hash) == ("opponent", ["sky"], "Welsh", stored)
         assert material["visible_to"] == ["proposer"]
+
+
+def test_an_export_says_which_answer_is_correct_of_closed_debates_only(services, place):
+    experiment, _ = manage.draft(services, OPERATOR, a_spec(judges=None))
+    given = {"answer_a": "Blue", "answer_b": "Green", "correct": "b"}
+    manage.add_motions(services, OPERATOR, experiment.id, [motion_of({"id": "m1", "motion": "Which?", **given})])
+    manage.start(services, OPERATOR, experiment.id)
+    feed.feed_experiment(services, experiment.id)
+    [(closed,), (is_open,)] = place.sql("SELECT debate_id FROM matches ORDER BY position")
+    control.stop_debate(services, OPERATOR, closed, None)
+    rows = [row for page in exported(services, experiment.id, "debates") for row in page]
+    assert {row["debate_id"]: row["correct"] for row in rows} == {closed: "opponent", is_open: None}
 
 
 def test_who_may_do_what(services, place):

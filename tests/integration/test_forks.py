@@ -7,16 +7,21 @@ import pytest
 from claimed_debates import a_debate, claimed, take_turn
 from harness import Place, assert_all_is_well
 
-from app.core.access import OPERATOR
+from app.core.access import OPERATOR, Agent, Scope
 from app.core.brief import Thought
 from app.core.debate import Debate, Limits, Origin, Status, TurnType, Usage
-from app.core.errors import DebateNotFound, InvalidInput, RequestIdReused
+from app.core.errors import DebateNotFound, Forbidden, InvalidInput, RequestIdReused
 from app.core.formats import Format
+from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.usecases import control, read
+from app.usecases.agents import create_agent
+from app.usecases.documents import NewMaterial
 from app.usecases.fork import NewFork, fork_debate
+from app.usecases.identity import identify
+from app.usecases.seats import take_seat
 from app.usecases.services import Services
 
 CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
@@ -130,3 +135,43 @@ def test_a_fork_outlives_the_debate_that_it_came_from(services: Services) -> Non
     assert len(read.get_transcript(services, fork.id, None).arguments) == 2
     with pytest.raises(DebateNotFound):
         forked(services, source.id, 2)
+
+
+AGENT = Agent(uuid4(), "stranger", frozenset({Scope.READ, Scope.DEBATE}))
+QUESTION = NewMaterial("The code is 4711.", (Seat.PROPOSER,), {"proposer": "Yes.", "opponent": "No."}, "opponent")
+
+
+def by_an_agent(services: Services, source: UUID, *scopes: Scope, holds: Seat | None = None) -> Debate:
+    _, key = create_agent(services, OPERATOR, f"forker-{uuid4().hex[:8]}", None, scopes)
+    agent = identify(services, key.secret)
+    if holds is not None:
+        take_seat(services, agent, source, holds)
+    return fork_debate(services, agent, source, NewFork(1, str(uuid4()))).debate
+
+
+def test_a_fork_requires_the_scope_that_reads(services: Services) -> None:
+    source = held(services, CLAIM)
+    with pytest.raises(Forbidden) as refusal:
+        by_an_agent(services, source.id, Scope.DEBATE)
+    assert refusal.value.context == {"required_scope": "read"}
+    assert by_an_agent(services, source.id, Scope.READ, Scope.DEBATE).forked_from == Origin(source.id, 1)
+
+
+def test_while_the_source_is_open_only_the_operators_fork_has_its_document_and_which_answer_is_correct(
+    services: Services,
+) -> None:
+    source = a_debate(services, material=QUESTION, seats={Seat.PROPOSER: SeatSetup("external")})
+    for holds in (None, Seat.PROPOSER):
+        fork = by_an_agent(services, source.id, Scope.READ, Scope.DEBATE, holds=holds)
+        assert fork.material == Material(answers=QUESTION.answers)
+        closed = control.stop_debate(services, OPERATOR, fork.id, None)
+        assert read.document_for(services, AGENT, closed) is None
+    assert forked(services, source.id, 1).material == source.material
+    control.stop_debate(services, OPERATOR, source.id, None)
+    fork = by_an_agent(services, source.id, Scope.READ, Scope.DEBATE)
+    assert fork.material == source.material
+
+
+def test_a_fork_of_an_open_debate_with_a_document_alone_has_no_material(services: Services) -> None:
+    source = a_debate(services, material=NewMaterial("The code is 4711."))
+    assert by_an_agent(services, source.id, Scope.READ, Scope.DEBATE).material is None

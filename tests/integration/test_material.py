@@ -15,13 +15,15 @@ from test_api_envelope import data_of, refusal_of
 from app.core.access import OPERATOR, Agent, Scope, may_read_document
 from app.core.brief import Thought
 from app.core.debate import TurnType
-from app.core.players import JudgeOrder
+from app.core.formats import Format
+from app.core.players import JudgeOrder, SeatSetup
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.usecases import control, maintenance, read
 from app.usecases.documents import NewMaterial
 from app.usecases.fork import NewFork, fork_debate
 from app.usecases.services import Services
+from app.usecases.submit import Submission, submit
 from worker.players.models.prompt import document, instructions
 from worker.players.scripted.player import ScriptedPlayer
 
@@ -169,6 +171,18 @@ def test_quotes_of_players_are_looked_up_and_those_of_a_judge_are_not(services: 
     first, second, third = read.get_transcript(services, debate.id, None).arguments
     assert [tuple(quote) for quote in first.quotes] == [("ashford CLOSED", True), ("the mill burned", False)]
     assert second.quotes == third.quotes == ()
+
+
+def test_quotes_of_a_seat_that_is_not_shown_the_document_tell_nothing_about_it(services: Services) -> None:
+    seats = {Seat.OPPONENT: SeatSetup("external"), Seat.PROPOSER: SeatSetup("scripted")}
+    debate = a_debate(services, material=NewMaterial(DOCUMENT, (Seat.PROPOSER,)), format=Format.DIALOGUE, seats=seats)
+    guess = "<quote>closed in 1987</quote> <quote>closed in 1988</quote>"
+    submit(services, OPERATOR, debate.id, Submission(Seat.OPPONENT, TurnType.CLAIM, guess))
+    claim = claimed(services, debate)
+    take_turn(services, claim, said("<quote>closed in 1987</quote>"))
+    guessed, quoted = read.get_transcript(services, debate.id, None).arguments
+    assert guessed.quotes == ()
+    assert [quote.verified for quote in quoted.quotes] == [True]
 
 
 def test_quotes_of_agents_are_looked_up_where_there_is_a_document(api: Api) -> None:

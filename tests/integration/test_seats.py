@@ -253,3 +253,52 @@ def test_the_page_says_who_holds_a_seat_and_until_when_it_must_answer(boss, alic
     boss.post(f"/debates/{debate['id']}/stop")
     assert "must answer in" not in page()
     assert "Let an agent take this seat" not in page()
+
+
+# One's own cause
+
+
+@pytest.fixture
+def former(boss):
+    """An agent with all scopes that argued as the opponent of a debate and then gave its seat back, and the debate."""
+    agent = new_agent(boss, "read", "debate", "arbitrate")
+    debate = a_debate(boss, seats=EXTERNAL)
+    data_of(take(agent, debate))
+    said = {"role": "opponent", "content": "No.", "client_request_id": "1"}
+    motion = data_of(boss.get(f"/debates/{debate['id']}"))["motion"]["id"]
+    data_of(agent.post(f"/debates/{debate['id']}/arguments", {**said, "target_id": motion}), 201)
+    data_of(release(agent, debate))
+    return agent, debate
+
+
+@each_of(
+    ("path", "body"),
+    [
+        ("ruling", {"content": "I win.", "close": True}),
+        ("intervention", {}),
+        ("seats/arbitrator/take", None),
+        ("stop", {}),
+        ("pause", {}),
+        ("invitations", {"role": "watcher"}),
+    ],
+)
+def test_who_spoke_as_a_debater_is_no_judge_in_the_debate_after_giving_the_seat_back(former, path, body):
+    agent, debate = former
+    error = refusal_of(agent.post(f"/debates/{debate['id']}/{path}", body), "FORBIDDEN")
+    assert "has spoken as the opponent" in error["message"]
+    refusal_of(agent.ask("DELETE", f"/debates/{debate['id']}"), "FORBIDDEN")
+
+
+def test_who_spoke_as_a_debater_does_not_judge_the_closed_debate_either(boss, former):
+    agent, debate = former
+    data_of(boss.post(f"/debates/{debate['id']}/stop", {}))
+    verdict = {"winner": "opponent", "scores": {"proposer": 1, "opponent": 9}, "reasoning": "I was better."}
+    for body in ({"verdict": verdict}, {"player": "scripted"}):
+        error = refusal_of(agent.post(f"/debates/{debate['id']}/judgments", body), "FORBIDDEN")
+        assert "has spoken as the opponent" in error["message"]
+
+
+def test_who_stated_the_motion_and_argued_nothing_may_stop_the_debate(boss):
+    creator = new_agent(boss, "read", "debate", "arbitrate")
+    debate = a_debate(creator, seats=EXTERNAL)
+    data_of(creator.post(f"/debates/{debate['id']}/stop", {}))

@@ -31,6 +31,7 @@ TURNS = [
     turn(6, Seat.OPPONENT, "Fourth.", round_=2),
     turn(7, Seat.ARBITRATOR, "The opponent wins.", TurnType.RULING, 2),
 ]
+AS_SPOKEN = JudgeOrder.AS_SPOKEN
 CLOSED = a_debate(State.CLOSED, Format.INTERACTIVE)
 
 
@@ -91,12 +92,22 @@ def test_who_argues_alone_has_the_number_of_its_answer():
         ("As gpt-5-mini I say so; GPT5 too.", f"As {HIDDEN} I say so; {HIDDEN} too."),
         ("openai:gpt-5-mini", HIDDEN),
         ("[see](https://x.example/claude)", f"[see](https://x.example/{HIDDEN})"),
+        ("As ChatGPT, that is GPT-4o or Chat-GPT 5.1:", f"As {HIDDEN}, that is {HIDDEN} or {HIDDEN}:"),
+        ("Claude4, claude_v4, Claude 4.5 and ClaudeSonnet", f"{HIDDEN}, {HIDDEN}, {HIDDEN} and {HIDDEN}"),
+        ("GPT6 and **GPT** and _Claude_", f"{HIDDEN} and **{HIDDEN}** and _{HIDDEN}_"),
+        ("A chat with 4 people in gptland", "A chat with 4 people in gptland"),
         ("A base of fans, clauded and mini.", "A base of fans, clauded and mini."),
     ],
 )
 def test_names_of_contestants_models_and_providers_are_hidden_in_texts(text, seen):
     shown = blind(CLOSED, MOTION, [turn(2, Seat.PROPOSER, text)], JudgeOrder.AS_SPOKEN, NAMES)
     assert shown.speeches[0].content == seen
+
+
+def test_a_family_is_hidden_whatever_its_model_is_called():
+    names = {"a": "openai:o3", "b": "google:flash"}
+    shown = blind(CLOSED, MOTION, [turn(2, Seat.PROPOSER, "ChatGPT here, and Gemini there.")], AS_SPOKEN, names)
+    assert shown.speeches[0].content == f"{HIDDEN} here, and {HIDDEN} there."
 
 
 @each_of(

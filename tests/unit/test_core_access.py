@@ -15,6 +15,7 @@ from app.core.access import (
     require,
     require_control,
     require_creation,
+    require_impartial,
     require_seat,
 )
 from app.core.errors import Forbidden, InvalidInput
@@ -74,7 +75,7 @@ def test_the_operator_may_do_everything(action, operator):
     require(operator, action)
     for seat in Seat:
         require_seat(operator, action, seat, seats(proposer=ME, opponent=OTHER, arbitrator=OTHER))
-    require_control(operator, seats(proposer=OTHER))
+    require_control(operator, seats(proposer=OTHER), ())
     require_creation(operator, seats(proposer=OTHER))
 
 
@@ -134,8 +135,22 @@ def test_who_rules(bound, allowed):
     ids=str,
 )
 def test_who_stops_pauses_resumes_and_deletes(bound, allowed):
-    assert may(require_control, agent(*EVERYTHING), seats(**bound)) == allowed
-    assert not may(require_control, agent(*DEFAULT_SCOPES), seats(**bound))
+    assert may(require_control, agent(*EVERYTHING), seats(**bound), ()) == allowed
+    assert not may(require_control, agent(*DEFAULT_SCOPES), seats(**bound), ())
+
+
+@each_of(
+    ("spoke", "allowed"),
+    [((), True), ((Seat.ARBITRATOR,), True), ((Seat.PROPOSER,), False), ((Seat.ARBITRATOR, Seat.OPPONENT), False)],
+    ids=str,
+)
+def test_who_has_spoken_as_a_debater_neither_rules_nor_controls(spoke, allowed):
+    everyone = seats()
+    assert may(require_seat, agent(*EVERYTHING), Action.RULE, Seat.ARBITRATOR, everyone, spoke) == allowed
+    assert may(require_control, agent(*EVERYTHING), everyone, spoke) == allowed
+    assert may(require_impartial, agent(*EVERYTHING), "judge the debate", everyone, spoke) == allowed
+    assert may(require_seat, agent(*EVERYTHING), Action.SPEAK, Seat.PROPOSER, everyone, spoke)
+    require_control(OPERATOR, everyone, spoke)
 
 
 @each_of(

@@ -73,6 +73,8 @@ def get_prompt(params: Json) -> Json:
     if prompt is None:
         raise RpcError(INVALID_PARAMS, f"There is no prompt {params.get('name')!r}")
     given = params.get("arguments") or {}
+    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+        raise RpcError(INVALID_PARAMS, "arguments must be an object of texts")
     missing = [each["name"] for each in prompt["arguments"] if each["required"] and not given.get(each["name"])]
     if missing:
         raise RpcError(INVALID_PARAMS, f"The prompt {prompt['name']} needs the argument {missing[0]}")

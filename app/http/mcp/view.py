@@ -3,7 +3,8 @@
 from typing import Any, Literal
 
 from flask import Response, jsonify, request
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
+from pydantic_core import PydanticSerializationError, to_json
 
 from app.http import answers
 from app.http.access import current_caller
@@ -40,6 +41,16 @@ class McpBody(Request):
     method: str = Field(examples=["tools/call"])
     id: str | int | None = None
     params: dict[str, Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _can_be_answered(cls, given: Any) -> Any:
+        """An answer repeats the id and parts of the params. JSON can escape half of a surrogate pair, UTF-8 cannot."""
+        try:
+            to_json(given)
+        except PydanticSerializationError:
+            raise ValueError("has text that is not valid Unicode") from None
+        return given
 
 
 def mcp_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:

@@ -11,7 +11,7 @@ from app.store.experiments.experiments import IMPORTED
 
 PAGE_MATCHES = 200
 
-# Which side is right follows from the answer that the proposer defends.
+# Which side is right follows from the answer that the proposer defends. Nobody is told before a debate is closed.
 _CORRECT = """CASE WHEN motions.correct IS NULL THEN NULL
      WHEN motions.correct = matches.answer THEN 'proposer' ELSE 'opponent' END"""
 _HERE = f"experiments.concurrency <> {IMPORTED}"
@@ -48,8 +48,8 @@ _OF_DEBATES = {
     "debates": text(
         f"""
 SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer, matches.opponent, matches.repeat,
-       {_CORRECT} AS correct, matches.status, matches.reason, CASE WHEN {_HERE} THEN debates.format END AS format,
-       debates.turn_count AS arguments,
+       CASE WHEN debates.status IN ('completed', 'stopped') THEN {_CORRECT} END AS correct, matches.status,
+       matches.reason, CASE WHEN {_HERE} THEN debates.format END AS format, debates.turn_count AS arguments,
        CASE WHEN debates.verdict_scope = 'debate' THEN debates.verdict ->> 'winner' END AS winner,
        debates.input_tokens, debates.output_tokens, debates.cost_usd,
        CASE WHEN {_HERE} THEN debates.created_at END AS created_at,

@@ -1,7 +1,8 @@
 # One image for every part: `debate api`, `debate worker`, `debate db upgrade`. docs/deploy.md says how to run it.
 
-# Debian and Python as the tests run on.
-FROM python:3.11-slim-bookworm AS build
+# Debian and Python as the tests run on. docs/deploy.md says how to give it with its digest.
+ARG PYTHON=python:3.11-slim-bookworm
+FROM ${PYTHON} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1
 RUN python -m venv --without-pip /opt/debate
 WORKDIR /build
@@ -28,7 +29,7 @@ COPY client/debate_client ./client/debate_client
 RUN pip wheel --no-deps --no-index --no-build-isolation --wheel-dir wheels . \
  && pip --python /opt/debate/bin/python install --no-deps --no-index wheels/*.whl
 
-FROM python:3.11-slim-bookworm
+FROM ${PYTHON}
 # The root file system is read-only: bytecode was written by the build, and /tmp is the one place to write.
 ENV PATH=/opt/debate/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 # The base image has no bytecode of the standard library: each start and each health check would compile it anew.

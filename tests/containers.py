@@ -22,6 +22,13 @@ def instructions() -> list[tuple[str, str]]:
     return [(line.split()[0], line.split(maxsplit=1)[1]) for line in text.splitlines() if line.strip()]
 
 
+def base() -> str:
+    """The image that both stages begin with, unless another is given to the build."""
+    name, _, image = next(text for instruction, text in instructions() if instruction == "ARG").partition("=")
+    assert name == "PYTHON"
+    return image
+
+
 def last(instruction: str) -> str:
     return [text for name, text in instructions() if name == instruction][-1]
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from app.cli.errors import CommandFailed
+from app.wire.texts import BIDI_CONTROLS
 
 Json = dict[str, Any]
 _QUOTED_COMMAND = re.compile(r"(`|Example: |\$\(|://… )debate (?=[a-z])")
-BIDI_CONTROLS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_RAW_IN_JSON = re.compile(f"[\x7f-\x9f\ud800-\udfff{BIDI_CONTROLS}]")
 
 
 def program() -> str:
@@ -33,7 +34,12 @@ def as_typed(text: str, name: str) -> str:
 
 
 def print_json(document: Any) -> None:
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(escaped(json.dumps(document, ensure_ascii=False, indent=2)) + "\n")
+
+
+def escaped(document: str) -> str:
+    """A JSON document without raw control characters: JSON itself requires only those below U+0020 to be escaped."""
+    return _RAW_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", document)
 
 
 def answer(document: Any, as_json: bool, lines: Iterable[str], nothing: str | None = None) -> None:

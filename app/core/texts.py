@@ -19,6 +19,26 @@ def checked_text(field: str, text: str, max_bytes: int) -> str:
     return text
 
 
+FORMULA_STARTS = "=+-@"
+"""A spreadsheet takes a cell that begins so for a formula. Names are in every row of an export."""
+
+
+def why_bad_name(name: str) -> str | None:
+    """Why this cannot name a judge or a contestant; None if it can."""
+    if not name.isprintable():
+        return "has characters that cannot be printed"
+    if name.startswith(tuple(FORMULA_STARTS)):
+        return f"must not begin with one of {' '.join(FORMULA_STARTS)}"
+    return None
+
+
+def checked_name(field: str, name: str, max_bytes: int) -> str:
+    problem = why_bad_name(checked_text(field, name, max_bytes))
+    if problem:
+        raise InvalidInput(field, problem)
+    return name
+
+
 # A model's answer may contain what Postgres cannot store: a NUL, half of a surrogate pair, a number beyond its column.
 # It was paid for, so it is made storable instead of being refused.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

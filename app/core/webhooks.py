@@ -33,7 +33,9 @@ def why_refused(address: str) -> str | None:
     if isinstance(found, ipaddress.IPv6Address):
         found = found.ipv4_mapped or found
     within = found.sixtofour if isinstance(found, ipaddress.IPv6Address) else None
-    is_public = found.is_global and not found.is_multicast and not found.is_reserved
+    # Python calls the deprecated site-local addresses global.
+    is_site_local = isinstance(found, ipaddress.IPv6Address) and found.is_site_local
+    is_public = found.is_global and not found.is_multicast and not found.is_reserved and not is_site_local
     if is_public and (within is None or within.is_global):
         return None
     return f"{address} is a private, loopback or reserved address; DEBATE_WEBHOOKS_PRIVATE=true allows those"

@@ -22,6 +22,8 @@ CAP_DAC_OVERRIDE = 1
 CAPABILITY_VERSION_3 = 0x20080522
 
 IS_LINUX = sys.platform == "linux"
+SERVERS_GROUP = 39_471
+"""The group of root's servers: of no account (Debian reserves its range), so no other process of `nobody` is in it."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,12 @@ class Account:
 
 def reserved_account() -> Account | None:
     """The account that root's servers switch to; None for everybody else."""
+    nobody = account_of_nobody()
+    return nobody and Account(nobody.uid, SERVERS_GROUP, switch=True)
+
+
+def account_of_nobody() -> Account | None:
+    """The account of other processes of `nobody`, for root; None for everybody else."""
     if os.geteuid() != 0:
         return None
     try:
@@ -43,7 +51,7 @@ def reserved_account() -> Account | None:
             "Postgres refuses to run as root, and this machine has no account `nobody` to run it as: "
             "start as another user, or use your own Postgres and Redis."
         ) from None
-    return Account(nobody.pw_uid, nobody.pw_gid, switch=True)
+    return Account(nobody.pw_uid, nobody.pw_gid)
 
 
 def servers_account(needed: Iterable[Path]) -> Account:
@@ -51,8 +59,12 @@ def servers_account(needed: Iterable[Path]) -> Account:
     account = reserved_account()
     if account is None:
         return Account(os.geteuid(), os.getegid())
-    within_reach = all(_may_enter(account, step) for path in needed for step in [path, *path.parents])
+    within_reach = all(may_reach(account, path) for path in needed)
     return Account(account.uid, account.gid, switch=True, override=IS_LINUX and not within_reach)
+
+
+def may_reach(account: Account, path: Path) -> bool:
+    return all(_may_enter(account, step) for step in [path, *path.parents])
 
 
 def _may_enter(account: Account, path: Path) -> bool:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.embedded.account import Account, reserved_account
+from app.embedded.account import Account, account_of_nobody, may_reach, reserved_account
 from app.embedded.errors import EmbeddedError
 
 # The longest path in sockaddr_un, without its final zero byte.
@@ -61,6 +61,12 @@ def make_data_dir(data_dir: Path) -> None:
         raise PermissionError(13, "Permission denied", str(data_dir))
     if data_dir.stat().st_mode & stat.S_IWOTH:
         raise EmbeddedError(f"{data_dir} is writable by everybody: choose a private data directory.")
+    nobody = account_of_nobody()
+    if nobody is not None and may_reach(nobody, data_dir):
+        raise EmbeddedError(
+            f"Root's servers run as `nobody`, and every other process of that account can enter {data_dir}: "
+            "give it the mode 700, or choose another data directory."
+        )
 
 
 def make_socket_dir(layout: Layout, account: Account) -> None:
@@ -95,7 +101,7 @@ def make_private_dir(path: Path, account: Account) -> None:
 
 
 def _make_home(path: Path) -> None:
-    """Creates a private directory. Root's servers run as `nobody`, whose group may enter but not list it."""
+    """Creates a private directory. The group of root's servers may enter but not list it."""
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:

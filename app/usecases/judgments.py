@@ -22,7 +22,7 @@ from app.core.judgments import (
 )
 from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
 from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
-from app.core.texts import checked_text, storable_text, storable_usage
+from app.core.texts import checked_name, checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
 from app.observe import failpoints, metrics
@@ -97,7 +97,7 @@ def _name_of(caller: Caller, name: str | None) -> str:
         return f"{AGENT}{caller.username}"
     if isinstance(caller, GuestJudge):
         return f"{PERSON}{caller.judge}"
-    checked_text("judge", name if name is not None else caller.name, MAX_JUDGE_BYTES)
+    checked_name("judge", name if name is not None else caller.name, MAX_JUDGE_BYTES)
     return f"{PERSON}{(name or caller.name).removeprefix(PERSON)}"
 
 
@@ -107,7 +107,7 @@ def _with_keys(connection: Connection, debate_id: UUID, keys: Sequence[JudgmentK
 
 def _check_judge(services: Services, judge: Judge) -> None:
     """Refuses what no worker could run."""
-    checked_text("judge", judge.name, MAX_JUDGE_BYTES)
+    checked_name("judge", judge.name, MAX_JUDGE_BYTES)
     if judge.name.startswith((PERSON, AGENT)):
         raise InvalidInput("judge", f"a worker's judge has no name that begins with {PERSON} or {AGENT}")
     player, persona = judge.setup.player, judge.setup.persona

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -10,6 +11,7 @@ from uuid import UUID
 
 from pydantic_core import to_json
 
+from app.core.texts import FORMULA_STARTS
 from app.statistics.exported import COLUMNS as JUDGMENTS
 from app.wire.debates import time_json
 
@@ -31,6 +33,20 @@ WHOLE_NUMBERS = frozenset({"repeat", "arguments", "input_tokens", "output_tokens
 READ_BYTES = 64 * 1024
 
 
+# The last four are full-width: some spreadsheets take them for the others.
+_FORMULA = re.compile(rf"'*[{re.escape(FORMULA_STARTS)}\t\r\n\uff1d\uff0b\uff0d\uff20]")
+
+
+def cell_of(value: Any) -> Any:
+    """As CSV has it: an apostrophe before a text that a spreadsheet would take for a formula."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def text_of(cell: str) -> str:
+    """The text of a CSV cell: without the apostrophe of `cell_of`."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def _shown(value: Any) -> Any:
     if isinstance(value, datetime):
         return time_json(value)
@@ -50,7 +66,7 @@ def as_csv(what: str, pages: Iterable[list[Row]]) -> Iterator[bytes]:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS[what])
     for page in pages:
-        writer.writerows([_shown(row[name]) for name in COLUMNS[what]] for row in page)
+        writer.writerows([cell_of(_shown(row[name])) for name in COLUMNS[what]] for row in page)
         yield text.getvalue().encode()
         text.seek(0)
         text.truncate()

@@ -251,8 +251,8 @@ def test_words_appear_as_they_are_generated_and_give_way_to_the_turn(open_page, 
         module_place.redis().publish(f"debate:events:{debate['id']}", json.dumps(delta, separators=(",", ":")))
 
     say("<b>First</b> words, ")
-    say("and more \u202e")
-    expect(page.locator("#speaking-text")).to_have_text("<b>First</b> words, and more [U+202E]")
+    say("and more \u202e\u2066\u061c")
+    expect(page.locator("#speaking-text")).to_have_text("<b>First</b> words, and more [U+202E][U+2066][U+061C]")
     turn = {"role": "proposer", "target_id": site.transcript(debate["id"])["motion"]["id"], "content": "The turn"}
     site.http.post(f"/debates/{debate['id']}/arguments", json={**turn, "client_request_id": "spoken"})
     expect(page.locator("#turn-2")).to_contain_text("The turn")

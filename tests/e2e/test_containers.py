@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from containers import COMPOSE, DOCKERFILE, OURS, REPOSITORY, SERVICES, copied, last
+from containers import COMPOSE, DOCKERFILE, OURS, REPOSITORY, SERVICES, base, copied
 from harness import Api, new_debate, numbers, wait_until
 
 from app.cli.stack import free_port
@@ -68,7 +68,7 @@ def why_not() -> str | None:
         return "no Docker engine answers"
     if not works("compose", "version"):
         return "Docker Compose is not installed"
-    for image in (last("FROM").split()[0], *(SERVICES[name]["image"] for name in (*IN_THE_STACK, *MONITORING))):
+    for image in (base(), *(SERVICES[name]["image"] for name in (*IN_THE_STACK, *MONITORING))):
         is_ours = image.startswith("debate-runner:")
         if not is_ours and not works("image", "inspect", image) and not works("pull", "--quiet", image, seconds=600):
             return f"{image} is not here and cannot be fetched"

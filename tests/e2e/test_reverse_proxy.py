@@ -287,6 +287,24 @@ def test_what_nginx_itself_refuses_has_the_envelope_of_the_api(proxy: Proxy) -> 
     assert TOKEN not in proxy.log
 
 
+def test_a_token_of_an_invitation_is_in_no_log(proxy: Proxy, module_place: Place) -> None:
+    api = proxy.api()
+    debate_id, _ = a_dialogue(api)
+    invited = api.http.post(f"/debates/{debate_id}/invitations", json={"role": "opponent"}).json()["data"]["url"]
+    token = invited.rpartition("/join/")[2]
+    assert api.http.get(f"/join/{token}?from=mail").status_code == 200
+    assert api.http.get(f"/%6Aoin/{token}").status_code == 200, "spelt otherwise, the link works too"
+    assert api.http.get(f"/nowhere//join/{token}").status_code == 404
+    assert api.http.post(f"/join/{token}", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
+    wait_until(lambda: proxy.log.count('oin/***"') >= 4, 60, "the requests are logged")
+    assert {'"path":"/join/***"', '"path":"/%6Aoin/***"'} <= set(re.findall(r'"path":"[^"]*"', proxy.log))
+    assert token not in proxy.log
+    assert module_place.log is not None
+    log = module_place.log
+    wait_until(lambda: log.read_text().count("/join/<token>") >= 3, 60, "the API has logged them")
+    assert token not in log.read_text()
+
+
 def test_a_refusal_of_the_api_comes_through_as_it_is(proxy: Proxy) -> None:
     answer = proxy.api().http.get("/nowhere")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
@@ -350,6 +368,9 @@ def test_with_tls_the_cookie_is_secure_and_a_websocket_is_open(direct: Api, tmp_
             answer = browser.post("/sign-in", data={"token": TOKEN}, headers={"Origin": base})
             assert answer.status_code == 303
             assert "secure" in answer.headers["set-cookie"].lower()
+            for path in ("/", "/health", "/nowhere"):
+                strict = browser.get(path).headers.get_list("strict-transport-security")
+                assert strict == ["max-age=31536000"], path
         debate_id = direct.http.post("/debates", json=new_debate(), headers=BEARER).json()["data"]["debate"]["id"]
         address = f"wss://127.0.0.1:{port}/ws?debate_id={debate_id}&token={TOKEN}"
         with connect(address, proxy=None, ssl=trusting, origin=base) as watcher:

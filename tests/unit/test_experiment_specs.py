@@ -50,6 +50,9 @@ def test_what_stands_at_the_top_of_a_spec_applies_to_each_arm_that_does_not_say_
 @each_of(
     ("changes", "place", "words"),
     [
+        ({"judges": [{"name": '=HYPERLINK("x")', "player": MODEL}]}, ("judges", 0, "name"), "must not begin with"),
+        ({"contestants": [{"name": "a\u202eb", "player": MODEL}, {"name": "b", "player": SCRIPTED}]},
+         ("contestants", 0, "name"), "characters that cannot be printed"),
         ({"arms": ARMS, "format": "rounds"}, ("format",), "format cannot be combined with arms"),
         ({"arms": ARMS, "rounds": 2}, ("rounds",), "rounds cannot be combined with arms"),
         ({"arms": {"a": {"langage": "x"}}}, ("arms", "a", "langage"), "unknown key 'langage'"),

@@ -1,5 +1,7 @@
 """Debates in plain words."""
 
+import sys
+import unicodedata
 from dataclasses import replace
 from uuid import UUID
 
@@ -220,7 +222,13 @@ def test_quotes_stand_in_quotation_marks_where_there_is_a_document():
 
 
 def test_what_turns_text_around_is_named_and_the_rest_is_left_alone():
-    assert legible("a\u202eb\u202dc\u2067d\u05d0") == "a[U+202E]b[U+202D]c\u2067d\u05d0"
+    assert legible("a\u202eb\u202dc\u2067d\u05d0") == "a[U+202E]b[U+202D]c[U+2067]d\u05d0"
+    letters = [chr(code) for code in range(sys.maxunicode + 1)]
+    turning = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+    controls = [letter for letter in letters if unicodedata.bidirectional(letter) in turning]
+    assert len(controls) == len(turning)
+    for control in (*controls, "\u061c", "\u200e", "\u200f"):
+        assert legible(f"a{control}b") == f"a[U+{ord(control):04X}]b"
 
 
 def test_controls_are_what_the_state_machine_would_take():

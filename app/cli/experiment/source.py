@@ -14,6 +14,7 @@ from app.cli.output import Json
 from app.statistics.exported import COLUMNS, NEEDED, judgment_of
 from app.statistics.results import results
 from app.statistics.rows import Judgment
+from app.wire.tables import text_of
 
 MAX_BYTES = 500_000_000
 PARQUET = b"PAR1"
@@ -43,7 +44,7 @@ def _csv(path: Path) -> Rows:
     for row in reader:
         if None in row or None in row.values():
             raise CommandFailed(f"{path}, line {reader.line_num}: not as many columns as the first line has")
-        yield f"line {reader.line_num}", row
+        yield f"line {reader.line_num}", {name: text_of(cell) for name, cell in row.items()}
 
 
 def _json_lines(path: Path) -> Rows:

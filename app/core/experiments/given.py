@@ -11,6 +11,7 @@ from app.core.experiments.spec import ARM_DEFAULTS, LONGEST_NAME, Arm, Participa
 from app.core.formats import Format
 from app.core.players import LOCAL, SCRIPTED
 from app.core.seats import Seat
+from app.core.texts import why_bad_name
 
 OF_SCRIPTED = frozenset({"think_seconds", "skill", "position_bias", "noise"})
 OF_MODELS = frozenset({"temperature", "max_tokens", "thinking"})
@@ -22,6 +23,8 @@ VISIBLE = "document_visible_to"
 def given_spec_of(given: Any) -> Spec:
     """Raises SpecProblem with the place of the first mistake, or of the first option that has no effect."""
     spec = spec_of(given)
+    _refuse_bad_names("contestants", spec.contestants)
+    _refuse_bad_names("judges", [judge.participant for judge in spec.judges])
     rules = _stated_rules(given, spec)
     _refuse_unused_options("contestants", spec.contestants)
     _refuse_unused_options("judges", [judge.participant for judge in spec.judges])
@@ -49,6 +52,13 @@ def _stated_rules(given: Mapping[str, Any], spec: Spec) -> list[tuple[Arm, Mappi
     if "arms" not in given:
         return [(spec.arms[0], given, ())]
     return [(arm, stated, ("arms", arm.name)) for arm, stated in zip(spec.arms, given["arms"].values(), strict=True)]
+
+
+def _refuse_bad_names(kind: str, participants: Iterable[Participant]) -> None:
+    for number, each in enumerate(participants):
+        problem = why_bad_name(each.name)
+        if problem:
+            raise SpecProblem(f"the name {each.name!r} {problem}", (kind, number, "name"))
 
 
 def _refuse_unused_options(kind: str, participants: Iterable[Participant]) -> None:

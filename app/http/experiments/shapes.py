@@ -22,6 +22,7 @@ from app.http.requests import ExpiringBody, Query, Request, with_examples
 from app.http.shape import DocumentedAs
 from app.store.experiments.experiments import ExperimentStatus
 from app.store.experiments.reading import MatchFilters
+from app.wire.tables import text_of
 
 MOST_MOTIONS = 1_000
 """The most motions of one request."""
@@ -183,7 +184,7 @@ def judgments_in(body: bytes) -> list[ImportedJudgment]:
     try:
         reader = csv.DictReader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True)
         check_columns(reader.fieldnames or ())
-        found = [judgment_of(f"line {reader.line_num}", row) for row in reader]
+        found = [judgment_of(f"line {reader.line_num}", _texts(row)) for row in reader]
     except UnicodeDecodeError:
         raise InvalidInput("body", "is not UTF-8") from None
     except csv.Error as problem:
@@ -191,6 +192,11 @@ def judgments_in(body: bytes) -> list[ImportedJudgment]:
     if not found:
         raise InvalidInput("body", "has no judgments")
     return found
+
+
+def _texts(row: dict[Any, Any]) -> dict[Any, Any]:
+    """What is left over or lacking in a row is no text; `judgment_of` judges it."""
+    return {name: text_of(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
 
 
 class CountsShape(Shape):

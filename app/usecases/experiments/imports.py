@@ -9,6 +9,7 @@ import structlog
 from app.core.access import Action, Caller, require
 from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.imported import ImportedJudgment
+from app.core.experiments.spec import spec_of
 from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.verdicts import Verdict
@@ -29,7 +30,8 @@ def import_rows(services: Services, caller: Caller, name: str, given: Sequence[I
     require(caller, Action.CREATE)
     debates = _debates(given)
     stated = _stated(name, given)
-    parsed(stated)
+    # Names are kept as they are in the file, also those that a spec may not give.
+    parsed(stated, spec_of)
     experiment_id = new_id()
     with transaction(services, caller) as connection:
         if not experiments.add(connection, experiment_id, stated, SeatSetup(EXTERNAL), owner(caller)):

@@ -14,7 +14,7 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.judgments import PERSON
 from app.core.players import JudgeOrder
 from app.core.seats import Seat
-from app.core.texts import checked_text
+from app.core.texts import checked_name
 from app.core.verdicts import NO_REASONS, Verdict, scores_for
 from app.store import turns
 from app.store.agents import hash_of
@@ -76,10 +76,7 @@ def invite(
 def named(name: str) -> str:
     """A person's name as judgments have it, without `person:`."""
     name = name.strip().removeprefix(PERSON)
-    checked_text("name", name, MAX_JUDGE_BYTES - len(PERSON))
-    if not name.isprintable():
-        raise InvalidInput("name", "has characters that cannot be printed")
-    return name
+    return checked_name("name", name, MAX_JUDGE_BYTES - len(PERSON))
 
 
 def look_at(services: Services, token: str) -> JudgeInvitation | None:

@@ -4,7 +4,7 @@ The same spec again goes on with the experiment of that name, and more in it (mo
 repeats) adds only what is new.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -117,10 +117,10 @@ def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> No
             )
 
 
-def parsed(stated: Mapping[str, Any]) -> Spec:
+def parsed(stated: Mapping[str, Any], read: Callable[[Any], Spec] = given_spec_of) -> Spec:
     """Raises InvalidInput, which names the field."""
     try:
-        return given_spec_of(stated)
+        return read(stated)
     except SpecProblem as problem:
         raise InvalidInput(".".join(str(part) for part in problem.place) or "body", problem.message) from None
 

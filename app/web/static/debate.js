@@ -44,6 +44,9 @@ function gone() {
   for (const control of debate.querySelectorAll("[data-control], #composer, #judging")) control.hidden = true;
 }
 
+// As in app/wire/texts.py.
+const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 // Deltas of a model's answer. They are not stored and may be lost: the whole turn follows.
 function hush() {
   speaking.hidden = true;
@@ -58,7 +61,7 @@ function speak({ role, text }) {
     document.querySelector("#speaking-by").textContent = NAMES[role] ?? role;
     speaking.hidden = false;
   }
-  speakingText.append(text.replaceAll("\u202d", "[U+202D]").replaceAll("\u202e", "[U+202E]"));
+  speakingText.append(text.replace(BIDI_CONTROLS, (control) => `[U+${control.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`));
 }
 
 function hear({ event, data }) {

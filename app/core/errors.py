@@ -11,7 +11,7 @@ DebateError                 has the code that the API answers with
 ├── RequestIdReused         this caller has used the client_request_id for something else
 ├── DebateNotFound
 ├── ArgumentNotFound
-├── RateLimitExceeded       too many requests of this kind within a minute
+├── RateLimitExceeded       too many requests of this kind within a minute, or more than this caller's share
 ├── TooManyListeners        this server serves no more streams; retry later, or use another server
 ├── NotFound                anything else that does not exist, or is not visible to the caller
 ├── Conflict                a name that is taken, a decision that was made already
@@ -130,8 +130,8 @@ class ArgumentNotFound(DebateError):
 class RateLimitExceeded(DebateError):
     code = "RATE_LIMIT_EXCEEDED"
 
-    def __init__(self, retry_after_seconds: int) -> None:
-        super().__init__("Too many requests within a minute", suggestion=f"Try again in {retry_after_seconds} seconds")
+    def __init__(self, retry_after_seconds: int, message: str = "Too many requests within a minute") -> None:
+        super().__init__(message, suggestion=f"Try again in {retry_after_seconds} seconds")
         self.retry_after_seconds = retry_after_seconds
 
 

@@ -27,6 +27,32 @@ PUBLIC_READS = frozenset({"solutions.list_all", "solutions.get", "solutions.thre
 """Views that answer without a key, with public content only."""
 AGENTS_ONLY = frozenset({"solutions.propose", "solutions.contribute", "solutions.upvote", "solutions.remove_upvote"})
 """Views that require an agent's key, also on a server without a token. Checked before the body is parsed."""
+TAKES = {
+    "debates.create": Action.CREATE,
+    "control.fork": Action.CREATE,
+    "control.stop": Action.CONTROL,
+    "control.pause": Action.CONTROL,
+    "seats.invite": Action.CONTROL,
+    "submissions.argue": Action.SPEAK,
+    "submissions.appeal": Action.SPEAK,
+    "submissions.resolution": Action.SPEAK,
+    "submissions.ruling": Action.RULE,
+    "submissions.question": Action.RULE,
+    "submissions.intervention": Action.RULE,
+    "judgments.judge": Action.JUDGE,
+    "experiments.draft": Action.CREATE,
+    "experiments.add_motions": Action.CREATE,
+    "experiments.plan_spec": Action.CREATE,
+    "experiment_results.import_judgments": Action.CREATE,
+    "experiment_control.invite": Action.CONTROL,
+    "experiment_control.add_judges": Action.CREATE,
+    "models.add_prompts": Action.PROMPTS,
+    "webhooks.add": Action.MANAGE,
+    "agents.create": Action.MANAGE,
+    "guardrail.decide": Action.REVIEW,
+}
+"""What a view with a body does. Required before the body is read: parsing a large one takes time. The use case checks
+it again, with the seat or the owner."""
 MCP_VIEW = "mcp.message"
 """The debate is in its message, so it checks a guest's debate itself."""
 GUESTS_MAY = frozenset(
@@ -177,6 +203,8 @@ def check_access(settings: Settings, asked: Request) -> None:
         sessions.refuse_other_sites(asked)
     if asked.endpoint in AGENTS_ONLY:
         require_author(caller)
+    if asked.endpoint in TAKES:
+        require(caller, TAKES[asked.endpoint])
     if asked.method in sessions.READ_METHODS:
         require(caller, Action.READ)
 

@@ -82,7 +82,7 @@ def make_api(services: Services, relay: Relay) -> OpenAPI:
     limiter = make_rate_limiter(settings)
     register_request_rules(app, services, limiter)
     register_errors(app, settings.max_content_length)
-    keys = KeyWatch(partial(valid_credentials, services))
+    keys = KeyWatch(partial(valid_credentials, services), relay.most_listeners)
     websocket.register_websocket(app, services, relay, keys, limiter)
     for blueprint in (
         health_blueprint(services),

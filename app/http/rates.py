@@ -7,6 +7,7 @@ Not Flask-Limiter: its in-memory fallback is one flag for all requests, so of tw
 same moment the second fails; and it counts HTTP requests only, while a WebSocket submits too.
 """
 
+import ipaddress
 import math
 import threading
 import time
@@ -119,7 +120,7 @@ def make_rate_limiter(settings: Settings) -> RateLimiter | None:
 
 
 def who_is_counted() -> str:
-    """The key that requests are counted under: an agent, a signed-in browser, the operator's token, or an IP address.
+    """The key that requests are counted under: an agent, a signed-in browser, the operator's token, or a network.
 
     A browser is counted separately, so that programs with the operator's token cannot block the page's stop button.
     """
@@ -131,7 +132,18 @@ def who_is_counted() -> str:
         return f"guest:{g.caller.invitation_id}"
     if g.caller is not None and g.caller.has_token:
         return "operator"
-    return f"address:{request.remote_addr}"
+    return f"address:{network_of(request.remote_addr or '')}"
+
+
+def network_of(address: str) -> str:
+    """An IPv4 address, or the /64 of an IPv6 address: one host may use every address of its /64."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(found, ipaddress.IPv6Address):
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((int(found), 64), strict=False))
 
 
 def register_rate_limits(app: Flask, limiter: RateLimiter) -> None:

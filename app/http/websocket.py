@@ -11,7 +11,15 @@ from flask import Flask, request
 from pydantic import BaseModel, Field, ValidationError
 
 from app.core.access import Action, Caller, Guest, require, require_debate
-from app.core.errors import AuthFailed, DebateError, DebateNotFound, Forbidden, InvalidInput, TooManyListeners
+from app.core.errors import (
+    AuthFailed,
+    DebateError,
+    DebateNotFound,
+    Forbidden,
+    InvalidInput,
+    RateLimitExceeded,
+    TooManyListeners,
+)
 from app.http import requests
 from app.http.access import WEBSOCKET_PATH, current_caller
 from app.http.answers import NEEDS_TOKEN
@@ -50,6 +58,7 @@ CODE_OF: dict[type[DebateError], int] = {
     WrongOrigin: WRONG_ORIGIN,
     DebateNotFound: NO_SUCH_DEBATE,
     TooManyListeners: TRY_LATER,
+    RateLimitExceeded: TRY_LATER,
 }
 _SPARE_MESSAGE_BYTES = 4096
 _HANDSHAKE_HEADERS = ("connection", "upgrade", "host", "sec-websocket-")

@@ -1,5 +1,5 @@
-"""Ends the connections of revoked keys and signed-out sessions. One query every two seconds for all listeners of this
-process."""
+"""Ends the connections of revoked keys and signed-out sessions, and limits how many each may hold open. One query every
+two seconds for all listeners of this process."""
 
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -8,11 +8,15 @@ from contextlib import AbstractContextManager, contextmanager
 import structlog
 
 from app.core.access import Caller
+from app.core.errors import RateLimitExceeded
 from app.observe.threads import SupervisedThread
 
 log = structlog.get_logger(__name__)
 
 CHECK_SECONDS = 2.0
+SHARES = 4
+"""A key or session may hold a quarter of the listeners of a process, so that none takes every place."""
+RETRY_SECONDS = 10
 
 
 class Hold:
@@ -32,8 +36,9 @@ Holder = Callable[[Callable[[], None]], AbstractContextManager[Hold]]
 
 
 class KeyWatch:
-    def __init__(self, valid_keys: Callable[[Collection[bytes]], set[bytes]]) -> None:
+    def __init__(self, valid_keys: Callable[[Collection[bytes]], set[bytes]], most_listeners: int) -> None:
         self._valid_keys = valid_keys
+        self._share = max(1, most_listeners // SHARES)
         self._lock = threading.Lock()
         self._held: dict[bytes, set[Hold]] = {}
         self._something_held = threading.Event()
@@ -42,7 +47,8 @@ class KeyWatch:
     @contextmanager
     def hold(self, caller: Caller, on_lost: Callable[[], None]) -> Iterator[Hold]:
         """Watches this caller's key or session while a connection is open. When it becomes invalid, `on_lost` is called
-        from another thread, possibly more than once; it must not block."""
+        from another thread, possibly more than once; it must not block. Refuses a connection beyond the caller's
+        share. The operator's token has no credential and no share."""
         hold = Hold(on_lost)
         if caller.credential is None:
             yield hold
@@ -67,6 +73,9 @@ class KeyWatch:
 
     def _add(self, key: bytes, hold: Hold) -> None:
         with self._lock:
+            if len(self._held.get(key, ())) >= self._share:
+                message = f"This key or session holds {self._share} listeners open here, which is its share"
+                raise RateLimitExceeded(RETRY_SECONDS, message)
             self._held.setdefault(key, set()).add(hold)
             self._something_held.set()
             if not self._is_running:

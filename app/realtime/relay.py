@@ -42,7 +42,7 @@ _GOING_AWAY = "This server is shutting down"
 class Relay:
     def __init__(self, subscription: Subscription, source: PostgresSource, most_listeners: int = 10_000) -> None:
         self._subscription = subscription
-        self._most_listeners = most_listeners
+        self.most_listeners = most_listeners
         self._listener_count = 0
         self.source = source
         self._lock = threading.Lock()
@@ -84,7 +84,7 @@ class Relay:
         with self._lock:
             if self._ending.is_set():
                 raise TooManyListeners(_GOING_AWAY)
-            if self._listener_count >= self._most_listeners:
+            if self._listener_count >= self.most_listeners:
                 raise TooManyListeners("This server has reached its limit of listeners")
             self._listener_count += 1
         metrics.listeners.labels(kind).inc()

@@ -210,3 +210,16 @@ def test_an_open_server_has_limits_where_some_are_set_and_believes_the_proxy_tha
     assert [ask(f"203.0.113.{n}") for n in range(4)] == [200] * 4
     # A client that says it comes from elsewhere is seen through: the proxy's entry is the last.
     assert [ask(f"198.51.100.{n}, 203.0.113.9") for n in range(4)] == [200, 200, 200, 429]
+
+
+def test_the_addresses_of_one_ipv6_network_are_counted_together(module_place):
+    behind = module_place.start_api(auth_token=TOKEN, rate_limit=FEW, trusted_proxies=1)
+
+    def ask(address):
+        return behind.http.get("/debates", headers={"X-Forwarded-For": address}).status_code
+
+    assert [ask(f"2001:db8:1:2::{n:x}") for n in range(7)] == [401] * 6 + [429]
+    assert ask("2001:db8:1:2:ffff:ffff:ffff:ffff") == 429
+    assert ask("2001:db8:1:3::1") == 401, "another network has limits of its own"
+    assert [ask("::ffff:192.0.2.77") for _ in range(7)] == [401] * 6 + [429]
+    assert ask("::ffff:192.0.2.78") == 401, "IPv4 addresses are counted one by one"

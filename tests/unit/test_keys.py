@@ -48,7 +48,7 @@ class Asked:
 
 def test_what_a_revoked_key_has_open_is_ended_and_nothing_else():
     asked = Asked({b"good", b"bad"})
-    watch = KeyWatch(asked)
+    watch = KeyWatch(asked, 100)
     lost = []
     with (
         watch.hold(an_agent(b"bad"), lambda: lost.append("first")) as first,
@@ -67,7 +67,7 @@ def test_what_a_revoked_key_has_open_is_ended_and_nothing_else():
 
 def test_what_was_closed_is_forgotten():
     asked = Asked(set())
-    watch = KeyWatch(asked)
+    watch = KeyWatch(asked, 100)
     lost = threading.Event()
     with watch.hold(an_agent(b"gone"), lost.set):
         pass

@@ -65,7 +65,8 @@ WHERE turns.debate_id = ANY(:ids) ORDER BY matches.position, turns.seq
 }
 _HELD = text("""
 SELECT position, debate_id FROM matches
-WHERE experiment_id = :experiment_id AND status = :status AND position > :after ORDER BY position LIMIT :limit
+WHERE experiment_id = :experiment_id AND status = :status AND debate_id IS NOT NULL AND position > :after
+ORDER BY position LIMIT :limit
 """)
 _SPENT = text("""
 SELECT 'contestant', CASE turns.actor WHEN 'debater_a' THEN matches.proposer ELSE matches.opponent END AS name,

@@ -142,7 +142,8 @@ matches = Table(
     Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("debate_id", Uuid),
     CheckConstraint("status IN ('planned', 'running', 'completed', 'failed')", name="matches_status_known"),
-    CheckConstraint("status = 'planned' OR debate_id IS NOT NULL", name="matches_held_have_a_debate"),
+    # A match has failed without one where none could be made.
+    CheckConstraint("status IN ('planned', 'failed') OR debate_id IS NOT NULL", name="matches_held_have_a_debate"),
 )
 Index("matches_by_position", matches.c.experiment_id, matches.c.status, matches.c.position)
 Index("matches_by_debate", matches.c.debate_id, unique=True, postgresql_where=matches.c.debate_id.is_not(None))

@@ -164,7 +164,7 @@ def _check_debates(services: Services, checked: Checked) -> None:
     found an hour later. Pure: it runs aside."""
     example = Motion("example", "An example.", answer_a="Yes.", answer_b="No.", correct="a")
     for match in _examples(checked.spec, example.id):
-        debate_of(services, checked, match, example, 1)
+        debate_of(services, checked, match, example)
 
 
 def _examples(spec: Spec, motion_id: str) -> Iterator[plans.Match]:

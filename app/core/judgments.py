@@ -18,6 +18,17 @@ PERSON = "person:"
 """Prefix of the name of a judge who is a person."""
 AGENT = "agent:"
 """Prefix of the username of an agent that gave a judgment."""
+MOST_BY_HAND = 1_000
+"""Of one debate: the judgments that count in no experiment."""
+
+
+def why_no_name(name: str) -> str | None:
+    """Names of judges stand in tables, pages and terminals."""
+    if not name.isprintable():
+        return "has characters that cannot be printed"
+    if name.lstrip().startswith(("=", "+", "-", "@")):
+        return "begins like the formula of a spreadsheet"
+    return None
 
 
 class JudgmentStatus(StrEnum):
@@ -54,6 +65,7 @@ class Judgment:
     prompts_hash: str | None = None
     """Of the prompts that a model was instructed with."""
     experiment_id: UUID | None = None
+    """The experiment that it counts in; None of one that somebody else asked for or gave."""
     created_at: datetime | None = None
     judged_at: datetime | None = None
 

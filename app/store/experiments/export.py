@@ -22,7 +22,8 @@ SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matc
        judgments.judged_at AS created_at, matches.arm
 """
 _FROM = """
-FROM judgments JOIN matches ON matches.debate_id = judgments.debate_id
+FROM judgments JOIN matches
+    ON matches.debate_id = judgments.debate_id AND matches.experiment_id = judgments.experiment_id
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 WHERE judgments.status = 'completed'
 """
@@ -120,6 +121,18 @@ SELECT concat_ws(' ',
     (SELECT string_agg(status || n, ' ' ORDER BY status) FROM (
         SELECT status, count(*) AS n FROM matches WHERE experiment_id = :experiment_id GROUP BY status) AS counted))
 """)
+
+
+_BY_OTHERS = text("""
+SELECT count(*) FROM judgments JOIN matches ON matches.debate_id = judgments.debate_id
+WHERE matches.experiment_id = :experiment_id AND judgments.experiment_id IS NULL AND judgments.status = 'completed'
+""")
+
+
+def count_by_others(connection: Connection, experiment_id: UUID) -> int:
+    """Judgments of its debates that count in nothing."""
+    count: int = connection.execute(_BY_OTHERS, {"experiment_id": experiment_id}).scalar_one()
+    return count
 
 
 def state(connection: Connection, experiment_id: UUID) -> str:

@@ -104,6 +104,7 @@ _UNPLANNED = text(f"""
 SELECT asked.judge, count(*) FROM matches JOIN debates ON debates.id = matches.debate_id {JOIN_ASKED}
 LEFT JOIN judgments ON judgments.debate_id = matches.debate_id AND judgments.judge = asked.judge
     AND judgments."order" = asked."order" AND judgments.repeat = asked.repeat
+    AND judgments.experiment_id = matches.experiment_id
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND judgments.id IS NULL
 GROUP BY asked.judge
 """)  # noqa: S608 (only constants are put in)
@@ -158,6 +159,7 @@ LEFT JOIN LATERAL (
            count(*) FILTER (WHERE verdict ->> 'winner' = 'opponent') AS losses,
            count(DISTINCT verdict ->> 'winner') AS opinions
     FROM judgments WHERE judgments.debate_id = matches.debate_id AND judgments.status = 'completed'
+      AND judgments.experiment_id = matches.experiment_id
 ) AS judged ON true
 WHERE matches.experiment_id = :experiment_id AND matches.position > :after
 """
@@ -166,7 +168,8 @@ _CONDITIONS = {
     "against": "(:against = matches.proposer OR :against = matches.opponent)",
     "motion": "matches.motion_id = :motion",
     "status": "matches.status = :status",
-    "judge": "EXISTS (SELECT FROM judgments WHERE judgments.debate_id = matches.debate_id AND judge = :judge)",
+    "judge": "EXISTS (SELECT FROM judgments WHERE judgments.debate_id = matches.debate_id AND judge = :judge"
+    " AND judgments.experiment_id = matches.experiment_id)",
 }
 
 

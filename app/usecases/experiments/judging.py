@@ -8,13 +8,12 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Caller, GuestJudge, require
+from app.core.access import Action, Caller, GuestJudge, require, require_owner
 from app.core.blind import BlindDebate, blind, shown_order, winner_of
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.judgments import PERSON
 from app.core.players import JudgeOrder
 from app.core.seats import Seat
-from app.core.texts import checked_text
 from app.core.verdicts import NO_REASONS, Verdict, scores_for
 from app.store import turns
 from app.store.agents import hash_of
@@ -26,7 +25,7 @@ from app.usecases import judgments
 from app.usecases.announce import tell_changed
 from app.usecases.experiments.manage import existing
 from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME
-from app.usecases.judgments import MAX_JUDGE_BYTES
+from app.usecases.judgments import MAX_JUDGE_BYTES, checked_judge
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
@@ -61,11 +60,11 @@ class NextDebate:
 def invite(
     services: Services, caller: Caller, experiment_id: UUID, name: str, lasts: timedelta | None
 ) -> NewJudgeInvitation:
-    require(caller, Action.CONTROL)
+    require(caller, Action.EXPERIMENT)
     judge = named(name)
     token = secrets.token_urlsafe(32)
     with transaction(services, caller) as connection:
-        existing(connection, experiment_id)
+        require_owner(caller, existing(connection, experiment_id).created_by)
         expires_at = judging.invite(
             connection, experiment_id, judge, hash_of(token), caller.name, lasts or LINK_LIFETIME
         )
@@ -76,10 +75,7 @@ def invite(
 def named(name: str) -> str:
     """A person's name as judgments have it, without `person:`."""
     name = name.strip().removeprefix(PERSON)
-    checked_text("name", name, MAX_JUDGE_BYTES - len(PERSON))
-    if not name.isprintable():
-        raise InvalidInput("name", "has characters that cannot be printed")
-    return name
+    return checked_judge("name", name, MAX_JUDGE_BYTES - len(PERSON))
 
 
 def look_at(services: Services, token: str) -> JudgeInvitation | None:

@@ -7,6 +7,7 @@
 | SPEAK (as proposer or opponent) | yes | with the scope `debate`, in a seat that is its own or unbound |
 | RULE (and intervene) | yes | with the scope `arbitrate`, where the arbitrator's seat is its own or unbound |
 | CONTROL (start, stop, pause, resume, delete, invite) | yes | with the scope `arbitrate` |
+| EXPERIMENT (create, change, start, stop, extend, delete one, invite) | yes | with the scope `debate`, its own alone |
 | JUDGE (a closed debate, apart from it) | yes | with the scope `debate`, unless it debates in it |
 | CONTRIBUTE (solutions) | no: a contribution has an agent as its author | with the scope `debate` |
 | REVIEW (the guardrail) | yes | with the scope `arbitrate`, and not its own contributions |
@@ -21,6 +22,9 @@ guest judge was invited to judge an experiment's debates: it may do that, blind,
 An agent that holds a seat of a debate acts in that debate from its own seat only: whatever its scopes, it neither
 speaks for the other side nor judges its own debate. An agent that has spoken as a debater judges it neither, also after
 it gave the seat back.
+
+An experiment belongs to its creator: other agents neither change it nor its debates. What they judge of it is kept, and
+counts neither in its results nor against its budget.
 """
 
 import re
@@ -120,6 +124,7 @@ class Action(Enum):
     SPEAK = "speak as proposer or opponent"
     RULE = "rule or intervene"
     CONTROL = "start, stop, pause, resume or delete"
+    EXPERIMENT = "create or change an experiment"
     JUDGE = "judge a closed debate"
     CONTRIBUTE = "propose or discuss a solution"
     REVIEW = "decide about what the guardrail flagged"
@@ -135,6 +140,7 @@ _SCOPE_FOR = {
     Action.SPEAK: Scope.DEBATE,
     Action.RULE: Scope.ARBITRATE,
     Action.CONTROL: Scope.ARBITRATE,
+    Action.EXPERIMENT: Scope.DEBATE,
     Action.JUDGE: Scope.DEBATE,
     Action.CONTRIBUTE: Scope.DEBATE,
     Action.REVIEW: Scope.ARBITRATE,
@@ -252,6 +258,25 @@ def require_impartial(caller: Caller, to_do: str, seats: Seats, spoke: Collectio
         if seat in held or seat in spoke:
             does = "holds the seat of" if seat in held else "has spoken as"
             raise Forbidden(f"This agent {does} the {seat.role} and cannot {to_do}", role=seat.role)
+
+
+def is_owner(caller: Caller, created_by: str) -> bool:
+    return isinstance(caller, Operator) or holder_id(caller) == created_by
+
+
+def require_owner(caller: Caller, created_by: str) -> None:
+    """Refuses changes to somebody else's experiment, and to its debates. A guest of a debate came by an invitation of
+    its owner or the operator."""
+    if not isinstance(caller, Guest) and not is_owner(caller, created_by):
+        raise Forbidden(
+            "This experiment belongs to somebody else: only its owner and the operator may change it or its debates",
+            suggestion="Create an experiment of your own",
+        )
+
+
+def is_invited_judge(caller: Caller) -> bool:
+    """Whether what this caller judges counts in the debate's experiment. The operator needs no invitation."""
+    return isinstance(caller, Operator | GuestJudge)
 
 
 def require_creation(caller: Caller, seats: Seats) -> None:

@@ -17,6 +17,8 @@ PERSON = "person:"
 """Prefix of the name of a judge who is a person."""
 AGENT = "agent:"
 """Prefix of the username of an agent that gave a judgment."""
+MOST_BY_HAND = 1_000
+"""Of one debate: the judgments that count in no experiment."""
 
 
 class JudgmentStatus(StrEnum):
@@ -53,6 +55,7 @@ class Judgment:
     prompts_hash: str | None = None
     """Of the prompts that a model was instructed with."""
     experiment_id: UUID | None = None
+    """The experiment that it counts in; None of one that somebody else asked for or gave."""
     created_at: datetime | None = None
     judged_at: datetime | None = None
 

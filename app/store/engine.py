@@ -18,7 +18,7 @@ from sqlalchemy import URL, create_engine, event, make_url
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine as SqlAlchemyEngine
 from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.pool import NullPool
 
 from app.observe import metrics
@@ -48,6 +48,9 @@ DatabaseAway = (OperationalError, InterfaceError, psycopg.OperationalError, Serv
 
 ConnectionLost = psycopg.OperationalError
 """The exception raised when a connection is lost during a statement."""
+
+RefusedRows = (DataError, IntegrityError)
+"""The exceptions raised when Postgres stores no such row, whatever is tried again."""
 
 SchemaMissing = ProgrammingError
 """The exception raised when tables are missing: `debate db upgrade` was not run."""
@@ -109,6 +112,7 @@ class Engine:
             poolclass=NullPool,
             creator=self._lend,
             skip_autocommit_rollback=True,
+            hide_parameters=True,
         )
         metrics.connections_max.set(pool_size)
         event.listen(self.sqlalchemy, "checkout", lambda *_: metrics.connections_in_use.inc())

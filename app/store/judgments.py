@@ -61,7 +61,8 @@ def plan(
     setup: SeatSetup,
     experiment_id: UUID | None,
 ) -> int:
-    """Plans the judgments that are not there yet, due at once; returns how many are new."""
+    """Plans the judgments that are not there yet, due at once; returns how many are new. `experiment_id` is the
+    experiment that they count in."""
     planned = {
         "debate_id": debate_id,
         "setup": setup.as_json(),
@@ -96,6 +97,12 @@ def give(
     }
     statement = insert(judgments).values(values).on_conflict_do_nothing(constraint="judgments_one_per_key")
     return connection.execute(statement.returning(judgments.c.id)).first() is not None
+
+
+def count_by_hand(connection: Connection, debate_id: UUID) -> int:
+    """Those that count in no experiment."""
+    by_hand = (judgments.c.debate_id == debate_id, judgments.c.experiment_id.is_(None))
+    return connection.execute(select(func.count()).select_from(judgments).where(*by_hand)).scalar_one()
 
 
 def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:

@@ -19,7 +19,7 @@ from app.store.experiments import interruptions
 from app.usecases.announce import deleted, seat_waiting, state_changed
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction, with_tail
+from app.usecases.transactions import lock_to_change, repeated_on_conflict, spoke_from, transaction, with_tail
 
 log = structlog.get_logger(__name__)
 
@@ -74,7 +74,7 @@ def _change(
     with transaction(services, caller, "control") as connection:
         if before is not None:
             before(connection, debate_id)
-        locked, _ = with_tail(connection, lock_existing(connection, debate_id))
+        locked, _ = with_tail(connection, lock_to_change(connection, caller, debate_id))
         require_control(caller, locked.seats, spoke_from(connection, caller, debate_id))
         outcome = changed(connection, locked, change, NewEvent(kind, caller.name, about), schedule)
     if outcome is None:
@@ -109,7 +109,7 @@ def tell_changed(services: Services, outcome: Outcome, by: str) -> None:
 def delete_debate(services: Services, caller: Caller, debate_id: UUID) -> None:
     require(caller, Action.CONTROL)
     with transaction(services, caller, "control") as connection:
-        locked = lock_existing(connection, debate_id)
+        locked = lock_to_change(connection, caller, debate_id)
         require_control(caller, locked.seats, spoke_from(connection, caller, debate_id))
         ended_claim = debates.delete_debate(connection, debate_id)
         if locked.experiment_id is not None:

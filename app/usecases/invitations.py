@@ -18,7 +18,13 @@ from app.store.engine import Connection
 from app.store.invitations import SEAT_KEY_PREFIX, WATCHER, Invitation
 from app.usecases.announce import state_changed
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction
+from app.usecases.transactions import (
+    lock_existing,
+    lock_to_change,
+    repeated_on_conflict,
+    spoke_from,
+    transaction,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +49,7 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
     require(caller, Action.CONTROL)
     token = secrets.token_urlsafe(32)
     with transaction(services, caller, "control") as connection:
-        debate = lock_existing(connection, debate_id)
+        debate = lock_to_change(connection, caller, debate_id)
         require_control(caller, debate.seats, spoke_from(connection, caller, debate_id))
         if role != WATCHER:
             # A person may always rule in the judge's place, whatever player fills that seat.

@@ -7,12 +7,23 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Agent, Caller, GuestJudge, require, require_impartial
+from app.core.access import (
+    Action,
+    Agent,
+    Caller,
+    GuestJudge,
+    is_invited_judge,
+    is_owner,
+    require,
+    require_impartial,
+)
 from app.core.brief import Brief, Exchange, JudgmentKey, Thought
-from app.core.debate import Usage
+from app.core.debate import Debate, Usage
 from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
+from app.core.experiments.extension import judges_of
 from app.core.judgments import (
     AGENT,
+    MOST_BY_HAND,
     PERSON,
     Judge,
     Judgment,
@@ -29,6 +40,7 @@ from app.observe import failpoints, metrics
 from app.store import exchanges, turns
 from app.store import judgments as store
 from app.store.engine import Connection, ConnectionLost
+from app.store.experiments import experiments
 from app.store.ids import new_claim_token
 from app.store.judgments import JudgmentClaim
 from app.usecases.model_calls import not_charged_yet
@@ -57,10 +69,12 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         require_finished(debate)
         require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
         keys = judge.keys(debate.has_two_orders)
-        new = store.plan(connection, debate_id, keys, judge.setup, debate.experiment_id)
-        asked = _with_keys(connection, debate_id, keys)
+        experiment_id = _experiment_of(connection, caller, debate, judge)
+        new = store.plan(connection, debate_id, keys, judge.setup, experiment_id)
+        _refuse_too_many(connection, debate_id)
+        asked = _with_keys(connection, debate_id, keys, experiment_id)
         if any(one.setup != judge.setup for one in asked):
-            raise Conflict(f"The judge {judge.name!r} has judged this debate with another player or other options")
+            raise _with_other_options(judge)
     if new:
         services.teller.evaluate(asked[-1].id)
     return Asked(asked, new)
@@ -83,8 +97,10 @@ def give(
             raise Forbidden("This invitation is for the debates of another experiment")
         require_finished(debate)
         require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
-        is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, debate.experiment_id)
-        [judgment] = _with_keys(connection, debate_id, [key])
+        experiment_id = debate.experiment_id if is_invited_judge(caller) else None
+        is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, experiment_id)
+        _refuse_too_many(connection, debate_id)
+        [judgment] = _with_keys(connection, debate_id, [key], experiment_id)
     if not is_new and not verdict.says_the_same_as(judgment.verdict):
         raise Conflict(f"{key.judge} has already judged this debate in this order, with another verdict")
     return judgment, is_new
@@ -97,12 +113,39 @@ def _name_of(caller: Caller, name: str | None) -> str:
         return f"{AGENT}{caller.username}"
     if isinstance(caller, GuestJudge):
         return f"{PERSON}{caller.judge}"
-    checked_name("judge", name if name is not None else caller.name, MAX_JUDGE_BYTES)
-    return f"{PERSON}{(name or caller.name).removeprefix(PERSON)}"
+    given = caller.name if name is None else name.removeprefix(PERSON)
+    return f"{PERSON}{checked_name('judge', given, MAX_JUDGE_BYTES - len(PERSON))}"
 
 
-def _with_keys(connection: Connection, debate_id: UUID, keys: Sequence[JudgmentKey]) -> list[Judgment]:
-    return [one for one in store.of_debate(connection, debate_id) if one.key in keys]
+def _experiment_of(connection: Connection, caller: Caller, debate: Debate, judge: Judge) -> UUID | None:
+    """The experiment in which this judgment counts, and whose budget pays for it: where its owner or the operator asks
+    a judge of its spec."""
+    of = experiments.get(connection, debate.experiment_id) if debate.experiment_id else None
+    if of is None or not is_owner(caller, of.created_by):
+        return None
+    known = {one.name: one.setup for one in judges_of(of.spec)}
+    if judge.name not in known:
+        return None
+    if known[judge.name] != judge.setup:
+        raise _with_other_options(judge)
+    return of.id
+
+
+def _with_other_options(judge: Judge) -> Conflict:
+    return Conflict(f"The judge {judge.name!r} has judged this debate with another player or other options")
+
+
+def _refuse_too_many(connection: Connection, debate_id: UUID) -> None:
+    """After they were added: the transaction that has locked the debate is rolled back."""
+    if store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
+        raise Conflict(f"A debate has at most {MOST_BY_HAND:,} judgments that were asked for by hand")
+
+
+def _with_keys(
+    connection: Connection, debate_id: UUID, keys: Sequence[JudgmentKey], experiment_id: UUID | None
+) -> list[Judgment]:
+    found = store.of_debate(connection, debate_id)
+    return [one for one in found if one.key in keys and one.experiment_id == experiment_id]
 
 
 def _check_judge(services: Services, judge: Judge) -> None:
@@ -163,6 +206,8 @@ def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
     if found is None or not found[0].is_closed:
         return None
     debate, (motion, *others) = found
+    # The budget of an experiment pays for the judgments that count in it, and for no others.
+    debate = debate.evolve(experiment_id=held.judgment.experiment_id)
     brief = brief_for(debate, motion, tuple(others), held.judgment.setup, held.judgment.key)
     return replace(brief, document=services.documents.of(services.engine, debate), claim=held.token)
 

@@ -14,7 +14,7 @@ from app.store import debates, events
 from app.store.engine import Connection
 from app.usecases.announce import state_changed
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction
+from app.usecases.transactions import lock_to_change, repeated_on_conflict, spoke_from, transaction
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ def _change(
     require(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK)
     with transaction(services, caller, "control") as connection:
         require_debate(caller, debate_id)
-        locked = lock_existing(connection, debate_id)
+        locked = lock_to_change(connection, caller, debate_id)
         after = change(connection, locked)
         if after is locked:
             return after

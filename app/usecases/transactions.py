@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Agent, Caller, Guest, GuestJudge, Operator
+from app.core.access import Agent, Caller, Guest, GuestJudge, Operator, require_owner
 from app.core.claims import reconciled
 from app.core.debate import Debate, Turn
 from app.core.errors import AuthFailed, DebateNotFound, or_raise
@@ -20,7 +20,7 @@ from app.observe import failpoints
 from app.store import agents, debates, invitations, sessions, turns
 from app.store.engine import Connection, ConnectionLost, DatabaseAway
 from app.store.errors import is_conflict, log_words
-from app.store.experiments import judging
+from app.store.experiments import experiments, judging
 from app.usecases.services import Services
 
 log = structlog.get_logger(__name__)
@@ -90,6 +90,14 @@ follow, the stored cursor is trusted."""
 
 def lock_existing(connection: Connection, debate_id: UUID) -> Debate:
     return or_raise(debates.lock(connection, debate_id), DebateNotFound(debate_id))
+
+
+def lock_to_change(connection: Connection, caller: Caller, debate_id: UUID) -> Debate:
+    """Refuses changes to a debate of somebody else's experiment."""
+    locked = lock_existing(connection, debate_id)
+    if locked.experiment_id is not None and isinstance(caller, Agent):
+        require_owner(caller, experiments.owner_of(connection, locked.experiment_id) or "")
+    return locked
 
 
 def with_tail(connection: Connection, locked: Debate) -> tuple[Debate, tuple[Turn, ...]]:

@@ -92,6 +92,7 @@ def judgment_json(judgment: Judgment) -> Json:
         "confidence": verdict.confidence if verdict else None,
         "error": judgment.error,
         "prompts": judgment.prompts_hash,
+        "experiment_id": str(judgment.experiment_id) if judgment.experiment_id else None,
         "usage": usage_json(judgment.usage),
         "created_at": time_json(judgment.created_at),
         "judged_at": time_json(judgment.judged_at),

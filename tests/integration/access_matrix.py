@@ -15,8 +15,10 @@ from app.core.access import OPERATOR, Scope
 from app.core.errors import AuthFailed
 from app.http.requests import CreateDebateBody
 from app.http.sessions import COOKIE, guest_cookie
+from app.store.experiments.reading import MatchFilters
 from app.usecases import agents, invitations
 from app.usecases.create import create_debate
+from app.usecases.experiments import feed, manage, read
 from app.usecases.identity import begin_session, identify
 from app.usecases.services import Services
 
@@ -31,10 +33,21 @@ SCOPES = {
     "interested": {Scope.READ, Scope.DEBATE, Scope.ARBITRATE},
 }
 """Agents by name. "holder" and "interested" hold the opponent's seat of the debates that they are asked about."""
+OF_EXPERIMENTS = {
+    "owner": {Scope.READ, Scope.DEBATE},
+    "owner with arbitrate": set(Scope),
+    "stranger": set(Scope),
+}
+"""Agents that are asked about an experiment, which one of the first two has created."""
 UNKNOWN = ("nobody", "wrong", "revoked", "expired seat key")
 GUESTS = {"seat key": "opponent", "judge's seat key": "arbitrator", "watcher's key": "watcher", "guest": "opponent"}
 """By the role that they were invited to; the last is a browser, the others send a key."""
 CALLERS = (*UNKNOWN, *SCOPES, *GUESTS, "operator", "session")
+SPEC = {
+    "contestants": [{"name": name, "player": "scripted"} for name in ("a", "b")],
+    "motions": [{"id": "m1", "motion": "A motion."}],
+    "judges": [{"player": "scripted"}],
+}
 METHODS = ("get", "put", "post", "delete", "patch")
 
 
@@ -56,7 +69,7 @@ class World:
     """The debate of each caller, its motion, and what the caller sends; until it was changed."""
 
     def __post_init__(self) -> None:
-        for name, scopes in {**SCOPES, "revoked": set(Scope)}.items():
+        for name, scopes in {**SCOPES, **OF_EXPERIMENTS, "revoked": set(Scope)}.items():
             agent, key = agents.create_agent(
                 self.services, OPERATOR, f"{name}-{next(numbers)}", None, frozenset(scopes)
             )
@@ -78,6 +91,16 @@ class World:
         body = CreateDebateBody.model_validate(new_debate(format="dialogue", seats=seats))
         stored = create_debate(self.services, OPERATOR, body.new_debate())
         return stored.debate.id, stored.turn.id
+
+    def new_experiment(self, caller: str) -> dict[str, str]:
+        """Ids of an experiment and of one of its debates. It is the caller's own, if the caller is an owner."""
+        owner = identify(self.services, self.agents[caller if "owner" in caller else "owner"][1])
+        spec = {**SPEC, "name": f"experiment-{next(numbers)}"}
+        experiment, _ = manage.draft(self.services, owner, spec)
+        manage.start(self.services, owner, experiment.id)
+        feed.feed_experiment(self.services, experiment.id)
+        matches, _ = read.matches(self.services, experiment.id, MatchFilters(), None, 1)
+        return {"experiment_id": str(experiment.id), "debate_id": str(matches[0]["debate_id"])}
 
     def headers(self, caller: str, debate_id: UUID) -> dict[str, str]:
         """What this caller sends to this debate, and everywhere else."""

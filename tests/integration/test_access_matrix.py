@@ -6,6 +6,7 @@ Seats, WebSockets and what a revoked key has open: test_access_rules.py. What is
 import pytest
 from access_matrix import CALLERS, GUESTS, TOKEN, UNKNOWN, World, operations, refusal_of
 from cells import each_of
+from documents import rows
 from test_api_envelope import nothing_written
 
 from app.bootstrap import build_relay, build_services, close_services
@@ -75,7 +76,7 @@ MAY = {
     "POST /experiments/plan": CREATORS,
     "POST /experiments/import": CREATORS,
     "GET /experiments/{experiment_id}": READERS,
-    "DELETE /experiments/{experiment_id}": ARBITRATE | OPERATORS,
+    "DELETE /experiments/{experiment_id}": CREATORS,
     "POST /experiments/{experiment_id}/motions": CREATORS,
     "GET /experiments/{experiment_id}/plan": READERS,
     "GET /experiments/{experiment_id}/matches": READERS,
@@ -84,8 +85,8 @@ MAY = {
     "POST /experiments/{experiment_id}/start": CREATORS,
     "POST /experiments/{experiment_id}/resume": CREATORS,
     "POST /experiments/{experiment_id}/pause": CREATORS,
-    "POST /experiments/{experiment_id}/stop": ARBITRATE | OPERATORS,
-    "POST /experiments/{experiment_id}/invitations": ARBITRATE | OPERATORS,
+    "POST /experiments/{experiment_id}/stop": CREATORS,
+    "POST /experiments/{experiment_id}/invitations": CREATORS,
     "POST /experiments/{experiment_id}/retry-failed": CREATORS,
     "POST /experiments/{experiment_id}/judges": CREATORS,
     "GET /api/v1/agents": OPERATORS,
@@ -104,6 +105,60 @@ MAY = {
     "GET /api/v1/guardrail/evaluations/{evaluationId}": ARBITRATE | OPERATORS,
     "POST /api/v1/guardrail/evaluations/{evaluationId}/decision": ARBITRATE | OPERATORS,
 }
+"""Of experiments: of one that is not there."""
+OWNERS = frozenset({"owner", "owner with arbitrate"}) | OPERATORS
+OWNERS_OF_DEBATES = OWNERS - {"owner"}
+EVERYBODY = OWNERS | {"stranger"}
+MAY_WITH_AN_EXPERIMENT = {
+    "GET /experiments/{experiment_id}": EVERYBODY,
+    "GET /experiments/{experiment_id}/plan": EVERYBODY,
+    "GET /experiments/{experiment_id}/matches": EVERYBODY,
+    "GET /experiments/{experiment_id}/results": EVERYBODY,
+    "GET /experiments/{experiment_id}/export": EVERYBODY,
+    "DELETE /experiments/{experiment_id}": OWNERS,
+    "POST /experiments/{experiment_id}/motions": OWNERS,
+    "POST /experiments/{experiment_id}/judges": OWNERS,
+    "POST /experiments/{experiment_id}/start": OWNERS,
+    "POST /experiments/{experiment_id}/resume": OWNERS,
+    "POST /experiments/{experiment_id}/pause": OWNERS,
+    "POST /experiments/{experiment_id}/stop": OWNERS,
+    "POST /experiments/{experiment_id}/retry-failed": OWNERS,
+    "POST /experiments/{experiment_id}/invitations": OWNERS,
+    "GET /debates/{debate_id}": EVERYBODY,
+    "GET /debates/{debate_id}/judgments": EVERYBODY,
+    "POST /debates/{debate_id}/judgments": EVERYBODY,  # a stranger's does not count: test_others_judgments.py
+    "POST /debates/{debate_id}/fork": EVERYBODY,
+    "DELETE /debates/{debate_id}": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/start": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/stop": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/pause": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/resume": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/invitations": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/arguments as opponent": OWNERS,
+    "POST /debates/{debate_id}/appeal": OWNERS,
+    "POST /debates/{debate_id}/resolution": OWNERS,
+    "POST /debates/{debate_id}/ruling": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/question": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/intervention": OWNERS_OF_DEBATES,
+    "POST /debates/{debate_id}/seats/{role}/take as opponent": OWNERS,
+    "POST /debates/{debate_id}/seats/{role}/release as opponent": OWNERS,
+}
+AT = "POST /experiments/{experiment_id}"
+OF_DEBATE = "POST /debates/{debate_id}"
+DOCUMENTED = {
+    "read it": [row for row in MAY_WITH_AN_EXPERIMENT if row.startswith("GET")],
+    "add motions": [row for row in MAY_WITH_AN_EXPERIMENT if row.startswith(AT)]
+    + ["DELETE /experiments/{experiment_id}"],
+    "start, stop": [
+        f"{OF_DEBATE}/{name}"
+        for name in ("start", "stop", "pause", "resume", "invitations", "ruling", "question", "intervention")
+    ]
+    + ["DELETE /debates/{debate_id}"],
+    "speak": [row for row in MAY_WITH_AN_EXPERIMENT if row.endswith(("as opponent", "/appeal", "/resolution"))],
+    "fork": [f"{OF_DEBATE}/fork"],
+    "judge": [f"{OF_DEBATE}/judgments"],
+}
+"""The rows of docs/access.md, by how they begin. What counts is in test_others_judgments.py."""
 NEED_THE_SERVER = {"GET /debates/{debate_id}/stream", "GET /metrics"}
 """Whoever may is answered by gunicorn's processes, which are not here."""
 
@@ -140,3 +195,36 @@ def test_who_may(world, module_place, row):
         answer = world.ask(caller, operation, given)
         assert refusal_of(answer) is None, (caller, answer.text)
         assert answer.status_code < 500 or operation in NEED_THE_SERVER, (caller, answer.text)
+
+
+@each_of("row", MAY_WITH_AN_EXPERIMENT)
+def test_who_may_with_an_experiment_and_its_debates(world, module_place, row):
+    operation, _, role = row.partition(" as ")
+    given = {"role": role} if role else {}
+    of_somebody_else = {**given, **world.new_experiment("stranger")}
+    for caller in EVERYBODY:
+        world.prepare(caller)
+    with nothing_written(module_place):
+        for caller in EVERYBODY - MAY_WITH_AN_EXPERIMENT[row]:
+            assert (caller, refusal_of(world.ask(caller, operation, of_somebody_else))) == (caller, 403)
+    for caller in MAY_WITH_AN_EXPERIMENT[row]:
+        answer = world.ask(caller, operation, {**given, **world.new_experiment(caller)})
+        assert refusal_of(answer) is None, (caller, answer.text)
+        assert answer.status_code < 500, (caller, answer.text)
+
+
+def test_every_change_of_an_experiment_has_a_row_for_owner_and_stranger(world):
+    of_experiments = {row for row in operations(world.document) if "{experiment_id}" in row}
+    assert of_experiments <= MAY_WITH_AN_EXPERIMENT.keys()
+
+
+def test_the_page_says_who_may_with_an_experiment():
+    columns = ("owner", "owner with arbitrate", "stranger", "operator")
+    *documented, counts = rows("access.md", "with an experiment")
+    assert counts[0].startswith("ask a judge of its spec")
+    assert sorted(row for group in DOCUMENTED.values() for row in group) == sorted(MAY_WITH_AN_EXPERIMENT)
+    for (begins, group), (says, *cells) in zip(DOCUMENTED.items(), documented, strict=True):
+        assert says.startswith(begins)
+        for row in group:
+            may = ["yes" if caller in MAY_WITH_AN_EXPERIMENT[row] else "no" for caller in columns]
+            assert (row, may) == (row, cells)

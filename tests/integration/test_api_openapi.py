@@ -231,6 +231,7 @@ def results_with(input_tokens):
         "agreement": {"alpha": None, "low": None, "high": None, "n": 0, "pairs": []},
         "costs": {"total_usd": 0.1, "contestants": [], "judges": [{**spending, "input_tokens": input_tokens}]},
         "missing": {"matches": counts, "judgments": counts},
+        "other_judgments": 0,
         "rests_on": {
             **dict.fromkeys(numbers, 0),
             **{name: [] for name in names},

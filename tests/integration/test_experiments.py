@@ -292,10 +292,13 @@ def test_who_may_do_what(services, place):
     experiment, _ = manage.draft(services, debater, a_spec())
     manage.add_motions(services, debater, experiment.id, motions(1))
     manage.start(services, debater, experiment.id)
-    for action in (manage.stop, manage.delete):
-        with pytest.raises(Forbidden):
-            action(services, debater, experiment.id)
     assert manage.draft(services, OPERATOR, a_spec())[1], "a name belongs to who gave it"
+    stranger = agent("stranger", *Scope)
+    for action in (manage.start, manage.pause, manage.stop, manage.retry_failed, manage.delete):
+        with pytest.raises(Forbidden):
+            action(services, stranger, experiment.id)
+    assert manage.stop(services, debater, experiment.id).status == "stopped"
+    manage.delete(services, debater, experiment.id)
 
 
 def test_players_of_an_experiment_that_is_judged_by_skill_win_as_they_should(services, place):

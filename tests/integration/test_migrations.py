@@ -264,3 +264,27 @@ def _is_as_it_was_left(api: Api, status: str, turns: int, debate_id: UUID) -> No
     assert (transcript["debate"]["status"], transcript["debate"]["argument_count"]) == (status, turns)
     said = [transcript["motion"], *transcript["arguments"]]
     assert [turn["content"] for turn in said] == [f"Said as number {seq}: “ünïcode” 🙂" for seq in range(1, turns + 1)]
+
+
+def test_judgments_of_strangers_no_longer_count_in_an_experiment(walk: Walk) -> None:
+    downgrade_to(walk.database_url, REVISIONS[REVISIONS.index("0030") - 1])
+    spec = '{"name": "x", "judges": [{"name": " known ", "player": "scripted"}, {"player": "local"}]}'
+    judges = {"known": True, "local": True, "person:eva": True, "agent:eve": False, "another": False}
+    with psycopg.connect(walk.database_url, autocommit=True) as connection:
+        tables = {table for table, _ in _columns(connection)}
+        debate_id = fill(connection, tables)["completed"]
+        [(experiment_id,)] = connection.execute("SELECT experiment_id FROM matches WHERE debate_id = %s", [debate_id])
+        connection.execute("UPDATE experiments SET spec = %s WHERE id = %s", [spec, experiment_id])
+        for judge in judges:
+            connection.execute(
+                'INSERT INTO judgments (id, debate_id, judge, "order", setup, status, experiment_id)'
+                " VALUES (gen_random_uuid(), %s, %s, 'as_spoken', '{}', 'planned', %s)",
+                [debate_id, judge, experiment_id],
+            )
+        upgrade_to(walk.database_url, "head")
+        found = connection.execute(
+            "SELECT judge, experiment_id IS NOT NULL, due_at IS NULL FROM judgments"
+            " WHERE debate_id = %s AND judge = ANY(%s)",
+            [debate_id, list(judges)],
+        ).fetchall()
+        assert sorted(found) == sorted((judge, counts, counts) for judge, counts in judges.items())

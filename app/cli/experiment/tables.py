@@ -155,6 +155,9 @@ def _notes_text(found: Json) -> Iterator[str]:
     missing = {name: value for name, value in found["missing"].items() if _counts(value)}
     if missing:
         yield f"Missing: {', '.join(f'{name} {_plain(value)}' for name, value in missing.items())}."
+    others = found.get("other_judgments", 0)
+    if others:
+        yield f"{count(others, 'judgment')} by judges that are neither in the spec nor invited: kept, and in no figure."
     shown = [name for name in found["why"] if not name.startswith("judges.") and name != "arms.accuracy"]
     for line in [*basis.get("cautions", []), *dict.fromkeys(found["why"][name] for name in shown)]:
         yield from _wrapped(f"Note: {clean(line)}")

@@ -84,6 +84,9 @@ class JudgmentShape(Shape):
     confidence: float | None
     error: str | None
     prompts: str | None = Field(description="The hash of the prompts that a model was instructed with")
+    experiment_id: UUID | None = Field(
+        description="The experiment in whose results it counts; null of a judgment that somebody else gave or asked for"
+    )
     usage: TurnUsageShape
     created_at: str
     judged_at: str | None

@@ -192,5 +192,8 @@ class ResultsShape(Shape):
     agreement: AgreementShape
     costs: CostsShape
     missing: MissingShape
+    other_judgments: int = Field(
+        description="Judgments of its debates by judges that are neither in its spec nor invited: they are in no figure"
+    )
     rests_on: BasisShape
     why: dict[str, str] = Field(description="The reason for each figure that is not given, by the figure's name")

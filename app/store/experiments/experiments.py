@@ -152,6 +152,12 @@ def keep_status(connection: Connection, experiment_id: UUID) -> ExperimentStatus
     return None if status is None else ExperimentStatus(status)
 
 
+def owner_of(connection: Connection, experiment_id: UUID) -> str | None:
+    """`created_by`; None where the experiment was deleted."""
+    query = select(experiments.c.created_by).where(experiments.c.id == experiment_id)
+    return connection.execute(query).scalar_one_or_none()
+
+
 def get_named(connection: Connection, created_by: str, name: str, lock: bool = False) -> Experiment | None:
     query = select(experiments).where(experiments.c.created_by == created_by, experiments.c.name == name)
     return _one(connection, query.with_for_update() if lock else query)

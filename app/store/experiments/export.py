@@ -26,7 +26,8 @@ SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matc
        judgments.judged_at AS created_at, matches.arm
 """
 _FROM = """
-FROM judgments JOIN matches ON matches.debate_id = judgments.debate_id
+FROM judgments JOIN matches
+    ON matches.debate_id = judgments.debate_id AND matches.experiment_id = judgments.experiment_id
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 WHERE judgments.status = 'completed'
 """
@@ -73,7 +74,8 @@ WHERE turns.debate_id = ANY(:ids) ORDER BY matches.position, turns.seq
 }
 _HELD = text("""
 SELECT position, debate_id FROM matches
-WHERE experiment_id = :experiment_id AND status = :status AND position > :after ORDER BY position LIMIT :limit
+WHERE experiment_id = :experiment_id AND status = :status AND debate_id IS NOT NULL AND position > :after
+ORDER BY position LIMIT :limit
 """)
 _SPENT = text("""
 SELECT 'contestant', CASE turns.actor WHEN 'debater_a' THEN matches.proposer ELSE matches.opponent END AS name,
@@ -129,6 +131,18 @@ SELECT concat_ws(' ',
     (SELECT string_agg(status || n, ' ' ORDER BY status) FROM (
         SELECT status, count(*) AS n FROM matches WHERE experiment_id = :experiment_id GROUP BY status) AS counted))
 """)
+
+
+_BY_OTHERS = text("""
+SELECT count(*) FROM judgments JOIN matches ON matches.debate_id = judgments.debate_id
+WHERE matches.experiment_id = :experiment_id AND judgments.experiment_id IS NULL AND judgments.status = 'completed'
+""")
+
+
+def count_by_others(connection: Connection, experiment_id: UUID) -> int:
+    """Judgments of its debates that count in nothing."""
+    count: int = connection.execute(_BY_OTHERS, {"experiment_id": experiment_id}).scalar_one()
+    return count
 
 
 def state(connection: Connection, experiment_id: UUID) -> str:

@@ -1,7 +1,7 @@
 """Feeding an experiment: which of its debates have ended, and which are made next. Each function is part of one
 transaction that has locked the experiment."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -108,8 +108,6 @@ def count_running(connection: Connection, experiment_id: UUID) -> int:
 @dataclass(frozen=True, slots=True)
 class NextMatch:
     match: Match
-    attempt: int
-    """Of the debate that is made for it."""
     debate_id: UUID | None
     """The debate of its last attempt, where it is tried again."""
 
@@ -118,7 +116,7 @@ def next_planned(connection: Connection, experiment_id: UUID, at_most: int) -> l
     planned = (matches.c.experiment_id == experiment_id, matches.c.status == "planned")
     query = select(matches).where(*planned).order_by(matches.c.position).limit(at_most)
     rows = connection.execute(query).mappings()
-    return [NextMatch(of_row(Match, row), row["attempt"] + 1, row["debate_id"]) for row in rows]
+    return [NextMatch(of_row(Match, row), row["debate_id"]) for row in rows]
 
 
 def begin_again(connection: Connection, debate_ids: Sequence[UUID]) -> None:
@@ -127,14 +125,20 @@ def begin_again(connection: Connection, debate_ids: Sequence[UUID]) -> None:
     connection.execute(again.values(status="running", reason=None))
 
 
+def fail_match(connection: Connection, experiment_id: UUID, key: str, reason: str) -> None:
+    """No debate could be made for it."""
+    planned = update(matches).where(matches.c.experiment_id == experiment_id, matches.c.key == key)
+    connection.execute(planned.values(status="failed", reason=reason))
+
+
 def make_debates(
     connection: Connection,
     experiment_id: UUID,
     made: Sequence[tuple[Match, Debate, Turn]],
-    documents: Sequence[str],
+    documents: Iterable[str | None],
 ) -> None:
     """Writes the debates, due at once, with their motions and documents, and marks their matches."""
-    materials.note(connection, documents)
+    materials.note(connection, [each for each in documents if each is not None])
     rows = [_debate_row(debate) for _, debate, _ in made]
     spoken = [turn_row(motion) for _, _, motion in made]
     for table, of_table in (("debates", rows), ("turns", spoken)):

@@ -89,6 +89,7 @@ _UNPLANNED = text(f"""
 SELECT asked.judge, count(*) FROM matches JOIN debates ON debates.id = matches.debate_id {JOIN_ASKED}
 LEFT JOIN judgments ON judgments.debate_id = matches.debate_id AND judgments.judge = asked.judge
     AND judgments."order" = asked."order" AND judgments.repeat = asked.repeat
+    AND judgments.experiment_id = matches.experiment_id
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND judgments.id IS NULL
 GROUP BY asked.judge
 """)  # noqa: S608 (only constants are put in)
@@ -112,6 +113,7 @@ LEFT JOIN LATERAL (
            count(*) FILTER (WHERE verdict ->> 'winner' = 'opponent') AS losses,
            count(DISTINCT verdict ->> 'winner') AS opinions
     FROM judgments WHERE judgments.debate_id = matches.debate_id AND judgments.status = 'completed'
+      AND judgments.experiment_id = matches.experiment_id
 ) AS judged ON true
 WHERE matches.experiment_id = :experiment_id AND matches.position > :after
 """
@@ -123,7 +125,8 @@ _CONDITIONS = {
     "arm": "matches.arm = :arm",
     "motion": "matches.motion_id = :motion",
     "status": "matches.status = :status",
-    "judge": "EXISTS (SELECT FROM judgments WHERE judgments.debate_id = matches.debate_id AND judge = :judge)",
+    "judge": "EXISTS (SELECT FROM judgments WHERE judgments.debate_id = matches.debate_id AND judge = :judge"
+    " AND judgments.experiment_id = matches.experiment_id)",
 }
 
 

@@ -38,7 +38,8 @@ judgments = Table(
     Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("cost_usd", Double, nullable=False, server_default=text("0")),
     Column("latency_ms", Integer),
-    # Of the debate's experiment, so that its judgments are counted without their debates.
+    # The experiment that it counts in, so that its judgments are counted without their debates. None of a judgment
+    # that somebody else asked for or gave.
     Column("experiment_id", Uuid),
     # As in debates and the guardrail's evaluations: app/store/claimed_rows.py.
     Column("share", Text, nullable=False, server_default=""),
@@ -48,7 +49,11 @@ judgments = Table(
     Column("due_at", Timestamp),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     Column("judged_at", Timestamp),
-    UniqueConstraint("debate_id", "judge", "order", "repeat", name="judgments_one_per_key"),
+    UniqueConstraint(
+        *("debate_id", "judge", "order", "repeat", "experiment_id"),
+        name="judgments_one_per_key",
+        postgresql_nulls_not_distinct=True,
+    ),
     CheckConstraint("\"order\" IN ('as_spoken', 'swapped')", name="judgments_order_known"),
     CheckConstraint("repeat >= 1", name="judgments_repeat_positive"),
     CheckConstraint("status IN ('planned', 'completed', 'failed')", name="judgments_status_known"),
@@ -67,6 +72,8 @@ Index(
     judgments.c.id,
     postgresql_where=judgments.c.experiment_id.is_not(None),
 )
+
+Index("judgments_by_hand", judgments.c.debate_id, postgresql_where=judgments.c.experiment_id.is_(None))
 
 # What a model was sent and answered for a judgment. Pruned with the turns' exchanges.
 judgment_exchanges = exchange_table(
@@ -142,7 +149,8 @@ matches = Table(
     Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("debate_id", Uuid),
     CheckConstraint("status IN ('planned', 'running', 'completed', 'failed')", name="matches_status_known"),
-    CheckConstraint("status = 'planned' OR debate_id IS NOT NULL", name="matches_held_have_a_debate"),
+    # A match has failed without one where none could be made.
+    CheckConstraint("status IN ('planned', 'failed') OR debate_id IS NOT NULL", name="matches_held_have_a_debate"),
 )
 Index("matches_by_position", matches.c.experiment_id, matches.c.status, matches.c.position)
 Index("matches_by_debate", matches.c.debate_id, unique=True, postgresql_where=matches.c.debate_id.is_not(None))

@@ -2,10 +2,11 @@
 
 A feeder makes the debates and marks their matches in one transaction that has locked the experiment. Workers feed when
 one of its debates ends, and poll once a second: a lost message costs a second, a killed worker nothing. With a budget,
-a match begins only if the budget also finishes what was begun before it.
+a match begins only if the budget also finishes what was begun before it. A match whose debate cannot be made fails,
+and the others begin.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -13,13 +14,16 @@ import structlog
 
 from app.core import control as rules
 from app.core.access import OPERATOR
-from app.core.debate import Debate, Status
+from app.core.debate import Debate, Status, Turn
+from app.core.errors import DebateError
 from app.core.events import EventKind, NewEvent
 from app.core.experiments.extension import judges_of
+from app.core.experiments.motions import Motion
+from app.core.experiments.plan import Match
 from app.observe import failpoints, metrics
 from app.store import debates
 from app.store.commit import Outcome
-from app.store.engine import Connection, ConnectionLost
+from app.store.engine import Connection, ConnectionLost, RefusedRows
 from app.store.experiments import experiments, feed
 from app.store.experiments.experiments import BUDGET, Experiment, ExperimentStatus
 from app.store.experiments.feed import NextMatch
@@ -33,6 +37,7 @@ from app.usecases.transactions import repeated_on_conflict, with_tail
 log = structlog.get_logger(__name__)
 MOST_MADE_AT_ONCE = 200
 """In one transaction."""
+NOT_STORED = "The debate could not be stored."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ NOTHING = Fed(0, 0, False)
 class _Begun:
     made: list[Debate] = field(default_factory=list)
     resumed: list[Outcome] = field(default_factory=list)
+    failed: int = 0
+    """Matches whose debate could not be made."""
     count: int = 0
     """Matches: some have a debate already that only has to be settled."""
     is_refused: bool = False
@@ -101,6 +108,7 @@ def _begin(services: Services, connection: Connection, experiment: Experiment, a
     begun, again = _try_again(connection, tried)
     fresh = [each for each in planned if each.debate_id is None or each.debate_id not in again]
     begun.made = _make(services, connection, experiment, fresh)
+    begun.failed = len(fresh) - len(begun.made)
     begun.count = len(planned)
     return begun
 
@@ -128,26 +136,62 @@ def _try_again(connection: Connection, tried: Sequence[NextMatch]) -> tuple[_Beg
 def _make(
     services: Services, connection: Connection, experiment: Experiment, planned: Sequence[NextMatch]
 ) -> list[Debate]:
+    """Where Postgres refuses them together, each is made again by itself, with another id."""
     if not planned:
         return []
     wanted = {each.match.motion_id for each in planned}
     motions = {motion.id: motion for motion in experiments.motions_of(connection, experiment.id, sorted(wanted))}
     prompts = feed.prompts_hashes(connection, experiment.id, experiment.spec.prompt_sets)
-    made = [
-        (each.match, *debate_of(services, experiment, each.match, motions[each.match.motion_id], each.attempt, prompts))
-        for each in planned
-    ]
-    documents = [motion.document for motion in motions.values() if motion.document is not None]
-    feed.make_debates(connection, experiment.id, made, documents)
-    return [debate for _, debate, _ in made]
+    making = _Making(services, experiment, motions, prompts)
+    try:
+        return making.store(connection, planned)
+    except RefusedRows:
+        return [debate for each in planned for debate in _make_alone(making, connection, each)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    services: Services
+    experiment: Experiment
+    motions: Mapping[str, Motion]
+    prompts: Mapping[str, str]
+
+    def store(self, connection: Connection, planned: Sequence[NextMatch]) -> list[Debate]:
+        """Raises RefusedRows where Postgres stores none of them. A match whose debate is not allowed fails."""
+        made: list[tuple[Match, Debate, Turn]] = []
+        for each in planned:
+            motion = self.motions[each.match.motion_id]
+            try:
+                made.append((each.match, *debate_of(self.services, self.experiment, each.match, motion, self.prompts)))
+            except DebateError as problem:
+                self.fail(connection, each, problem.message)
+        documents = {self.motions[match.motion_id].document for match, _, _ in made}
+        if made:
+            with connection.begin_nested():
+                feed.make_debates(connection, self.experiment.id, made, documents)
+        return [debate for _, debate, _ in made]
+
+    def fail(self, connection: Connection, planned: NextMatch, reason: str) -> None:
+        feed.fail_match(connection, self.experiment.id, planned.match.key, reason)
+        about = {"experiment_id": str(self.experiment.id), "match": planned.match.key}
+        log.warning("experiment.match_not_made", **about, reason=reason)
+
+
+def _make_alone(making: _Making, connection: Connection, planned: NextMatch) -> list[Debate]:
+    try:
+        return making.store(connection, [planned])
+    except RefusedRows as problem:
+        log.warning("experiment.debate_refused", code=getattr(problem.orig, "sqlstate", None))
+        making.fail(connection, planned, NOT_STORED)
+        return []
 
 
 def _tell(
     services: Services, experiment: Experiment, begun: _Begun, settled: feed.SettledMatches, is_over: bool
 ) -> None:
-    metrics.matches.labels("running").inc(begun.count)
+    metrics.matches.labels("running").inc(begun.count - begun.failed)
     metrics.matches.labels("completed").inc(len(settled.completed))
-    metrics.matches.labels("failed").inc(settled.failed)
+    metrics.matches.labels("failed").inc(settled.failed + begun.failed)
     services.teller.enqueue(*(debate.id for debate in begun.made))
     for outcome in begun.resumed:
         control.tell_changed(services, outcome, OPERATOR.name)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from app.core.access import OPERATOR
 from app.core.debate import Debate, Limits, Turn
@@ -14,6 +14,7 @@ from app.core.experiments.spec import Arm, Spec
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.store.experiments.experiments import Experiment
+from app.store.ids import new_id
 from app.usecases.create import NewDebate, planned
 from app.usecases.documents import NewMaterial
 from app.usecases.services import Services
@@ -38,11 +39,10 @@ def debate_of(
     experiment: HeldExperiment,
     match: Match,
     motion: Motion,
-    attempt: int,
     prompts: Mapping[str, str] = NO_PROMPTS,
 ) -> tuple[Debate, Turn]:
-    """Its id follows from the match and the attempt, so that no match ever has two debates of one attempt. `prompts`
-    has the hash of each prompt set that the spec names."""
+    """With a new id: one that could be computed from the match, somebody could take before. `prompts` has the hash of
+    each prompt set that the spec names."""
     spec = experiment.spec
     arm = next(arm for arm in spec.arms if arm.name == match.arm)
     contestants = {one.name: one for one in spec.contestants}
@@ -50,7 +50,7 @@ def debate_of(
     for seat, name in ((Seat.PROPOSER, match.proposer), (Seat.OPPONENT, match.opponent)):
         if name is not None:
             seats[seat] = setup_of(contestants[name])
-    debate_id = uuid5(experiment.id, f"{match.key}#{attempt}")
+    debate_id = new_id()
     new = NewDebate(
         title=_title(motion),
         debate_type="general_debate",

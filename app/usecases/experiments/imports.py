@@ -6,7 +6,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Caller, require
+from app.core.access import Action, Caller, holder_id, require
 from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.imported import ImportedJudgment
 from app.core.experiments.spec import spec_of
@@ -16,7 +16,7 @@ from app.core.verdicts import Verdict
 from app.store.experiments import experiments, imports
 from app.store.ids import new_id
 from app.store.rows import verdict_row
-from app.usecases.experiments.manage import owner, parsed
+from app.usecases.experiments.manage import parsed
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
@@ -27,14 +27,14 @@ FIRST_LINE = 2
 
 @repeated_on_conflict
 def import_rows(services: Services, caller: Caller, name: str, given: Sequence[ImportedJudgment]) -> UUID:
-    require(caller, Action.CREATE)
+    require(caller, Action.EXPERIMENT)
     debates = _debates(given)
     stated = _stated(name, given)
     # Names are kept as they are in the file, also those that a spec may not give.
     parsed(stated, spec_of)
     experiment_id = new_id()
     with transaction(services, caller) as connection:
-        if not experiments.add(connection, experiment_id, stated, SeatSetup(EXTERNAL), owner(caller)):
+        if not experiments.add(connection, experiment_id, stated, SeatSetup(EXTERNAL), holder_id(caller)):
             raise Conflict(f"There is an experiment named {name!r} already", suggestion="Give another name")
         ids = {debate: row["debate_id"] for debate, row in debates.items()}
         imports.add(connection, experiment_id, _motions(given), list(debates.values()), _judgments(given, ids))

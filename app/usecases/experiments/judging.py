@@ -8,7 +8,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Caller, GuestJudge, require
+from app.core.access import Action, Caller, GuestJudge, require, require_owner
 from app.core.blind import BlindDebate, blind, shown_order, winner_of
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.judgments import PERSON
@@ -61,11 +61,11 @@ class NextDebate:
 def invite(
     services: Services, caller: Caller, experiment_id: UUID, name: str, lasts: timedelta | None
 ) -> NewJudgeInvitation:
-    require(caller, Action.CONTROL)
+    require(caller, Action.EXPERIMENT)
     judge = named(name)
     token = secrets.token_urlsafe(32)
     with transaction(services, caller) as connection:
-        existing(connection, experiment_id)
+        require_owner(caller, existing(connection, experiment_id).created_by)
         expires_at = judging.invite(
             connection, experiment_id, judge, hash_of(token), caller.name, lasts or LINK_LIFETIME
         )

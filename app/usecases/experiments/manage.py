@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import OPERATOR, Action, Agent, Caller, require
+from app.core.access import OPERATOR, Action, Caller, holder_id, require, require_owner
 from app.core.errors import Conflict, InvalidInput, NotFound, or_raise
 from app.core.experiments import plan as plans
 from app.core.experiments.extension import judges_of, refuse_incompatible, setup_of
@@ -23,7 +23,6 @@ from app.core.model_calls import answer_tokens
 from app.core.players import SeatSetup, why_unknown
 from app.core.texts import storable_text
 from app.models.table import has_price
-from app.store.create import OPERATOR as BY_OPERATOR
 from app.store.engine import Connection
 from app.store.experiments import experiments, feed, interruptions
 from app.store.experiments import planning as plan_store
@@ -47,14 +46,21 @@ def existing(connection: Connection, experiment_id: UUID, lock: bool = False) ->
     return or_raise(found, NotFound(f"There is no experiment {experiment_id}"))
 
 
+def own(connection: Connection, caller: Caller, experiment_id: UUID) -> Experiment:
+    """Locked, for a change of it."""
+    found = existing(connection, experiment_id, lock=True)
+    require_owner(caller, found.created_by)
+    return found
+
+
 @repeated_on_conflict
 def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple[Experiment, bool]:
     """A new experiment, or the caller's experiment of that name with what the spec adds to it; with the motions that
     stand in the spec, if any do. Returns it, and whether it is new."""
-    require(caller, Action.CREATE)
+    require(caller, Action.EXPERIMENT)
     given_spec = checked_spec(services, given)
     stated, spec = given_spec.stated, given_spec.checked.spec
-    created_by = owner(caller)
+    created_by = holder_id(caller)
     with transaction(services, caller) as connection:
         is_new = experiments.add(connection, new_id(), stated, given_spec.checked.arbitrator, created_by)
         found = experiments.get_named(connection, created_by, spec.name, lock=True)
@@ -90,11 +96,6 @@ def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
     check_players(services, spec)
     services.run_aside(lambda: _check_debates(services, checked))
     return GivenSpec(stated, checked, motions)
-
-
-def owner(caller: Caller) -> str:
-    """Names of experiments are unique per owner."""
-    return str(caller.id) if isinstance(caller, Agent) else BY_OPERATOR
 
 
 def refuse_mixing(found: Experiment, spec: Spec) -> None:
@@ -164,7 +165,7 @@ def _check_debates(services: Services, checked: Checked) -> None:
     found an hour later. Pure: it runs aside."""
     example = Motion("example", "An example.", answer_a="Yes.", answer_b="No.", correct="a")
     for match in _examples(checked.spec, example.id):
-        debate_of(services, checked, match, example, 1)
+        debate_of(services, checked, match, example)
 
 
 def _examples(spec: Spec, motion_id: str) -> Iterator[plans.Match]:
@@ -198,10 +199,10 @@ def _check_price(services: Services, where: str, player: str, budget_usd: float 
 @repeated_on_conflict
 def add_motions(services: Services, caller: Caller, experiment_id: UUID, given: Sequence[Motion]) -> tuple[int, int]:
     """How many are new, and how many there are now. A motion whose id is there must be the same."""
-    require(caller, Action.CREATE)
+    require(caller, Action.EXPERIMENT)
     motions = checked_motions(services, given, "line {}")
     with transaction(services, caller) as connection:
-        existing(connection, experiment_id, lock=True)
+        own(connection, caller, experiment_id)
         new = store_motions(connection, experiment_id, motions)
         return new, experiments.count_motions(connection, experiment_id)
 
@@ -213,7 +214,7 @@ def _refuse_imported(experiment: Experiment) -> None:
 
 def start(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
     """Plans what is missing, and continues. Repeating it is harmless."""
-    require(caller, Action.CREATE)
+    require(caller, Action.EXPERIMENT)
     token, is_small = _ask_for_plan(services, caller, experiment_id)
     log.info("experiment.started", experiment_id=str(experiment_id), by=caller.name)
     if is_small:
@@ -229,7 +230,7 @@ def _ask_for_plan(services: Services, caller: Caller, experiment_id: UUID) -> tu
     """Returns the token of this start, and whether the request itself writes the plan: a worker writes a large one."""
     token = new_id()
     with transaction(services, caller) as connection:
-        experiment = existing(connection, experiment_id, lock=True)
+        experiment = own(connection, caller, experiment_id)
         _refuse_imported(experiment)
         motions = plan_store.count_motions(connection, experiment_id)
         if not motions.motions:
@@ -244,7 +245,7 @@ def _ask_for_plan(services: Services, caller: Caller, experiment_id: UUID) -> tu
 @repeated_on_conflict
 def pause(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
     """No new debates; those under way go on to their end, and are judged."""
-    require(caller, Action.CREATE)
+    require(caller, Action.EXPERIMENT)
     return _change(services, caller, experiment_id, ExperimentStatus.PAUSED, (ExperimentStatus.RUNNING,))
 
 
@@ -252,7 +253,7 @@ def pause(services: Services, caller: Caller, experiment_id: UUID) -> Experiment
 def stop(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
     """Nothing begins any more. Turns and judgments under way are finished and stored, so that nothing is paid twice;
     `start` goes on."""
-    require(caller, Action.CONTROL)
+    require(caller, Action.EXPERIMENT)
     return _stop(services, caller, experiment_id, MANUAL)
 
 
@@ -285,7 +286,7 @@ def _change(
     spent_budget: float | None = None,
 ) -> Experiment:
     with transaction(services, caller) as connection:
-        experiment = existing(connection, experiment_id, lock=True)
+        experiment = own(connection, caller, experiment_id)
         if experiment.status is status:
             return experiment
         if spent_budget not in (None, experiment.budget_usd):
@@ -305,9 +306,9 @@ def _change(
 @repeated_on_conflict
 def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Experiment, int]:
     """Tries the failed matches and judgments again, and goes on. Returns how many."""
-    require(caller, Action.CREATE)
+    require(caller, Action.EXPERIMENT)
     with transaction(services, caller) as connection:
-        _refuse_imported(existing(connection, experiment_id, lock=True))
+        _refuse_imported(own(connection, caller, experiment_id))
         count = interruptions.retry_failed(connection, experiment_id)
         if count:
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
@@ -322,11 +323,11 @@ def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tup
 def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: Sequence[Any]) -> tuple[Experiment, int]:
     """Judges what was held again, by more judges or more often, without debating again. Returns how many judgments are
     new."""
-    require(caller, Action.CREATE)
+    require(caller, Action.EXPERIMENT)
     _check_storable(list(given))
     added = {one.get("name", one.get("player")) for one in given if isinstance(one, Mapping)}
     with transaction(services, caller) as connection:
-        experiment = existing(connection, experiment_id, lock=True)
+        experiment = own(connection, caller, experiment_id)
         before = [one for one in experiment.stated.get("judges", []) if one.get("name", one.get("player")) not in added]
         stated = {**experiment.stated, "judges": [*before, *given]}
         spec = parsed(stated)
@@ -346,9 +347,9 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
 @repeated_on_conflict
 def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
     """With its debates and judgments, some at a time: one that is cut off goes on when it is repeated."""
-    require(caller, Action.CONTROL)
+    require(caller, Action.EXPERIMENT)
     with transaction(services, caller) as connection:
-        experiment = existing(connection, experiment_id, lock=True)
+        experiment = own(connection, caller, experiment_id)
         if experiment.status in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
             experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, MANUAL)
     while True:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from app.core.access import Action, Caller, require
+from app.core.access import Action, Caller, holder_id, require
 from app.core.debate import Debate, Turn
 from app.core.errors import NotFound
 from app.core.experiments import plan as plans
@@ -27,7 +27,7 @@ from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_
 from app.usecases.experiments import planning
 from app.usecases.experiments.estimate import estimate_of
 from app.usecases.experiments.held import Checked, HeldExperiment
-from app.usecases.experiments.manage import check_prompts, checked_spec, existing, owner, refuse_mixing
+from app.usecases.experiments.manage import check_prompts, checked_spec, existing, refuse_mixing
 from app.usecases.read import snapshot
 from app.usecases.services import Services
 
@@ -69,13 +69,13 @@ def plan_spec(
 ) -> tuple[Spec, CostEstimate]:
     """What drafting and starting this spec would add, to the caller's experiment of that name if there is one. Nothing
     is stored."""
-    require(caller, Action.CREATE)
+    require(caller, Action.EXPERIMENT)
     given_spec = checked_spec(services, given)
     spec, arbitrator = given_spec.checked.spec, given_spec.checked.arbitrator
     stated = map(plans.planned_motion, given_spec.motions.values())
     added = {motion.id: motion for motion in (*motions, *stated)}
     with snapshot(services) as connection:
-        found = experiments.get_named(connection, owner(caller), spec.name)
+        found = experiments.get_named(connection, holder_id(caller), spec.name)
         if found is not None:
             refuse_mixing(found, spec)
         held = Checked(found.id if found else given_spec.checked.id, spec, found.arbitrator if found else arbitrator)
@@ -197,6 +197,8 @@ def _side(services: Services, match: Mapping[str, Any], opinions: list[Judgment]
     if held is None:
         return PairSide(match, None, None, (), [])
     debate, (motion, *others) = held
-    # In the same order on both sides.
-    ordered = sorted(opinions, key=lambda one: (one.key.judge, one.key.order, one.key.repeat))
+    # In the same order on both sides; last those that do not count.
+    ordered = sorted(
+        opinions, key=lambda one: (one.experiment_id is None, one.key.judge, one.key.order, one.key.repeat)
+    )
     return PairSide(match, debate, motion, tuple(others), ordered)

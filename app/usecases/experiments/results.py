@@ -29,12 +29,13 @@ _UNKNOWN = {
 
 
 def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, Any]:
-    """Cached until the data that they are computed from changes."""
+    """Cached until the data that they are computed from changes; others' judgments of its debates are only counted."""
     with services.engine.statements() as connection:
         state = export.state(connection, experiment_id)
+        others = export.count_by_others(connection, experiment_id)
     known = services.results.get(experiment_id)
     if known is not None and known[0] == state:
-        return known[1]
+        return {**known[1], "other_judgments": others}
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
         state = export.state(connection, experiment_id)
@@ -61,7 +62,7 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
     # Only what is pure runs aside: a connection of the pool must not cross threads.
     found: dict[str, Any] = services.run_aside(computed)
     services.results.keep(experiment_id, (state, found))
-    return found
+    return {**found, "other_judgments": others}
 
 
 def _spending(

@@ -1,0 +1,195 @@
+"""What others judge of an experiment's debates is kept, and counts in nothing: its results, its budget and its status
+are those of the judges of its spec and of the people who were invited."""
+
+import asyncio
+import random
+from functools import partial
+
+import pytest
+from access_matrix import TOKEN, World, operations
+from cells import each_of
+from claimed_debates import until
+from experiment_steps import a_spec, at_work, hold_until, made, motions, status_is
+from model_server import SECRET, ModelServer
+from worker_loop import PATIENCE_SECONDS
+
+from app.bootstrap import build_relay, build_services, close_services
+from app.core.access import DEFAULT_SCOPES, OPERATOR, GuestJudge
+from app.core.errors import Conflict, InvalidInput
+from app.core.judgments import MOST_BY_HAND, Judge
+from app.core.players import JudgeOrder, SeatSetup
+from app.core.verdicts import Verdict
+from app.settings import ProviderSettings
+from app.store.experiments.reading import MatchFilters
+from app.usecases import judgments
+from app.usecases.agents import create_agent
+from app.usecases.experiments import judging, manage, read
+from app.usecases.experiments.results import exported, results_of_experiment
+from app.usecases.identity import identify
+from app.web.application import make_application
+from worker.players.models.calls import ModelCalls
+from worker.players.models.player import ModelPlayer
+from worker.players.registry import player_for
+
+SCRIPT = Judge("script", SeatSetup("scripted"), JudgeOrder.BOTH)
+GPT = Judge("gpt", SeatSetup("openai:gpt-4o"), JudgeOrder.BOTH, repeats=3)
+AGAINST = Verdict("opponent", {"proposer": 0, "opponent": 10}, "Turned around.")
+pytestmark = pytest.mark.timeout(300)
+
+
+def agent(services, name, scopes=DEFAULT_SCOPES):
+    return identify(services, create_agent(services, OPERATOR, name, None, frozenset(scopes))[1].secret)
+
+
+def held(services, place, count=2, **changes):
+    """An experiment that was completed, and its debates."""
+    experiment_id = made(services, count, **changes)
+    hold_until(services, status_is(place, "completed"))
+    return experiment_id, [row[0] for row in place.sql("SELECT debate_id FROM matches ORDER BY position")]
+
+
+def what_counts(services, experiment_id):
+    """All that a stranger must not change."""
+    shown = read.show(services, experiment_id)
+    one = shown.experiment
+    figures = {**results_of_experiment(services, experiment_id), "other_judgments": None}
+    rows = [row for page in exported(services, experiment_id, "judgments") for row in page]
+    matches, _ = read.matches(services, experiment_id, MatchFilters(), None, 100)
+    facts = (one.status, one.stated, one.spent_usd, one.reserved_usd, one.budget_usd, one.created_by)
+    return facts, shown.progress, figures, rows, matches
+
+
+def no_judgment_waits(place):
+    return lambda: place.sql("SELECT count(*) FROM judgments WHERE status = 'planned'") == [(0,)]
+
+
+def judged_by_models(services, place):
+    async def work():
+        providers = ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1")
+        calls = ModelCalls(services, "worker", providers)
+        async with at_work(services, partial(player_for, models=ModelPlayer(calls, lambda _: None))):
+            await until(no_judgment_waits(place), PATIENCE_SECONDS, "all was judged")
+        await calls.close()
+
+    with ModelServer() as models:
+        asyncio.run(work())
+
+
+def test_a_strangers_judgments_are_kept_and_count_in_nothing(services, place):
+    experiment_id, debates = held(services, place, budget_usd=5.0)
+    before = what_counts(services, experiment_id)
+    stranger = agent(services, "stranger")
+    for debate_id in debates:
+        assert judgments.give(services, stranger, debate_id, None, JudgeOrder.AS_SPOKEN, AGAINST)[1]
+        assert judgments.ask(services, stranger, debate_id, GPT).new == 6
+        assert judgments.ask(services, stranger, debate_id, SCRIPT).new == 2, "a name of the spec is not taken"
+    judged_by_models(services, place)
+    assert what_counts(services, experiment_id) == before
+    assert results_of_experiment(services, experiment_id)["other_judgments"] == 9 * len(debates)
+    assert place.sql("SELECT sum(cost_usd) > 0 FROM judgments WHERE experiment_id IS NULL") == [(True,)]
+    of_first = [one.experiment_id for one in judgments.of_debate(services, debates[0])]
+    assert (of_first.count(None), of_first.count(experiment_id)) == (9, 2)
+
+
+def test_a_name_that_a_stranger_has_used_is_free_for_the_owner(services, place):
+    experiment_id, debates = held(services, place)
+    other = Judge("other", SeatSetup("scripted"))
+    assert judgments.ask(services, agent(services, "stranger"), debates[0], other).new == 1
+    spec = {"name": "other", "player": "scripted"}
+    assert manage.add_judges(services, OPERATOR, experiment_id, [spec])[1] == len(debates)
+
+
+def test_the_owner_and_the_operator_ask_judges_of_the_spec_by_hand_and_others_beside_it(services, place):
+    owner = agent(services, "owner")
+    experiment, _ = manage.draft(services, owner, a_spec())
+    manage.add_motions(services, owner, experiment.id, motions(1))
+    manage.start(services, owner, experiment.id)
+    hold_until(services, status_is(place, "completed"))
+    [debate_id, _] = [row[0] for row in place.sql("SELECT debate_id FROM matches")]
+    again = Judge("script", SeatSetup("scripted"), JudgeOrder.BOTH, repeats=2)
+    for caller, new in ((owner, 2), (OPERATOR, 0)):
+        found = judgments.ask(services, caller, debate_id, again)
+        assert (found.new, {one.experiment_id for one in found.judgments}) == (new, {experiment.id})
+    with pytest.raises(Conflict):
+        judgments.ask(services, owner, debate_id, Judge("script", SeatSetup("scripted", noise=0.5)))
+    [by_hand] = judgments.ask(services, owner, debate_id, Judge("by hand", SeatSetup("scripted"))).judgments
+    assert by_hand.experiment_id is None
+
+
+def test_people_who_were_invited_count_and_an_agent_does_not(services, place):
+    experiment_id, debates = held(services, place)
+    invited = judging.invite(services, OPERATOR, experiment_id, "ana", None)
+    guest, _ = judging.accept(services, invited.token)
+    assert isinstance(guest, GuestJudge)
+    give = partial(judgments.give, services, debate_id=debates[0], order=JudgeOrder.AS_SPOKEN, verdict=AGAINST)
+    assert give(caller=guest, name=None)[0].experiment_id == experiment_id
+    assert give(caller=agent(services, "ana"), name=None)[0].experiment_id is None
+    names = [row["judge"] for row in results_of_experiment(services, experiment_id)["judges"]]
+    assert names == ["person:ana", "script"]
+
+
+def test_judgments_by_hand_of_one_debate_are_limited(services, place):
+    _, debates = held(services, place, 1)
+    stranger = agent(services, "stranger")
+    for number in range(MOST_BY_HAND // 100):
+        judgments.ask(services, stranger, debates[0], Judge(f"n{number}", SeatSetup("scripted"), repeats=100))
+    with pytest.raises(Conflict, match="at most 1,000 judgments"):
+        judgments.ask(services, stranger, debates[0], Judge("one more", SeatSetup("scripted")))
+    with pytest.raises(Conflict):
+        judgments.give(services, stranger, debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)
+    assert place.sql("SELECT count(*) FROM judgments WHERE experiment_id IS NULL") == [(MOST_BY_HAND,)]
+
+
+@each_of("name", ['=HYPERLINK("http://e.org")', "+1", "-1", "@x", " =1", "a\nb", "a\u202eb", "a\x1b[2J", "\u200b"])
+def test_names_of_judges_are_printable_and_no_formulas(services, place, name):
+    with pytest.raises(InvalidInput):
+        manage.draft(services, OPERATOR, a_spec(judges=[{"name": f"{name}", "player": "scripted"}]))
+    with pytest.raises(InvalidInput):
+        judgments._check_judge(services, Judge(name, SeatSetup("scripted")))
+    with pytest.raises(InvalidInput):
+        judging.named(name)
+
+
+@pytest.fixture
+def world(place):
+    settings = place.settings.with_changes(auth_token=TOKEN, rate_limit="off")
+    services = build_services(settings, name="strangers", database_connections=10)
+    relay = build_relay(services)
+    yield World(services, make_application(services, relay).test_client(use_cookies=False))
+    relay.end()
+    close_services(services)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_nothing_that_a_stranger_sends_changes_an_experiment(world, place, seed):
+    """Whatever its scopes: with the ids of the experiment and its debates in hand, and the names that it uses."""
+    experiment_id, debates = held(world.services, place, budget_usd=5.0)
+    before = what_counts(world.services, experiment_id)
+    draw = random.Random(seed)
+    writes = [one for one in operations(world.document) if not one.startswith("GET") and one != "POST /mcp"]
+    writes += ["POST /debates/{debate_id}/judgments"] * len(writes)
+    answered = set()
+    for _ in range(300):
+        given = {
+            "experiment_id": str(experiment_id),
+            "debate_id": str(draw.choice(debates)),
+            "role": draw.choice(["proposer", "opponent", "arbitrator"]),
+            "name": draw.choice(["demo", "ana", "script"]),
+            "judge": draw.choice(["script", "ana", f"n{draw.randrange(5)}"]),
+            "judges": [{"name": draw.choice(["script", "new"]), "player": "scripted", "repeats": draw.randint(1, 9)}],
+            "budget_usd": 100,
+            **draw.choice(
+                [
+                    {"player": draw.choice(["scripted", "local"]), "orders": draw.choice(["both", "swapped"])},
+                    {"player": "", "verdict": {"winner": "opponent"}, "judge": None},
+                ]
+            ),
+        }
+        caller, operation = draw.choice(["debater", "mute", "referee", "stranger"]), draw.choice(writes)
+        answer = world.ask(caller, operation, given)
+        assert answer.status_code < 500, (caller, operation, given, answer.text)
+        answered |= {operation} if answer.status_code < 300 else set()
+    assert "POST /debates/{debate_id}/judgments" in answered
+    hold_until(world.services, no_judgment_waits(place))
+    assert what_counts(world.services, experiment_id) == before
+    assert results_of_experiment(world.services, experiment_id)["other_judgments"] > 0

@@ -203,9 +203,10 @@ def _claimed(row: dict[str, Any], turn_rows: list[dict[str, Any]]) -> ClaimedDeb
         return DamagedDebate(row["id"], row["claim_token"], f"{type(problem).__name__}: {problem}")
 
 
-def fail_damaged(engine: Engine, damaged: DamagedDebate, words: str) -> None:
+def fail_damaged(engine: Engine, damaged: DamagedDebate, words: str) -> bool:
+    """False when the claim is lost."""
     with engine.autocommit() as connection:
-        connection.execute(_FAIL_DAMAGED, [words, damaged.debate_id, damaged.token])
+        return connection.execute(_FAIL_DAMAGED, [words, damaged.debate_id, damaged.token]).rowcount == 1
 
 
 def shares_with_waiting(engine: Engine, shares: Sequence[str]) -> set[str]:

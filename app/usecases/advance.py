@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 
 from app.core.brief import Brief, Thought
-from app.core.claims import Close, Leave, TakeTurn, decide_claim
+from app.core.claims import Close, Leave, TakeTurn, decide_claim, reconciled
 from app.core.debate import Debate, Status, Usage
 from app.core.errors import ActionNotAllowed, ContentTooLarge, InvalidInput
 from app.core.events import EventKind, NewEvent
@@ -54,6 +54,8 @@ class Claim:
     held: ClaimToken
     turn_id: UUID = field(default_factory=new_turn_id)
     """Of the turn that will come of it, so that the log knows it by its id from the start."""
+    repair: tuple[Debate, Debate] | None = None
+    """The debate as it was stored and with the cursor that its turns imply, where the two differ."""
 
     @property
     def debate(self) -> Debate:
@@ -87,12 +89,13 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
     others: list[Step] = []
     for one in found:
         if isinstance(one, DamagedDebate):
-            log.error("debate.damaged", debate_id=str(one.debate_id), problem=one.problem)
-            claims.fail_damaged(services.engine, one, f"What is stored of this debate cannot be read ({one.problem}).")
+            words = f"What is stored of this debate cannot be read ({one.problem})."
+            # Otherwise it was deleted or changed while it was being claimed.
+            if claims.fail_damaged(services.engine, one, words):
+                log.error("debate.damaged", debate_id=str(one.debate_id), problem=one.problem)
             continue
         metrics.queue_delay_seconds.observe(one.waited_seconds)
         decision = decide_claim(one.debate, one.turns)
-        log_repair(one.debate, decision.debate)
         claimed = _claim_of(services, one, decision.debate, worker_id)
         if isinstance(decision, TakeTurn):
             taken.append(claimed)
@@ -117,7 +120,9 @@ def _claim_of(services: Services, found: ClaimedDebate, debate: Debate, worker_i
     motion, recent = found.turns[0], found.turns[1:]
     document = services.documents.of(services.engine, debate)
     brief = Brief(debate, motion, recent[-RECENT_TURNS:], document=document, claim=found.token)
-    return Claim(brief, ClaimToken(found.token, worker_id))
+    implied = reconciled(found.debate, found.turns)
+    repair = None if implied is found.debate else (found.debate, implied)
+    return Claim(brief, ClaimToken(found.token, worker_id), repair=repair)
 
 
 def with_all_turns(services: Services, brief: Brief) -> Brief:
@@ -140,6 +145,8 @@ def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
     for step, outcome in zip(steps, outcomes, strict=True):
         if outcome.result in (Result.STORED, Result.ALREADY_STORED):
             told.setdefault(step.tell, []).append(outcome)
+            if step.claim.repair:
+                log_repair(*step.claim.repair)
     for tell, of_steps in told.items():
         tell(services, of_steps)
     return outcomes

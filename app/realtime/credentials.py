@@ -10,6 +10,8 @@ import structlog
 from app.core.access import Caller
 from app.core.errors import RateLimitExceeded
 from app.observe.threads import SupervisedThread
+from app.store.engine import DatabaseAway
+from app.store.errors import log_words
 
 log = structlog.get_logger(__name__)
 
@@ -98,6 +100,8 @@ class KeyWatch:
             pause.wait(CHECK_SECONDS)
             try:
                 self.check()
-            except Exception as problem:
-                # Postgres is unreachable: nothing new can be read meanwhile, and the next round checks again.
-                log.warning("keys.check_failed", problem=str(problem))
+            except DatabaseAway as problem:
+                # Nothing new can be read meanwhile, and the next round checks again.
+                log.warning("keys.check_failed", problem=log_words(problem))
+            except Exception:
+                log.exception("keys.check_failed")

@@ -25,6 +25,8 @@ from app.observe.threads import SupervisedThread
 from app.realtime.feed import Feed, Item, Listener, Message
 from app.realtime.operators import LOOK_BACK, OperatorsFeed, OperatorsListener, Version
 from app.realtime.source import Missed, PostgresSource
+from app.store.engine import DatabaseAway
+from app.store.errors import log_words
 
 log = structlog.get_logger(__name__)
 
@@ -241,9 +243,11 @@ class Relay:
             try:
                 self._compare(feeds)
                 self._compare_all()
-            except Exception as problem:
-                # Postgres is unreachable: the next round tries again.
-                log.warning("relay.compare_failed", problem=str(problem))
+            except DatabaseAway as problem:
+                # The next round tries again.
+                log.warning("relay.compare_failed", problem=log_words(problem))
+            except Exception:
+                log.exception("relay.compare_failed")
 
     def _compare(self, feeds: list[Feed]) -> None:
         if not feeds:

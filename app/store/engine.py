@@ -23,6 +23,7 @@ from sqlalchemy.pool import NullPool
 
 from app.observe import metrics
 from app.store.clock import set_clock
+from app.store.error_texts import without_statement, without_values
 
 # A lock is held for one short transaction, so waiting this long for one means that something is broken.
 LOCK_TIMEOUT_MS = 5_000
@@ -111,8 +112,8 @@ class Engine:
             _psycopg_url(database_url),
             poolclass=NullPool,
             creator=self._lend,
-            skip_autocommit_rollback=True,
             hide_parameters=True,
+            skip_autocommit_rollback=True,
         )
         metrics.connections_max.set(pool_size)
         event.listen(self.sqlalchemy, "checkout", lambda *_: metrics.connections_in_use.inc())
@@ -208,6 +209,7 @@ class Engine:
     def _failed(self, problem: BaseException, is_lost: bool) -> None:
         """Replaces the connections where this one is lost: the other idle ones led to the same server. And after a
         failover a connection may still lead to the server that was the primary, and would for ever."""
+        without_values(problem)
         for listener in self._on_error:
             listener(problem)
         if is_lost or isinstance(problem, _TurnedAway):
@@ -217,7 +219,21 @@ class Engine:
 
     def _handle_error(self, context: ExceptionContext) -> BaseException | None:
         self._failed(context.original_exception, context.is_disconnect)
+        if context.sqlalchemy_exception is not None:
+            without_statement(context.sqlalchemy_exception)
         return _as_disconnect(context)
+
+
+@contextmanager
+def driver_of(connection: Connection) -> Iterator["psycopg.Connection[Any]"]:
+    """psycopg's connection, in SQLAlchemy's transaction."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)  # noqa: S101 (the engine's dialect)
+    try:
+        yield driver
+    except psycopg.Error as problem:
+        without_values(problem)
+        raise
 
 
 def _as_disconnect(context: ExceptionContext) -> BaseException | None:
@@ -225,7 +241,7 @@ def _as_disconnect(context: ExceptionContext) -> BaseException | None:
     if not isinstance(context.original_exception, _TurnedAway):
         return None
     context.is_disconnect = True
-    return OperationalError(context.statement, context.parameters, context.original_exception)
+    return OperationalError(None, None, context.original_exception)
 
 
 def _configure(connection: "psycopg.Connection[Any]") -> None:
@@ -245,7 +261,10 @@ def _begin_transactions(connection: Connection) -> None:
 def make_migration_engine(database_url: str) -> SqlAlchemyEngine:
     """One connection, no limits of time but those that a migration sets itself."""
     engine = create_engine(
-        _psycopg_url(database_url), poolclass=NullPool, connect_args={"connect_timeout": CONNECT_SECONDS}
+        _psycopg_url(database_url),
+        poolclass=NullPool,
+        hide_parameters=True,
+        connect_args={"connect_timeout": CONNECT_SECONDS},
     )
     event.listen(engine, "handle_error", _as_disconnect)
     return engine

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from app.core.debate import Debate, State, Status
 from app.core.seats import Seat
 from app.store import search
-from app.store.engine import Engine
+from app.store.engine import Engine, driver_of
 from app.store.ids import ids_beginning_with
 from app.store.page_cursors import pack_time_and_id, unpack_time_and_id
 from app.store.rows import debate_columns, debate_of
@@ -268,9 +268,8 @@ def count_by_status(connection: Connection, filters: Filters, at_most: int) -> d
 
 def reads_index(connection: Connection, filters: Filters) -> bool:
     """Whether an index names what this search finds."""
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, psycopg.Connection)  # noqa: S101 (the engine's dialect)
-    return _is_search(filters) and few_match(driver, filters)
+    with driver_of(connection) as driver:
+        return _is_search(filters) and few_match(driver, filters)
 
 
 def _conditions(filters: Filters, by_index: bool = False) -> list[_Condition]:

@@ -54,6 +54,8 @@ class Claim:
     held: ClaimToken
     turn_id: UUID = field(default_factory=new_turn_id)
     """Of the turn that will come of it, so that the log knows it by its id from the start."""
+    repair: tuple[Debate, Debate] | None = None
+    """The debate as it was stored and with the cursor that its turns imply, where the two differ."""
 
     @property
     def debate(self) -> Debate:
@@ -96,10 +98,10 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
             _fail_damaged(services, one)
             continue
         metrics.queue_delay_seconds.observe(one.waited_seconds)
-        debate = reconciled(one.debate, one.turns)
-        log_repair(one.debate, debate)
-        decision = decide_claim(debate)
-        claimed = _claim_of(services, one, decision.debate, worker_id)
+        implied = reconciled(one.debate, one.turns)
+        decision = decide_claim(implied)
+        repair = None if implied is one.debate else (one.debate, implied)
+        claimed = _claim_of(services, one, decision.debate, worker_id, repair)
         if isinstance(decision, TakeTurn):
             taken.append(claimed)
         elif isinstance(decision, Close):
@@ -126,11 +128,13 @@ def _deadline_event(decision: Close, worker_id: str) -> NewEvent | None:
     return NewEvent(EventKind.DEADLINE_PASSED, worker_id, {"role": decision.late_seat.role})
 
 
-def _claim_of(services: Services, found: ClaimedDebate, debate: Debate, worker_id: str) -> Claim:
+def _claim_of(
+    services: Services, found: ClaimedDebate, debate: Debate, worker_id: str, repair: tuple[Debate, Debate] | None
+) -> Claim:
     motion, recent = found.turns[0], found.turns[1:]
     document = services.documents.of(services.engine, debate)
     brief = Brief(debate, motion, recent[-RECENT_TURNS:], document=document, claim=found.token)
-    return Claim(brief, ClaimToken(found.token, worker_id))
+    return Claim(brief, ClaimToken(found.token, worker_id), repair=repair)
 
 
 def with_all_turns(services: Services, brief: Brief) -> Brief:
@@ -153,6 +157,8 @@ def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
     for step, outcome in zip(steps, outcomes, strict=True):
         if outcome.result in (Result.STORED, Result.ALREADY_STORED):
             told.setdefault(step.tell, []).append(outcome)
+            if step.claim.repair:
+                log_repair(*step.claim.repair)
     for tell, of_steps in told.items():
         tell(services, of_steps)
     return outcomes

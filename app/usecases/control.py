@@ -2,6 +2,7 @@
 the claim, the worker is told to cancel its call."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -19,9 +20,24 @@ from app.store.experiments import interruptions
 from app.usecases.announce import deleted, seat_waiting, state_changed
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.services import Services
-from app.usecases.transactions import lock_to_change, repeated_on_conflict, spoke_from, transaction, with_tail
+from app.usecases.transactions import (
+    lock_to_change,
+    log_repair,
+    repeated_on_conflict,
+    spoke_from,
+    transaction,
+    with_tail,
+)
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    locked: Debate
+    repaired: Debate
+    """With the cursor that its turns imply: what the change was made of."""
+    outcome: Outcome
 
 
 def start_debate(services: Services, caller: Caller, debate_id: UUID) -> Debate:
@@ -74,13 +90,13 @@ def _change(
     with transaction(services, caller, "control") as connection:
         if before is not None:
             before(connection, debate_id)
-        locked, _ = with_tail(connection, lock_to_change(connection, caller, debate_id))
+        locked = lock_to_change(connection, caller, debate_id)
         require_control(caller, locked.seats, spoke_from(connection, caller, debate_id))
-        outcome = changed(connection, locked, change, NewEvent(kind, caller.name, about), schedule)
-    if outcome is None:
+        made = changed(connection, locked, change, NewEvent(kind, caller.name, about), schedule)
+    if made is None:
         return locked
-    tell_changed(services, outcome, caller.name)
-    return outcome.debate
+    tell_changed(services, made, caller.name)
+    return made.outcome.debate
 
 
 def changed(
@@ -89,16 +105,20 @@ def changed(
     change: Callable[[Debate], Debate],
     event: NewEvent,
     schedule: Schedule = KEEP_CLAIM,
-) -> Outcome | None:
+) -> Changed | None:
     """Part of a transaction that has locked the debate; None where nothing changes."""
-    after = change(locked)
-    return None if after is locked else save(connection, Change(after, schedule=schedule, event=event))
+    debate, _ = with_tail(connection, locked)
+    after = change(debate)
+    if after is debate:
+        return None
+    return Changed(locked, debate, save(connection, Change(after, schedule=schedule, event=event)))
 
 
-def tell_changed(services: Services, outcome: Outcome, by: str) -> None:
+def tell_changed(services: Services, made: Changed, by: str) -> None:
     """After the commit."""
-    after = outcome.debate
-    services.teller.end_claim(outcome.ended_claim)
+    log_repair(made.locked, made.repaired)
+    after = made.outcome.debate
+    services.teller.end_claim(made.outcome.ended_claim)
     log.info("debate.changed", debate_id=str(after.id), status=after.status, by=by)
     services.teller.publish(state_changed(after), *seat_waiting(after))
     if after.awaits_worker:

@@ -21,7 +21,14 @@ from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
 from app.usecases.services import Services
-from app.usecases.transactions import lock_to_change, repeated_on_conflict, spoke_from, transaction, with_tail
+from app.usecases.transactions import (
+    lock_to_change,
+    log_repair,
+    repeated_on_conflict,
+    spoke_from,
+    transaction,
+    with_tail,
+)
 
 DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
 
@@ -70,6 +77,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
             debate, decision.turns, answers, submission.client_request_id, speaker(caller), quotes=quotes
         )
         outcome = save(connection, Change(decision.debate, turns=tuple(planned)))
+    log_repair(locked, debate)
     after, stored = outcome.debate, outcome.turns
     services.teller.end_claim(outcome.ended_claim)
     tell_stored(services, (after, stored))

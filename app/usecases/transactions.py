@@ -101,11 +101,10 @@ def lock_to_change(connection: Connection, caller: Caller, debate_id: UUID) -> D
 
 
 def with_tail(connection: Connection, locked: Debate) -> tuple[Debate, tuple[Turn, ...]]:
-    """The debate, with its cursor repaired where its turns imply another one, and its last turns."""
+    """The debate, with its cursor repaired where its turns imply another one, and its last turns. Whoever saves the
+    debate calls `log_repair` after the commit."""
     last_turns = turns.tail(connection, locked.id, TURNS_THAT_IMPLY_A_CURSOR)
-    debate = reconciled(locked, last_turns)
-    log_repair(locked, debate)
-    return debate, last_turns
+    return reconciled(locked, last_turns), last_turns
 
 
 def log_repair(before: Debate, after: Debate) -> None:

@@ -146,3 +146,16 @@ def test_one_that_is_stopped_before_its_start_is_closed_for_who_waits(api: Api) 
     polled = data_of(api.http.get(f"/debates/{debate_id}/poll", params={"role": "opponent", "argument_id": motion}))
     assert polled["action"] == "debate_closed"
     assert turn_of(api, debate_id, "opponent", max_seconds=0)["state"] == "closed"
+
+
+def test_a_resume_ends_the_waiting_at_once(api: Api) -> None:
+    debate_id, _ = dialogue(api)
+    for change in ("start", "pause"):
+        api.http.post(f"/debates/{debate_id}/{change}", json={}).raise_for_status()
+    with ThreadPoolExecutor(1) as threads:
+        turn = threads.submit(turn_of, api, debate_id, "opponent", after_seq=1, max_seconds=45)
+        wait_until(lambda: open_waits(api) == 1, 30, "it waits")
+        began = time.monotonic()
+        api.http.post(f"/debates/{debate_id}/resume", json={}).raise_for_status()
+        assert turn.result()["state"] == "your_turn"
+        assert time.monotonic() - began < 20

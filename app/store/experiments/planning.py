@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import Connection, func, select, text, update
 
 from app.core.experiments.plan import Match, MotionCount, PlannedMotion
-from app.store.engine import Engine
+from app.store.engine import Engine, driver_of
 from app.store.experiments.tables import experiments, motions
 from app.store.statements import Prepared
 
@@ -114,8 +114,6 @@ def add(connection: Connection, experiment_id: UUID, rows: Sequence[tuple[str, s
         return 0
     last = connection.execute(_LAST, {"experiment_id": experiment_id}).scalar_one()
     lines = "".join(f"{before}{position}{after}" for position, (before, after) in enumerate(new, last + 1))
-    driver = connection.connection.driver_connection
-    assert driver is not None  # noqa: S101 (the connection is open)
-    with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
+    with driver_of(connection) as driver, driver.cursor() as cursor, cursor.copy(_COPY) as copy:
         copy.write(lines)
     return len(new)

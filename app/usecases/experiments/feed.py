@@ -22,7 +22,6 @@ from app.core.experiments.motions import Motion
 from app.core.experiments.plan import Match
 from app.observe import failpoints, metrics
 from app.store import debates
-from app.store.commit import Outcome
 from app.store.engine import Connection, ConnectionLost, RefusedRows
 from app.store.experiments import experiments, feed
 from app.store.experiments.experiments import BUDGET, Experiment, ExperimentStatus
@@ -32,7 +31,7 @@ from app.usecases.announce import tell_changed
 from app.usecases.experiments import budget
 from app.usecases.experiments.held import debate_of
 from app.usecases.services import Services
-from app.usecases.transactions import repeated_on_conflict, with_tail
+from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 MOST_MADE_AT_ONCE = 200
@@ -54,7 +53,7 @@ NOTHING = Fed(0, 0, False)
 @dataclass(slots=True)
 class _Begun:
     made: list[Debate] = field(default_factory=list)
-    resumed: list[Outcome] = field(default_factory=list)
+    resumed: list[control.Changed] = field(default_factory=list)
     failed: int = 0
     """Matches whose debate could not be made."""
     count: int = 0
@@ -124,10 +123,9 @@ def _try_again(connection: Connection, tried: Sequence[NextMatch]) -> tuple[_Beg
             continue
         again.add(locked.id)
         if locked.status is Status.FAILED:
-            debate, _ = with_tail(connection, locked)
             event = NewEvent(EventKind.RESUMED, OPERATOR.name)
-            outcome = control.changed(connection, debate, rules.resume, event)
-            begun.resumed += [outcome] if outcome else []
+            resumed = control.changed(connection, locked, rules.resume, event)
+            begun.resumed += [resumed] if resumed else []
     if again:
         feed.begin_again(connection, sorted(again))
     return begun, again
@@ -193,8 +191,8 @@ def _tell(
     metrics.matches.labels("completed").inc(len(settled.completed))
     metrics.matches.labels("failed").inc(settled.failed + begun.failed)
     services.teller.enqueue(*(debate.id for debate in begun.made))
-    for outcome in begun.resumed:
-        control.tell_changed(services, outcome, OPERATOR.name)
+    for made in begun.resumed:
+        control.tell_changed(services, made, OPERATOR.name)
     if is_over:
         log.info("experiment.completed", experiment_id=str(experiment.id))
     if begun.is_refused:

@@ -14,13 +14,12 @@ from app.core.access import OPERATOR
 from app.core.debate import ENDED_STATUSES
 from app.core.errors import DebateError
 from app.core.events import EventKind, NewEvent
-from app.store.commit import Outcome
 from app.store.engine import Connection
 from app.store.experiments import experiments, interruptions
 from app.store.experiments.experiments import ExperimentStatus
 from app.usecases import control
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction, with_tail
+from app.usecases.transactions import lock_existing, repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
 _CONTINUES = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
@@ -41,17 +40,17 @@ def settle_debates(services: Services, experiment_id: UUID) -> None:
         marked = interruptions.held(connection, experiment_id, interruptions.UNDER_WAY if is_stopped else None)
     for debate_id in marked:
         try:
-            outcome = _settle(services, experiment_id, debate_id)
+            made = _settle(services, experiment_id, debate_id)
         except DebateError as problem:
             # It has ended or was deleted.
             log.info("experiment.debate_left_alone", debate_id=str(debate_id), reason=problem.message)
             continue
-        if outcome is not None:
-            control.tell_changed(services, outcome, OPERATOR.name)
+        if made is not None:
+            control.tell_changed(services, made, OPERATOR.name)
 
 
 @repeated_on_conflict
-def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> Outcome | None:
+def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> control.Changed | None:
     """Pauses or resumes the debate, as the experiment's status says now."""
     with transaction(services, None, "control") as connection:
         status = experiments.keep_status(connection, experiment_id)
@@ -62,15 +61,15 @@ def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> Outcome
         return _resume(connection, debate_id) if status in _CONTINUES else None
 
 
-def _pause(connection: Connection, debate_id: UUID) -> Outcome | None:
-    debate, _ = with_tail(connection, lock_existing(connection, debate_id))
+def _pause(connection: Connection, debate_id: UUID) -> control.Changed | None:
+    debate = lock_existing(connection, debate_id)
     event = NewEvent(EventKind.PAUSED, OPERATOR.name, {"now": False})
     return control.changed(connection, debate, rules.pause, event)
 
 
-def _resume(connection: Connection, debate_id: UUID) -> Outcome | None:
+def _resume(connection: Connection, debate_id: UUID) -> control.Changed | None:
     """What has ended meanwhile stays so: the feeder settles its match."""
-    debate, _ = with_tail(connection, lock_existing(connection, debate_id))
+    debate = lock_existing(connection, debate_id)
     interruptions.forget_held(connection, debate_id)
     if debate.status in ENDED_STATUSES:
         return None

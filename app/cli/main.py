@@ -1,5 +1,6 @@
 """The `debate` command: puts the command modules together, and ends with the right exit code."""
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -30,7 +31,7 @@ from app.cli import (
 from app.cli import run as run_
 from app.cli.errors import CommandFailed, Exit, Interrupted, raise_on_signals
 from app.cli.help import GroupedHelp, help_as_typed
-from app.cli.output import as_typed, program
+from app.cli.output import as_typed, note, program
 
 app = typer.Typer(
     cls=GroupedHelp,
@@ -89,9 +90,9 @@ def run() -> None:
         sys.stdout.flush()
         sys.exit(code)
     except CommandFailed as failure:
-        sys.stderr.write(f"debate: {as_typed(failure.message, program())}\n")
+        note(f"debate: {as_typed(failure.message, program())}")
         if failure.suggestion:
-            sys.stderr.write(f"  {as_typed(failure.suggestion, program())}\n")
+            note(as_typed(failure.suggestion, program()), indent="  ")
         sys.exit(failure.exit_code)
     except Interrupted as signal:
         sys.exit(signal.exit_code)
@@ -102,6 +103,8 @@ def run() -> None:
     except Exception as problem:
         # Click's usage errors print themselves.
         if hasattr(problem, "show") and hasattr(problem, "exit_code"):
-            problem.show()
+            said = io.StringIO()
+            problem.show(said)
+            note(said.getvalue().rstrip("\n"))
             sys.exit(problem.exit_code)
         raise

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from app.cli.errors import CommandFailed
 from app.wire.texts import BIDI_CONTROLS
@@ -58,13 +58,42 @@ def answer(document: Any, as_json: bool, lines: Iterable[str], nothing: str | No
 
 
 def say(line: str) -> None:
-    """A line on stdout, never wrapped, so that it can be copied whole."""
-    sys.stdout.write(clean(line) + "\n")
+    """A line on stdout."""
+    _write(sys.stdout, line)
 
 
-def note(line: str) -> None:
+def note(line: str, indent: str = "") -> None:
     """A line on stderr: for people, and not part of the result."""
-    sys.stderr.write(clean(line) + "\n")
+    _write(sys.stderr, line, indent)
+
+
+def columns(stream: TextIO) -> int | None:
+    """Of the terminal that shows this; None for a file or a pipe, where nothing is wrapped or cut."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def _write(stream: TextIO, text: str, indent: str = "") -> None:
+    """Lines that begin with a blank are commands to copy or parts of a list, and are left as they are."""
+    width = columns(stream)
+    for line in clean(text).split("\n"):
+        parts = [line] if width is None or line.startswith(" ") else wrapped(line, width - len(indent))
+        stream.writelines(f"{indent}{part}\n" for part in parts)
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Broken at blanks only: ids, addresses and commands are left whole, to be copied."""
+    lines = [""]
+    for blanks, piece in _piece().findall(line):
+        if lines[-1] and len(lines[-1]) + len(blanks) + len(piece) > width:
+            lines.append(piece)
+        else:
+            lines[-1] += blanks + piece
+    return lines
+
+
+def _piece() -> re.Pattern[str]:
+    """Blanks and what stands behind them: a command in backticks, one at the end of a line, or a word."""
+    return re.compile(rf"(\s*)(`[^`]*`\S*|(?<=: ){re.escape(program())} .*|\S+)")
 
 
 def already_exists(file: Path | str, advice: str) -> CommandFailed:

@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.cells import cell_len
+from rich.console import Console, ConsoleDimensions, ConsoleOptions, Group, RenderResult
 from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from app.cli.output import Json, clean, one_line, say
+from app.cli.output import Json, clean, one_line, say, wrapped
 from app.cli.words import ending, judged, seat_name
 from app.core.debate import State, TurnType
 from app.core.players import EXTERNAL
@@ -29,8 +30,21 @@ STATUS_COLOURS = {
 
 WIDE = 110
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+UNCUT = 100_000
+"""Columns, where no terminal shows them."""
+
+
+class Uncut(Console):
+    """Wraps and cuts in a terminal only: a file or a pipe gets lines and tables whole."""
+
+    @property  # type: ignore[misc]
+    def size(self) -> ConsoleDimensions:
+        size = super().size
+        return size if self.is_terminal else ConsoleDimensions(UNCUT, size.height)
+
+
+out = Uncut(highlight=False)
+err = Uncut(stderr=True, highlight=False)
 
 
 def safe(text: str) -> str:
@@ -46,10 +60,16 @@ class Indented:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for paragraph in clean(self.text).rstrip().split("\n"):
-            text = Text(paragraph.rstrip())
-            for line in text.wrap(console, options.max_width - 2) if console.is_terminal else [text]:
-                line.rstrip()
-                yield Segment(f"  {line.plain}\n" if line.plain else "\n")
+            for line in self._lines(paragraph.rstrip(), console, options.max_width - 2):
+                yield Segment(f"  {line}\n" if line else "\n")
+
+    def _lines(self, paragraph: str, console: Console, width: int) -> list[str]:
+        if not console.is_terminal:
+            return [paragraph]
+        if cell_len(paragraph) == len(paragraph):
+            return wrapped(paragraph, width)
+        # Languages with wide letters put no blanks between words.
+        return [line.plain.rstrip() for line in Text(paragraph).wrap(console, width)]
 
 
 def heading(title: str, details: str, style: str = "") -> Text:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
-from app.core.debate import Debate, Turn, TurnType
+from app.core.debate import HELD_ELSEWHERE, Debate, Turn, TurnType, is_held_elsewhere, stop_words
 from app.core.verdicts import TIE, Verdict, VerdictScope, scores_in_words
 from app.wire import markdown
 from app.wire.debates import argument_json, debate_json, time_json
@@ -86,9 +86,18 @@ def _heading(turn: Turn) -> str:
 
 
 def _facts(debate: Debate) -> str:
-    reason = f" ({debate.stop_reason})" if debate.stop_reason else ""
     seats = ", ".join(f"{seat.role}: {setup.player}" for seat, setup in debate.seats.items())
-    return f"{debate.status}{reason} · {seats} · {time_json(debate.created_at)} · {debate.id}"
+    return f"{_how(debate)} · {seats} · {time_json(debate.created_at)} · {debate.id}"
+
+
+def _how(debate: Debate) -> str:
+    """Whether it runs, or how it ended."""
+    status = debate.status.capitalize()
+    if debate.stop_reason is None:
+        return status
+    if is_held_elsewhere(debate.stop_reason, debate.turn_count):
+        return f"{status}: {HELD_ELSEWHERE}"
+    return f"{status}: {stop_words(debate.stop_reason, debate.stop_note)}"
 
 
 def _result(debate: Debate) -> str:
@@ -124,7 +133,7 @@ def _scores(scores: Mapping[str, float]) -> str:
 _WHOLE = "Verdict of the debate"
 _STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;"
-    "padding:0 1rem}section{border-left:4px solid gray;padding-left:1rem;overflow-wrap:anywhere}.plain{white-space:"
+    "padding:0 1rem;overflow-wrap:break-word}section{border-left:4px solid gray;padding-left:1rem}.plain{white-space:"
     "pre-wrap}pre,.wide{overflow-x:auto}table{border-collapse:collapse}th,td{border:1px solid gray;padding:.2rem .5rem}"
     ".host{opacity:.75}.proposer{border-color:teal}.opponent{border-color:purple}.arbitrator{border-color:goldenrod}"
     ".verdict{font-weight:600}"

@@ -6,7 +6,7 @@ import pytest
 from dashboard import SEATS, external, is_live, view
 from harness import wait_until
 from hostile_markdown import HOSTILE
-from looks import PHONE, WIDE, is_wider_than_the_window
+from looks import PHONE, UNBROKEN, WIDE, assert_no_word_is_broken, is_wider_than_the_window
 from playwright.sync_api import expect
 
 DOCUMENT = "In 2019 the council closed the square. Trade rose by twelve per cent."
@@ -131,6 +131,20 @@ def test_no_text_of_the_corpus_runs_or_loads_anything(open_page, site, texts):
     ) == []  # fmt: skip
     assert "\u202e" not in page.locator(inside).all_inner_texts()[-1]
     page.set_viewport_size(PHONE)
+    assert not is_wider_than_the_window(page)
+
+
+def test_an_exported_page_breaks_no_word_and_fits_a_phone(open_page, site, tmp_path):
+    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+    words = ("Pedestrianisation", "Consequence for deliveries", "Responsibility of the municipality", "Unforeseeable")
+    row = f"| {' | '.join(words)} |\n"
+    argue(site, debate_id, "opponent", f"{row}|---|---|---|---|\n{row}\n{' '.join(words)} {UNBROKEN[:500]}")
+    file = tmp_path / "debate.html"
+    file.write_text(site.http.get(f"/debates/{debate_id}/export", params={"format": "html"}).text)
+    page = open_page("/", viewport=PHONE)
+    page.goto(file.as_uri())
+    assert page.locator("th, td").count() == 8
+    assert_no_word_is_broken(page.locator("h1, h2, th, td"))
     assert not is_wider_than_the_window(page)
 
 

@@ -24,7 +24,7 @@ def home(api: Api) -> Iterator[Home]:
         assert not made.data_dir.exists(), "a command that speaks to a server starts none of its own"
 
 
-def at_80_columns(home: Home, *arguments: str) -> list[str]:
+def at_80_columns(home: Home, *arguments: str, ends: int = 0) -> list[str]:
     """The lines that a terminal of 80 columns would show, cut where it would break them."""
     leader, follower = pty.openpty()
     environment = {**home.environment({}), "COLUMNS": "80", "TERM": "dumb"}
@@ -39,7 +39,7 @@ def at_80_columns(home: Home, *arguments: str) -> list[str]:
         if not more:
             break
     os.close(leader)
-    assert started.wait(60) == 0, printed
+    assert started.wait(60) == ends, printed
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed.decode()).replace("\r", "").splitlines()
     return [line[at : at + 80] for line in lines for at in range(0, max(len(line), 1), 80)]
 
@@ -74,6 +74,21 @@ def test_the_list_shows_winner_players_and_title_at_80_columns(home: Home, api: 
     piped = home.debate("list", "--q", "Eighty columns").stdout
     assert "scripted v external, judge local" in piped
     assert title in piped
+
+
+def test_a_message_in_a_terminal_is_broken_at_blanks_and_an_id_nowhere(home: Home, api: Api) -> None:
+    words = f"{'Incomprehensible deliveries ' * 12}{'0123456789' * 9} https://example.org/{'path/' * 20}"
+    debate_id = api.create(format="dialogue", motion_content=words)["id"]
+    shown = "".join(f"{line} " if len(line) < 80 else line for line in at_80_columns(home, "get-context", debate_id))
+    assert words.split() == [word for word in shown.split() if word in words.split()], shown
+    for arguments, ends in ((("--proposer", "nonsense"), 1), (("--format", "nonsense"), 2)):
+        message = at_80_columns(home, "create", "--content", "x", *arguments, ends=ends)
+        assert len(message) > 2, message
+        assert all(len(line) < 80 for line in message), message
+    seen = ("--role", "proposer", "--argument-id", api.transcript(debate_id)["motion"]["id"], "--timeout", "0.1")
+    waited = at_80_columns(home, "wait", debate_id, *seen, ends=5)
+    # The command is one line, however the terminal shows it.
+    assert f"debate wait {debate_id} {' '.join(seen)}" in "".join(waited), waited
 
 
 def test_the_judges_reasons_and_the_winner_are_shown(home: Home, api: Api) -> None:

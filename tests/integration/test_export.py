@@ -127,6 +127,19 @@ def test_the_verdict_of_the_debate_is_told_apart_from_those_of_rounds(api):
     assert "**Verdict of the debate:** proposer" in text
 
 
+@each_of("form", ["markdown", "html"])
+def test_how_a_debate_ended_is_said_in_words(api, form):
+    running = api.create(format="dialogue")["id"]
+    assert "Created · proposer: external" in words(api, running, form)
+    data_of(api.http.post(f"/debates/{running}/stop"))
+    assert "Stopped: it was stopped by hand · proposer: external" in words(api, running, form)
+    ruled = api.create(format="direct", seats={"arbitrator": {"player": "external"}})["id"]
+    data_of(api.http.post(f"/debates/{ruled}/ruling", json={"content": "So be it"}), 201)
+    text = words(api, ruled, form)
+    assert "Completed: all rounds were held · " in text or "Completed: a ruling closed it · " in text
+    assert "max_rounds" not in text
+
+
 def test_markdown_tells_every_argument_in_order_with_its_verdict(api, told):
     text = words(api, told, "markdown")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == HEADINGS
@@ -269,7 +282,7 @@ def test_markdown_quotes_hostile_words_and_nothing_of_them_becomes_a_part_of_the
 
     ours = [line for line in lines if line and not line.startswith(">")]
     assert ours[0].startswith("# ")
-    assert re.fullmatch(rf"completed \(ruling\) · .* · {debate_id}", ours[1])
+    assert re.fullmatch(rf"Completed: a ruling closed it · .* · {debate_id}", ours[1])
     assert ours[2] == "Verdict of the debate: opponent (proposer 4.5, opponent 8)."
     assert ours[3:7] == [f"## {heading}" for heading in FOUR_HEADINGS]
     assert ours[7] == "**Verdict of the debate:** opponent (proposer 4.5, opponent 8)"

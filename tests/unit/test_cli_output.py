@@ -1,34 +1,49 @@
-"""What the command writes for programs and for people."""
+"""How lines stand in a terminal, in a file and in a pipe."""
 
-import json
-import unicodedata
-from typing import Any
+import io
+import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from cells import each_of
+from rich.table import Table
 
-from app.cli import output
-from app.wire.texts import BIDI_CONTROLS
+from app.cli import show
+from app.cli.output import wrapped
 
-JSON_TEXTS = st.text(st.characters() | st.sampled_from(f"\x1b\x7f\x85\x9b\ud800{BIDI_CONTROLS}"))
-
-
-def is_raw(letter: str) -> bool:
-    return unicodedata.category(letter) in ("Cc", "Cs") or letter in BIDI_CONTROLS
+ID = "0b0e5a11-0000-4000-8000-00000000000a"
+URL = "https://example.org/a/long/path/that/goes-on"
 
 
-def test_json_sends_a_terminal_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    document: Any = {"title": f"a\x9b31m\x7f\ud800\x1b[2J{BIDI_CONTROLS}é車🚗", "\u202ekey": 1}
-    output.print_json(document)
-    printed = capsys.readouterr().out
-    assert [letter for letter in printed if is_raw(letter) and letter != "\n"] == []
-    assert "é車🚗" in printed
-    assert json.loads(printed) == document
+@pytest.fixture(autouse=True)
+def typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["debate"])
 
 
-@given(JSON_TEXTS)
-def test_escaping_loses_nothing(text: str) -> None:
-    shown = output.escaped(json.dumps([text], ensure_ascii=False))
-    assert not any(map(is_raw, shown))
-    assert json.loads(shown) == [text]
+@each_of(
+    ("line", "lines"),
+    [
+        ("", [""]),
+        ("short enough", ["short enough"]),
+        ("twenty columns are not many", ["twenty columns are", "not many"]),
+        (f"see {URL} there", ["see", URL, "there"]),
+        (f"id {ID}", ["id", ID]),
+        ("two  blanks  stay  here", ["two  blanks  stay", "here"]),
+        ("run `debate up --port 8000` first", ["run", "`debate up --port 8000`", "first"]),
+        (f"Watch it: debate watch {ID} --after-seq 3", ["Watch it:", f"debate watch {ID} --after-seq 3"]),
+    ],
+)
+def test_a_line_is_broken_at_blanks_and_commands_are_left_whole(line, lines):
+    assert wrapped(line, 20) == lines
+
+
+def test_what_no_terminal_shows_is_neither_cut_nor_wrapped(monkeypatch):
+    pipe = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", pipe)
+    monkeypatch.setenv("COLUMNS", "20")
+    table = Table()
+    table.add_column("a column with a long name")
+    table.add_row("words and words " * 20)
+    show.out.print(table)
+    show.out.print(show.heading("Proposer", f"openai:gpt-5 {ID}"))
+    assert f"Proposer  openai:gpt-5 {ID}\n" in pipe.getvalue()
+    assert ("words and words " * 20).strip() in pipe.getvalue()

@@ -45,6 +45,12 @@ def said(*arguments: str) -> str:
     return ended.output
 
 
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cli.experiment.tables.columns", lambda _: WIDTH)
+
+
+@pytest.mark.usefixtures("terminal")
 def test_results_of_a_file_are_tables_that_fit_80_columns(tmp_path: Path) -> None:
     text = said("results", str(written(tmp_path / "judgments.csv", contestants=8)), "--plot")
     assert max(map(len, text.splitlines())) <= WIDTH
@@ -205,9 +211,21 @@ def test_nothing_judged_is_said_in_words(tmp_path: Path) -> None:
     assert "No ratings: Nothing has been judged yet." in said("results", str(tmp_path / "j.csv"))
 
 
+LONG_NAMES = ("x" * 200, "y" * 200, "1", "completed")
+
+
+@pytest.mark.usefixtures("terminal")
 def test_thirty_long_names_still_fit() -> None:
-    rows = [("x" * 200, "y" * 200, "1", "completed")]
-    assert max(map(len, table(("a", "b", "n", "status"), rows))) <= WIDTH
+    assert max(map(len, table(("a", "b", "n", "status"), [LONG_NAMES]))) <= WIDTH
+
+
+def test_a_table_in_a_file_or_a_pipe_is_whole() -> None:
+    assert list(table(("a", "b", "n", "status"), [LONG_NAMES]))[1].split() == list(LONG_NAMES)
+
+
+def test_a_wider_terminal_gets_a_wider_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cli.experiment.tables.columns", lambda _: 200)
+    assert max(map(len, table(("a", "b", "n", "status"), [LONG_NAMES]))) == 200
 
 
 def test_init_writes_an_example_that_reads_without_a_mistake(tmp_path: Path) -> None:
@@ -271,6 +289,7 @@ def test_long_names_are_shortened_so_that_they_can_be_told_apart(names, width, s
     assert all(len(name) <= width for name in shown)
 
 
+@pytest.mark.usefixtures("terminal")
 def test_tables_and_the_plot_in_a_terminal_tell_long_names_apart():
     rows = [(name, "1") for name in ALIKE]
     lines = list(table(("contestant", "x" * 60), rows))

@@ -1,22 +1,25 @@
-"""Results of an experiment as text of at most 80 columns, for a terminal or a file."""
+"""Results of an experiment as text, for a terminal or a file."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.cli.output import Json, clean, count
+from app.cli.output import Json, clean, columns, count
 from app.wire import figures
 
 WIDTH = 80
+"""Of sentences; of tables in a terminal that is not wider."""
 PLOT_WIDTH = 44
 NAME_WIDTH = 24
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int = 1) -> Iterator[str]:
-    """Columns as wide as they must be. The first `left` hold names and stand to the left; the widest text is cut to
-    fit, names so that they can be told apart."""
+    """Columns as wide as they must be. The first `left` hold names and stand to the left. In a terminal the widest text
+    is cut to fit, names so that they can be told apart."""
     cells = [header, *[tuple(clean(cell) for cell in row) for row in rows]]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
-    while sum(widths) + 2 * (len(widths) - 1) > WIDTH:
+    terminal = columns(sys.stdout)
+    while terminal is not None and sum(widths) + 2 * (len(widths) - 1) > max(terminal, WIDTH):
         widest = widths.index(max(widths))
         widths[widest] -= 1
     names = [figures.told_apart([row[column] for row in cells[1:]], widths[column]) for column in range(left)]
@@ -175,4 +178,4 @@ def _plain(value: Any) -> str:
 def _wrapped(text: str) -> list[str]:
     from textwrap import wrap
 
-    return wrap(text, WIDTH, subsequent_indent="  ")
+    return wrap(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

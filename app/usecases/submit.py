@@ -21,7 +21,14 @@ from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
 from app.usecases.services import Services
-from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction, with_tail
+from app.usecases.transactions import (
+    lock_existing,
+    repeated_on_conflict,
+    spoke_from,
+    transaction,
+    with_seat_now,
+    with_tail,
+)
 
 DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
 
@@ -55,6 +62,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     with transaction(services, caller, "submit") as connection:
         require_debate(caller, debate_id)
         locked = lock_existing(connection, debate_id)
+        caller = with_seat_now(connection, caller)
         spoke = spoke_from(connection, caller, debate_id) if action is Action.RULE else frozenset()
         require_seat(caller, action, submission.seat, locked.seats, spoke)
         if submission.client_request_id is not None:

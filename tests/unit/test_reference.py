@@ -57,6 +57,7 @@ ELSEWHERE = {
     ("states.md", "format"): "test_core_docs.py",
     ("api.md", "request"): "test_api_documented.py",
     ("access.md", "request"): "test_api_documented.py",
+    ("access.md", "invitations and forks"): "test_access_matrix.py",
     ("solutions.md", "request"): "test_api_documented.py",
     ("reliability.md", "point"): "test_documented.py",
     ("metrics.md", "name"): "test_monitoring.py",

@@ -79,7 +79,7 @@ class MaterialShape(Shape):
     document: str | None = Field(
         description="Only in the answer to GET /debates/:id, and only for readers who may see it"
     )
-    document_hash: str | None = Field(description="SHA-256 of the document in UTF-8")
+    document_hash: str | None = Field(description="SHA-256 of the document in UTF-8; null until the debate is closed")
     document_bytes: int
     visible_to: list[Literal["proposer", "opponent", "arbitrator"]]
     answers: dict[str, str] | None

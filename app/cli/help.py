@@ -16,7 +16,7 @@ GROUPS = {
     "Compare players": ("experiment",),
     "Operate": (
         *("stop", "pause", "resume", "delete"),
-        *("up", "api", "worker", "doctor", "health", "agents", "invite", "webhooks", "guardrail"),
+        *("up", "api", "worker", "doctor", "health", "agents", "invite", "invitations", "webhooks", "guardrail"),
         *("prune", "repair", "db"),
     ),
 }

@@ -88,6 +88,8 @@ class Guest:
     seat: Seat | None
     """None for a watcher."""
     credential: bytes = field(repr=False)
+    issuer_id: UUID | None = None
+    """The agent that issued the invitation; None for the operator."""
     name: ClassVar[str] = "guest"
 
 
@@ -103,6 +105,8 @@ class GuestJudge:
     name: ClassVar[str] = "guest judge"
 
 
+GUEST_PREFIX = "guest:"
+"""Prefix of the name under which a guest holds a seat."""
 Caller = Operator | Agent | Guest | GuestJudge
 OPERATOR = Operator()
 RESERVED_NAMES = frozenset(
@@ -187,8 +191,7 @@ def require_seat(
     if holder is not None and holder != holder_id(caller):
         raise Forbidden(f"Somebody else holds the seat of the {seat.role}", role=seat.role)
     if isinstance(caller, Guest):
-        if seat is not caller.seat:
-            raise Forbidden(f"This invitation is not for the seat of the {seat.role}", role=seat.role)
+        require_invited(caller, seat, seats)
         return
     if isinstance(caller, GuestJudge):
         return  # refused above: it holds no seat
@@ -199,12 +202,25 @@ def require_seat(
         )
 
 
+def require_invited(guest: Guest, seat: Seat, seats: Seats) -> None:
+    """Refuses a seat that the invitation is not for, or that its issuer may not act from any more: an agent acts from
+    one seat of a debate, by whatever name."""
+    if seat is not guest.seat:
+        raise Forbidden(f"This invitation is not for the seat of the {seat.role}", role=seat.role)
+    for held in Seat:
+        if guest.issuer_id is not None and seats[held].holder == str(guest.issuer_id):
+            raise Forbidden(f"The agent that issued this invitation holds the seat of the {held.role}", role=seat.role)
+
+
 def may_read_document(caller: Caller, debate: Debate) -> bool:
     """True for the operator, for the holder of a seat that sees it, and for everybody once the debate is closed."""
     if debate.material is None or isinstance(caller, Operator) or debate.is_closed:
         return debate.material is not None
     if isinstance(caller, Guest):
         own = [caller.seat] if caller.seat and caller.debate_id == debate.id else []
+        if caller.issuer_id is not None:
+            # An agent sees the document from a seat that it holds, and so does whom it invites.
+            own = [seat for seat in own if debate.seats[seat].holder == holder_id(caller)]
     elif isinstance(caller, GuestJudge):
         own = []
     else:
@@ -236,11 +252,17 @@ def holder_id(caller: Caller) -> str:
         case Agent():
             return str(caller.id)
         case Guest():
-            return f"guest:{caller.invitation_id}"
+            return f"{GUEST_PREFIX}{caller.invitation_id}"
         case GuestJudge():
             return f"judge:{caller.judge}"
         case Operator():
             return "operator"
+
+
+def invitation_held_by(setup: SeatSetup) -> UUID | None:
+    """The invitation of the guest that holds this seat."""
+    holder = setup.held_by or ""
+    return UUID(holder.removeprefix(GUEST_PREFIX)) if holder.startswith(GUEST_PREFIX) else None
 
 
 def require_control(caller: Caller, seats: Seats, spoke: Collection[Seat]) -> None:
@@ -277,6 +299,24 @@ def require_owner(caller: Caller, created_by: str) -> None:
 def is_invited_judge(caller: Caller) -> bool:
     """Whether what this caller judges counts in the debate's experiment. The operator needs no invitation."""
     return isinstance(caller, Operator | GuestJudge)
+
+
+def require_invitation(caller: Caller, seat: Seat | None, seats: Seats, spoke: Collection[Seat]) -> None:
+    """Refuses to invite to what the caller may not do; `seat` is None for a watcher."""
+    require(caller, Action.READ)
+    require_control(caller, seats, spoke)
+    if seat is not None:
+        require_seat(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK, seat, seats, spoke)
+
+
+def is_issuer(caller: Caller, issuer_id: UUID | None) -> bool:
+    """The operator counts as the issuer of every invitation."""
+    return isinstance(caller, Operator) or (isinstance(caller, Agent) and caller.id == issuer_id)
+
+
+def require_issuer(caller: Caller, issuer_id: UUID | None) -> None:
+    if not is_issuer(caller, issuer_id):
+        raise Forbidden("Only the issuer of an invitation and the operator may revoke it")
 
 
 def require_creation(caller: Caller, seats: Seats) -> None:

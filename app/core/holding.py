@@ -4,7 +4,18 @@ changes."""
 from collections.abc import Collection
 from dataclasses import replace
 
-from app.core.access import Action, Agent, Caller, Guest, Operator, held_by, holder_id, require, require_impartial
+from app.core.access import (
+    Action,
+    Agent,
+    Caller,
+    Guest,
+    Operator,
+    held_by,
+    holder_id,
+    require,
+    require_impartial,
+    require_invited,
+)
 from app.core.debate import Debate
 from app.core.errors import ActionNotAllowed, Forbidden, SeatTaken
 from app.core.players import SeatSetup
@@ -14,7 +25,7 @@ from app.core.seats import Seat
 def take(debate: Debate, caller: Caller, seat: Seat, spoke: Collection[Seat] = frozenset()) -> Debate:
     """An agent that holds the seat already keeps it. Callers without a key of their own cannot be told apart: for them
     a seat is taken by the first, and the second is refused. For `spoke` see `require_impartial`."""
-    _require(caller, seat)
+    _require(caller, seat, debate)
     if seat is Seat.ARBITRATOR:
         require_impartial(caller, "take the seat of the arbitrator", debate.seats, spoke)
     if debate.is_closed:
@@ -33,7 +44,7 @@ def take(debate: Debate, caller: Caller, seat: Seat, spoke: Collection[Seat] = f
 
 def release(debate: Debate, caller: Caller, seat: Seat) -> Debate:
     """The operator may give back any seat that was taken: its holder may be gone."""
-    _require(caller, seat)
+    _require(caller, seat, debate)
     setup = debate.seats[seat]
     if not isinstance(caller, Operator) and setup.holder not in (None, holder_id(caller)):
         raise Forbidden(f"Somebody else holds the seat of the {seat.role}", role=seat.role)
@@ -45,13 +56,17 @@ def release(debate: Debate, caller: Caller, seat: Seat) -> Debate:
         )
     if setup.held_by is None:
         return debate
-    return _with_seat(debate, seat, replace(setup, held_by=None, held_by_name=None))
+    return freed(debate, seat)
 
 
-def _require(caller: Caller, seat: Seat) -> None:
+def freed(debate: Debate, seat: Seat) -> Debate:
+    return _with_seat(debate, seat, replace(debate.seats[seat], held_by=None, held_by_name=None))
+
+
+def _require(caller: Caller, seat: Seat, debate: Debate) -> None:
     require(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK)
-    if isinstance(caller, Guest) and seat is not caller.seat:
-        raise Forbidden(f"This invitation is not for the seat of the {seat.role}", role=seat.role)
+    if isinstance(caller, Guest):
+        require_invited(caller, seat, debate.seats)
 
 
 def _with_seat(debate: Debate, seat: Seat, setup: SeatSetup) -> Debate:

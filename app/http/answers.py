@@ -79,7 +79,7 @@ class MaterialShape(Shape):
     document: str | None = Field(
         description="Only in the answer to GET /debates/:id, and only for readers who may see it"
     )
-    document_hash: str | None = Field(description="SHA-256 of the document in UTF-8")
+    document_hash: str | None = Field(description="SHA-256 of the document in UTF-8; null until the debate is closed")
     document_bytes: int
     visible_to: list[Literal["proposer", "opponent", "arbitrator"]]
     answers: dict[str, str] | None
@@ -296,16 +296,32 @@ ModelsAnswer = answer_of(
 PromptSetsAnswer = answer_of("PromptSets", prompt_sets=list[PromptSetShape])
 PromptSetAnswer = answer_of("PromptSet", prompt_set=WholePromptSetShape)
 DeletedAnswer = answer_of("Deleted", deleted=Literal[True])
+InvitedRole = Literal["proposer", "opponent", "arbitrator", "watcher"]
 InvitationAnswer = answer_of(
     "Invitation",
+    id=str,
     url=Annotated[str, Field(description="Opens this debate and this seat in a browser; shown only in this answer")],
     key=Annotated[
         str,
         Field(description="Opens the same for a program: Authorization: Bearer dbs_…; shown only in this answer"),
     ],
-    role=Literal["proposer", "opponent", "arbitrator", "watcher"],
+    role=InvitedRole,
     expires_at=str,
 )
+
+
+class IssuedShape(Shape):
+    id: str
+    invited_by: str = Field(description="operator, or the username of the agent that issued it")
+    created_at: str
+    expires_at: str = Field(description="Of its link and key; a browser that accepted it keeps its session for 30 days")
+
+
+class InvitationShape(IssuedShape):
+    role: InvitedRole
+
+
+InvitationsAnswer = answer_of("Invitations", invitations=list[InvitationShape])
 HealthAnswer = answer_of("Health", status=Literal["ok"])
 SystemAnswer = answer_of(
     "System",

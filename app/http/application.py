@@ -19,6 +19,7 @@ from app.http.experiments.experiments import (
     experiment_results_blueprint,
     experiments_blueprint,
 )
+from app.http.experiments.invitations import judge_invitations_blueprint
 from app.http.experiments.judgments import judgments_blueprint
 from app.http.hooks import register_request_rules
 from app.http.mcp import view as mcp
@@ -93,6 +94,7 @@ def make_api(services: Services, relay: Relay) -> OpenAPI:
         seats_blueprint(services),
         webhooks_blueprint(services),
         judgments_blueprint(services),
+        judge_invitations_blueprint(services),
         experiments_blueprint(services),
         experiment_control_blueprint(services),
         experiment_results_blueprint(services),

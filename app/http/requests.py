@@ -93,6 +93,10 @@ class ArgumentPath(DebatePath):
     argument_id: UUID
 
 
+class InvitationPath(DebatePath):
+    invitation_id: UUID
+
+
 class SeatPath(DebatePath):
     role: Literal["proposer", "opponent", "arbitrator"]
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, LargeBinary, bindparam, func, select, union_all
+from sqlalchemy import Connection, LargeBinary, bindparam, func, select, union_all, update
 
-from app.core.access import Guest
+from app.core.access import Caller, Guest
 from app.core.seats import Seat
 from app.store import sessions
 from app.store.agents import hash_of
+from app.store.sessions import Issued
 from app.store.tables import debates, guest_sessions, invitations
 
 SEAT_KEY_PREFIX = "dbs_"
@@ -26,19 +27,45 @@ class Invitation:
     title: str
     role: str
     invited_by: str
+    issuer_id: UUID | None
+    """The agent that issued it; None for the operator."""
     expires_at: datetime
     is_expired: bool
 
     @property
     def seat(self) -> Seat | None:
-        return None if self.role == WATCHER else Seat(self.role)
+        return seat_of(self.role)
 
 
 def add(
-    connection: Connection, debate_id: UUID, role: str, token_hash: bytes, invited_by: str, lasts: timedelta
-) -> datetime:
-    """Returns when it expires."""
-    return sessions.invite(connection, invitations, token_hash, invited_by, lasts, debate_id=debate_id, role=role)
+    connection: Connection, debate_id: UUID, role: str, token_hash: bytes, issuer: Caller, lasts: timedelta
+) -> Issued:
+    return sessions.invite(connection, invitations, token_hash, issuer, lasts, debate_id=debate_id, role=role)
+
+
+def of_debate(connection: Connection, debate_id: UUID) -> list[Issued]:
+    return sessions.issued(connection, invitations, guest_sessions, invitations.c.debate_id == debate_id)
+
+
+def of_id(connection: Connection, debate_id: UUID, invitation_id: UUID) -> Issued | None:
+    return sessions.of_id(
+        connection, invitations, invitations.c.debate_id == debate_id, invitations.c.id == invitation_id
+    )
+
+
+def revoke(connection: Connection, invitation_id: UUID) -> None:
+    sessions.revoke(connection, invitations, invitation_id)
+
+
+def let_only_watch(connection: Connection, invitation_id: UUID) -> None:
+    """Of an invitation to a seat remains what a watcher has."""
+    connection.execute(update(invitations).where(invitations.c.id == invitation_id).values(role=WATCHER))
+
+
+def role_now(connection: Connection, invitation_id: UUID) -> str | None:
+    """None for one that has ended."""
+    role: str | None = connection.execute(_ROLE, {"id": invitation_id}).scalar_one_or_none()
+    return role
 
 
 def of_token(connection: Connection, token_hash: bytes) -> Invitation | None:
@@ -54,14 +81,20 @@ def of_session(connection: Connection, session_hash: bytes) -> Guest | None:
     row = connection.execute(_OF_SESSION, {"hash": session_hash}).one_or_none()
     if row is None:
         return None
-    return Guest(row.id, row.debate_id, None if row.role == WATCHER else Seat(row.role), session_hash)
+    return Guest(row.id, row.debate_id, seat_of(row.role), session_hash, row.issuer_id)
+
+
+def seat_of(role: str) -> Seat | None:
+    return None if role == WATCHER else Seat(role)
 
 
 def of_key(connection: Connection, key: str) -> Guest | None:
     """None for an unknown or expired one."""
     token_hash = hash_of(key.removeprefix(SEAT_KEY_PREFIX))
     found = of_token(connection, token_hash)
-    return None if found is None or found.is_expired else Guest(found.id, found.debate_id, found.seat, token_hash)
+    if found is None or found.is_expired:
+        return None
+    return Guest(found.id, found.debate_id, found.seat, token_hash, found.issuer_id)
 
 
 _OF_TOKEN = (
@@ -71,19 +104,23 @@ _OF_TOKEN = (
         debates.c.title,
         invitations.c.role,
         invitations.c.invited_by,
+        invitations.c.issuer_id,
         invitations.c.expires_at,
         invitations.c.expires_at <= func.clock_timestamp(),
     )
     .join(debates, debates.c.id == invitations.c.debate_id)
-    .where(invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary))
+    .where(invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary), sessions.in_force(invitations))
 )
+_ROLE = select(invitations.c.role).where(invitations.c.id == bindparam("id"), sessions.in_force(invitations))
 _OF_SESSION = sessions.of_hash(
-    guest_sessions, invitations, invitations.c.id, invitations.c.debate_id, invitations.c.role
+    guest_sessions, invitations, *(invitations.c[name] for name in ("id", "debate_id", "role", "issuer_id"))
 )
 VALID = union_all(
-    sessions.unexpired(guest_sessions),
+    sessions.unexpired_of(guest_sessions, invitations),
     select(invitations.c.token_hash).where(
-        invitations.c.token_hash == sessions.AMONG, invitations.c.expires_at > func.now()
+        invitations.c.token_hash == sessions.AMONG,
+        invitations.c.expires_at > func.now(),
+        sessions.in_force(invitations),
     ),
 )
 """The sessions and tokens that have neither ended nor expired."""

@@ -415,6 +415,11 @@ def invitation_table(name: str, *about: SchemaItem) -> Table:
         *about,
         Column("token_hash", LargeBinary, nullable=False),
         Column("invited_by", Text, nullable=False),
+        # The agent that issued it, and the hash of its key at that time: a key that is revoked or rotated ends its
+        # invitations. NULL for the operator's.
+        Column("issuer_id", Uuid, ForeignKey("agents.id")),
+        Column("issuer_key", LargeBinary),
+        Column("revoked_at", Timestamp),
         Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
         Column("expires_at", Timestamp, nullable=False),
         UniqueConstraint("token_hash", name=f"{name}_one_per_token"),

@@ -8,15 +8,26 @@ from uuid import UUID
 import structlog
 
 from app.core import holding
-from app.core.access import Action, Caller, Guest, require, require_control
-from app.core.errors import ActionNotAllowed, NotFound
+from app.core.access import (
+    Action,
+    Caller,
+    Guest,
+    invitation_held_by,
+    is_issuer,
+    require,
+    require_invitation,
+    require_issuer,
+)
+from app.core.errors import ActionNotAllowed, NotFound, or_raise
 from app.core.events import EventKind, NewEvent
 from app.core.seats import Seat
 from app.store import debates, events, invitations
 from app.store.agents import hash_of
 from app.store.engine import Connection
 from app.store.invitations import SEAT_KEY_PREFIX, WATCHER, Invitation
+from app.store.sessions import Issued
 from app.usecases.announce import state_changed
+from app.usecases.read import existing
 from app.usecases.services import Services
 from app.usecases.transactions import (
     lock_existing,
@@ -35,6 +46,7 @@ GUEST_LIFETIME = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class NewInvitation:
+    id: UUID
     token: str
     """Shown once, in the link and in the key."""
     expires_at: datetime
@@ -50,7 +62,8 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
     token = secrets.token_urlsafe(32)
     with transaction(services, caller, "control") as connection:
         debate = lock_to_change(connection, caller, debate_id)
-        require_control(caller, debate.seats, spoke_from(connection, caller, debate_id))
+        seat = invitations.seat_of(role)
+        require_invitation(caller, seat, debate.seats, spoke_from(connection, caller, debate_id))
         if role != WATCHER:
             # A person may always rule in the judge's place, whatever player fills that seat.
             filled = debate.seats[Seat(role)].player if role != Seat.ARBITRATOR else None
@@ -61,9 +74,40 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
                     allowed_roles=[],
                     suggestion="Invite a watcher, or to an external seat",
                 )
-        expires_at = invitations.add(connection, debate_id, role, hash_of(token), caller.name, lasts or LINK_LIFETIME)
+        made = invitations.add(connection, debate_id, role, hash_of(token), caller, lasts or LINK_LIFETIME)
     log.info("invitation.made", debate_id=str(debate_id), role=role, by=caller.name)
-    return NewInvitation(token, expires_at)
+    return NewInvitation(made.id, token, made.expires_at)
+
+
+def list_issued(services: Services, caller: Caller, debate_id: UUID) -> list[Issued]:
+    """The invitations of a debate that still open something; an agent sees its own."""
+    require(caller, Action.CONTROL)
+    with services.engine.statements() as connection:
+        existing(connection, debate_id)
+        return [one for one in invitations.of_debate(connection, debate_id) if is_issuer(caller, one.issuer_id)]
+
+
+@repeated_on_conflict
+def revoke(services: Services, caller: Caller, debate_id: UUID, invitation_id: UUID) -> None:
+    """Ends its link, its key and its sessions at once, and gives back the seat that its guest holds."""
+    require(caller, Action.CONTROL)
+    with transaction(services, caller, "control") as connection:
+        locked = lock_existing(connection, debate_id)
+        invitation = or_raise(invitations.of_id(connection, debate_id, invitation_id), unknown(invitation_id))
+        require_issuer(caller, invitation.issuer_id)
+        invitations.revoke(connection, invitation_id)
+        after = locked
+        for seat in Seat:
+            if invitation_held_by(locked.seats[seat]) == invitation_id and not locked.is_closed:
+                after = debates.save_holder(connection, holding.freed(locked, seat), seat)
+                events.add(connection, debate_id, NewEvent(EventKind.SEAT_RELEASED, caller.name, {"role": seat.role}))
+    log.info("invitation.revoked", debate_id=str(debate_id), invitation_id=str(invitation_id), by=caller.name)
+    if after is not locked:
+        services.teller.publish(state_changed(after))
+
+
+def unknown(invitation_id: UUID) -> NotFound:
+    return NotFound(f"There is no invitation {invitation_id} here")
 
 
 def look_at(services: Services, token: str) -> Invitation:
@@ -77,9 +121,9 @@ def accept(services: Services, token: str) -> tuple[Guest, str]:
     """Begins a session, and takes the seat where it is an open one. Returns the guest and the secret for the cookie."""
     secret = secrets.token_urlsafe(32)
     with transaction(services, None, "control") as connection:
-        invitation = _found(connection, token)
-        locked = lock_existing(connection, invitation.debate_id)
-        guest = Guest(invitation.id, invitation.debate_id, invitation.seat, hash_of(secret))
+        locked = lock_existing(connection, _found(connection, token).debate_id)
+        invitation = _found(connection, token)  # as it is now that nobody else can change it
+        guest = Guest(invitation.id, invitation.debate_id, invitation.seat, hash_of(secret), invitation.issuer_id)
         after = locked
         if invitation.seat is not None and locked.seats[invitation.seat].is_external and not locked.is_closed:
             after = holding.take(locked, guest, invitation.seat)

@@ -27,6 +27,7 @@ from app.usecases.transactions import (
     repeated_on_conflict,
     spoke_from,
     transaction,
+    with_seat_now,
     with_tail,
 )
 
@@ -62,6 +63,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     with transaction(services, caller, "submit") as connection:
         require_debate(caller, debate_id)
         locked = lock_to_change(connection, caller, debate_id)
+        caller = with_seat_now(connection, caller)
         spoke = spoke_from(connection, caller, debate_id) if action is Action.RULE else frozenset()
         require_seat(caller, action, submission.seat, locked.seats, spoke)
         if submission.client_request_id is not None:

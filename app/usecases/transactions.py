@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
@@ -76,6 +77,17 @@ def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, A
         return use_case(*args, **options)
 
     return repeated
+
+
+def with_seat_now(connection: Connection, caller: Caller) -> Caller:
+    """A guest with the seat that its invitation opens now. With the debate locked, so that what ends or narrows the
+    invitation is done or waits."""
+    if not isinstance(caller, Guest):
+        return caller
+    role = invitations.role_now(connection, caller.invitation_id)
+    if role is None:
+        raise refused()
+    return replace(caller, seat=invitations.seat_of(role))
 
 
 def spoke_from(connection: Connection, caller: Caller, debate_id: UUID) -> frozenset[Seat]:

@@ -74,7 +74,8 @@ def material_json(debate: Debate, document: str | None) -> Json | None:
         return None
     return {
         "document": document,
-        "document_hash": material.document_hash,
+        # Of a short document the hash tells whoever guesses its words that the guess is right.
+        "document_hash": material.document_hash if debate.is_closed else None,
         "document_bytes": material.document_bytes,
         "visible_to": [seat.role for seat in material.visible_to],
         "answers": dict(material.answers) if material.answers else None,

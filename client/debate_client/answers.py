@@ -232,6 +232,7 @@ class AgentKey:
 class Invitation:
     """To one seat of one debate. The link and the key are shown only in this answer."""
 
+    id: str
     url: str = field(repr=False)
     key: str = field(repr=False)
     role: str
@@ -240,4 +241,19 @@ class Invitation:
 
     @classmethod
     def of(cls, data: Json) -> "Invitation":
-        return cls(data["url"], data["key"], data["role"], data["expires_at"], data)
+        return cls(data["id"], data["url"], data["key"], data["role"], data["expires_at"], data)
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """An invitation that was made before."""
+
+    id: str
+    role: str
+    invited_by: str
+    expires_at: str
+    raw: Json = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, data: Json) -> "Issued":
+        return cls(data["id"], data["role"], data["invited_by"], data["expires_at"], data)

@@ -129,6 +129,8 @@ class Calls(Generic[Transport]):
     take_seat = Method.that_sends(requests.take_seat)
     release_seat = Method.that_sends(requests.release_seat)
     invite = Method.that_sends(requests.invite)
+    invitations = Method.that_sends(requests.invitations)
+    revoke_invitation = Method.that_sends(requests.revoke_invitation)
     argue = Method.that_sends(requests.argue)
     appeal = Method.that_sends(requests.appeal)
     resolve = Method.that_sends(requests.resolve)

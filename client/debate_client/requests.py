@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
-from debate_client.answers import AgentKey, Debate, DebatePage, Invitation, News, Stored, Transcript
+from debate_client.answers import AgentKey, Debate, DebatePage, Invitation, Issued, News, Stored, Transcript
 from debate_client.errors import Json
 
 T = TypeVar("T")
@@ -202,6 +202,19 @@ def invite(debate_id: str, role: str, expires_in_seconds: int | None = None) -> 
     seat, or `watcher`. Not repeatable: both are shown once."""
     body = given({"role": role, "expires_in_seconds": expires_in_seconds})
     return Request("POST", f"/debates/{debate_id}/invitations", Invitation.of, body=body)
+
+
+def invitations(debate_id: str) -> Request[tuple[Issued, ...]]:
+    """Those that still open something: the operator sees all, an agent its own."""
+
+    def read(data: Any) -> tuple[Issued, ...]:
+        return tuple(map(Issued.of, data["invitations"]))
+
+    return Request("GET", f"/debates/{debate_id}/invitations", read, is_repeatable=True)
+
+
+def revoke_invitation(debate_id: str, invitation_id: str) -> Request[bool]:
+    return Request("DELETE", f"/debates/{debate_id}/invitations/{invitation_id}", deleted, is_repeatable=True)
 
 
 def _move(debate_id: str, path: str, client_request_id: str | None, body: Mapping[str, Any]) -> Request[Stored]:

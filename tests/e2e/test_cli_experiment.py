@@ -203,6 +203,10 @@ def test_it_is_steered_shown_and_deleted(cli: Cli, api: Api, worker: Place) -> N
     assert (invited["judge"], "/join/" in invited["url"]) == ("person:ana", True)
     assert "/join/" in cli("invite", "steered", "--name", "ben").stdout
     assert cli("invite", "steered", "--name", " ").code == 1
+    listed = cli("invitations", "list", "steered", "--json").document["invitations"]
+    assert [one["judge"] for one in listed] == ["person:ben", "person:ana"]
+    assert "is revoked" in cli("invitations", "revoke", "steered", "--invitation", invited["id"]).stdout
+    assert invited["id"] not in cli("invitations", "list", "steered").stdout
     assert cli("delete", "steered").code == 2, "nobody can be asked here"
     assert "steered is deleted." in cli.well("delete", "steered", "--yes")
     assert worker.sql("SELECT count(*) FROM debates WHERE experiment_id = %s", experiment_id) == [(0,)]

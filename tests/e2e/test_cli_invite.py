@@ -58,6 +58,28 @@ def test_json_and_refusals(api: Api, home: Home) -> None:
     assert_one_sentence(refused, 4, "This invitation gives access to one seat of one debate only")
 
 
+def test_invitations_are_listed_and_revoked(api: Api, home: Home) -> None:
+    answer = operator(api).post("/debates", {**NEW, "seats": EXTERNAL})
+    debate_id = answer.json()["data"]["debate"]["id"]
+    assert "No invitations" in home.debate("invitations", "list", debate_id).stderr
+    made = json.loads(home.debate("invite", debate_id, "--json").stdout)
+    said = home.debate("invitations", "list", debate_id).stdout
+    assert made["id"] in said
+    assert made["key"][4:] not in said
+    boss = Client(str(api.http.base_url).rstrip("/"), TOKEN)
+    assert [(one.id, one.role, one.invited_by) for one in boss.invitations(debate_id)] == [
+        (made["id"], "opponent", "operator")
+    ]
+    ended = home.debate("invitations", "revoke", debate_id, "--invitation", made["id"])
+    assert "is revoked" in ended.stdout
+    assert httpx.get(made["url"]).status_code == 404
+    assert boss.invitations(debate_id) == ()
+    assert boss.revoke_invitation(debate_id, made["id"])
+    assert json.loads(home.debate("invitations", "list", debate_id, "--json").stdout) == {"invitations": []}
+    unknown = "00000000-0000-4000-8000-000000000000"
+    assert_one_sentence(home.debate("invitations", "revoke", debate_id, "--invitation", unknown), 1, "no invitation")
+
+
 NEW = {
     "title": "Cars",
     "debate_type": "general_debate",

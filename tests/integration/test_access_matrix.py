@@ -4,12 +4,16 @@ Seats, WebSockets and what a revoked key has open: test_access_rules.py. What is
 """
 
 import pytest
-from access_matrix import CALLERS, GUESTS, TOKEN, UNKNOWN, World, operations, refusal_of
+from access_matrix import CALLERS, GUESTS, OURS, TOKEN, UNKNOWN, World, operations, refusal_of
 from cells import each_of
 from documents import rows
+from harness import new_debate, numbers
 from test_api_envelope import nothing_written
 
 from app.bootstrap import build_relay, build_services, close_services
+from app.core.access import OPERATOR, Scope
+from app.http.sessions import COOKIE
+from app.usecases import agents
 from app.web.application import make_application
 
 ALL = frozenset(CALLERS)
@@ -47,7 +51,12 @@ MAY = {
     "POST /debates/{debate_id}/stop": CONTROL,
     "POST /debates/{debate_id}/pause": CONTROL,
     "POST /debates/{debate_id}/resume": CONTROL,
-    "POST /debates/{debate_id}/invitations": CONTROL,
+    "POST /debates/{debate_id}/invitations as watcher": CONTROL,
+    "POST /debates/{debate_id}/invitations as arbitrator": CONTROL,
+    # "referee" lacks the scope, "interested" holds a seat.
+    "POST /debates/{debate_id}/invitations as proposer": OPERATORS,
+    "GET /debates/{debate_id}/invitations": ARBITRATE | OPERATORS,
+    "DELETE /debates/{debate_id}/invitations/{invitation_id}": ARBITRATE | OPERATORS,
     "POST /debates/{debate_id}/fork": CREATORS - {"mute"},
     "POST /debates/{debate_id}/judgments": CREATORS,
     "POST /debates/{debate_id}/arguments as opponent": {"holder", "interested", "seat key", "guest"} | OPERATORS,
@@ -87,6 +96,8 @@ MAY = {
     "POST /experiments/{experiment_id}/pause": CREATORS,
     "POST /experiments/{experiment_id}/stop": CREATORS,
     "POST /experiments/{experiment_id}/invitations": CREATORS,
+    "GET /experiments/{experiment_id}/invitations": CREATORS,
+    "DELETE /experiments/{experiment_id}/invitations/{invitation_id}": CREATORS,
     "POST /experiments/{experiment_id}/retry-failed": CREATORS,
     "POST /experiments/{experiment_id}/judges": CREATORS,
     "GET /api/v1/agents": OPERATORS,
@@ -124,6 +135,8 @@ MAY_WITH_AN_EXPERIMENT = {
     "POST /experiments/{experiment_id}/stop": OWNERS,
     "POST /experiments/{experiment_id}/retry-failed": OWNERS,
     "POST /experiments/{experiment_id}/invitations": OWNERS,
+    "GET /experiments/{experiment_id}/invitations": OWNERS,
+    "DELETE /experiments/{experiment_id}/invitations/{invitation_id}": OWNERS,
     "GET /debates/{debate_id}": EVERYBODY,
     "GET /debates/{debate_id}/judgments": EVERYBODY,
     "POST /debates/{debate_id}/judgments": EVERYBODY,  # a stranger's does not count: test_others_judgments.py
@@ -146,9 +159,13 @@ MAY_WITH_AN_EXPERIMENT = {
 AT = "POST /experiments/{experiment_id}"
 OF_DEBATE = "POST /debates/{debate_id}"
 DOCUMENTED = {
-    "read it": [row for row in MAY_WITH_AN_EXPERIMENT if row.startswith("GET")],
+    "read it": [row for row, may in MAY_WITH_AN_EXPERIMENT.items() if row.startswith("GET") and may == EVERYBODY],
     "add motions": [row for row in MAY_WITH_AN_EXPERIMENT if row.startswith(AT)]
-    + ["DELETE /experiments/{experiment_id}"],
+    + ["DELETE /experiments/{experiment_id}"]
+    + [
+        f"{verb} /experiments/{{experiment_id}}/invitations{of}"
+        for verb, of in (("GET", ""), ("DELETE", "/{invitation_id}"))
+    ],
     "start, stop": [
         f"{OF_DEBATE}/{name}"
         for name in ("start", "stop", "pause", "resume", "invitations", "ruling", "question", "intervention")
@@ -228,3 +245,72 @@ def test_the_page_says_who_may_with_an_experiment():
         for row in group:
             may = ["yes" if caller in MAY_WITH_AN_EXPERIMENT[row] else "no" for caller in columns]
             assert (row, may) == (row, cells)
+
+
+# Columns that depend on whose something is: the tables of docs/access.md. The agents have all scopes and no seat.
+
+OF_INVITATIONS = {
+    "operator": ("all", True),
+    "session": ("all", True),
+    "issuer": ("its own", True),
+    "stranger": ("none", False),
+}
+"""Whose invitations the caller lists, and whether it revokes the issuer's."""
+OF_FORKS = {"operator": True, "session": True, "holder": False, "stranger": False}
+"""Whether the caller's fork of an open debate has its hidden document and learns which answer is correct."""
+
+
+def test_the_table_of_the_document_is_the_one_above():
+    callers = ("operator", "issuer", "stranger")
+    lists, revokes, forks = (cells[1:] for cells in rows("access.md", "invitations and forks"))
+    assert tuple(lists) == tuple(OF_INVITATIONS[caller][0] for caller in callers)
+    assert [cell == "yes" for cell in revokes] == [OF_INVITATIONS[caller][1] for caller in callers]
+    assert [cell == "yes" for cell in forks] == [OF_FORKS.get(caller, False) for caller in callers]
+
+
+@pytest.fixture
+def sent_by(world):
+    """What each of these callers sends."""
+
+    def key(name):
+        agent = f"{name}-{next(numbers)}"
+        return agents.create_agent(world.services, OPERATOR, agent, None, frozenset(Scope))[1].secret
+
+    keys = {**{name: key(name) for name in ("issuer", "stranger", "holder")}, "operator": TOKEN}
+    sent = {name: {**OURS, "Authorization": f"Bearer {secret}"} for name, secret in keys.items()}
+    return {**sent, "session": {**OURS, "Cookie": f"{COOKIE}={world.session}"}}
+
+
+@each_of("caller", OF_INVITATIONS)
+def test_who_lists_and_revokes_invitations(world, sent_by, caller):
+    lists, revokes = OF_INVITATIONS[caller]
+    at, body = f"/debates/{world.new_debate('seat key')[0]}/invitations", {"role": "opponent"}
+    ids = {}
+    for issuer in ("issuer", "operator"):
+        issued = world.client.post(at, json=body, headers=sent_by[issuer])
+        assert issued.status_code == 201, issued.text
+        ids[issuer] = issued.json["data"]["id"]
+    sent = sent_by[caller]
+    shown = {one["id"] for one in world.client.get(at, headers=sent).json["data"]["invitations"]}
+    assert shown == {"all": set(ids.values()), "its own": {ids["issuer"]}, "none": set()}[lists]
+    for issuer, may in (("issuer", revokes), ("operator", lists == "all")):
+        answer = world.client.delete(f"{at}/{ids[issuer]}", headers=sent)
+        assert answer.status_code == (200 if may else 403), (issuer, answer.text)
+
+
+@each_of("caller", OF_FORKS)
+def test_whose_fork_of_an_open_debate_discloses_its_material(world, sent_by, caller):
+    material = {"document": "The code is 4711.", "answers": {"proposer": "Yes.", "opponent": "No."}}
+    body = new_debate(format="dialogue", material={**material, "correct": "opponent"})
+    source = world.client.post("/debates", json=body, headers=sent_by["operator"]).json["data"]["debate"]["id"]
+    taken = world.client.post(f"/debates/{source}/seats/opponent/take", headers=sent_by["holder"])
+    assert taken.status_code == 200, taken.text
+    asked = {"after_seq": 1, "client_request_id": f"fork-{next(numbers)}"}
+    forked = world.client.post(f"/debates/{source}/fork", json=asked, headers=sent_by[caller])
+    fork = forked.json["data"]["debate"]["id"]
+    stopped = world.client.post(f"/debates/{fork}/stop", json={}, headers=sent_by["operator"])
+    assert stopped.status_code == 200, stopped.text
+    found = world.client.get(f"/debates/{fork}", headers=sent_by["stranger"]).json["data"]["debate"]["material"]
+    discloses = ("The code is 4711.", "opponent") if OF_FORKS[caller] else (None, None)
+    assert (found["document"], found["correct"]) == discloses
+    assert found["answers"] == material["answers"]

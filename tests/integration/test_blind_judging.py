@@ -234,6 +234,34 @@ def test_who_may_invite_and_what_is_refused(boss, held):
     refusal_of(boss.post(f"/experiments/{uuid.uuid4()}/invitations", {"name": "x"}), "NOT_FOUND")
 
 
+def test_a_revoked_invitation_to_judge_opens_nothing(api, boss, held):
+    path = f"{held}/invitations"
+    made, kept = invited(boss, held, "Gone"), invited(boss, held, "Kept")
+    guest, _ = joined(api, made["url"])
+    shown = {one["id"]: (one["judge"], one["invited_by"]) for one in data_of(boss.get(path))["invitations"]}
+    assert shown[made["id"]] == ("person:Gone", "operator")
+    assert data_of(boss.ask("DELETE", f"{path}/{made['id']}")) == {"deleted": True}
+    assert browser(api).get(httpx.URL(made["url"]).path).status_code == 404
+    assert guest.get(f"{held}/judge").headers["Location"].startswith("/sign-in")
+    left = {one["id"] for one in data_of(boss.get(path))["invitations"]}
+    assert left & {made["id"], kept["id"]} == {kept["id"]}
+    refusal_of(boss.ask("DELETE", f"{path}/{uuid.uuid4()}"), "NOT_FOUND")
+
+
+def test_an_invitation_to_judge_needs_the_scopes_of_a_judge_and_ends_with_its_issuers_key(api, boss):
+    issuer, referee = new_agent(boss, "read", "debate", "arbitrate"), new_agent(boss, "read", "arbitrate")
+    own = data_of(issuer.post("/experiments", a_spec(name=f"own-{uuid.uuid4()}")), 201)["experiment"]["id"]
+    at = f"/experiments/{own}"
+    assert refusal_of(referee.post(f"{at}/invitations", {"name": "x"}), "FORBIDDEN")["required_scope"] == "debate"
+    made = invited(issuer, at, "Ana")
+    guest, _ = joined(api, made["url"])
+    assert guest.get(f"{at}/judge").status_code == 200
+    assert boss.post(f"/api/v1/agents/{issuer.id}/rotate").status_code == 200
+    assert guest.get(f"{at}/judge").headers["Location"].startswith("/sign-in")
+    assert browser(api).post(httpx.URL(made["url"]).path).status_code == 404
+    assert data_of(boss.get(f"{at}/invitations"))["invitations"] == []
+
+
 def test_the_cookie_under_another_experiments_name_opens_nothing(api, boss, held):
     other = data_of(boss.post("/experiments", a_spec(name=f"other-{uuid.uuid4()}")), 201)["experiment"]["id"]
     _, answer = joined(api, invited(boss, held, "Forger")["url"])

@@ -215,3 +215,144 @@ def test_a_guests_page_has_the_document_only_in_a_seat_that_is_shown_it(api, bos
     for role, page in pages.items():
         assert "secret ledger" not in page, role
         assert "A document of 26 bytes, shown to the opponent." in page, role
+
+
+# Listed, revoked, ended with the issuer's key, and never more than the issuer may
+
+
+def issued_by(caller, debate_id, role="opponent"):
+    return data_of(caller.post(f"/debates/{debate_id}/invitations", {"role": role}), 201)
+
+
+def listed(caller, debate_id):
+    return data_of(caller.get(f"/debates/{debate_id}/invitations"))["invitations"]
+
+
+def judge_and_debater(boss):
+    return new_agent(boss, "read", "debate", "arbitrate")
+
+
+def ended(api, boss, debate_id, motion, made, guest):
+    """Neither the link nor the key nor the session of this invitation opens anything."""
+    assert browser(api).get(httpx.URL(made["url"]).path).status_code == 404
+    program = Caller(api, made["key"])
+    for answer in (
+        program.get(f"/debates/{debate_id}"),
+        program.post(f"/debates/{debate_id}/arguments", claim(motion)),
+    ):
+        refusal_of(answer, "AUTH_FAILED")
+    if api.token:
+        refusal_of(guest.get(f"/debates/{debate_id}"), "AUTH_FAILED")
+        refusal_of(guest.post(f"/debates/{debate_id}/arguments", json=claim(motion)), "AUTH_FAILED")
+    return True
+
+
+def test_a_revoked_invitation_opens_nothing_and_its_seat_is_open_again(api, boss):
+    debate_id, motion = a_debate(boss)
+    made, other = issued_by(boss, debate_id), issued_by(boss, debate_id, "watcher")
+    guest, _ = joined(api, made["url"])
+    assert [(one["id"], one["role"], one["invited_by"]) for one in listed(boss, debate_id)] == [
+        (other["id"], "watcher", "operator"),
+        (made["id"], "opponent", "operator"),
+    ]
+    assert "url" not in str(listed(boss, debate_id))
+    for _ in range(2):
+        assert data_of(boss.ask("DELETE", f"/debates/{debate_id}/invitations/{made['id']}")) == {"deleted": True}
+    assert ended(api, boss, debate_id, motion, made, guest)
+    assert [one["id"] for one in listed(boss, debate_id)] == [other["id"]]
+    debate = data_of(boss.get(f"/debates/{debate_id}"))["debate"]
+    assert "held_by" not in debate["seats"]["opponent"]
+    joined(api, invited(boss, debate_id))
+    elsewhere, _ = a_debate(boss)
+    refusal_of(boss.ask("DELETE", f"/debates/{elsewhere}/invitations/{other['id']}"), "NOT_FOUND")
+
+
+def test_an_expired_link_is_listed_while_a_browser_that_accepted_it_has_its_session(api, boss):
+    debate_id, _ = a_debate(boss)
+    unused, used = issued_by(boss, debate_id, "watcher"), issued_by(boss, debate_id)
+    joined(api, used["url"])
+    api.place.sql("UPDATE invitations SET expires_at = now() WHERE debate_id = %s", debate_id)
+    assert [one["id"] for one in listed(boss, debate_id)] == [used["id"]] != [unused["id"]]
+
+
+def test_an_agent_lists_and_revokes_its_own_invitations_only(api, boss):
+    issuer, other = judge_and_debater(boss), judge_and_debater(boss)
+    debate_id, _ = a_debate(boss)
+    made, operators = issued_by(issuer, debate_id), issued_by(boss, debate_id, "watcher")
+    assert [one["id"] for one in listed(issuer, debate_id)] == [made["id"]]
+    assert listed(other, debate_id) == []
+    assert len(listed(boss, debate_id)) == 2
+    for caller, invitation in ((other, made), (issuer, operators)):
+        refusal_of(caller.ask("DELETE", f"/debates/{debate_id}/invitations/{invitation['id']}"), "FORBIDDEN")
+    data_of(issuer.ask("DELETE", f"/debates/{debate_id}/invitations/{made['id']}"))
+    refusal_of(new_agent(boss).get(f"/debates/{debate_id}/invitations"), "FORBIDDEN")
+
+
+@pytest.mark.parametrize("what", ["revoke", "rotate"])
+def test_an_invitation_ends_with_the_key_of_its_issuer(api, boss, what):
+    issuer = judge_and_debater(boss)
+    debate_id, motion = a_debate(boss)
+    made = issued_by(issuer, debate_id)
+    guest, _ = joined(api, made["url"])
+    data_of(guest.get(f"/debates/{debate_id}"))
+    assert boss.post(f"/api/v1/agents/{issuer.id}/{what}").status_code == 200
+    assert ended(api, boss, debate_id, motion, made, guest)
+    assert listed(boss, debate_id) == []
+
+
+def test_an_invitation_grants_no_scope_that_its_issuer_lacks(api, boss):
+    debate_id, _ = a_debate(boss)
+    path = f"/debates/{debate_id}/invitations"
+    referee, blind = new_agent(boss, "read", "arbitrate"), new_agent(boss, "arbitrate", "debate")
+    for role in ("proposer", "opponent"):
+        assert refusal_of(referee.post(path, {"role": role}), "FORBIDDEN")["required_scope"] == "debate"
+    for role in ("arbitrator", "watcher"):
+        data_of(referee.post(path, {"role": role}), 201)
+        assert refusal_of(blind.post(path, {"role": role}), "FORBIDDEN")["required_scope"] == "read"
+
+
+def test_an_invitation_grants_no_seat_that_its_issuer_may_not_act_from(api, boss):
+    issuer, other = judge_and_debater(boss), new_agent(boss)
+    seats = {**EXTERNAL, "opponent": {"player": "external", "agent_id": other.id}}
+    bound = data_of(boss.post("/debates", new_debate(format="dialogue", seats=seats)), 201)["debate"]["id"]
+    refusal_of(issuer.post(f"/debates/{bound}/invitations", {"role": "opponent"}), "FORBIDDEN")
+    seats = {**EXTERNAL, "arbitrator": {"player": "external", "agent_id": issuer.id}}
+    judged = data_of(boss.post("/debates", new_debate(format="dialogue", seats=seats)), 201)["debate"]["id"]
+    refusal_of(issuer.post(f"/debates/{judged}/invitations", {"role": "opponent"}), "FORBIDDEN")
+
+
+def test_an_agent_does_not_act_from_two_seats_by_inviting_itself_to_the_second(api, boss):
+    issuer = judge_and_debater(boss)
+    debate_id, motion = a_debate(boss)
+    guest = Caller(api, issued_by(issuer, debate_id)["key"])
+    data_of(issuer.post(f"/debates/{debate_id}/seats/proposer/take"))
+    for answer in (
+        guest.post(f"/debates/{debate_id}/seats/opponent/take"),
+        guest.post(f"/debates/{debate_id}/arguments", claim(motion)),
+    ):
+        assert "issued this invitation" in refusal_of(answer, "FORBIDDEN")["message"]
+
+
+def test_a_guest_whose_seat_the_operator_gave_back_watches_and_no_longer_speaks(api, boss):
+    debate_id, motion = a_debate(boss)
+    made = issued_by(boss, debate_id)
+    guest, _ = joined(api, made["url"])
+    data_of(boss.post(f"/debates/{debate_id}/seats/opponent/release"))
+    program = Caller(api, made["key"])
+    for answer in (
+        guest.post(f"/debates/{debate_id}/arguments", json=claim(motion)),
+        guest.post(f"/debates/{debate_id}/seats/opponent/take"),
+        program.post(f"/debates/{debate_id}/arguments", claim(motion)),
+        program.post(f"/debates/{debate_id}/seats/opponent/take"),
+    ):
+        refusal_of(answer, "FORBIDDEN")
+    data_of(guest.get(f"/debates/{debate_id}"))
+    assert [one["role"] for one in listed(boss, debate_id)] == ["watcher"]
+
+
+def test_a_guest_who_gave_the_seat_back_may_take_it_again(api, boss):
+    debate_id, motion = a_debate(boss)
+    program = Caller(api, issued_by(boss, debate_id)["key"])
+    for what in ("take", "release", "take"):
+        data_of(program.post(f"/debates/{debate_id}/seats/opponent/{what}"))
+    data_of(program.post(f"/debates/{debate_id}/arguments", claim(motion)), 201)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -126,11 +127,11 @@ def test_documents_are_pruned_in_batches_past_those_that_a_debate_has(
     assert max(count for (count,) in deleted) <= 2
 
 
-def test_the_correct_answer_is_shown_when_the_debate_is_closed(api: Api) -> None:
+def test_the_correct_answer_and_the_hash_of_the_document_are_shown_when_the_debate_is_closed(api: Api) -> None:
     material = {"document": DOCUMENT, "answers": ANSWERS, "correct": "opponent"}
     body = new_debate(format="dialogue", material=material)
     created = data_of(api.http.post("/debates", json=body), 201)["debate"]
-    assert created["material"]["correct"] is None
+    assert (created["material"]["correct"], created["material"]["document_hash"]) == (None, None)
     read_ = data_of(api.http.get(f"/debates/{created['id']}"))["debate"]["material"]
     assert (read_["document"], read_["answers"], read_["correct"]) == (DOCUMENT, ANSWERS, None)
     assert read_["visible_to"] == ["proposer", "opponent"]
@@ -138,8 +139,9 @@ def test_the_correct_answer_is_shown_when_the_debate_is_closed(api: Api) -> None
     assert listed["material"] == created["material"]
     assert listed["material"]["document"] is None
     exported = api.http.get(f"/debates/{created['id']}/export").json()["debate"]["material"]
-    assert exported["correct"] is None
-    assert data_of(api.http.post(f"/debates/{created['id']}/stop"))["debate"]["material"]["correct"] == "opponent"
+    assert (exported["correct"], exported["document_hash"]) == (None, None)
+    closed = data_of(api.http.post(f"/debates/{created['id']}/stop"))["debate"]["material"]
+    assert (closed["correct"], closed["document_hash"]) == ("opponent", sha256(DOCUMENT.encode()).hexdigest())
     again = api.http.post("/debates", json=body)
     assert (again.status_code, again.headers["Idempotent-Replayed"]) == (200, "true")
     other = {**body, "material": {**material, "document": DOCUMENT + " Really."}}

@@ -10,12 +10,15 @@ from test_api_envelope import data_of, refusal_of
 from watchers import heard, watching
 
 from app.core.access import Agent, Scope
-from app.core.errors import SeatTaken
+from app.core.debate import TurnType
+from app.core.errors import Forbidden, SeatTaken
 from app.core.seats import Seat
 from app.usecases.agents import create_agent
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.identity import OPEN, identify
-from app.usecases.seats import take_seat
+from app.usecases.invitations import invite
+from app.usecases.seats import release_seat, take_seat
+from app.usecases.submit import Submission, submit
 
 EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 
@@ -296,6 +299,17 @@ def test_who_spoke_as_a_debater_does_not_judge_the_closed_debate_either(boss, fo
     for body in ({"verdict": verdict}, {"player": "scripted"}):
         error = refusal_of(agent.post(f"/debates/{debate['id']}/judgments", body), "FORBIDDEN")
         assert "has spoken as the opponent" in error["message"]
+
+
+def test_a_guests_move_on_its_way_while_the_operator_gives_its_seat_back_is_refused(services):
+    debate = create_debate(services, OPEN, NewDebate("Cars", "general_debate", "Ban cars", "narrowed")).debate
+    guest = identify(services, invite(services, OPEN, debate.id, "opponent", None).key)
+    take_seat(services, guest, debate.id, Seat.OPPONENT)
+    release_seat(services, OPEN, debate.id, Seat.OPPONENT)
+    with pytest.raises(Forbidden):
+        submit(services, guest, debate.id, Submission(Seat.OPPONENT, TurnType.CLAIM, "Too late."))
+    with pytest.raises(Forbidden):
+        take_seat(services, guest, debate.id, Seat.OPPONENT)
 
 
 def test_who_stated_the_motion_and_argued_nothing_may_stop_the_debate(boss):

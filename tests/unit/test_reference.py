@@ -58,6 +58,7 @@ ELSEWHERE = {
     ("api.md", "request"): "test_api_documented.py",
     ("access.md", "request"): "test_api_documented.py",
     ("access.md", "with an experiment"): "test_access_matrix.py",
+    ("access.md", "invitations and forks"): "test_access_matrix.py",
     ("solutions.md", "request"): "test_api_documented.py",
     ("reliability.md", "point"): "test_documented.py",
     ("metrics.md", "name"): "test_monitoring.py",

@@ -2,7 +2,7 @@
 
 import typer
 
-from app.cli.experiment import control, data, figures, run
+from app.cli.experiment import control, data, figures, invitations, run
 from app.cli.help import WholeSummaries
 
 commands = typer.Typer(
@@ -14,3 +14,4 @@ commands = typer.Typer(
 # In the order of `debate experiment --help`.
 for module in (run, control, figures, data):
     commands.registered_commands += module.commands.registered_commands
+commands.add_typer(invitations.commands)

@@ -7,21 +7,18 @@ from uuid import UUID
 from flask import Response, request
 
 from app.core.access import Caller
-from app.core.judgments import PERSON
 from app.http import answers
 from app.http.access import current_caller
 from app.http.answers import success
 from app.http.blueprint import Blueprint, api_blueprint
 from app.http.experiments import shapes
 from app.http.experiments.shapes import ExperimentPath
-from app.http.seats import join_url
 from app.store.experiments.experiments import Experiment
-from app.usecases.experiments import judging, manage, read
+from app.usecases.experiments import manage, read
 from app.usecases.experiments.imports import import_rows
 from app.usecases.experiments.results import exported, results_of_experiment
 from app.usecases.services import Services
 from app.wire import tables
-from app.wire.debates import time_json
 from app.wire.experiments import estimate_json, experiment_json, match_json, plan_json
 
 _ONE: answers.Responses = {200: shapes.ExperimentAnswer, 409: answers.ErrorAnswer}
@@ -170,16 +167,6 @@ def experiment_control_blueprint(services: Services) -> Blueprint:
     def retry_failed(path: ExperimentPath) -> tuple[Response, int]:
         _, count = manage.retry_failed(services, current_caller(), path.experiment_id)
         return _shown(services, path.experiment_id, count=count)
-
-    @api.post(
-        f"{_AT}/invitations",
-        summary="Create a link with which a person judges its debates blind, in a browser",
-        responses={201: shapes.JudgeInvitationAnswer},
-    )
-    def invite(path: ExperimentPath, body: shapes.JudgeInvitationBody) -> tuple[Response, int]:
-        made = judging.invite(services, current_caller(), path.experiment_id, body.name, body.lasts)
-        shown = {"url": join_url(services, made.token), "judge": f"{PERSON}{made.judge}"}
-        return success({**shown, "expires_at": time_json(made.expires_at)}, 201)
 
     @api.post(f"{_AT}/judges", summary="Have the finished debates judged by more judges", responses=_COUNTED)
     def add_judges(path: ExperimentPath, body: shapes.JudgesBody) -> tuple[Response, int]:

@@ -15,7 +15,7 @@ from app.core.experiments import plan
 from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
 from app.core.experiments.spec import SpecProblem
-from app.http.answers import Shape, answer_of
+from app.http.answers import IssuedShape, Shape, answer_of
 from app.http.experiments.results_shapes import ResultsShape
 from app.http.experiments.spec_shapes import GivenSpecShape, SpecJudgeShape, SpecShape
 from app.http.requests import ExpiringBody, Query, Request, with_examples
@@ -95,6 +95,10 @@ class JudgesBody(Request):
     model_config = with_examples({"judges": [{"name": "other", "player": "scripted", "orders": "both"}]})
 
     judges: list[Annotated[dict[str, Any], DocumentedAs(SpecJudgeShape)]] = Field(min_length=1, max_length=50)
+
+
+class JudgeInvitationPath(ExperimentPath):
+    invitation_id: UUID
 
 
 class JudgeInvitationBody(ExpiringBody):
@@ -277,10 +281,18 @@ PlanAnswer = answer_of("Plan", plan=PlanShape)
 MatchesAnswer = answer_of("Matches", matches=list[MatchShape], next_cursor=str | None)
 JudgeInvitationAnswer = answer_of(
     "JudgeInvitation",
+    id=str,
     url=Annotated[
         str, Field(description="Opens the judging of this experiment's debates in a browser; shown only in this answer")
     ],
     judge=str,
     expires_at=str,
 )
+
+
+class JudgeInvitationShape(IssuedShape):
+    judge: str
+
+
+JudgeInvitationsAnswer = answer_of("JudgeInvitations", invitations=list[JudgeInvitationShape])
 ResultsAnswer = answer_of("Results", results=ResultsShape)

@@ -10,7 +10,7 @@ import structlog
 
 from app.core.access import Action, Caller, GuestJudge, require, require_owner
 from app.core.blind import BlindDebate, blind, shown_order, winner_of
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput, NotFound, or_raise
 from app.core.judgments import PERSON
 from app.core.players import JudgeOrder
 from app.core.seats import Seat
@@ -22,10 +22,11 @@ from app.store.engine import Connection
 from app.store.experiments import judging
 from app.store.experiments.experiments import Experiment
 from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
+from app.store.sessions import Issued
 from app.usecases import judgments
 from app.usecases.announce import tell_changed
 from app.usecases.experiments.manage import existing
-from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME
+from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME, unknown
 from app.usecases.judgments import MAX_JUDGE_BYTES
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
@@ -37,6 +38,7 @@ _TICKET = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class NewJudgeInvitation:
+    id: UUID
     token: str
     """ShownDebate once, in the link."""
     judge: str
@@ -66,11 +68,28 @@ def invite(
     token = secrets.token_urlsafe(32)
     with transaction(services, caller) as connection:
         require_owner(caller, existing(connection, experiment_id).created_by)
-        expires_at = judging.invite(
-            connection, experiment_id, judge, hash_of(token), caller.name, lasts or LINK_LIFETIME
-        )
+        made = judging.invite(connection, experiment_id, judge, hash_of(token), caller, lasts or LINK_LIFETIME)
     log.info("invitation.made", experiment_id=str(experiment_id), role="judge", by=caller.name)
-    return NewJudgeInvitation(token, judge, expires_at)
+    return NewJudgeInvitation(made.id, token, judge, made.expires_at)
+
+
+def list_issued(services: Services, caller: Caller, experiment_id: UUID) -> list[Issued]:
+    """The invitations to judge that still open something."""
+    require(caller, Action.EXPERIMENT)
+    with services.engine.statements() as connection:
+        require_owner(caller, existing(connection, experiment_id).created_by)
+        return judging.of_experiment(connection, experiment_id)
+
+
+@repeated_on_conflict
+def revoke(services: Services, caller: Caller, experiment_id: UUID, invitation_id: UUID) -> None:
+    """Ends its link and its sessions at once. What the person has judged stays."""
+    require(caller, Action.EXPERIMENT)
+    with transaction(services, caller) as connection:
+        require_owner(caller, existing(connection, experiment_id).created_by)
+        or_raise(judging.of_id(connection, experiment_id, invitation_id), unknown(invitation_id))
+        judging.revoke(connection, invitation_id)
+    log.info("invitation.revoked", experiment_id=str(experiment_id), invitation_id=str(invitation_id), by=caller.name)
 
 
 def named(name: str) -> str:

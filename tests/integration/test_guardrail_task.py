@@ -165,7 +165,7 @@ def test_a_contribution_is_evaluated_with_reasons_and_the_evaluators_version(
     assert status_of(place, made) == (verdict, verdict)
     found = review.get_review(services, OPERATOR, made.evaluation_id).evaluation
     assert [reason.rule for reason in found.reasons] == rules
-    assert found.evaluator == "rules/2"
+    assert found.evaluator == "rules/3"
     assert found.evaluated_at is not None
     assert evaluations(place, "due_at, claim_token, claimed_by, queued_at") == [(None, None, None, None)]
 
@@ -292,7 +292,7 @@ def assert_a_person_is_asked(services, place, contribution, kind):
     [waiting] = review.list_flagged(services, OPERATOR, 10, None).items
     words = f"It could not be evaluated (the evaluator failed: {kind}); a person has to decide"
     assert waiting.evaluation.reasons == (Finding("evaluator", Severity.FLAG, words),)
-    assert waiting.evaluation.evaluator == "rules/2 + stand-in/1"
+    assert waiting.evaluation.evaluator == "rules/3 + stand-in/1"
 
 
 # A model after the rules
@@ -306,7 +306,7 @@ def test_a_model_is_asked_about_what_the_rules_approve_and_both_are_named(servic
     assert (found.verdict, found.reasons, found.evaluator) == (
         GuardrailVerdict.REJECTED,
         (reason,),
-        "rules/2 + stand-in/1",
+        "rules/3 + stand-in/1",
     )
 
 
@@ -316,7 +316,7 @@ def test_what_the_rules_object_to_no_model_is_shown(services, place, author, con
     made = contribute(services, author, content)
     guard_until(services, all_settled(place), model)
     assert status_of(place, made) == (verdict, verdict)
-    assert review.get_review(services, OPERATOR, made.evaluation_id).evaluation.evaluator == "rules/2"
+    assert review.get_review(services, OPERATOR, made.evaluation_id).evaluation.evaluator == "rules/3"
     assert model.asked == 0
 
 

@@ -18,22 +18,33 @@ import pytest
 from cells import each_of
 
 from app.core import guardrail
+from app.core.guardrail.hidden import hidden_text
 from app.core.guardrail.instructions import instructions_to_a_model
 from app.core.guardrail.length import says_too_little
 from app.core.guardrail.links import bad_links
-from app.core.guardrail.opinion import Text
+from app.core.guardrail.opinion import Finding, Text
 from app.core.guardrail.personal import personal_data
+from app.core.guardrail.rules import RuleEvaluator
 from app.core.guardrail.secrets import leaked_secrets
 from app.core.guardrail.spam import spam
 
 pytestmark = pytest.mark.long
+
+
+def all_rules(text: Text) -> list[Finding]:
+    """With the normalization, in both forms."""
+    return list(RuleEvaluator().evaluate(text).reasons)
+
+
 SMALL, TIMES = 2_500, 8
 MOST_TIMES = 24
 """Quadratic would be 64."""
 UNNOTICED_SECONDS = 0.02
 """What the larger text may take whatever the smaller one took. A quadratic pattern takes far longer for it."""
 TRIES = 3
-RULES = [instructions_to_a_model, says_too_little, bad_links, personal_data, leaked_secrets, spam]
+RULES = [
+    instructions_to_a_model, says_too_little, bad_links, personal_data, leaked_secrets, spam, hidden_text, all_rules,
+]  # fmt: skip
 UNITS = [
     "\n", " ", "\t", "\r\n", " \n", "a", "A", "aB", "a ", "a.", "a-", "-", "--", ".", "_", "@", "a@", "@a.", "a@a.",
     "a@a.a ", "0", "1 ", "1-", "1.", "+1", "+1 ", " +1111111111111111111111", "1,", "4 1 1 1", "\u0661", "http://",
@@ -43,6 +54,7 @@ UNITS = [
     "-----BEGIN A ", "A ", "postgres://", "postgres://a:", "xoxb-1", "password", "password=", "password = ",
     "password:\n", "api_key\n", "ignore ", "ignore all ", "ignore all previous ", "judge, ", "you are now ",
     "you are now a-", "reveal the ", "as an ai ", "make $1", "make money ", "casino ", "SSN ", "DE00", "DE00 AAAA ",
+    "sk-\n", "db_\n", "dbr_a\n", "\u0301", "\u0301\u0316", "a\u0301\u0327", "\u200b", "\U000e0041", "\ufdfa", "\u0430",
     "\0", "é", "x", "💰", "!", "$", "\u017f", "İ",
 ]  # fmt: skip
 

@@ -29,7 +29,7 @@ from app.core.debate import Limits, Status, StopReason, Turn, TurnType
 from app.core.errors import Forbidden
 from app.core.events import EventKind
 from app.core.formats import Format
-from app.core.guardrail import instructions, length, links, personal, secrets, spam
+from app.core.guardrail import hidden, instructions, length, links, personal, secrets, spam
 from app.core.guardrail.opinion import GuardrailVerdict as OpinionVerdict
 from app.core.machine import TRANSITIONS
 from app.core.players import LOCAL, JudgeOrder, OnTimeout
@@ -161,7 +161,7 @@ def _(found: list[Row]) -> None:
 
 @checks("solutions.md", "rule")
 def _(found: list[Row]) -> None:
-    modules = (length, links, secrets, personal, spam, instructions)
+    modules = (hidden, length, links, secrets, personal, spam, instructions)
     sources = {module.RULE: inspect.getsource(module) for module in modules}
     expected = {name: ("Severity.REJECT" in source, "Severity.FLAG" in source) for name, source in sources.items()}
     assert {codes(name)[0]: (bool(rejects), bool(flags)) for name, rejects, flags in found} == expected

@@ -7,6 +7,7 @@ for a person: a model may follow a quotation too.
 import re
 from collections.abc import Iterator
 
+from app.core.guardrail.normal import unbroken
 from app.core.guardrail.opinion import Finding, Severity, Text
 
 RULE = "instructions"
@@ -26,7 +27,7 @@ _ORDERS = [
     )
 ]
 _MARKUP = re.compile(
-    r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|>|\[/?INST\]|<</?SYS>>"
+    r"<\|[a-z][a-z_]{1,30}\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>"
     r"|^[^\S\n]{0,20}#{2,3} ?(?:system|instruction)s?:[^\S\n]{0,20}$|^(?:system|assistant):\s",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -48,4 +49,5 @@ def instructions_to_a_model(text: Text) -> Iterator[Finding]:
 
 
 def _is_there(content: str) -> bool:
-    return bool(_MARKUP.search(content)) or any(order.search(content) for order in _ORDERS)
+    whole = unbroken(content)
+    return bool(_MARKUP.search(content)) or any(order.search(whole) for order in _ORDERS)

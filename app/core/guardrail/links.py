@@ -55,7 +55,7 @@ def _problems(link: str) -> Iterator[tuple[str, Severity]]:
         yield "It contains a link with a user name, which hides its target", Severity.REJECT
     if host.removeprefix("www.") in _SHORTENERS:
         yield "It contains a shortened link, which hides its target", Severity.FLAG
-    if host.startswith("xn--") or ".xn--" in host:
+    if host.startswith("xn--") or ".xn--" in host or not host.isascii():
         yield "It contains a link whose host name may imitate another one", Severity.FLAG
     if _is_address(host):
         yield "It contains a link to an IP address", Severity.FLAG

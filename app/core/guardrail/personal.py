@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from app.core.guardrail.normal import unbroken
 from app.core.guardrail.opinion import Finding, Severity, Text
 
 RULE = "personal_data"
@@ -25,9 +26,13 @@ _EXAMPLES = ("example.com", "example.org", "example.net", ".example", ".test", "
 
 def personal_data(text: Text) -> Iterator[Finding]:
     content = text.content
-    if any(_is_card(match.group()) for match in _CARD.finditer(content)):
+    whole = unbroken(content)
+    if _has_card(content):
         yield Finding(RULE, Severity.REJECT, "It seems to contain the number of a payment card")
-    if any(_is_iban(match.group()) for match in _IBAN.finditer(content)):
+    elif _has_card(whole):
+        # Numbers in a column may look like one by chance.
+        yield Finding(RULE, Severity.FLAG, "It seems to contain the number of a payment card, over several lines")
+    if any(_is_iban(match.group()) for match in _IBAN.finditer(whole)):
         yield Finding(RULE, Severity.REJECT, "It seems to contain the number of a bank account")
     if _SSN.search(content):
         yield Finding(RULE, Severity.REJECT, "It seems to contain a social security number")
@@ -35,6 +40,10 @@ def personal_data(text: Text) -> Iterator[Finding]:
         yield Finding(RULE, Severity.FLAG, "It seems to contain somebody's e-mail address")
     if _PHONE.search(content):
         yield Finding(RULE, Severity.FLAG, "It seems to contain a telephone number")
+
+
+def _has_card(content: str) -> bool:
+    return any(_is_card(match.group()) for match in _CARD.finditer(content))
 
 
 def _is_card(found: str) -> bool:

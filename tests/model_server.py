@@ -81,7 +81,7 @@ class ModelServer:
     """What it says that a call has used, in the words of its wire; by default always the same."""
     calls: list[Call] = field(default_factory=list)
     most_at_once: int = 0
-    _at_once: int = 0
+    at_once: int = 0
     _plans: dict[str, list[str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -130,8 +130,8 @@ class ModelServer:
     def begin(self, call: Call) -> str:
         with self._lock:
             self.calls.append(call)
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
             plan = self._plans.get(call.model)
             if plan:
                 return plan.pop(0)
@@ -139,7 +139,7 @@ class ModelServer:
 
     def end(self, call: Call) -> None:
         with self._lock:
-            self._at_once -= 1
+            self.at_once -= 1
             call.ended_at = time.monotonic()
 
     def answer(self, call: Call, behaviour: str) -> str:

@@ -37,6 +37,10 @@ class Repeat(threading.Thread):
                 log.exception(f"{self.name}.failed")
 
 
+GATHER_SECONDS = 0.02
+"""Hints that come within this time are followed together, so that no flood of hints makes a loop run without pause."""
+
+
 class LoopTask(ABC):
     """A task that repeats its work whenever it is woken, or after a while. Statements run in threads."""
 
@@ -56,6 +60,7 @@ class LoopTask(ABC):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
+        await asyncio.sleep(GATHER_SECONDS)
         self._wake.clear()
 
     async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:

@@ -21,8 +21,6 @@ from worker.lease import Lease
 
 log = structlog.get_logger(__name__)
 LOOK_EVERY_SECONDS = 1.0
-GATHER_SECONDS = 0.02
-"""Debates that end within this time are replaced together."""
 
 
 class Feeder(LoopTask):
@@ -76,7 +74,6 @@ class Feeder(LoopTask):
                 # This task feeds all experiments: whatever is wrong with one of them must not end it.
                 log.exception("feeder.failed")
             await self._wait(LOOK_EVERY_SECONDS)
-            await asyncio.sleep(GATHER_SECONDS)
 
     def _begin_plan(self, unplanned: Sequence[UUID]) -> None:
         """One at a time."""

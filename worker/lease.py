@@ -14,6 +14,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import structlog
 
@@ -30,7 +31,8 @@ _AFTER_TROUBLE_SECONDS = 0.5
 class Lease:
     def __init__(self, services: Services, name: str, on_lost: Callable[[], None]) -> None:
         """`on_lost` is called on the event loop when everything claimed under the lease is lost."""
-        self._services = services
+        # Nothing else that this worker does may keep it from renewing its lease in time.
+        self._services = replace(services, engine=services.engine.reserve_connection())
         self._name = name
         self._on_lost = on_lost
         self._seconds = services.settings.claim_seconds
@@ -70,6 +72,7 @@ class Lease:
             await self._in_thread(end_lease)
         except DatabaseAway as problem:
             log.warning("lease.not_ended", problem=log_words(problem))
+        self._services.engine.dispose()
         self._executor.shutdown(wait=False)
 
     async def _keep(self) -> None:

@@ -48,9 +48,11 @@ TURN_THREADS = 3
 the loops that look for other work."""
 OTHER_THREADS = 2
 """For judgments, evaluations, experiments and webhooks. Each thread holds a connection while its statement runs."""
-DATABASE_CONNECTIONS = TURN_THREADS + OTHER_THREADS + 3
-"""Also for the lease, the sweeper, the index of texts, the slots of providers, and what model calls write down: each
-takes a moment."""
+POOL_CONNECTIONS = TURN_THREADS + OTHER_THREADS + 2
+"""Also for the sweeper, the index of texts, the slots of providers, and what model calls write down: each takes a
+moment."""
+DATABASE_CONNECTIONS = POOL_CONNECTIONS + 1
+"""With that of the lease."""
 CONNECTION_PATIENCE_SECONDS = 20.0
 HINT_PATIENCE_SECONDS = 1.0
 """How long a task waits while its worker wants no hints. Tasks of the other kind wait behind it."""
@@ -62,7 +64,7 @@ def worker_services(settings: Settings) -> Services:
     return build_services(
         settings,
         name="debate-worker",
-        database_connections=DATABASE_CONNECTIONS,
+        database_connections=POOL_CONNECTIONS,
         patience_seconds=CONNECTION_PATIENCE_SECONDS,
         plan_once=True,
     )

@@ -64,12 +64,15 @@ def most_input_tokens_of_a_turn(shown_tokens: int, transcript_bytes: int | None,
 
 
 # How many calls each worker process may have in flight, so that all together stay within a provider's limit.
-RECOVERY_SECONDS = 60.0
+RECOVERY_SECONDS = 30.0
 """A limit lowered after HTTP 429 is back at its configured value after this."""
+MOST_LOWERED = 0.5
 
 
-def lowered(limit: int) -> int:
-    return max(1, limit // 2)
+def lowered(limit: int, refused_share: float) -> int:
+    """The limit after HTTP 429: less by the share of the latest calls that were refused, and at most by half. Halved
+    each time, it would stay near a third where one call in sixty is refused at random."""
+    return max(1, round(limit * (1 - min(refused_share, MOST_LOWERED))))
 
 
 def recovered(configured: int, lowered_to: int, seconds: float) -> int:

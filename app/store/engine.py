@@ -38,6 +38,8 @@ RECONNECT_SECONDS = 0.5
 """The pool gives up a failed attempt to connect after this; the next caller that wants a connection starts another.
 Its default backs off for minutes, and would find a server that is back minutes late."""
 CONNECT_SECONDS = 5
+MOST_CONNECTING = 3
+"""Connections that a pool makes at once."""
 LOOK_FOR_FAILURE_SECONDS = 0.1
 """How often a caller that waits while nothing is connected looks whether the attempt to connect has failed."""
 
@@ -83,13 +85,18 @@ class Engine:
         pool_timeout_seconds: float,
         application_name: str,
         plan_once: bool = False,
+        is_counted: bool = True,
     ) -> None:
-        """`plan_once`: a connection plans each statement once, for any parameters and for tables of any size."""
+        """`plan_once`: a connection plans each statement once, for any parameters and for tables of any size.
+        `is_counted`: the metrics of connections count those of this pool."""
+        self._made_of = (database_url, application_name, plan_once)
+        self._is_counted = is_counted
         self._timeout_seconds = pool_timeout_seconds
         self._is_connected = False
         self._failures = 0
         self._failure = ""
         self._on_error: list[OnError] = []
+        self._on_lost: Callable[[], None] = lambda: None
         self._lent: set[psycopg.Connection[Any]] = set()
         """To SQLAlchemy."""
         options = (
@@ -103,6 +110,7 @@ class Engine:
             kwargs={"application_name": application_name, "options": options, "connect_timeout": CONNECT_SECONDS},
             min_size=0,
             max_size=pool_size,
+            num_workers=min(MOST_CONNECTING, pool_size),
             configure=_configure,
             reconnect_timeout=RECONNECT_SECONDS,
             name=application_name,
@@ -115,11 +123,20 @@ class Engine:
             hide_parameters=True,
             skip_autocommit_rollback=True,
         )
-        metrics.connections_max.set(pool_size)
-        event.listen(self.sqlalchemy, "checkout", lambda *_: metrics.connections_in_use.inc())
-        event.listen(self.sqlalchemy, "checkin", lambda *_: metrics.connections_in_use.dec())
+        if is_counted:
+            metrics.connections_max.set(pool_size)
+        event.listen(self.sqlalchemy, "checkout", lambda *_: self._count_in_use(1))
+        event.listen(self.sqlalchemy, "checkin", lambda *_: self._count_in_use(-1))
         event.listen(self.sqlalchemy, "engine_connect", _begin_transactions)
         event.listen(self.sqlalchemy, "handle_error", self._handle_error)
+
+    def reserve_connection(self) -> "Engine":
+        """An engine with one more connection of the same kind: other statements, which may hold every connection of the
+        pool for long, never keep its caller waiting."""
+        database_url, application_name, plan_once = self._made_of
+        reserved = Engine(database_url, 1, CONNECT_SECONDS, application_name, plan_once, is_counted=False)
+        reserved._on_lost = self._replace_connections
+        return reserved
 
     def begin(self) -> AbstractContextManager[Connection]:
         """A transaction, committed at the end of the block."""
@@ -137,7 +154,7 @@ class Engine:
     def autocommit(self) -> Iterator["psycopg.Connection[Any]"]:
         """A psycopg connection on which each statement is a transaction."""
         connection = self._take()
-        metrics.connections_in_use.inc()
+        self._count_in_use(1)
         try:
             # The connection stays in this mode: switching back would cost as much as a small statement.
             if not connection.autocommit:
@@ -147,7 +164,7 @@ class Engine:
             self._failed(problem, connection.closed)
             raise
         finally:
-            metrics.connections_in_use.dec()
+            self._count_in_use(-1)
             self._pool.putconn(connection)
 
     def on_error(self, listener: OnError) -> None:
@@ -156,6 +173,10 @@ class Engine:
 
     def dispose(self) -> None:
         self._pool.close()
+
+    def _count_in_use(self, change: int) -> None:
+        if self._is_counted:
+            metrics.connections_in_use.inc(change)
 
     def _take(self) -> "psycopg.Connection[Any]":
         if self._is_connected:
@@ -213,9 +234,13 @@ class Engine:
         for listener in self._on_error:
             listener(problem)
         if is_lost or isinstance(problem, _TurnedAway):
-            # The next caller that wants a connection fails at once if the server refuses a new one.
-            self._is_connected = False
-            self._pool.drain()
+            self._replace_connections()
+            self._on_lost()
+
+    def _replace_connections(self) -> None:
+        # The next caller that wants a connection fails at once if the server refuses a new one.
+        self._is_connected = False
+        self._pool.drain()
 
     def _handle_error(self, context: ExceptionContext) -> BaseException | None:
         self._failed(context.original_exception, context.is_disconnect)

@@ -68,12 +68,13 @@ def share_slots(services: Services, provider: str, worker_id: str, held: int, wa
 
 
 @repeated_on_conflict
-def slow_down(services: Services, provider: str) -> None:
-    """After HTTP 429: halves the limit of all workers together, which then recovers over a minute."""
+def slow_down(services: Services, provider: str, refused_share: float) -> None:
+    """After HTTP 429: lowers the limit of all workers together, which then recovers. `refused_share` is that of the
+    latest calls of this process."""
     with services.engine.begin() as connection:
         now = _limit(services, store.lock_provider(connection, provider))
-        to = model_calls.lowered(now)
-        lowered = store.lower_provider(connection, provider, to)
+        to = model_calls.lowered(now, refused_share)
+        lowered = to < now and store.lower_provider(connection, provider, to)
     if lowered:
         log.warning("provider.slowed_down", provider=provider, calls_at_once=to)
 

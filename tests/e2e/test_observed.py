@@ -13,7 +13,7 @@ from otlp_receiver import Span
 from app.core.debate import Usage
 from app.models.table import cost_usd
 from app.observe.tracing import ids_of
-from worker.process import DATABASE_CONNECTIONS
+from worker.process import POOL_CONNECTIONS
 
 # The whole life is lived in the first test's set-up; a busy machine takes its time to start three processes.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -47,8 +47,8 @@ def test_a_worker_says_how_long_turns_wait_and_what_the_sweeper_found(seen: Obse
     assert 0 <= count("debate_queue_delay_seconds_sum") < 200
     assert count("debate_sweeps_total") >= 1
     assert count("debate_swept_total") == 0, "no worker has died"
-    assert count("debate_database_connections_max") == DATABASE_CONNECTIONS
-    assert 0 <= count("debate_database_connections_in_use") <= DATABASE_CONNECTIONS
+    assert count("debate_database_connections_max") == POOL_CONNECTIONS
+    assert 0 <= count("debate_database_connections_in_use") <= POOL_CONNECTIONS
 
 
 def test_a_worker_counts_what_the_guardrail_said(seen: Observed) -> None:

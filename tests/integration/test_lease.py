@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 from claimed_debates import a_debate, until
@@ -17,6 +19,7 @@ from app.usecases.advance import Claim
 from app.usecases.services import Services
 from app.usecases.sweep import sweep
 from worker.lease import Lease
+from worker.process import DATABASE_CONNECTIONS, POOL_CONNECTIONS, worker_services
 
 CLAIM = Thought(TurnType.CLAIM, "words")
 
@@ -55,6 +58,35 @@ def test_a_lease_is_renewed_and_its_claims_outlive_it_many_times(services: Servi
             assert lease.worker_id == "worker"
 
     asyncio.run(work())
+
+
+def test_statements_that_hold_the_whole_pool_do_not_cost_the_lease(place: Place) -> None:
+    """They take longer than the lease lasts without a renewal, and more of them wait for a connection."""
+    ours = worker_services(place.settings.with_changes(claim_seconds=4))
+    longest_expired = "SELECT extract(epoch FROM clock_timestamp() - expires_at) FROM worker_leases"
+    count = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, 'debate-worker:')"
+    expired: list[float] = []
+    connections: list[int] = []
+
+    def sleep() -> None:
+        with ours.engine.autocommit() as connection:
+            connection.execute("SELECT pg_sleep(8)")
+
+    def watch(sleeping: Sequence[Future[None]]) -> None:
+        while not all(one.done() for one in sleeping[:POOL_CONNECTIONS]):
+            expired.extend(row[0] for row in place.sql(longest_expired))
+            connections.append(place.sql(count)[0][0])
+            time.sleep(0.1)
+
+    async def work() -> None:
+        async with live_lease(ours, lambda: pytest.fail("the lease was lost")):
+            with ThreadPoolExecutor(POOL_CONNECTIONS + 2) as threads:
+                await asyncio.to_thread(watch, [threads.submit(sleep) for _ in range(POOL_CONNECTIONS + 2)])
+
+    asyncio.run(work())
+    ours.engine.dispose()
+    assert max(expired) < 0, "it was never expired"
+    assert max(connections) == DATABASE_CONNECTIONS
 
 
 def test_after_an_outage_in_which_nobody_swept_all_goes_on_under_the_same_id(services: Services, place: Place) -> None:

@@ -62,10 +62,10 @@ def test_a_provider_that_asks_to_slow_down_gets_half_and_then_step_by_step_all(
     services: Services, place: Place
 ) -> None:
     ours = limited(services, model_concurrency=40)
-    model_calls.slow_down(ours, "openai")
-    model_calls.slow_down(ours, "openai")  # the same moment: calls that were refused together count once
+    model_calls.slow_down(ours, "openai", 0.5)
+    model_calls.slow_down(ours, "openai", 0.5)  # the same moment: calls that were refused together count once
     assert model_calls.share_slots(ours, "openai", "one", 0, 100) == pytest.approx(20, abs=2)
-    place.sql("UPDATE providers SET lowered_at = now() - interval '15 seconds'")
+    place.sql("UPDATE providers SET lowered_at = now() - interval '7.5 seconds'")
     assert model_calls.share_slots(ours, "openai", "one", 20, 100) == pytest.approx(30, abs=2)
     place.sql("UPDATE providers SET lowered_at = now() - interval '1 hour'")
     assert model_calls.share_slots(ours, "openai", "one", 30, 100) == 40

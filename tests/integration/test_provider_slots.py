@@ -1,17 +1,25 @@
 """Waiting for a provider's slot, and what a worker that shuts down leaves of it."""
 
 import asyncio
+import contextlib
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from claimed_debates import a_debate, until
 from harness import Place
+from model_server import Call, ModelServer
 from structlog.testing import capture_logs
-from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
+from worker_loop import PATIENCE_SECONDS, calls_to, live_runner, with_settings
 
 from app.core.brief import Brief, Thought
 from app.core.players import SeatSetup
+from app.core.retry import PlayerError
 from app.core.seats import Seat
+from app.usecases import model_calls
 from app.usecases.services import Services
+from worker.players.models.adapter import Question
+from worker.players.models.calls import ModelCalls, nothing
 from worker.players.models.slots import Slots
 
 GPT = {seat: SeatSetup("openai:gpt-4o-mini") for seat in Seat}
@@ -62,6 +70,60 @@ def test_a_wait_that_is_cancelled_after_the_slots_were_closed_is_just_cancelled(
 
     [result] = asyncio.run(work())
     assert isinstance(result, asyncio.CancelledError)
+
+
+def limits_until(
+    services: Services,
+    behave: Callable[[ModelServer, Call], str],
+    is_enough: Callable[[ModelServer, list[int]], bool],
+) -> list[int]:
+    """The limit of 50 calls at once, ten times a second, while sixty callers call without pause."""
+    question = Question("openai:gpt-4o-mini", "Be brief.", "words", None, max_tokens=100)
+    limits: list[int] = []
+
+    async def prepare() -> Question:
+        return question
+
+    async def call_on(calls: ModelCalls) -> None:
+        while True:
+            with contextlib.suppress(PlayerError):
+                await calls.ask(question.player, prepare, nothing)
+
+    def look() -> None:
+        with services.engine.statements() as connection:
+            limits.extend(provider.limit for provider in model_calls.providers_now(services, connection))
+
+    async def work(models: ModelServer) -> None:
+        calls = calls_to(models, services)
+        callers = [asyncio.create_task(call_on(calls)) for _ in range(60)]
+        async with asyncio.timeout(2 * PATIENCE_SECONDS):
+            while not is_enough(models, limits):
+                await asyncio.to_thread(look)
+                await asyncio.sleep(0.1)
+        for caller in callers:
+            caller.cancel()
+        await asyncio.gather(*callers, return_exceptions=True)
+        await calls.close()
+
+    with ModelServer(seconds=1) as models:
+        models.behave = partial(behave, models)
+        asyncio.run(work(models))
+    return limits
+
+
+def test_a_provider_that_refuses_one_call_in_sixty_keeps_nearly_all_slots(services: Services) -> None:
+    def behave(models: ModelServer, _: Call) -> str:
+        return "429" if len(models.calls) % 60 == 30 else "well"
+
+    limits = limits_until(services, behave, lambda models, _: len(models.calls) >= 400)
+    assert min(limits) > 40
+
+
+def test_a_provider_that_takes_fewer_calls_at_once_is_asked_for_fewer(services: Services) -> None:
+    def behave(models: ModelServer, _: Call) -> str:
+        return "429" if models.at_once > 10 else "well"
+
+    limits_until(services, behave, lambda _, limits: bool(limits) and min(limits) < 20)
 
 
 class Holding:

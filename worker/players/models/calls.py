@@ -3,7 +3,9 @@ the event loop of the process."""
 
 import asyncio
 import random
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -34,6 +36,9 @@ Result = TypeVar("Result")
 
 Prepare = Callable[[], Awaitable[Question]]
 """Makes the question when its call may begin: a prompt may be large, and many calls may wait for a slot."""
+LATEST_CALLS = 100
+"""To each provider, or twice as many as may be in flight. Their refused share tells a refusal at random from an
+overload."""
 _ASK_AGAIN_SECONDS = 300.0
 """How often a turn that waits for the daily limit checks whether it was raised."""
 _BUDGET_SECONDS = 30.0
@@ -41,7 +46,15 @@ _BUDGET_SECONDS = 30.0
 _SOON_SECONDS = 3.0
 _BEGIN_AGAIN_SECONDS = 1.0
 _NOT_BEGUN = (*DatabaseAway, LeaseLapsed)
-_Begun = Reservation | DayRefused | BudgetRefused
+_Beginning = Reservation | DayRefused | BudgetRefused
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A call of which it is not yet known how it ends, or that has ended."""
+
+    is_refused: bool = False
+    """With HTTP 429."""
 
 
 class ModelCalls:
@@ -57,6 +70,10 @@ class ModelCalls:
         self._lease_id = lease_id or (lambda: worker_id)
         self._adapter = Adapter(providers, services.settings.model_timeout_seconds, services.settings.endpoint_urls)
         self._slots = Slots(lambda *what: model_calls.share_slots(services, what[0], worker_id, *what[1:]))
+        # Calls in flight are among the latest, so that they count for the share of those that were refused.
+        most = max(LATEST_CALLS, 2 * services.settings.model_concurrency)
+        self._latest: defaultdict[str, deque[_Begun]] = defaultdict(lambda: deque(maxlen=most))
+        """By provider."""
         self._local = LocalModel()
 
     async def close(self) -> None:
@@ -97,11 +114,15 @@ class ModelCalls:
         async with self._slots.one_of(provider, behind=behind):
             question = await prepare()
             reservation = await self._begin(question)
+            latest, begun = self._latest[provider], _Begun()
+            latest.append(begun)
             try:
                 return question, await self._call(question, hear, reservation)
             except PlayerError as problem:
                 if problem.kind == "rate_limit":
-                    await self._write_down(model_calls.slow_down, provider)
+                    begun.is_refused = True
+                    share = sum(call.is_refused for call in latest) / len(latest)
+                    await self._write_down(model_calls.slow_down, provider, share)
                 raise
 
     async def _call(
@@ -162,7 +183,7 @@ class ModelCalls:
         amount = self._to_reserve(question) if is_limited else None
         call = _recorded(question)
         lease_id = self._lease_id()
-        begin: Callable[[], _Begun]
+        begin: Callable[[], _Beginning]
         if amount is not None:
             begin = partial(model_calls.reserve, self.services, amount, question.experiment_id, lease_id, call)
         elif call is not None:
@@ -202,7 +223,7 @@ class ModelCalls:
             raise PlayerError(words, permanent=True, kind="price")
         return amount
 
-    async def _give_back(self, beginning: "asyncio.Task[_Begun]") -> None:
+    async def _give_back(self, beginning: "asyncio.Task[_Beginning]") -> None:
         """A reservation that is not settled would stay until the end of the day."""
         try:
             begun = await beginning

@@ -1,0 +1,36 @@
+"""Loops that are woken by hints pause all the same."""
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
+
+from app.usecases.services import Services
+from worker.background import GATHER_SECONDS, LoopTask
+
+
+class Counting(LoopTask):
+    runs = 0
+
+    async def _repeat(self) -> None:
+        while True:
+            self.runs += 1
+            await self._wait(60)
+
+    def hint(self) -> None:
+        self._wake.set()
+
+
+def test_a_flood_of_hints_is_followed_with_pauses() -> None:
+    async def work() -> tuple[int, float]:
+        with ThreadPoolExecutor(1) as executor:
+            counting = Counting(cast(Services, None), executor)
+            counting.start()
+            began = time.monotonic()
+            while time.monotonic() < began + 10 * GATHER_SECONDS:
+                counting.hint()
+                await asyncio.sleep(0)
+            return counting.runs, time.monotonic() - began
+
+    runs, seconds = asyncio.run(work())
+    assert 1 < runs <= seconds / GATHER_SECONDS + 2

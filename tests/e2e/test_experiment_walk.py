@@ -167,7 +167,10 @@ def assert_reported(study: Study, arms: list[str]) -> None:
     assert {arm["arm"] for arm in found["arms"]} == set(arms)
     assert all(0 <= arm["accuracy"] <= 1 for arm in found["arms"])
     costs = found["costs"]
-    assert all(isinstance(each["input_tokens"], int) for part in costs.values() for each in part)
+    rows = [*costs["contestants"], *costs["judges"], costs["arbitrator"]]
+    assert all(isinstance(each["input_tokens"], int) for each in rows)
+    assert costs["total_usd"] == pytest.approx(sum(each["cost_usd"] for each in rows) + costs["other_usd"])
+    assert costs["total_usd"] == study.json("show", "study")["cost_usd"]
     for said in (study.says("results", "study"), study.says("report", "study")):
         assert all(arm in said for arm in arms)
     study.says("report", "study", "--output", "report.html", "--force")

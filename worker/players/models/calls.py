@@ -3,7 +3,9 @@ the event loop of the process."""
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -120,8 +122,10 @@ class ModelCalls:
 
         try:
             try:
+                began = time.monotonic()
                 reply = await self._adapter.ask(question, listen, base_url)
-                used = reply.usage
+                used = reply.usage.with_latency(round((time.monotonic() - began) * 1000))
+                reply = replace(reply, usage=used)
             except PlayerError as problem:
                 used = problem.usage
                 raise

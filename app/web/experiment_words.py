@@ -84,12 +84,8 @@ def missing(progress: Progress) -> list[str]:
     return said
 
 
-def spent(amount: float | None) -> str:
-    return "unknown" if amount is None else cost(amount)
-
-
 def money(experiment: Experiment, progress: Progress) -> str:
-    so_far = spent(cost_of(experiment, progress))
+    so_far = cost(cost_of(experiment, progress))
     return so_far if experiment.budget_usd is None else f"{so_far} of {cost(experiment.budget_usd)}"
 
 

@@ -104,7 +104,7 @@ def judgment_json(judgment: Judgment) -> Json:
         "confidence": verdict.confidence if verdict else None,
         "error": judgment.error,
         "prompts": judgment.prompts_hash,
-        "usage": usage_json(judgment.usage),
+        "usage": usage_json(judgment.usage, judgment.setup.player),
         "created_at": time_json(judgment.created_at),
         "judged_at": time_json(judgment.judged_at),
     }

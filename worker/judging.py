@@ -5,7 +5,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import replace
 
 from app.core.brief import Thought
 from app.core.retry import PlayerError
@@ -43,7 +42,7 @@ class Judgments:
         began = time.monotonic()
         thought = await self._player_for(brief.setup.player).think(brief)
         latency_ms = round((time.monotonic() - began) * 1000)
-        return thought.evolve(usage=replace(thought.usage, latency_ms=latency_ms))
+        return thought.evolve(usage=thought.usage.or_latency(latency_ms))
 
 
 class Judging(ClaimLoop[JudgmentClaim, Thought]):

@@ -298,7 +298,7 @@ class Runner:
         finally:
             in_hand.is_thinking = False
         latency_ms = round((time.monotonic() - began) * 1000)
-        return thought.evolve(usage=thought.usage.with_latency(latency_ms))
+        return thought.evolve(usage=thought.usage.or_latency(latency_ms))
 
     async def _whole(self, brief: Brief) -> Brief:
         """With every turn. (A model's prompt is made from all of them when its slot is free.)"""

@@ -151,6 +151,10 @@ class Usage:
     def with_latency(self, latency_ms: int) -> "Usage":
         return Usage(self.input_tokens, self.output_tokens, self.cost_usd, latency_ms, self.context_shortened)
 
+    def or_latency(self, latency_ms: int) -> "Usage":
+        """With this latency where none is known: that of a model's calls is without the time that they waited."""
+        return self if self.latency_ms is not None else self.with_latency(latency_ms)
+
     def plus(self, other: "Usage") -> "Usage":
         """The sum; fields that belong to a single turn are left out."""
         return Usage(

@@ -60,7 +60,7 @@ class StandingShape(Shape):
 class TotalsShape(Shape):
     input_tokens: int
     output_tokens: int
-    cost_usd: float
+    cost_usd: float | None = Field(description="null where a player without a known price was called")
 
 
 class TurnUsageShape(TotalsShape):
@@ -243,10 +243,12 @@ class ProviderNowShape(Shape):
 
 
 class MoneyTodayShape(Shape):
-    """Since midnight, UTC. Without a limit for a day nothing is noted, and the first two are 0."""
+    """Since midnight, UTC: of turns, judgments and the guardrail."""
 
-    spent_usd: float
-    reserved_usd: float
+    spent_usd: float | None = Field(description="null where unpriced_calls is not 0")
+    known_usd: float = Field(description="What the calls with a known price have cost")
+    unpriced_calls: int
+    reserved_usd: float = Field(description="For calls under way, where there is a limit for a day")
     limit_usd: float | None
     left_usd: float | None
 

@@ -39,6 +39,7 @@ def cost_usd(player: str, usage: Any) -> float | None:
     return float(found.total_price) if found else None
 
 
+@lru_cache(maxsize=1_000)
 def has_price(player: str) -> bool:
     return cost_usd(player, Usage(input_tokens=1, output_tokens=1)) is not None
 

@@ -31,6 +31,7 @@ def results(
     *,
     contestants: Sequence[str] = (),
     spent: Sequence[costs.Spending] | None = (),
+    total_usd: float | None = None,
     missing: Mapping[str, Any] | None = None,
     rests_on: Mapping[str, Any] | None = None,
     unknown: Mapping[str, str] | None = None,
@@ -40,7 +41,7 @@ def results(
 
     `contestants` are all of the experiment's, so that those without a judged debate are named; `missing` and `rests_on`
     are passed on as they are, with what is known here added. `unknown` says why what they lack is not known;
-    `spent` is None where nobody knows it.
+    `spent` is None where nobody knows it. `total_usd` is what all calls have cost.
     """
     found = table(judgments)
     why = dict(unknown or {})
@@ -49,7 +50,7 @@ def results(
         **_arms(found, why),
         "judges": _judges(found, why),
         "agreement": _agreement(found, seed, why),
-        "costs": costs.costs(spent),
+        "costs": costs.costs(spent, total_usd),
         "missing": dict(missing or {}),
         "rests_on": {**(rests_on or {}), **_basis(found, seed)},
         "why": why,

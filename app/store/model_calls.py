@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from sqlalchemy import Connection, Date, cast, delete, func, select, update
+from sqlalchemy import Connection, Date, cast, delete, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.store.tables import daily_costs, provider_slots, providers
@@ -55,11 +55,11 @@ def slots_now(connection: Connection) -> list[SlotsNow]:
     return [SlotsNow(name, held, wanted, lowered, float(seconds)) for name, held, wanted, lowered, seconds in rows]
 
 
-def costs_today(connection: Connection) -> tuple[float, float]:
-    """Spent and reserved, in dollars. Both 0 where there is no limit for a day: then nothing is noted."""
-    query = select(daily_costs.c.spent_usd, daily_costs.c.reserved_usd).where(daily_costs.c.day == _today)
-    row = connection.execute(query).one_or_none()
-    return (row[0], row[1]) if row else (0.0, 0.0)
+def costs_today(connection: Connection) -> tuple[float, float, int]:
+    """Spent and reserved, in dollars, and calls without a known price."""
+    columns = (daily_costs.c.spent_usd, daily_costs.c.reserved_usd, daily_costs.c.unpriced_calls)
+    row = connection.execute(select(*columns).where(daily_costs.c.day == _today)).one_or_none()
+    return (row[0], row[1], row[2]) if row else (0.0, 0.0, 0)
 
 
 def lock_provider(connection: Connection, name: str) -> ProviderLimit:
@@ -131,3 +131,12 @@ def settle_cost(connection: Connection, day: date, reserved: float, spent: float
     left = func.greatest(0, costs.c.reserved_usd - reserved)
     statement = update(costs).where(costs.c.day == day)
     connection.execute(statement.values(reserved_usd=left, spent_usd=costs.c.spent_usd + spent))
+
+
+def add_cost(connection: Connection, spent: float, unpriced_calls: int) -> None:
+    """Of calls for which nothing was reserved."""
+    new = insert(daily_costs).from_select(
+        ["day", "spent_usd", "unpriced_calls"], select(_today, literal(spent), literal(unpriced_calls))
+    )
+    sums = {name: daily_costs.c[name] + new.excluded[name] for name in ("spent_usd", "unpriced_calls")}
+    connection.execute(new.on_conflict_do_update(index_elements=["day"], set_=sums))

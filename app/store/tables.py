@@ -565,4 +565,6 @@ daily_costs = Table(
     Column("day", Date, primary_key=True),
     Column("reserved_usd", Double, nullable=False, server_default=text("0")),
     Column("spent_usd", Double, nullable=False, server_default=text("0")),
+    # Calls whose price is not known: their cost is not in spent_usd.
+    Column("unpriced_calls", Integer, nullable=False, server_default=text("0")),
 )

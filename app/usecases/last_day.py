@@ -4,9 +4,10 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 
 from app.core.players import model_of
+from app.models.table import has_price
 from app.store import last_day, overview
 from app.store.last_day import Delays, HourOfPlayer
 from app.usecases.read import snapshot
@@ -34,8 +35,9 @@ class Hour:
 class LastDay:
     hours: tuple[Hour, ...]
     """All hours of the day, oldest first, including those without a turn."""
-    models: tuple[tuple[str, int, int, float], ...]
-    """Player, turns, tokens and cost of each model, the one with the most tokens first."""
+    models: tuple[tuple[str, int, int, float | None], ...]
+    """Player, turns, tokens and cost of each model, the one with the most tokens first. The cost is None where no price
+    is known."""
     delay_seconds: float | None
     """The same for the whole day; None where no turn had to wait for a worker."""
     is_cut: bool
@@ -56,10 +58,6 @@ class LastDay:
     @property
     def cost_usd(self) -> float:
         return sum(hour.cost_usd for hour in self.hours)
-
-    def cost_on(self, day: date) -> float:
-        """Of the hours of this day (UTC)."""
-        return sum(hour.cost_usd for hour in self.hours if hour.begins_at.astimezone(UTC).date() == day)
 
 
 class LastDays:
@@ -98,5 +96,8 @@ def summed(rows: Iterable[HourOfPlayer], first: datetime, failures: Mapping[date
         Hour(at, int(turns), int(tokens), cost, failures.get(at, 0), delays.by_hour.get(at, 0.0))
         for at, (turns, tokens, cost) in hours.items()
     )
-    named = tuple((player, int(turns), int(tokens), cost) for player, (turns, tokens, cost) in by_tokens)
+    named = tuple(
+        (player, int(turns), int(tokens), cost if has_price(player) or not tokens else None)
+        for player, (turns, tokens, cost) in by_tokens
+    )
     return LastDay(found, named, delays.of_the_day, sum(hour.turns for hour in found) >= MOST_TURNS)

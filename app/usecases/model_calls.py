@@ -109,18 +109,25 @@ def providers_now(services: Services, connection: Connection) -> tuple[ProviderN
 
 @dataclass(frozen=True, slots=True)
 class MoneyToday:
-    """Since midnight, UTC. Without a limit nothing is noted."""
+    """Since midnight, UTC: of turns, judgments and the guardrail."""
 
-    spent_usd: float
+    known_usd: float
+    """What the calls with a known price have cost."""
     reserved_usd: float
-    """For calls under way."""
+    """For calls under way, where there is a limit."""
+    unpriced_calls: int
     limit_usd: float | None
+
+    @property
+    def spent_usd(self) -> float | None:
+        """None where a call had no known price."""
+        return None if self.unpriced_calls else self.known_usd
 
     @property
     def left_usd(self) -> float | None:
         if self.limit_usd is None:
             return None
-        return max(0.0, self.limit_usd - self.spent_usd - self.reserved_usd)
+        return max(0.0, self.limit_usd - self.known_usd - self.reserved_usd)
 
 
 def money_today(services: Services, connection: Connection) -> MoneyToday:
@@ -174,15 +181,21 @@ def _record(connection: Connection, call: Call | None, worker_id: str) -> None:
 
 
 @repeated_on_conflict
-def settle(services: Services, reservation: Reservation, spent_usd: float, was_made: bool = True) -> None:
-    """Replaces the reservation by the actual cost. A call that was not made is not under way either."""
+def settle(
+    services: Services, reservation: Reservation, spent_usd: float, was_made: bool = True, is_priced: bool = True
+) -> None:
+    """Replaces the reservation by the actual cost, which counts for the day also where nothing was reserved. A call
+    that was not made is not under way either."""
     with services.engine.begin() as connection:
-        if reservation.day is not None:
-            store.settle_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
         if reservation.of_experiment is not None:
             costs.settle(connection, reservation.of_experiment, spent_usd)
         if reservation.call_id is not None and not was_made:
             calls_under_way.remove(connection, call_id=reservation.call_id)
+        # The last, as in `reserve`: all calls of a day share this row.
+        if reservation.day is not None:
+            store.settle_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
+        elif spent_usd or not is_priced:
+            store.add_cost(connection, spent_usd, int(not is_priced))
     if reservation.of_experiment is not None and spent_usd:
         metrics.experiment_cost.inc(spent_usd)
 

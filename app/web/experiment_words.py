@@ -9,6 +9,7 @@ from app.core.verdicts import TIE
 from app.store.experiments.experiments import Counts, Experiment, ExperimentStatus, Progress
 from app.web.words import cost, count
 from app.wire import figures
+from app.wire.experiments import cost_of
 
 Json = dict[str, Any]
 STATUS_WORDS = {
@@ -83,9 +84,9 @@ def missing(progress: Progress) -> list[str]:
     return said
 
 
-def money(experiment: Experiment) -> str:
-    spent = "unknown" if experiment.is_imported else cost(experiment.spent_usd)
-    return spent if experiment.budget_usd is None else f"{spent} of {cost(experiment.budget_usd)}"
+def money(experiment: Experiment, progress: Progress) -> str:
+    so_far = cost(cost_of(experiment, progress))
+    return so_far if experiment.budget_usd is None else f"{so_far} of {cost(experiment.budget_usd)}"
 
 
 def expected(estimate: Json) -> str:

@@ -17,7 +17,7 @@ from app.usecases.experiments.results import compared, results_of_experiment
 from app.usecases.services import Services
 from app.web import experiment_words, query
 from app.wire import figures
-from app.wire.experiments import estimate_json
+from app.wire.experiments import cost_of, estimate_json
 
 ROWS = 20
 DEBATES = 100
@@ -49,6 +49,7 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
             "experiment.html",
             experiment=shown.experiment,
             progress=shown.progress,
+            spent_usd=cost_of(shown.experiment, shown.progress),
             estimate=estimate_json(shown.experiment, shown.estimate),
             found=found,
             drawn=_drawn(shown.experiment.id, found),

@@ -17,7 +17,8 @@ from app.core.seats import Seat
 from app.core.solutions import Author, GuardrailStatus, SolutionStatus, Stance
 from app.core.verdicts import SIDES, TIE, Standing, Verdict, VerdictScope, scores_in_words
 from app.usecases.dashboard import DashboardRow
-from app.wire.debates import time_json
+from app.usecases.model_calls import MoneyToday
+from app.wire.debates import debate_cost, known_cost, time_json
 
 STATUS_WORDS = {
     Status.CREATED: "New",
@@ -263,12 +264,29 @@ def speaker(turn: Turn) -> str:
     return SEAT_WORDS[turn.seat]
 
 
-def cost(usd: float) -> str:
+def cost(usd: float | None) -> str:
+    """None is the cost of a model whose price is not known."""
+    if usd is None:
+        return "unknown"
     if usd == 0:
         return "$0"
     if usd < LEAST_COST_USD:
         return f"under ${LEAST_COST_USD:.4f}"
     return f"${usd:.2f}" if usd >= 0.1 else f"${usd:.4f}"
+
+
+def cost_of_turn(turn: Turn) -> str:
+    return cost(known_cost(turn.usage, turn.player) if turn.usage else 0.0)
+
+
+def cost_of_debate(debate: Debate) -> str:
+    return cost(debate_cost(debate))
+
+
+def spent_today(money: MoneyToday) -> str:
+    if money.spent_usd is None and money.known_usd:
+        return f"at least {cost(money.known_usd)}"
+    return cost(money.spent_usd)
 
 
 def seconds(value: float | None) -> str:

@@ -12,6 +12,7 @@ from app.core.events import DebateEvent
 from app.core.guidance import action_for
 from app.core.seats import Seat
 from app.core.verdicts import Standing, Verdict, rounded_scores
+from app.models.table import has_price
 
 Json = dict[str, Any]
 SHOWN_LIMITS = tuple(name for name in Limits.__slots__ if name != "kept_back_usd")
@@ -52,13 +53,22 @@ def standing_json(standing: Standing | None) -> Json | None:
     return {"scores": rounded_scores(standing.scores), "leader": standing.leader, "rounds": standing.rounds}
 
 
-def usage_json(usage: Usage | None) -> Json | None:
+def known_cost(usage: Usage, *players: str) -> float | None:
+    """None where one of the players has no known price, and was called."""
+    return None if usage.total_tokens and not all(map(has_price, players)) else usage.cost_usd
+
+
+def debate_cost(debate: Debate) -> float | None:
+    return known_cost(debate.usage, *(setup.player for setup in debate.seats.values()))
+
+
+def usage_json(usage: Usage | None, player: str) -> Json | None:
     if usage is None:
         return None
     return {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
-        "cost_usd": usage.cost_usd,
+        "cost_usd": known_cost(usage, player),
         "latency_ms": usage.latency_ms,
         "context_shortened": usage.context_shortened,
     }
@@ -105,7 +115,7 @@ def debate_json(debate: Debate, document: str | None = None) -> Json:
         "usage": {
             "input_tokens": debate.usage.input_tokens,
             "output_tokens": debate.usage.output_tokens,
-            "cost_usd": debate.usage.cost_usd,
+            "cost_usd": debate_cost(debate),
         },
         "language": debate.language,
         "prompts": debate.prompts,
@@ -137,7 +147,7 @@ def argument_json(turn: Turn) -> Json:
         "quotes": [{"text": quote.text, "verified": quote.verified} for quote in turn.quotes],
         "player": turn.player,
         "agent": {"id": str(turn.agent.id), "username": turn.agent.username} if turn.agent else None,
-        "usage": usage_json(turn.usage),
+        "usage": usage_json(turn.usage, turn.player),
         "prompts": turn.prompts_hash,
         "client_request_id": turn.client_request_id,
         "created_at": time_json(turn.created_at),

@@ -7,6 +7,7 @@ from app.core.brief import Exchange
 from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.spec import Spec
 from app.core.judgments import Judgment
+from app.models.table import has_price
 from app.store.experiments.experiments import Counts, Experiment, Progress
 from app.wire.debates import Json, call_json, time_json, usage_json
 
@@ -24,12 +25,23 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
             "debates": _counts(progress.matches),
             "judgments": _counts(progress.judgments),
         },
-        "cost_usd": None if experiment.is_imported else experiment.spent_usd,
+        "cost_usd": cost_of(experiment, progress),
         "budget_usd": experiment.budget_usd,
         "estimate": None if experiment.is_imported else estimate,
         "created_at": time_json(experiment.created_at),
         "updated_at": time_json(experiment.updated_at),
     }
+
+
+def cost_of(experiment: Experiment, progress: Progress) -> float | None:
+    """What all calls for it have cost. None where nobody knows: it was imported, or was begun with a player without a
+    price."""
+    if experiment.is_imported:
+        return None
+    parts = (progress.matches, progress.judgments)
+    is_begun = any(counts.running or counts.completed or counts.failed for counts in parts)
+    players = {*experiment.spec.players.values(), experiment.arbitrator.player}
+    return None if is_begun and not all(map(has_price, players)) else experiment.spent_usd
 
 
 def _counts(counts: Counts) -> dict[str, Any]:
@@ -93,7 +105,7 @@ def judgment_json(judgment: Judgment) -> Json:
         "error": judgment.error,
         "prompts": judgment.prompts_hash,
         "experiment_id": str(judgment.experiment_id) if judgment.experiment_id else None,
-        "usage": usage_json(judgment.usage),
+        "usage": usage_json(judgment.usage, judgment.setup.player),
         "created_at": time_json(judgment.created_at),
         "judged_at": time_json(judgment.judged_at),
     }

@@ -226,19 +226,28 @@ def difference_rows(found: Json, what: str = "arms") -> tuple[tuple[str, ...], l
 
 
 def cost_rows(found: Json, money: Callable[[float], str]) -> list[tuple[str, ...]]:
-    """For each contestant and judge: which of the two it is, its name, cost, tokens, seconds a call, failures."""
-    rows = [(kind, row) for kind in ("contestant", "judge") for row in found["costs"].get(f"{kind}s", [])]
-    return [
+    """For each contestant and judge, and the rulings in the debates: which of these it is, its name, cost, tokens,
+    seconds a call, failed attempts. Then the rest, and the total."""
+    costs = found["costs"]
+    rows = [(kind, row.get(kind) or "", row) for kind in ("contestant", "judge") for row in costs.get(f"{kind}s", [])]
+    rows += [("rulings", "in debates", costs["arbitrator"])] if costs["arbitrator"] else []
+    shown = [
         (
             kind,
-            row.get(kind) or "",
-            "not known" if row.get("cost_usd") is None else money(row["cost_usd"]),
-            f"{(row.get('input_tokens') or 0) + (row.get('output_tokens') or 0):,}",
-            number(row.get("mean_seconds"), ".1f"),
-            str(sum((row.get("failures") or {}).values())),
+            name,
+            _money(row["cost_usd"], money),
+            f"{row['input_tokens'] + row['output_tokens']:,}",
+            number(row["mean_seconds"], ".1f"),
+            str(sum(row["failures"].values())),
         )
-        for kind, row in rows
+        for kind, name, row in rows
     ]
+    sums = (("other", "calls", costs["other_usd"]), ("all", "calls", costs["total_usd"]))
+    return [*shown, *((kind, name, _money(amount, money), "", "", "") for kind, name, amount in sums if shown)]
+
+
+def _money(amount: float | None, money: Callable[[float], str]) -> str:
+    return "unknown" if amount is None else money(amount)
 
 
 def ratings_svg(ratings: list[Json], narrow: bool = False) -> str:

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0030"
-down_revision = "0025"
+down_revision = "0027"
 
 
 def upgrade() -> None:

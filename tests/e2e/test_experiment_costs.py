@@ -1,11 +1,13 @@
 """What an experiment with models costs: as it is estimated, and as it is shown, over documents of different sizes."""
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agents import Caller, new_agent
 from harness import Place, wait_until
 from model_place import ModelPlace, model_place
 from model_server import Call
@@ -104,3 +106,115 @@ def test_what_it_costs_is_within_the_interval_of_its_estimate(priced: ModelPlace
         assert planned["high_usd"] < 1.6 * planned["low_usd"], "an interval that says something"
         assert cost <= planned["at_most_usd"]
         assert shown(priced, at)["estimate"]["low_usd"] == pytest.approx(cost), "nothing is left"
+
+
+def results(here: ModelPlace, at: str) -> dict[str, Any]:
+    found: dict[str, Any] = here.api.http.get(f"{at}/results").json()["data"]["results"]
+    return found
+
+
+def text_of(here: ModelPlace, path: str) -> str:
+    answer = here.api.http.get(path, headers={"Accept": "text/html"})
+    assert answer.status_code == 200, answer.text
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.text))
+
+
+def test_costs_failures_and_seconds_are_those_of_the_calls_and_one_total(
+    make_place: Callable[[], Place], tmp_path: Path
+) -> None:
+    """One call at a time: all others wait for its slot. Some are refused, and one answer is cut off, and paid for."""
+    with model_place(make_place, tmp_path, workers=1, claim_seconds=60, model_concurrency=1) as here:
+        here.models.count = of_its_length
+        here.models.seconds = 0.15
+        here.models.plan("gpt-4o-mini", "500", "500", "used_up")
+        here.models.plan("gpt-4o", "500", "500")
+        at = drafted(here, spec("failures", motions(1, lambda _: 5, 1), {"debate": ARMS["debate"]}))
+        cost = held(here, at)
+        found = results(here, at)["costs"]
+        assert found["total_usd"] == cost > 0
+        parts = [*found["contestants"], *found["judges"], found["arbitrator"]]
+        assert found["other_usd"] > 0, "the answer that was cut off"
+        assert sum(each["cost_usd"] for each in parts) + found["other_usd"] == pytest.approx(cost)
+        [(debates, judgments)] = here.place.sql(
+            "SELECT (SELECT sum(cost_usd) FROM debates), (SELECT sum(cost_usd) FROM judgments)"
+        )
+        assert debates + judgments == pytest.approx(cost)
+        assert f"{cost:.2f}" in text_of(here, at) or f"{cost:.4f}" in text_of(here, at)
+        assert sum(sum(each["failures"].values()) for each in parts) == 5
+        for each in parts:
+            assert 0.1 < each["mean_seconds"] < 0.6, "without waiting for the slot"
+
+
+def test_the_cost_of_players_without_a_price_is_unknown_and_not_nothing(priced: ModelPlace) -> None:
+    given = spec("unpriced", motions(1, lambda _: 5, 1), {"debate": {"format": "final_ruling", "rounds": 1}})
+    given["contestants"][0]["player"] = "openai:a-model-without-a-price"
+    at = drafted(priced, given)
+    assert shown(priced, at)["cost_usd"] == 0, "nothing was called yet"
+    assert priced.api.http.post(f"{at}/start").status_code == 200
+    wait_until(lambda: shown(priced, at)["status"] == "completed", 100, "the experiment is held")
+    assert shown(priced, at)["cost_usd"] is None
+    costs = results(priced, at)["costs"]
+    assert (costs["total_usd"], costs["other_usd"]) == (None, None)
+    known = {each["contestant"]: each["cost_usd"] for each in costs["contestants"]}
+    assert (known["gpt"], known["claude"] > 0) == (None, True)
+    assert "no price is known for some of its players" in text_of(priced, at)
+
+
+def spent_today(here: ModelPlace) -> dict[str, Any]:
+    found: dict[str, Any] = here.api.http.get("/system/status").json()["data"]["work"]["money_today"]
+    return found
+
+
+def test_what_was_spent_today_has_turns_judgments_and_the_guardrail(
+    make_place: Callable[[], Place], tmp_path: Path
+) -> None:
+    """Without a limit for a day, too."""
+    with model_place(make_place, tmp_path, workers=1, claim_seconds=60, guardrail=GPT) as here:
+        here.models.count = of_its_length
+        given = spec("today", motions(1, lambda _: 5, 1), {"debate": {"format": "final_ruling", "rounds": 1}})
+        cost = held(here, drafted(here, given))
+        today = spent_today(here)
+        assert (today["spent_usd"], today["limit_usd"]) == (pytest.approx(cost), None)
+        assert f"Spent today ${cost:.4f}" in text_of(here, "/system")
+
+        here.models.say = lambda _: '{"reasons": [], "verdict": "approved"}'
+        contribute(new_agent(Caller(here.api, None)))
+        wait_until(lambda: spent_today(here)["spent_usd"] > cost * 1.0001, 60, "the guardrail's call is counted")
+        here.models.say, cost = None, spent_today(here)["spent_usd"]
+        given = {**given, "name": "unpriced", "judges": [{"name": "main", "player": "openai:a-model-without-a-price"}]}
+        known = cost + held_unpriced(here, drafted(here, given))
+        today = spent_today(here)
+        assert (today["spent_usd"], today["known_usd"]) == (None, pytest.approx(known))
+        assert today["unpriced_calls"] == 4, "two rulings and two judgments"
+        assert f"Spent today at least ${known:.4f} 4 calls without a known price" in text_of(here, "/system")
+        assert_no_debate_says_that_it_cost_nothing(here)
+
+
+def contribute(agent: Caller) -> None:
+    solution = agent.post("/api/v1/solutions", {"title": "Price the road", "description": "By the hour."})
+    contribution = {
+        "stance": "oppose",
+        "content": "The buses stop at nine, and nurses leave at ten in the evening.",
+        "evidenceLinks": ["https://example.org"],
+    }
+    answer = agent.post(f"/api/v1/solutions/{solution.json()['data']['id']}/debates", contribution)
+    assert answer.status_code == 201, answer.text
+
+
+def held_unpriced(here: ModelPlace, at: str) -> float:
+    """Returns what the players with a price have cost."""
+    assert here.api.http.post(f"{at}/start").status_code == 200
+    wait_until(lambda: shown(here, at)["status"] == "completed", 100, "the experiment is held")
+    return float(sum(each["cost_usd"] for each in results(here, at)["costs"]["contestants"]))
+
+
+def assert_no_debate_says_that_it_cost_nothing(here: ModelPlace) -> None:
+    [debate_id, *_] = [row[0] for row in here.place.sql("SELECT debate_id FROM judgments WHERE cost_usd = 0")]
+    assert here.api.debate(str(debate_id))["usage"]["cost_usd"] is None
+    judged = here.api.http.get(f"/debates/{debate_id}/judgments").json()["data"]["judgments"]
+    assert [one["usage"]["cost_usd"] for one in judged] == [None]
+    turns = here.api.transcript(str(debate_id))["arguments"]
+    assert [turn["usage"]["cost_usd"] is None for turn in turns if turn["usage"]] == [False, False, True]
+    for path in (f"/debates/{debate_id}/view", "/"):
+        assert "unknown" in text_of(here, path)
+        assert "$0 " not in text_of(here, path)

@@ -169,9 +169,11 @@ def assert_reported(study: Study, arms: list[str]) -> None:
     found = study.json("results", "study")
     assert {arm["arm"] for arm in found["arms"]} == set(arms)
     assert all(0 <= arm["accuracy"] <= 1 for arm in found["arms"])
-    spending = [each for part in ("contestants", "judges") for each in found["costs"][part]]
-    assert spending
-    assert all(isinstance(each["input_tokens"], int) for each in spending)
+    costs = found["costs"]
+    rows = [*costs["contestants"], *costs["judges"], costs["arbitrator"]]
+    assert all(isinstance(each["input_tokens"], int) for each in rows)
+    assert costs["total_usd"] == pytest.approx(sum(each["cost_usd"] for each in rows) + costs["other_usd"])
+    assert costs["total_usd"] == study.json("show", "study")["cost_usd"]
     for said in (study.says("results", "study"), study.says("report", "study")):
         assert all(arm in said for arm in arms)
     study.says("report", "study", "--output", "report.html", "--force")

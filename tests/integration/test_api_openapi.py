@@ -229,7 +229,12 @@ def results_with(input_tokens):
         **{part: [] for part in ("matrix", "arms", "differences", "judges")},
         "sides": dict.fromkeys(("advantage", "low", "high")),
         "agreement": {"alpha": None, "low": None, "high": None, "n": 0, "pairs": []},
-        "costs": {"total_usd": 0.1, "contestants": [], "judges": [{**spending, "input_tokens": input_tokens}]},
+        "costs": {
+            **dict.fromkeys(("total_usd", "other_usd"), 0.1),
+            "contestants": [],
+            "judges": [{**spending, "input_tokens": input_tokens}],
+            "arbitrator": None,
+        },
         "missing": {"matches": counts, "judgments": counts},
         "other_judgments": 0,
         "rests_on": {

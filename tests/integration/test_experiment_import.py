@@ -60,7 +60,13 @@ def test_what_nobody_knows_of_it_is_unknown(api):
     names = ("formats", "models", "prompts", "personas", "first_judgment_at", "last_judgment_at")
     assert {name: found["rests_on"][name] for name in names} == dict.fromkeys(names)
     assert "unknown" in found["why"]["rests_on"]
-    assert found["costs"] == {"total_usd": None, "contestants": [], "judges": []}
+    assert found["costs"] == {
+        "total_usd": None,
+        "contestants": [],
+        "judges": [],
+        "arbitrator": None,
+        "other_usd": None,
+    }
     assert "unknown" in found["why"]["costs"]
     shown = api.http.get(at).json()["data"]["experiment"]
     assert (shown["spec"], shown["cost_usd"], shown["estimate"]) == (None, None, None)

@@ -448,6 +448,8 @@ def test_the_days_limit_holds_for_text_with_a_token_in_every_byte(
         claim = one_more()
         take(services, player, claim)
     cost = used(place, claim)[2]
+    assert place.sql("SELECT spent_usd FROM daily_costs") == [(pytest.approx(cost),)], "also without a limit"
+    place.sql("DELETE FROM daily_costs")
     limit = 1.9 * cost
     with Playing(models, services, max_cost_usd_per_day=limit) as player:
         take(services, player, one_more())

@@ -25,10 +25,8 @@ def test_hours_and_models_are_summed_and_no_hour_is_left_out():
     assert len(day.hours) == HOURS
     assert [hour.turns for hour in day.hours] == [7, *[0] * 22, 2]
     assert (day.turns, day.tokens, day.cost_usd) == (9, 900, 0.75)
-    assert day.models == (("lab:small", 1, 500, 0.0), ("openai:gpt-5-mini", 3, 400, 0.75))
+    assert day.models == (("lab:small", 1, 500, None), ("openai:gpt-5-mini", 3, 400, 0.75))
     assert not day.is_cut
     assert [hour.failures for hour in day.hours] == [4, *[0] * 23]
     assert [hour.delay_seconds for hour in day.hours] == [*[0.0] * 23, 1.5]
     assert (day.failures, day.delay_seconds) == (4, 0.75)
-    # The day of the first hour ends at midnight.
-    assert (day.cost_on(FIRST.date()), day.cost_on(FIRST.date() + timedelta(days=1))) == (0.5, 0.25)

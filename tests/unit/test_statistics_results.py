@@ -192,14 +192,22 @@ def test_pairs_of_judges_without_a_debate_in_common_have_no_row() -> None:
 
 def test_failed_matches_are_missing_and_never_a_loss() -> None:
     missing = {"matches": 3, "failed": {"the provider refused the key": 3}}
-    spent = [Spending("contestant", "c0", 4, 0.5, 10, 20, 8.0, {"timeout": 2}), Spending("judge", "j0", 1, None)]
+    spent = [Spending("contestant", "c0", 4, 0.5, 10, 20, 2.0, {"timeout": 2}), Spending("judge", "j0", 1, None)]
     found = results(experiment(), contestants=["c0", "c1", "c2", "c3", "c9"], missing=missing, spent=spent)
     assert found["missing"] == missing
     assert "c9" in found["why"]["ratings.unjudged"]
     [contestant], [judge] = found["costs"]["contestants"], found["costs"]["judges"]
     assert (contestant["mean_seconds"], contestant["failures"]) == (2.0, {"timeout": 2})
     assert judge["cost_usd"] is None
-    assert found["costs"]["total_usd"] is None, "a sum with an unknown part is not known"
+    assert (found["costs"]["total_usd"], found["costs"]["other_usd"]) == (None, None)
+
+
+def test_costs_are_the_parts_of_their_total() -> None:
+    spent = [Spending("contestant", "c0", 4, 0.5), Spending("judge", "j0", 1, 0.2), Spending("arbitrator", "", 2, 0.1)]
+    found = results(experiment(), spent=spent, total_usd=1.0)["costs"]
+    assert (found["total_usd"], found["arbitrator"]["cost_usd"]) == (1.0, 0.1)
+    assert found["other_usd"] == pytest.approx(0.2)
+    assert results(experiment(), spent=spent, total_usd=0.8)["costs"]["other_usd"] == 0.0
 
 
 def test_arms_are_compared_by_accuracy_over_the_motions_they_share() -> None:

@@ -70,7 +70,7 @@ def show(which: Named, as_json: AsJson = False) -> None:
         f"{experiment['name']}  {ending(experiment)}  {experiment['id']}",
         *([experiment["stop_note"]] if experiment.get("stop_note") else []),
         *table(("", *statuses), rows),
-        f"Cost so far: {money(experiment['cost_usd'])} USD" + (f" of {money(budget)}" if budget else ""),
+        f"Cost so far in USD: {money(experiment['cost_usd'])}" + (f" of {money(budget)}" if budget else ""),
         *([] if left is None else [f"Time left: about {duration(left)}"]),
     ]
     output.answer(experiment, as_json, lines)

@@ -214,7 +214,7 @@ def progress_words(experiment: output.Json) -> str:
     words = f"{matches['completed']:,} of {sum(matches.values()):,} debates"
     if matches["failed"]:
         words += f", {matches['failed']:,} failed"
-    words += f"  {money(experiment['cost_usd'])} USD"
+    words += "  cost unknown" if experiment["cost_usd"] is None else f"  {money(experiment['cost_usd'])} USD"
     left = (experiment.get("estimate") or {}).get("seconds_left")
     return words if left is None else f"{words}  {duration(left)} left"
 

@@ -136,14 +136,15 @@ def differences_text(found: Json) -> Iterator[str]:
 
 
 def _costs_text(found: Json) -> Iterator[str]:
-    rows = [row[1:] for row in figures.cost_rows(found, money)]
+    rows = figures.cost_rows(found, money)
     if rows:
         yield ""
-        yield from table(("cost of", "USD", "tokens", "seconds a call", "failures"), rows)
+        header = ("cost of", "", "USD", "tokens", "seconds a call", "failed attempts")
+        yield from table(header, rows, left=2)
 
 
 def money(value: Any) -> str:
-    return "not known" if value is None else f"{value:.2f}" if value >= 1 or not value else f"{value:.4f}"
+    return "unknown" if value is None else f"{value:.2f}" if value >= 1 or not value else f"{value:.4f}"
 
 
 def _notes_text(found: Json) -> Iterator[str]:

@@ -134,7 +134,7 @@ class SpendingShape(Shape):
     input_tokens: int
     output_tokens: int
     mean_seconds: float | None
-    failures: dict[str, int] = Field(description="How many, by the kind of failure")
+    failures: dict[str, int] = Field(description="Failed attempts, by the kind of failure")
 
 
 class ContestantSpendingShape(SpendingShape):
@@ -146,9 +146,13 @@ class JudgeSpendingShape(SpendingShape):
 
 
 class CostsShape(Shape):
-    total_usd: float | None
+    total_usd: float | None = Field(description="The experiment's cost_usd; null where nobody knows it")
     contestants: list[ContestantSpendingShape]
     judges: list[JudgeSpendingShape]
+    arbitrator: SpendingShape | None = Field(description="Rulings and questions in the debates; null where none are")
+    other_usd: float | None = Field(
+        description="The rest of total_usd: failed and cut-off calls, deleted debates, calls of dead workers"
+    )
 
 
 class MissingCountsShape(Shape):

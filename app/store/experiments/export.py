@@ -78,35 +78,31 @@ WHERE experiment_id = :experiment_id AND status = :status AND debate_id IS NOT N
 ORDER BY position LIMIT :limit
 """)
 _SPENT = text("""
-SELECT 'contestant', CASE turns.actor WHEN 'debater_a' THEN matches.proposer ELSE matches.opponent END AS name,
+SELECT CASE turns.actor WHEN 'judge' THEN 'arbitrator' ELSE 'contestant' END AS role,
+       CASE turns.actor WHEN 'debater_a' THEN matches.proposer WHEN 'debater_b' THEN matches.opponent END AS name,
        count(*), sum((usage ->> 'cost_usd')::float8), sum((usage ->> 'input_tokens')::bigint),
-       sum((usage ->> 'output_tokens')::bigint), sum((usage ->> 'latency_ms')::float8) / 1000
+       sum((usage ->> 'output_tokens')::bigint), avg((usage ->> 'latency_ms')::float8) / 1000, max(player)
 FROM turns JOIN matches ON matches.debate_id = turns.debate_id
-WHERE matches.experiment_id = :experiment_id AND turns.actor <> 'judge' AND turns.type <> 'MOTION'
-GROUP BY 2
+WHERE matches.experiment_id = :experiment_id AND turns.type <> 'MOTION'
+GROUP BY 1, 2
 UNION ALL
-SELECT 'judge', judge, count(*), sum(cost_usd), sum(input_tokens), sum(output_tokens), sum(latency_ms) / 1000.0
+SELECT 'judge', judge, count(*) FILTER (WHERE status = 'completed'), sum(cost_usd), sum(input_tokens),
+       sum(output_tokens), avg(latency_ms) / 1000.0, max(setup ->> 'player')
 FROM judgments WHERE experiment_id = :experiment_id GROUP BY judge
 """)
 
 
-# A failed match is the failure of the contestant whose turn it was; a judge's are its failed judgments. The kind is
-# that of the last attempt.
+# Attempts that failed, each with the seat whose turn it was. Of a judgment only their number is known.
 _FAILED = text("""
-SELECT 'contestant', CASE debates.next_actor WHEN 'debater_a' THEN matches.proposer ELSE matches.opponent END AS name,
-       coalesce(last.kind, 'failed') AS kind, count(*)
-FROM matches JOIN debates ON debates.id = matches.debate_id
-LEFT JOIN LATERAL (
-    SELECT about ->> 'kind' AS kind FROM debate_events
-    WHERE debate_events.debate_id = debates.id AND debate_events.kind = 'attempt_failed'
-    ORDER BY debate_events.at DESC, debate_events.id DESC LIMIT 1
-) AS last ON true
-WHERE matches.experiment_id = :experiment_id AND matches.status = 'failed' AND debates.status = 'failed'
-  AND debates.next_actor <> 'judge'
-GROUP BY 2, 3
+SELECT CASE about ->> 'role' WHEN 'arbitrator' THEN 'arbitrator' ELSE 'contestant' END AS role,
+       CASE about ->> 'role' WHEN 'proposer' THEN matches.proposer WHEN 'opponent' THEN matches.opponent END AS name,
+       about ->> 'kind' AS kind, count(*)
+FROM matches JOIN debate_events ON debate_events.debate_id = matches.debate_id
+WHERE matches.experiment_id = :experiment_id AND debate_events.kind = 'attempt_failed' AND about ->> 'role' IS NOT NULL
+GROUP BY 1, 2, 3
 UNION ALL
-SELECT 'judge', judge, 'failed', count(*) FROM judgments
-WHERE experiment_id = :experiment_id AND status = 'failed' GROUP BY judge
+SELECT 'judge', judge, 'failed', sum(attempts)::bigint FROM judgments
+WHERE experiment_id = :experiment_id AND attempts > 0 GROUP BY judge
 """)
 
 
@@ -174,12 +170,12 @@ def prompts_used(connection: Connection, experiment_id: UUID) -> frozenset[str]:
 
 
 def spent(connection: Connection, experiment_id: UUID) -> list[tuple[Any, ...]]:
-    """(contestant or judge, name, calls, cost, tokens in and out, seconds)"""
+    """(contestant, arbitrator or judge, name, calls, cost, tokens in and out, seconds a call, player)"""
     return [tuple(row) for row in connection.execute(_SPENT, {"experiment_id": experiment_id})]
 
 
 def failed(connection: Connection, experiment_id: UUID) -> dict[tuple[str, str | None], dict[str, int]]:
-    """(contestant or judge, name) → kind of failure → how many."""
+    """(contestant, arbitrator or judge, name) → kind of failure → how many attempts."""
     found: dict[tuple[str, str | None], dict[str, int]] = {}
     for role, name, kind, count in connection.execute(_FAILED, {"experiment_id": experiment_id}):
         found.setdefault((role, name), {})[kind] = count

@@ -8,6 +8,7 @@ from uuid import UUID
 from app.core.errors import InvalidInput
 from app.core.experiments.extension import setup_of
 from app.core.prompt_sets import BASE, BUILT_IN
+from app.models.table import has_price
 from app.statistics.costs import Spending
 from app.statistics.results import results
 from app.statistics.rows import NOBODY, Judgment, player_named
@@ -16,6 +17,7 @@ from app.store.experiments.experiments import Experiment, Progress
 from app.usecases.experiments.manage import existing
 from app.usecases.read import snapshot
 from app.usecases.services import Services
+from app.wire.experiments import cost_of
 
 Row = Mapping[str, Any]
 _PROPOSER, _OPPONENT, _ARM, _PLAYERS = map(Judgment._fields.index, ("proposer", "opponent", "arm", "proposer_player"))
@@ -53,6 +55,7 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
             _judgments(rows, players),
             contestants=list(players),
             spent=None if experiment.is_imported else _spending(spent, failed),
+            total_usd=cost_of(experiment, progress),
             missing=_missing(progress),
             rests_on=_rests_on(experiment, between, prompts),
             unknown=_UNKNOWN if experiment.is_imported else None,
@@ -69,10 +72,19 @@ def _spending(
     spent: list[tuple[Any, ...]], failed: Mapping[tuple[str, str | None], Mapping[str, int]]
 ) -> list[Spending]:
     """Includes contestants and judges that have only failed so far."""
-    silent = [(*who, 0, 0.0, 0, 0, None) for who in failed if who not in {(row[0], row[1]) for row in spent}]
+    silent = [(*who, 0, 0.0, 0, 0, None, None) for who in failed if who not in {(row[0], row[1]) for row in spent}]
     return [
-        Spending(role, name or NOBODY, calls, cost or 0.0, read or 0, said or 0, seconds, failed.get((role, name), {}))
-        for role, name, calls, cost, read, said, seconds in [*spent, *silent]
+        Spending(
+            role,
+            name or NOBODY,
+            calls,
+            (cost or 0.0) if player is None or has_price(player) or not (read or said) else None,
+            read or 0,
+            said or 0,
+            seconds,
+            failed.get((role, name), {}),
+        )
+        for role, name, calls, cost, read, said, seconds, player in [*spent, *silent]
     ]
 
 

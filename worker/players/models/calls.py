@@ -3,9 +3,10 @@ the event loop of the process."""
 
 import asyncio
 import random
+import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from app.core.debate import Usage
 from app.core.players import LOCAL, model_of
 from app.core.retry import NotNow, PlayerError
 from app.core.texts import storable_usage
-from app.models.table import cost_usd
+from app.models.table import cost_usd, has_price
 from app.observe import metrics, tracing
 from app.settings import ProviderSettings
 from app.store.calls_under_way import Call
@@ -141,8 +142,10 @@ class ModelCalls:
 
         try:
             try:
+                began = time.monotonic()
                 reply = await self._adapter.ask(question, listen, base_url)
-                used = reply.usage
+                used = reply.usage.with_latency(round((time.monotonic() - began) * 1000))
+                reply = replace(reply, usage=used)
             except PlayerError as problem:
                 used = problem.usage
                 raise
@@ -154,8 +157,11 @@ class ModelCalls:
                 spent = used.cost_usd if used else 0.0
                 if spent:
                     metrics.model_cost.labels(metrics.player_label(question.player)).inc(spent)
-                if reservation and reservation.is_of_money:
-                    await asyncio.shield(self._write_down(model_calls.settle, reservation, spent))
+                is_priced = used is None or has_price(question.player)
+                reservation = reservation or Reservation(0.0, None)
+                if reservation.is_of_money or spent or not is_priced:
+                    settled = (reservation, spent, True, is_priced)
+                    await asyncio.shield(self._write_down(model_calls.settle, *settled))
         except asyncio.CancelledError:
             # Cancelled during the call or while its cost was settled: the turn will not store its usage.
             if used:

@@ -66,7 +66,8 @@ class ModelPlayer:
                 rulings[each] = read_answer(
                     question, reply, partial(answers.read_ruling, order=each, shape=question.shape)
                 )
-                used = used.plus(reply.usage)
+                latency_ms = (used.latency_ms or 0) + (reply.usage.latency_ms or 0)
+                used = used.plus(reply.usage).with_latency(latency_ms)
                 exchanges.append(exchange_of(question, reply, each if len(orders) > 1 else None))
             except (PlayerError, NotNow) as problem:
                 # The first answer was paid for even if the second never comes.

@@ -1,7 +1,5 @@
 """Hooks that run for every request: id and log line, caller, CORS, rate limits, access, JSON body."""
 
-import json
-
 from flask import Flask, Request, g
 from flask.globals import request_ctx
 from werkzeug.exceptions import RequestEntityTooLarge
@@ -9,6 +7,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from app.core.errors import InvalidInput
 from app.http.access import check_access, find_caller, own_hosts, refuse_foreign_host
 from app.http.cors import register_cors
+from app.http.json_bodies import has_few_values, parsed
 from app.http.rates import RateLimiter, register_rate_limits
 from app.http.request_log import begin, end
 from app.http.sessions import DASHBOARD
@@ -43,7 +42,7 @@ def register_request_rules(app: Flask, services: Services, limiter: RateLimiter 
         if request_ctx.request.endpoint in WITH_DOCUMENTS:
             # JSON may encode one byte of text in six.
             request_ctx.request.max_content_length = app.config["MAX_CONTENT_LENGTH"] + 6 * settings.max_document_length
-        _check_body(request_ctx.request)
+        _check_body(services, request_ctx.request)
 
     app.before_request(first)
     app.after_request(end)
@@ -53,7 +52,7 @@ def register_request_rules(app: Flask, services: Services, limiter: RateLimiter 
     app.before_request(then)
 
 
-def _check_body(asked: Request) -> None:
+def _check_body(services: Services, asked: Request) -> None:
     """Parses the body, with a clear message for one that is not a JSON object."""
     if asked.method not in ("POST", "PUT", "PATCH") or asked.blueprint == DASHBOARD:
         return
@@ -64,19 +63,10 @@ def _check_body(asked: Request) -> None:
         return
     if not asked.is_json:
         raise InvalidInput("body", "must be JSON, sent with Content-Type: application/json")
-    try:
-        parsed = json.loads(body)
-    except UnicodeDecodeError:
-        raise InvalidInput("body", "is not UTF-8") from None
-    except json.JSONDecodeError as problem:
-        raise InvalidInput("body", f"is not JSON: {problem.msg} at character {problem.pos}") from None
-    except ValueError:
-        raise InvalidInput("body", "has a number with too many digits") from None
-    except RecursionError:
-        raise InvalidInput("body", "is nested too deeply") from None
-    if not isinstance(parsed, dict):
+    value = parsed(body) if has_few_values(body) else services.run_aside(lambda: parsed(body))
+    if not isinstance(value, dict):
         raise InvalidInput("body", "must be a JSON object")
-    g.body = parsed
+    g.body = value
 
 
 def _body_as_sent(asked: Request) -> bytes:

@@ -1,5 +1,6 @@
 """Reading experiments: their matches, what is left, what models have cost so far, and rows for results and exports."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ class MatchFilters:
     status: str | None = None
 
 
+PARTITION = 2_000
 SEEN_TURNS = 20_000
 """The latest turns tell what a player's calls cost."""
 SEEN_JUDGMENTS = 2_000
@@ -64,7 +66,12 @@ def by_pairing(connection: Connection, experiment_id: UUID, statuses: Sequence[s
     )
     if statuses is not None:
         query = query.where(matches.c.status.in_(statuses))
-    return Counter({Pairing(*row[:4]): row[4] for row in connection.execute(query)})
+    found: Counter[Pairing] = Counter()
+    for part in connection.execute(query).partitions(PARTITION):
+        found.update({Pairing(*row[:4]): row[4] for row in part})
+        # Lets other requests of an API process run: there may be a hundred thousand.
+        time.sleep(0)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,11 @@ def estimate_of(
     count = sum(matches.values())
     judges = {judge.name: judge for judge in judges_of(experiment.spec)}
     judged: Counter[SeatSetup] = Counter()
+    # Counted once for all judges: thousands of pairings times a hundred judges would take seconds.
+    in_two_orders = sum(number for pairing, number in matches.items() if pairing.has_two_orders)
     for judge in judges.values():
-        judged[judge.setup] += sum(
-            number * len(judge.keys(pairing.has_two_orders)) for pairing, number in matches.items()
-        )
+        judged[judge.setup] += in_two_orders * len(judge.keys(has_two_orders=True))
+        judged[judge.setup] += (count - in_two_orders) * len(judge.keys(has_two_orders=False))
     for name, waiting in open_judgments.items():
         # Of a judge that somebody asked by hand, no more is known here than its name.
         judged[judges[name].setup if name in judges else experiment.arbitrator] += waiting
@@ -81,15 +82,17 @@ def _times(number: int, each: float | None) -> float | None:
 
 def _calls(experiment: HeldExperiment, matches: Mapping[Pairing, int]) -> Counter[SeatSetup]:
     arms = {arm.name: arm for arm in experiment.spec.arms}
-    setups = {one.name: setup_of(one) for one in experiment.spec.contestants}
-    calls: Counter[SeatSetup] = Counter()
+    speaking: Counter[str | None] = Counter()
+    held: Counter[str] = Counter()
     for pairing, count in matches.items():
-        arm = arms[pairing.arm]
+        held[pairing.arm] += count
         for name in (pairing.proposer, pairing.opponent):
-            if name is not None:
-                calls[setups[name]] += count * (arm.rounds or 1)
-        calls[experiment.arbitrator] += count * _turns_of_the_judge(arm)
-    return calls
+            speaking[name] += count * (arms[pairing.arm].rounds or 1)
+    calls: Counter[SeatSetup] = Counter()
+    for one in experiment.spec.contestants:
+        calls[setup_of(one)] += speaking[one.name]
+    calls[experiment.arbitrator] += sum(count * _turns_of_the_judge(arms[name]) for name, count in held.items())
+    return +calls
 
 
 def _turns_of_the_judge(arm: Arm) -> int:

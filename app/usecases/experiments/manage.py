@@ -21,7 +21,7 @@ from app.core.experiments.spec import Spec, SpecProblem
 from app.core.judgments import AGENT, PERSON
 from app.core.model_calls import answer_tokens
 from app.core.players import SeatSetup, why_unknown
-from app.core.texts import storable_text
+from app.core.texts import checked_text, storable_text
 from app.models.table import has_price
 from app.store.create import OPERATOR as BY_OPERATOR
 from app.store.engine import Connection
@@ -40,6 +40,8 @@ from app.usecases.transactions import repeated_on_conflict, transaction
 log = structlog.get_logger(__name__)
 DELETED_AT_ONCE = 500
 MOST_NESTED = 10
+MOST_PAIRINGS = 100_000
+"""Two hundred contestants meet in 39,800 ways, sides counted. A read of the experiment counts each."""
 
 
 def existing(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment:
@@ -56,13 +58,13 @@ def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple
     stated, spec = given_spec.stated, given_spec.checked.spec
     created_by = owner(caller)
     with transaction(services, caller) as connection:
-        is_new = experiments.add(connection, new_id(), stated, given_spec.checked.arbitrator, created_by)
+        is_new = experiments.add(connection, new_id(), stated, spec, given_spec.checked.arbitrator, created_by)
         found = experiments.get_named(connection, created_by, spec.name, lock=True)
         assert found is not None  # noqa: S101 (it was added, or is the reason why it was not)
         if not is_new:
             refuse_mixing(found, spec)
         if not is_new and found.stated != stated:
-            experiments.replace_spec(connection, found.id, stated)
+            experiments.replace_spec(connection, found.id, stated, spec)
         check_prompts(connection, found.id, spec)
         if given_spec.motions:
             store_motions(connection, found.id, given_spec.motions)
@@ -79,7 +81,12 @@ class GivenSpec:
 
 
 def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
-    """Refuses a spec that this server could not run."""
+    """Refuses a spec that this server could not run. Pure: it runs aside."""
+    found: GivenSpec = services.run_aside(lambda: _checked_spec(services, given))
+    return found
+
+
+def _checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
     stated = {name: value for name, value in given.items() if name != "motions"}
     spec = parsed(stated)
     _check_storable(stated)
@@ -88,7 +95,7 @@ def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
     checked = Checked(UUID(int=0), spec, arbitrator)
     _check_size(spec, motions)
     check_players(services, spec)
-    services.run_aside(lambda: _check_debates(services, checked))
+    _check_debates(services, checked)
     return GivenSpec(stated, checked, motions)
 
 
@@ -142,6 +149,10 @@ def _check_storable(value: Any, depth: int = 0) -> None:
 
 def _check_size(spec: Spec, motions: Mapping[str, Motion]) -> None:
     """Refuses by count, before anything is planned. Motions may still follow: there is at least one."""
+    pairings = plans.count_pairings(spec)
+    if pairings > MOST_PAIRINGS:
+        problem = f"meet in {pairings:,} ways in all arms together; the most are {MOST_PAIRINGS:,}"
+        raise InvalidInput("contestants", problem)
     with_answers = sum(motion.answer_a is not None for motion in motions.values())
     planning.counted(spec, plans.MotionCount(len(motions) or 1, with_answers), "contestants")
 
@@ -154,14 +165,17 @@ def check_players(services: Services, spec: Spec) -> None:
         if problem:
             raise InvalidInput(where, problem)
         _check_price(services, where, player, spec.budget_usd)
-    for judge in judges_of(spec):
+    for number, judge in enumerate(judges_of(spec)):
+        if judge.setup.persona is not None:
+            where = f"judges.{number}.persona"
+            checked_text(where, judge.setup.persona, services.settings.max_content_length)
         if judge.name.startswith((PERSON, AGENT)):
             raise InvalidInput("judges", f"{judge.name!r} must not begin with {PERSON} or {AGENT}")
 
 
 def _check_debates(services: Services, checked: Checked) -> None:
     """Makes a debate of each contestant on each side in each arm, so that nothing that a debate would be refused for is
-    found an hour later. Pure: it runs aside."""
+    found an hour later."""
     example = Motion("example", "An example.", answer_a="Yes.", answer_b="No.", correct="a")
     for match in _examples(checked.spec, example.id):
         debate_of(services, checked, match, example, 1)
@@ -329,10 +343,8 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         experiment = existing(connection, experiment_id, lock=True)
         before = [one for one in experiment.stated.get("judges", []) if one.get("name", one.get("player")) not in added]
         stated = {**experiment.stated, "judges": [*before, *given]}
-        spec = parsed(stated)
-        refuse_incompatible(experiment.spec, spec)
-        check_players(services, spec)
-        experiments.replace_spec(connection, experiment_id, stated)
+        spec = _added(services, experiment, stated)
+        experiments.replace_spec(connection, experiment_id, stated, spec)
         count = feed.plan_judgments(connection, experiment_id, judges_of(spec)).new
         if count and experiment.status is ExperimentStatus.COMPLETED:
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
@@ -341,6 +353,17 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         after = existing(connection, experiment_id)
     _told(services, experiment_id)
     return after, count
+
+
+def _added(services: Services, experiment: Experiment, stated: Mapping[str, Any]) -> Spec:
+    def checked() -> Spec:
+        spec = parsed(stated)
+        refuse_incompatible(experiment.spec, spec)
+        check_players(services, spec)
+        return spec
+
+    found: Spec = services.run_aside(checked)
+    return found
 
 
 @repeated_on_conflict

@@ -1,16 +1,20 @@
 """Hooks that run for every request: id and log line, caller, CORS, rate limits, access, JSON body."""
 
-from flask import Flask, Request, g
+from functools import partial
+
+from flask import Flask, Request, Response, g
 from flask.globals import request_ctx
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from app.core.access import Agent
 from app.core.errors import InvalidInput
-from app.http.access import check_access, find_caller, own_hosts, refuse_foreign_host
+from app.http.access import SPENDS, check_access, find_caller, own_hosts, refuse_foreign_host
 from app.http.cors import register_cors
 from app.http.json_bodies import has_few_values, parsed
 from app.http.rates import RateLimiter, register_rate_limits
 from app.http.request_log import begin, end
 from app.http.sessions import DASHBOARD
+from app.usecases import quotas
 from app.usecases.services import Services
 
 WITH_DOCUMENTS = frozenset({"debates.create"})
@@ -39,6 +43,8 @@ def register_request_rules(app: Flask, services: Services, limiter: RateLimiter 
 
     def then() -> None:
         check_access(settings, request_ctx.request)
+        if request_ctx.request.endpoint in SPENDS:
+            quotas.refuse_if_spent(services, g.caller)
         if request_ctx.request.endpoint in WITH_DOCUMENTS:
             # JSON may encode one byte of text in six.
             request_ctx.request.max_content_length = app.config["MAX_CONTENT_LENGTH"] + 6 * settings.max_document_length
@@ -50,6 +56,7 @@ def register_request_rules(app: Flask, services: Services, limiter: RateLimiter 
     if limiter is not None:
         register_rate_limits(app, limiter)
     app.before_request(then)
+    app.after_request(partial(_give_back, services))
 
 
 def _check_body(services: Services, asked: Request) -> None:
@@ -59,6 +66,7 @@ def _check_body(services: Services, asked: Request) -> None:
     if asked.endpoint in LARGE_BODIES:
         asked.max_content_length = LARGE_BODIES[asked.endpoint]
     body = _body_as_sent(asked)
+    _count(services, len(body))
     if not body or asked.endpoint in LINES:
         return
     if not asked.is_json:
@@ -67,6 +75,21 @@ def _check_body(services: Services, asked: Request) -> None:
     if not isinstance(value, dict):
         raise InvalidInput("body", "must be a JSON object")
     g.body = value
+
+
+def _count(services: Services, count: int) -> None:
+    """Counts what may be stored towards the caller's quota."""
+    if services.settings.agent_quotas is not None and isinstance(g.caller, Agent):
+        with services.engine.begin() as connection:
+            quotas.take_bytes(services, connection, g.caller, count)
+        g.counted_bytes = count
+
+
+def _give_back(services: Services, answer: Response) -> Response:
+    counted = g.pop("counted_bytes", 0)
+    if counted and answer.status_code >= 400:
+        quotas.give_back_bytes(services, g.caller, counted)
+    return answer
 
 
 def _body_as_sent(asked: Request) -> bytes:

@@ -554,3 +554,13 @@ daily_costs = Table(
     Column("reserved_usd", Double, nullable=False, server_default=text("0")),
     Column("spent_usd", Double, nullable=False, server_default=text("0")),
 )
+
+# What an agent's key has stored and spent on a day (UTC).
+agent_quotas = Table(
+    "agent_quotas",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agents.id"), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("usd", Double, nullable=False, server_default=text("0")),
+)

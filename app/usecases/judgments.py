@@ -27,7 +27,7 @@ from app.core.texts import checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
 from app.observe import failpoints, metrics
-from app.store import exchanges, turns
+from app.store import exchanges, quotas, turns
 from app.store import judgments as store
 from app.store.engine import Connection, ConnectionLost
 from app.store.ids import new_claim_token
@@ -59,6 +59,8 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         require_impartial(caller, debate.seats)
         keys = judge.keys(debate.has_two_orders)
         new = store.plan(connection, debate_id, keys, judge.setup, debate.experiment_id)
+        if new and isinstance(caller, Agent):
+            quotas.note_asked(connection, caller.id, debate_id, judge.name)
         asked = _with_keys(connection, debate_id, keys)
         if any(one.setup != judge.setup for one in asked):
             raise Conflict(f"The judge {judge.name!r} has judged this debate with another player or other options")

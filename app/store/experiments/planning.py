@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select, text, update
 
 from app.core.experiments.plan import Match, MotionCount, PlannedMotion
 from app.store.engine import Engine
-from app.store.experiments.tables import experiments, motions
+from app.store.experiments.tables import experiments, matches, motions
 from app.store.statements import Prepared
 
 CLAIM_SECONDS = 10
@@ -45,6 +45,11 @@ def count_motions(connection: Connection, experiment_id: UUID, added: Sequence[P
     known = set(connection.execute(_STORED, given).scalars()) if stored and added else set()
     new = [motion for motion in added if motion.id not in known]
     return MotionCount(stored + len(new), with_answers + sum(motion.has_answers for motion in new))
+
+
+def count_matches(connection: Connection, experiment_id: UUID) -> int:
+    query = select(func.count()).select_from(matches).where(matches.c.experiment_id == experiment_id)
+    return connection.execute(query).scalar_one()
 
 
 def motions_of(connection: Connection, experiment_id: UUID) -> list[PlannedMotion]:

@@ -29,6 +29,7 @@ from app.store.experiments import experiments, feed, interruptions
 from app.store.experiments import planning as plan_store
 from app.store.experiments.experiments import BUDGET, MANUAL, Experiment, ExperimentStatus
 from app.store.ids import new_id
+from app.usecases import quotas
 from app.usecases.announce import deleted, tell_changed
 from app.usecases.experiments import planning
 from app.usecases.experiments.held import Checked, debate_of
@@ -40,6 +41,8 @@ from app.usecases.transactions import repeated_on_conflict, transaction
 log = structlog.get_logger(__name__)
 DELETED_AT_ONCE = 500
 MOST_NESTED = 10
+MATCH_BYTES = 300
+"""What a match of a plan takes, with its indexes, at least."""
 MOST_PAIRINGS = 100_000
 """Two hundred contestants meet in 39,800 ways, sides counted. A read of the experiment counts each."""
 
@@ -248,7 +251,10 @@ def _ask_for_plan(services: Services, caller: Caller, experiment_id: UUID) -> tu
         motions = plan_store.count_motions(connection, experiment_id)
         if not motions.motions:
             raise InvalidInput("motions", "there are none: send some to /motions first")
-        is_small = planning.counted(experiment.spec, motions, "motions") <= planning.SMALL_PLAN
+        count = planning.counted(experiment.spec, motions, "motions")
+        is_small = count <= planning.SMALL_PLAN
+        new = max(0, count - plan_store.count_matches(connection, experiment_id))
+        quotas.take_bytes(services, connection, caller, new * MATCH_BYTES)
         experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
         plan_store.begin(connection, experiment_id, token, is_claimed=is_small)
         interruptions.release_judgments(connection, experiment_id)

@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, model_of, why_unknown
 from app.core.providers import NO_PLAYERS, PROVIDERS
+from app.core.quotas import Quota
 from app.core.rates import RateLimits
 from app.models.table import has_price
 from app.observe import failpoints
@@ -148,6 +149,12 @@ def _hard_to_guess(token: str | None) -> str | None:
     return token
 
 
+def _known_quota(given: str | None) -> str | None:
+    if given is not None:
+        Quota.parsed(given)
+    return given
+
+
 def _known_limits(given: str | None) -> str | None:
     if given is not None:
         RateLimits.parsed(given)
@@ -232,6 +239,10 @@ class Settings(BaseSettings):
         None, description="Requests a minute: `reads=1200,writes=300,sockets=120,contributions=60`, or `off`"
     )
 
+    agent_quota: Annotated[str | None, AfterValidator(_known_quota)] = Field(
+        None, description="What an agent's key may store and spend a day: `bytes=200000000,usd=25`, or `off`"
+    )
+
     guardrail: Annotated[str, AfterValidator(_known_evaluator)] = Field(
         RULES_ALONE, description="What checks contributions: `rules`, or a model after the rules"
     )
@@ -264,6 +275,13 @@ class Settings(BaseSettings):
         if self.rate_limit is None:
             return None if self.auth_token is None else RateLimits()
         return RateLimits.parsed(self.rate_limit)
+
+    @property
+    def agent_quotas(self) -> Quota | None:
+        """None for no quota: `off`, or unset on a server without a token."""
+        if self.agent_quota is None:
+            return None if self.auth_token is None else Quota()
+        return Quota.parsed(self.agent_quota)
 
     @property
     def why_unsafe(self) -> str | None:

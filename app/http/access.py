@@ -53,6 +53,20 @@ TAKES = {
 }
 """What a view with a body does. Required before the body is read: parsing a large one takes time. The use case checks
 it again, with the seat or the owner."""
+SPENDS = frozenset(
+    {
+        "debates.create",
+        "control.fork",
+        "control.start",
+        "control.resume",
+        "judgments.judge",
+        "experiment_control.start",
+        "experiment_control.resume",
+        "experiment_control.retry_failed",
+        "experiment_control.add_judges",
+    }
+)
+"""Views that make models speak. They are refused where the key has spent its quota."""
 MCP_VIEW = "mcp.message"
 """The debate is in its message, so it checks a guest's debate itself."""
 GUESTS_MAY = frozenset(

@@ -1,17 +1,20 @@
 """Hooks that run for every request: id and log line, caller, CORS, rate limits, access, JSON body."""
 
-import json
+from functools import partial
 
-from flask import Flask, Request, g
+from flask import Flask, Request, Response, g
 from flask.globals import request_ctx
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from app.core.access import Agent
 from app.core.errors import InvalidInput
-from app.http.access import check_access, find_caller, own_hosts, refuse_foreign_host
+from app.http.access import SPENDS, check_access, find_caller, own_hosts, refuse_foreign_host
 from app.http.cors import register_cors
+from app.http.json_bodies import has_few_values, parsed
 from app.http.rates import RateLimiter, register_rate_limits
 from app.http.request_log import begin, end
 from app.http.sessions import DASHBOARD
+from app.usecases import quotas
 from app.usecases.services import Services
 
 WITH_DOCUMENTS = frozenset({"debates.create"})
@@ -40,10 +43,12 @@ def register_request_rules(app: Flask, services: Services, limiter: RateLimiter 
 
     def then() -> None:
         check_access(settings, request_ctx.request)
+        if request_ctx.request.endpoint in SPENDS:
+            quotas.refuse_if_spent(services, g.caller)
         if request_ctx.request.endpoint in WITH_DOCUMENTS:
             # JSON may encode one byte of text in six.
             request_ctx.request.max_content_length = app.config["MAX_CONTENT_LENGTH"] + 6 * settings.max_document_length
-        _check_body(request_ctx.request)
+        _check_body(services, request_ctx.request)
 
     app.before_request(first)
     app.after_request(end)
@@ -51,32 +56,40 @@ def register_request_rules(app: Flask, services: Services, limiter: RateLimiter 
     if limiter is not None:
         register_rate_limits(app, limiter)
     app.before_request(then)
+    app.after_request(partial(_give_back, services))
 
 
-def _check_body(asked: Request) -> None:
+def _check_body(services: Services, asked: Request) -> None:
     """Parses the body, with a clear message for one that is not a JSON object."""
     if asked.method not in ("POST", "PUT", "PATCH") or asked.blueprint == DASHBOARD:
         return
     if asked.endpoint in LARGE_BODIES:
         asked.max_content_length = LARGE_BODIES[asked.endpoint]
     body = _body_as_sent(asked)
+    _count(services, len(body))
     if not body or asked.endpoint in LINES:
         return
     if not asked.is_json:
         raise InvalidInput("body", "must be JSON, sent with Content-Type: application/json")
-    try:
-        parsed = json.loads(body)
-    except UnicodeDecodeError:
-        raise InvalidInput("body", "is not UTF-8") from None
-    except json.JSONDecodeError as problem:
-        raise InvalidInput("body", f"is not JSON: {problem.msg} at character {problem.pos}") from None
-    except ValueError:
-        raise InvalidInput("body", "has a number with too many digits") from None
-    except RecursionError:
-        raise InvalidInput("body", "is nested too deeply") from None
-    if not isinstance(parsed, dict):
+    value = parsed(body) if has_few_values(body) else services.run_aside(lambda: parsed(body))
+    if not isinstance(value, dict):
         raise InvalidInput("body", "must be a JSON object")
-    g.body = parsed
+    g.body = value
+
+
+def _count(services: Services, count: int) -> None:
+    """Counts what may be stored towards the caller's quota."""
+    if services.settings.agent_quotas is not None and isinstance(g.caller, Agent):
+        with services.engine.begin() as connection:
+            quotas.take_bytes(services, connection, g.caller, count)
+        g.counted_bytes = count
+
+
+def _give_back(services: Services, answer: Response) -> Response:
+    counted = g.pop("counted_bytes", 0)
+    if counted and answer.status_code >= 400:
+        quotas.give_back_bytes(services, g.caller, counted)
+    return answer
 
 
 def _body_as_sent(asked: Request) -> bytes:

@@ -57,7 +57,7 @@ def of_row(kind: type[Value], row: RowMapping | dict[str, Any], **converted: Any
     """A value whose fields are the columns of the same names, but for the converted ones. Not for debates and turns: of
     those a page has hundreds, and naming each field is faster."""
     make: Any = kind
-    made: Value = make(**{name: row[name] for name in make.__slots__ if name not in converted}, **converted)
+    made: Value = make(**{name: row[name] for name in make.__dataclass_fields__ if name not in converted}, **converted)
     return made
 
 

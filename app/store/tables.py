@@ -568,3 +568,13 @@ daily_costs = Table(
     # Calls whose price is not known: their cost is not in spent_usd.
     Column("unpriced_calls", Integer, nullable=False, server_default=text("0")),
 )
+
+# What an agent's key has stored and spent on a day (UTC).
+agent_quotas = Table(
+    "agent_quotas",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agents.id"), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("usd", Double, nullable=False, server_default=text("0")),
+)

@@ -112,6 +112,13 @@ def outline(engine: Engine, debate_id: UUID, last_seq: int) -> tuple[Turn, ...]:
     return tuple(turn_of(dict(zip(_TURN_NAMES, row, strict=True))) for row in rows)
 
 
+def bytes_until(connection: Connection, debate_id: UUID, last_seq: int) -> int:
+    """What was said up to this turn, in bytes of UTF-8."""
+    query = select(func.coalesce(func.sum(func.octet_length(turns.c.content)), 0))
+    found: int = connection.execute(query.where(turns.c.debate_id == debate_id, turns.c.seq <= last_seq)).scalar_one()
+    return found
+
+
 def get(connection: Connection, turn_id: UUID) -> Turn | None:
     row = connection.execute(_GET, {"turn_id": turn_id}).mappings().one_or_none()
     return turn_of(row) if row else None

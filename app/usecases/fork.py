@@ -15,6 +15,7 @@ from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.store import turns
 from app.store.ids import new_id
+from app.usecases import quotas
 from app.usecases.announce import state_changed
 from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, created_before, states_the_same, store
 from app.usecases.identity import speaker
@@ -57,6 +58,8 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
     seats, limits = checked_setup(services, _asked_for(source, copied[0].content, new))
     debate = fork(source, copied, seats, limits).evolve(id=new_id())
     require_creation(caller, debate.seats)
+    with services.engine.begin() as connection:
+        quotas.take_bytes(services, connection, caller, turns.bytes_until(connection, source_id, new.after_seq))
     motion = replace(copied[0], client_request_id=new.client_request_id, agent=speaker(caller))
     stored = store(services, caller, debate, motion)
     if isinstance(stored, UUID):

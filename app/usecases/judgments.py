@@ -37,7 +37,7 @@ from app.core.texts import checked_name, checked_text, storable_text, storable_u
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
 from app.observe import failpoints, metrics
-from app.store import exchanges, turns
+from app.store import exchanges, quotas, turns
 from app.store import judgments as store
 from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments
@@ -72,6 +72,8 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         experiment_id = _experiment_of(connection, caller, debate, judge)
         new = store.plan(connection, debate_id, keys, judge.setup, experiment_id)
         _refuse_too_many(connection, debate_id)
+        if new and isinstance(caller, Agent):
+            quotas.note_asked(connection, caller.id, debate_id, judge.name)
         asked = _with_keys(connection, debate_id, keys, experiment_id)
         if any(one.setup != judge.setup for one in asked):
             raise _with_other_options(judge)

@@ -10,7 +10,7 @@ from app.core import model_calls
 from app.core.debate import Usage
 from app.core.texts import storable_usage
 from app.observe import metrics
-from app.store import calls_under_way, debates
+from app.store import calls_under_way, debates, quotas
 from app.store import model_calls as store
 from app.store.calls_under_way import Call
 from app.store.engine import Connection
@@ -38,10 +38,21 @@ class Reservation:
     """The reservation of its budget."""
     call_id: UUID | None = None
     """The call that was recorded with it."""
+    payer: UUID | None = None
+    """The agent whose quota it counts towards."""
 
     @property
     def is_of_money(self) -> bool:
-        return self.day is not None or self.of_experiment is not None
+        return self.day is not None or self.of_experiment is not None or self.payer is not None
+
+
+class QuotaSpent(Exception):
+    """The agent that pays has spent its quota: no call begins before the next day."""
+
+    def __init__(self, quota_usd: float, seconds_left: float) -> None:
+        super().__init__(f"quota of ${quota_usd:g}")
+        self.quota_usd = quota_usd
+        self.seconds_left = seconds_left
 
 
 class LeaseLapsed(Exception):
@@ -149,6 +160,7 @@ def reserve(
     reserved: date | DayRefused | None = None
     budget_id = new_id() if experiment_id else None
     too_much: BudgetRefused | None = None
+    payer: UUID | None = None
     with services.engine.begin() as connection:
         if budget_id and experiment_id:
             too_much = costs.reserve(connection, budget_id, experiment_id, worker_id, amount_usd)
@@ -157,27 +169,35 @@ def reserve(
             if isinstance(reserved, DayRefused) and budget_id:
                 costs.settle(connection, budget_id, 0.0)
         if too_much is None and not isinstance(reserved, DayRefused):
-            _record(connection, call, worker_id)
+            payer = _record(services, connection, call, worker_id)
     if too_much is not None:
         if too_much.is_spent and experiment_id:
             stop_for_budget(services, experiment_id, too_much.budget_usd)
         return too_much
     if isinstance(reserved, DayRefused):
         return reserved
-    return Reservation(amount_usd, reserved, budget_id, call.id if call else None)
+    return Reservation(amount_usd, reserved, budget_id, call.id if call else None, payer)
 
 
 @repeated_on_conflict
 def record(services: Services, worker_id: str, call: Call) -> Reservation:
     """Records that a call begins for which nothing is reserved."""
     with services.engine.statements() as connection:
-        _record(connection, call, worker_id)
-    return Reservation(0.0, None, call_id=call.id)
+        payer = _record(services, connection, call, worker_id)
+    return Reservation(0.0, None, call_id=call.id, payer=payer)
 
 
-def _record(connection: Connection, call: Call | None, worker_id: str) -> None:
-    if call is not None and not calls_under_way.begin(connection, call, worker_id):
+def _record(services: Services, connection: Connection, call: Call | None, worker_id: str) -> UUID | None:
+    """Returns the agent that pays for it."""
+    if call is None:
+        return None
+    payer = quotas.payer_of(connection, call.debate_id, call.judgment_id)
+    quota = services.settings.agent_quotas
+    if payer and quota and quotas.spent_usd(connection, payer) >= quota.usd:
+        raise QuotaSpent(quota.usd, quotas.seconds_left(connection))
+    if not calls_under_way.begin(connection, call, worker_id):
         raise LeaseLapsed
+    return payer
 
 
 @repeated_on_conflict
@@ -189,6 +209,8 @@ def settle(
     with services.engine.begin() as connection:
         if reservation.of_experiment is not None:
             costs.settle(connection, reservation.of_experiment, spent_usd)
+        if reservation.payer is not None and spent_usd:
+            quotas.spend(connection, reservation.payer, spent_usd)
         if reservation.call_id is not None and not was_made:
             calls_under_way.remove(connection, call_id=reservation.call_id)
         # The last, as in `reserve`: all calls of a day share this row.

@@ -338,6 +338,13 @@ def _write_webhook(connection: "psycopg.Connection[Any]", ids: dict[str, UUID]) 
     )
 
 
+def _write_quota(connection: "psycopg.Connection[Any]", _: dict[str, UUID]) -> None:
+    connection.execute(
+        "INSERT INTO agent_quotas (agent_id, day, bytes, usd) SELECT id, DATE '2020-01-01', 7, 0.5 FROM agents"
+        " ON CONFLICT DO NOTHING"
+    )
+
+
 _OTHERS = [
     ({"materials", "debate_events"}, _write_material),
     ({"exchanges"}, _write_exchange),
@@ -355,4 +362,5 @@ _OTHERS = [
     ({"model_calls"}, _write_call_under_way),
     ({"indexed_turns", "text_index"}, _write_words),
     ({"agents", "solutions", "contributions", "upvotes", "guardrail_evaluations"}, _write_solutions),
+    ({"agent_quotas"}, _write_quota),
 ]

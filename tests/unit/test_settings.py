@@ -70,6 +70,7 @@ BAD = {
         "sleeps=3",
         "reads=1;writes=2",
     ],
+    "agent_quota": ["100", "bytes", "bytes=0", "bytes=1.5", "usd=0", "usd=nan", "usd=inf", "usd=1,usd=2", "words=3"],
 }
 ANY_TEXT_WILL_DO = {"server_host", "data_dir", "metrics_host"}
 OTHER_THAN_DEFAULT = {
@@ -106,6 +107,7 @@ OTHER_THAN_DEFAULT = {
     "metrics_port": "9464",
     "metrics_host": "0.0.0.0",  # noqa: S104
     "rate_limit": "reads=100,writes=20",
+    "agent_quota": "bytes=100,usd=2.5",
 }
 
 

@@ -75,6 +75,12 @@ def count(spec: Spec, of: MotionCount) -> int:
     return spec.repeats * sum(each[_debaters(arm)] * _times(spec, arm, of) for arm in spec.arms)
 
 
+def count_pairings(spec: Spec) -> int:
+    """How many `pairings` there may be: two orders of a pair, or one contestant, in each arm."""
+    each = {2: len(spec.pairs) * (2 if spec.swap_sides else 1), 1: len(spec.contestants), 0: 1}
+    return sum(each[_debaters(arm)] for arm in spec.arms)
+
+
 def pairings(spec: Spec, of: MotionCount) -> Counter[Pairing]:
     """How often each two meet, by multiplication. Without `swap_sides` the seed decides who opens: such a pair is
     counted in alphabetical order."""

@@ -20,6 +20,8 @@ ARM_KEYS = ("format", "rounds", *ARM_DEFAULTS)
 ROUND_ROBIN = "round_robin"
 SEATS = ("proposer", "opponent", "arbitrator")
 LONGEST_NAME = 100
+LONGEST_PERSONA = 1_000_000
+"""The most that DEBATE_MAX_CONTENT_LENGTH allows; what it is set to is checked where it is known."""
 MOST_CONTESTANTS = 200
 MOST_JUDGES = 100
 MOST_ARMS = 100
@@ -162,8 +164,8 @@ def _arm(name: str, rules: Mapping[str, Any], place: Place) -> Arm:
         name,
         Format(chosen),
         _whole(rules, "rounds", place, facts.default_rounds or 3, 1, 100) if facts.has_rounds else None,
-        _optional_text(rules, "prompts", place),
-        _optional_text(rules, "language", place),
+        _optional_text(rules, "prompts", place, LONGEST_NAME),
+        _optional_text(rules, "language", place, LONGEST_NAME),
         _seats(rules.get("document_visible_to"), (*place, "document_visible_to")),
     )
 
@@ -186,7 +188,7 @@ def _participant(given: Any, place: Place, keys: tuple[str, ...]) -> Participant
     if player not in (SCRIPTED, LOCAL) and model_of(player) is None:
         raise SpecProblem(why_unknown(player) or "", (*place, "player"))
     name = _text({"name": player, **options}, "name", place, LONGEST_NAME)
-    _optional_text(options, "persona", place)
+    _optional_text(options, "persona", place, LONGEST_PERSONA)
     for key in ("temperature", "think_seconds"):
         _number(options, key, place, lambda value: value >= 0, "0 or more")
     for key in ("skill", "position_bias"):
@@ -211,26 +213,30 @@ def _judge(given: Any, place: Place) -> ExperimentJudge:
 def _pairs(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
     if given == ROUND_ROBIN:
         return tuple((first, second) for n, first in enumerate(names) for second in names[n + 1 :])
+    known = dict.fromkeys(names)
     if isinstance(given, Mapping):
         base = _mapping(given, ("pairing",), "pairing", ("against",)).get("against")
-        _known(base, names, ("pairing", "against"))
+        _known(base, known, ("pairing", "against"))
         return tuple((name, str(base)) for name in names if name != base)
     if not isinstance(given, list) or not given:
         raise SpecProblem("pairing must be round_robin, {against: NAME} or a list of pairs", ("pairing",))
+    most = len(names) * (len(names) - 1) // 2
+    if len(given) > most:
+        raise SpecProblem(f"{len(names)} contestants have at most {most:,} pairs, not {len(given):,}", ("pairing",))
     found: dict[frozenset[str], tuple[str, str]] = {}
     for n, pair in enumerate(given):
         if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
             raise SpecProblem("a pair is two different contestants", ("pairing", n))
         for place, name in enumerate(pair):
-            _known(name, names, ("pairing", n, place))
+            _known(name, known, ("pairing", n, place))
         if frozenset(pair) in found:
             raise SpecProblem(f"the pair {pair[0]}, {pair[1]} is listed twice", ("pairing", n))
         found[frozenset(pair)] = (pair[0], pair[1])
     return tuple(found.values())
 
 
-def _known(name: Any, names: list[str], place: Place) -> None:
-    if name not in names:
+def _known(name: Any, names: Mapping[str, None], place: Place) -> None:
+    if not isinstance(name, str) or name not in names:
         raise SpecProblem(f"pairing names {name!r}, which is no contestant: there are {', '.join(names)}", place)
 
 
@@ -269,10 +275,12 @@ def _text(document: Mapping[str, Any], key: str, place: Place, longest: int) -> 
     return value.strip()
 
 
-def _optional_text(document: Mapping[str, Any], key: str, place: Place) -> str | None:
+def _optional_text(document: Mapping[str, Any], key: str, place: Place, longest: int) -> str | None:
     value = document.get(key)
     if value is not None and not isinstance(value, str):
         raise SpecProblem(f"{key} must be a text", (*place, key))
+    if value is not None and len(value) > longest:
+        raise SpecProblem(f"{key} has more than {longest:,} characters", (*place, key))
     return value
 
 

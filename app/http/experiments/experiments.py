@@ -71,7 +71,8 @@ def experiments_blueprint(services: Services) -> Blueprint:
         openapi_extensions=shapes.MOTIONS_FILE,
     )
     def add_motions(path: ExperimentPath) -> tuple[Response, int]:
-        given = shapes.motions_in(request.get_data())
+        body = request.get_data()
+        given = services.run_aside(lambda: shapes.motions_in(body))
         added, motions = manage.add_motions(services, current_caller(), path.experiment_id, given)
         return success({"added": added, "motions": motions})
 
@@ -85,7 +86,7 @@ def experiments_blueprint(services: Services) -> Blueprint:
         responses={200: shapes.PlanAnswer, 409: answers.ErrorAnswer},
     )
     def plan_spec(body: shapes.PlanBody) -> tuple[Response, int]:
-        motions = [one.planned for one in body.motions]
+        motions = services.run_aside(body.planned_motions)
         return success({"plan": plan_json(*read.plan_spec(services, current_caller(), body.spec, motions))})
 
     @api.get(f"{_AT}/matches", summary="Its matches, in their order", responses={200: shapes.MatchesAnswer})
@@ -121,7 +122,9 @@ def experiment_results_blueprint(services: Services) -> Blueprint:
         openapi_extensions=shapes.JUDGMENTS_FILE,
     )
     def import_judgments(query: shapes.ImportQuery) -> tuple[Response, int]:
-        made = import_rows(services, current_caller(), query.name, shapes.judgments_in(request.get_data()))
+        body = request.get_data()
+        given = services.run_aside(lambda: shapes.judgments_in(body))
+        made = import_rows(services, current_caller(), query.name, given)
         return _shown(services, made, 201)
 
     @api.get(f"{_AT}/export", summary="Its debates, turns or judgments as a download", responses=_EXPORT_RESPONSES)

@@ -2,7 +2,7 @@
 
 import csv
 import io
-import json
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from app.core.experiments.spec import SpecProblem
 from app.http.answers import IssuedShape, Shape, answer_of
 from app.http.experiments.results_shapes import ResultsShape
 from app.http.experiments.spec_shapes import GivenSpecShape, SpecJudgeShape, SpecShape
+from app.http.json_bodies import parsed
 from app.http.requests import ExpiringBody, Query, Request, with_examples
 from app.http.shape import DocumentedAs
 from app.store.experiments.experiments import ExperimentStatus
@@ -26,6 +27,9 @@ from app.wire.tables import text_of
 
 MOST_MOTIONS = 1_000
 """The most motions of one request."""
+MOST_JUDGMENTS = 200_000
+"""The most judgments of one import."""
+LONGEST_LINE = 20_000
 MOST_LISTED = 200
 _NO_NUL = "^[^\\x00]*$"
 
@@ -63,15 +67,16 @@ class SpecBody(Request):
         return dict(self.model_extra or {})
 
 
-class PlannedMotion(Request):
-    id: str = Field(min_length=1, max_length=LONGEST_ID, pattern=_NO_NUL)
-    has_answers: bool = False
-    motion_bytes: int = Field(0, ge=0, le=1_000_000_000, description="With its answers: what prompts will show of it")
-    document_bytes: int = Field(0, ge=0, le=1_000_000_000)
+MOST_PLANNED_BYTES = 1_000_000_000
 
-    @property
-    def planned(self) -> plan.PlannedMotion:
-        return plan.PlannedMotion(self.id, self.has_answers, self.motion_bytes, self.document_bytes)
+
+class PlannedMotionShape(Shape):
+    id: str = Field(min_length=1, max_length=LONGEST_ID)
+    has_answers: bool = False
+    motion_bytes: int = Field(
+        0, ge=0, le=MOST_PLANNED_BYTES, description="With its answers: what prompts will show of it"
+    )
+    document_bytes: int = Field(0, ge=0, le=MOST_PLANNED_BYTES)
 
 
 class PlanBody(Request):
@@ -86,9 +91,30 @@ class PlanBody(Request):
     )
 
     spec: Annotated[dict[str, Any], DocumentedAs(GivenSpecShape)] = Field(description="As POST /experiments takes it")
-    motions: list[PlannedMotion] = Field(
+    motions: list[Annotated[Any, DocumentedAs(PlannedMotionShape)]] = Field(
         default_factory=list, max_length=100_000, description="The motions that would be sent to /motions"
     )
+
+    def planned_motions(self) -> list[plan.PlannedMotion]:
+        """Checked in Python, which lets other requests run: pydantic would hold them up for all hundred thousand."""
+        return [_planned_motion(number, one) for number, one in enumerate(self.motions)]
+
+
+def _planned_motion(number: int, given: Any) -> plan.PlannedMotion:
+    where = f"motions.{number}"
+    if not isinstance(given, dict) or not given.keys() <= PlannedMotionShape.model_fields.keys():
+        raise InvalidInput(
+            where, f"must be an object with {', '.join(PlannedMotionShape.model_fields)}; id is required"
+        )
+    name, has_answers = given.get("id"), given.get("has_answers", False)
+    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_ID or "\0" in name:
+        raise InvalidInput(f"{where}.id", f"must be a text of 1 to {LONGEST_ID} characters")
+    if not isinstance(has_answers, bool):
+        raise InvalidInput(f"{where}.has_answers", "must be true or false")
+    sizes = [given.get(field, 0) for field in ("motion_bytes", "document_bytes")]
+    if not all(type(size) is int and 0 <= size <= MOST_PLANNED_BYTES for size in sizes):
+        raise InvalidInput(where, f"motion_bytes and document_bytes must be whole numbers up to {MOST_PLANNED_BYTES:,}")
+    return plan.PlannedMotion(name, has_answers, *sizes)
 
 
 class JudgesBody(Request):
@@ -163,7 +189,7 @@ JUDGMENTS_FILE = _file(
 def motions_in(body: bytes) -> list[Motion]:
     """One JSON object or text a line."""
     try:
-        lines = body.decode().splitlines()
+        lines = io.StringIO(body.decode())
     except UnicodeDecodeError:
         raise InvalidInput("body", "is not UTF-8") from None
     motions: list[Motion] = []
@@ -173,11 +199,9 @@ def motions_in(body: bytes) -> list[Motion]:
         if len(motions) == MOST_MOTIONS:
             raise InvalidInput("body", f"has more than {MOST_MOTIONS} motions: send the others in another request")
         try:
-            motions.append(motion_of(json.loads(line)))
+            motions.append(motion_of(parsed(line.encode(), f"line {number}")))
         except SpecProblem as problem:
             raise InvalidInput(f"line {number}", problem.message) from None
-        except (ValueError, RecursionError):
-            raise InvalidInput(f"line {number}", "is not JSON") from None
     if not motions:
         raise InvalidInput("body", "has no motions")
     return motions
@@ -185,10 +209,14 @@ def motions_in(body: bytes) -> list[Motion]:
 
 def judgments_in(body: bytes) -> list[ImportedJudgment]:
     """CSV with the columns of the export."""
+    found: list[ImportedJudgment] = []
     try:
-        reader = csv.DictReader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True)
+        reader = csv.DictReader(_short_lines(body), strict=True)
         check_columns(reader.fieldnames or ())
-        found = [judgment_of(f"line {reader.line_num}", _texts(row)) for row in reader]
+        for row in reader:
+            if len(found) == MOST_JUDGMENTS:
+                raise InvalidInput("body", f"has more than {MOST_JUDGMENTS:,} judgments")
+            found.append(judgment_of(f"line {reader.line_num}", _texts(row)))
     except UnicodeDecodeError:
         raise InvalidInput("body", "is not UTF-8") from None
     except csv.Error as problem:
@@ -201,6 +229,14 @@ def judgments_in(body: bytes) -> list[ImportedJudgment]:
 def _texts(row: dict[Any, Any]) -> dict[Any, Any]:
     """What is left over or lacking in a row is no text; `judgment_of` judges it."""
     return {name: text_of(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
+
+
+def _short_lines(body: bytes) -> Iterator[str]:
+    """Decoded a piece at a time: the whole at once would keep other requests waiting."""
+    for number, line in enumerate(io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline=""), 1):
+        if len(line) > LONGEST_LINE:
+            raise InvalidInput(f"line {number}", f"has more than {LONGEST_LINE:,} characters")
+        yield line
 
 
 class CountsShape(Shape):

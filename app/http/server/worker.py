@@ -3,9 +3,11 @@
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, ClassVar
 
 import gevent
+from gevent.threadpool import ThreadPool
 from gunicorn.glogging import Logger
 from gunicorn.http.errors import ParseException
 from gunicorn.workers.ggevent import GeventWorker
@@ -119,10 +121,31 @@ def _linger(sock: Any) -> None:
             gevent.sleep(0)
 
 
+ASIDE_THREADS = 2
+"""Threads that compute take turns with the one that serves: with more of them it would wait longer for its turn."""
+
+
+@cache
+def _aside() -> ThreadPool:
+    # On first use: gunicorn forks before.
+    return ThreadPool(ASIDE_THREADS)
+
+
 def run_in_native_thread(work: Callable[[], Any]) -> Any:
     """Runs `work` in a native thread while other requests of this process are served. For pure functions: greenlet
     locals and patched locks do not cross threads."""
-    return gevent.get_hub().threadpool.apply(work)
+
+    def caught() -> tuple[Any, Exception | None]:
+        # gevent would print the traceback of an exception, which may be the refusal of what a client sent.
+        try:
+            return work(), None
+        except Exception as problem:
+            return None, problem
+
+    result, problem = _aside().apply(caught)
+    if problem is not None:
+        raise problem
+    return result
 
 
 class OurLogger(Logger):  # type: ignore[misc]

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
 from pydantic_core import to_json
-from sqlalchemy import Connection, Select, case, delete, func, select, text, update
+from sqlalchemy import Connection, Select, Text, case, cast, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import RowMapping
 
@@ -32,6 +34,8 @@ FEED_LOCK = 0x5EB47E03
 _FEED_LOCK = text("SELECT pg_try_advisory_xact_lock(CAST(:kind AS integer), hashtext(CAST(:experiment_id AS text)))")
 
 
+PAGE_BYTES = 2**21
+"""A page of the list ends with the spec that reaches this."""
 BUDGET = "budget"
 MANUAL = "manual_stop"
 """Why an experiment was stopped."""
@@ -45,13 +49,12 @@ class ExperimentStatus(StrEnum):
     STOPPED = "stopped"  # by a person or its budget; start goes on
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Experiment:
     id: UUID
     name: str
     status: ExperimentStatus
     stop_reason: str | None
-    spec: Spec
     stated: dict[str, Any]
     """The spec as it was given."""
     arbitrator: SeatSetup
@@ -65,6 +68,11 @@ class Experiment:
     started_at: datetime | None
     created_at: datetime
     updated_at: datetime
+
+    @cached_property
+    def spec(self) -> Spec:
+        """Lists do not read it: one with many pairs takes milliseconds."""
+        return spec_of(self.stated)
 
     @property
     def is_imported(self) -> bool:
@@ -97,16 +105,17 @@ def add(
     connection: Connection,
     experiment_id: UUID,
     stated: Mapping[str, Any],
+    spec: Spec,
     arbitrator: SeatSetup,
     created_by: str,
 ) -> bool:
     """False when this caller has an experiment of that name."""
     values = {
         "id": experiment_id,
-        "name": spec_of(stated).name,
+        "name": spec.name,
         "created_by": created_by,
         "arbitrator": arbitrator.as_json(),
-        **_of_spec(stated),
+        **_of_spec(stated, spec),
     }
     statement = insert(experiments).values(values).on_conflict_do_nothing(constraint="experiments_one_per_name")
     return connection.execute(statement.returning(experiments.c.id)).first() is not None
@@ -121,13 +130,12 @@ def mark_imported(connection: Connection, experiment_id: UUID) -> None:
     connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
 
 
-def replace_spec(connection: Connection, experiment_id: UUID, stated: Mapping[str, Any]) -> None:
+def replace_spec(connection: Connection, experiment_id: UUID, stated: Mapping[str, Any], spec: Spec) -> None:
     statement = update(experiments).where(experiments.c.id == experiment_id)
-    connection.execute(statement.values(**_of_spec(stated), updated_at=_now))
+    connection.execute(statement.values(**_of_spec(stated, spec), updated_at=_now))
 
 
-def _of_spec(stated: Mapping[str, Any]) -> dict[str, Any]:
-    spec = spec_of(stated)
+def _of_spec(stated: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
     return {"spec": dict(stated), "budget_usd": spec.budget_usd, "concurrency": spec.concurrency}
 
 
@@ -174,15 +182,19 @@ def at_work(engine: Engine) -> dict[UUID, bool]:
         return dict(_AT_WORK.run(connection, {}).fetchall())
 
 
-def page(connection: Connection, after: tuple[datetime, UUID] | None, limit: int) -> list[Experiment]:
-    """By last change; one more than `limit` where there are more."""
-    query = select(experiments)
+def page(connection: Connection, after: tuple[datetime, UUID] | None, limit: int) -> tuple[list[Experiment], bool]:
+    """By last change; and whether there are more. Fewer than `limit` where their specs are large."""
+    query = select(experiments.c.id, func.octet_length(cast(experiments.c.spec, Text)))
     if after is not None:
         at, beyond = after
         same = (experiments.c.updated_at == at) & (experiments.c.id > beyond)
         query = query.where((experiments.c.updated_at < at) | same)
-    query = query.order_by(experiments.c.updated_at.desc(), experiments.c.id).limit(limit + 1)
-    return [_experiment(row) for row in connection.execute(query).mappings()]
+    order = (experiments.c.updated_at.desc(), experiments.c.id)
+    sizes = connection.execute(query.order_by(*order).limit(limit + 1)).all()
+    before = accumulate((size for _, size in sizes), initial=0)
+    ids = [one for (one, _), bytes_before in zip(sizes[:limit], before, strict=False) if bytes_before < PAGE_BYTES]
+    rows = connection.execute(select(experiments).where(experiments.c.id.in_(ids)).order_by(*order)).mappings()
+    return [_experiment(row) for row in rows], len(ids) < len(sizes)
 
 
 def set_status(
@@ -214,7 +226,6 @@ def _experiment(row: RowMapping) -> Experiment:
         Experiment,
         row,
         status=ExperimentStatus(row["status"]),
-        spec=spec_of(row["spec"]),
         stated=row["spec"],
         arbitrator=SeatSetup(**row["arbitrator"]),
     )

@@ -40,11 +40,15 @@ FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS given (
     debate_id uuid, judge text, "order" text, repeat integer, setup jsonb, verdict jsonb, cost_usd double precision,
     judged_at timestamptz)
 """)
-_SEATS = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-Rows = Sequence[dict[str, Any]]
+_SEATS = to_json({role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}).decode()
+_STATEMENTS = {"motions": _MOTIONS, "debates": _DEBATES, "judgments": _JUDGMENTS}
 
 
-def add(connection: Connection, experiment_id: UUID, motions: Rows, debates: Rows, judgments: Rows) -> None:
-    for statement, rows in ((_MOTIONS, motions), (_DEBATES, debates), (_JUDGMENTS, judgments)):
-        given = {"rows": to_json(rows).decode(), "experiment_id": experiment_id}
-        connection.execute(statement, {**given, "seats": to_json(_SEATS).decode()} if statement is _DEBATES else given)
+def packed(rows: Sequence[dict[str, Any]]) -> str:
+    return to_json(rows).decode()
+
+
+def add(connection: Connection, experiment_id: UUID, kind: str, rows: str) -> None:
+    """`rows` were packed. Motions come before debates, and these before judgments."""
+    given = {"rows": rows, "experiment_id": experiment_id}
+    connection.execute(_STATEMENTS[kind], {**given, "seats": _SEATS} if kind == "debates" else given)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select, text, update
 
 from app.core.experiments.plan import Match, MotionCount, PlannedMotion
 from app.store.engine import Engine, driver_of
-from app.store.experiments.tables import experiments, motions
+from app.store.experiments.tables import experiments, matches, motions
 from app.store.statements import Prepared
 
 CLAIM_SECONDS = 10
@@ -49,6 +49,11 @@ def count_motions(connection: Connection, experiment_id: UUID, new: Sequence[Pla
     query = select(func.count(), func.count(motions.c.answer_a)).where(motions.c.experiment_id == experiment_id)
     stored, with_answers = connection.execute(query).one()
     return MotionCount(stored + len(new), with_answers + sum(motion.has_answers for motion in new))
+
+
+def count_matches(connection: Connection, experiment_id: UUID) -> int:
+    query = select(func.count()).select_from(matches).where(matches.c.experiment_id == experiment_id)
+    return connection.execute(query).scalar_one()
 
 
 def motions_of(connection: Connection, experiment_id: UUID) -> list[PlannedMotion]:

@@ -1,5 +1,6 @@
 """Reading experiments: their matches, what is left, what models have cost so far, and rows for results and exports."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ class MatchFilters:
     arm: str | None = None
 
 
+PARTITION = 2_000
+
+
 def left(connection: Connection, experiment_id: UUID) -> tuple[Counter[Pairing], Counter[str]]:
     """The matches that are not over, by who meets, and the judgments that are planned, by judge."""
     matches_left = by_pairing(connection, experiment_id, ("planned", "running"))
@@ -49,7 +53,12 @@ def by_pairing(connection: Connection, experiment_id: UUID, statuses: Sequence[s
     )
     if statuses is not None:
         query = query.where(matches.c.status.in_(statuses))
-    return Counter({Pairing(*row[:4]): row[4] for row in connection.execute(query)})
+    found: Counter[Pairing] = Counter()
+    for part in connection.execute(query).partitions(PARTITION):
+        found.update({Pairing(*row[:4]): row[4] for row in part})
+        # Lets other requests of an API process run: there may be a hundred thousand.
+        time.sleep(0)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ judgments = Table(
     Column("due_at", Timestamp),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     Column("judged_at", Timestamp),
+    # The agent that asked for it by hand, and whose quota pays for it.
+    Column("asked_by", Text),
     UniqueConstraint(
         *("debate_id", "judge", "order", "repeat", "experiment_id"),
         name="judgments_one_per_key",

@@ -1,6 +1,8 @@
 """Imports judgments that were made elsewhere as an experiment, so that its results can be computed here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +11,7 @@ import structlog
 from app.core.access import Action, Caller, holder_id, require
 from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.imported import ImportedJudgment
-from app.core.experiments.spec import spec_of
+from app.core.experiments.spec import Spec, spec_of
 from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.verdicts import Verdict
@@ -21,26 +23,48 @@ from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
 log = structlog.get_logger(__name__)
+ROWS_AT_ONCE = 5_000
+"""In one statement: sending more keeps other requests waiting."""
 FIRST_LINE = 2
 """The first line has the names of the columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    stated: dict[str, Any]
+    spec: Spec
+    motions: list[dict[str, Any]]
+    debates: list[dict[str, Any]]
+    judgments: list[dict[str, Any]]
 
 
 @repeated_on_conflict
 def import_rows(services: Services, caller: Caller, name: str, given: Sequence[ImportedJudgment]) -> UUID:
     require(caller, Action.EXPERIMENT)
-    debates = _debates(given)
-    stated = _stated(name, given)
-    # Names are kept as they are in the file, also those that a spec may not give.
-    parsed(stated, spec_of)
+    new: _Import = services.run_aside(lambda: _prepared(name, given))
     experiment_id = new_id()
     with transaction(services, caller) as connection:
-        if not experiments.add(connection, experiment_id, stated, SeatSetup(EXTERNAL), holder_id(caller)):
+        if not experiments.add(connection, experiment_id, new.stated, new.spec, SeatSetup(EXTERNAL), holder_id(caller)):
             raise Conflict(f"There is an experiment named {name!r} already", suggestion="Give another name")
-        ids = {debate: row["debate_id"] for debate, row in debates.items()}
-        imports.add(connection, experiment_id, _motions(given), list(debates.values()), _judgments(given, ids))
+        for kind, rows in (("motions", new.motions), ("debates", new.debates), ("judgments", new.judgments)):
+            for part in _batched(rows):
+                imports.add(connection, experiment_id, kind, services.run_aside(partial(imports.packed, part)))
         experiments.mark_imported(connection, experiment_id)
     log.info("experiment.imported", experiment_id=str(experiment_id), judgments=len(given), by=caller.name)
     return experiment_id
+
+
+def _prepared(name: str, given: Sequence[ImportedJudgment]) -> _Import:
+    """Pure: it runs aside."""
+    debates = _debates(given)
+    stated = _stated(name, given)
+    ids = {debate: row["debate_id"] for debate, row in debates.items()}
+    # Names are kept as they are in the file, also those that a spec may not give.
+    return _Import(stated, parsed(stated, spec_of), _motions(given), list(debates.values()), _judgments(given, ids))
+
+
+def _batched(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    return (rows[first : first + ROWS_AT_ONCE] for first in range(0, len(rows), ROWS_AT_ONCE))
 
 
 def _stated(name: str, given: Sequence[ImportedJudgment]) -> dict[str, Any]:

@@ -21,13 +21,14 @@ from app.core.experiments.spec import Spec, SpecProblem
 from app.core.judgments import AGENT, PERSON
 from app.core.model_calls import answer_tokens
 from app.core.players import SeatSetup, why_unknown
-from app.core.texts import storable_text
+from app.core.texts import checked_text, storable_text
 from app.models.table import has_price
 from app.store.engine import Connection
 from app.store.experiments import experiments, feed, interruptions
 from app.store.experiments import planning as plan_store
 from app.store.experiments.experiments import BUDGET, MANUAL, Experiment, ExperimentStatus
 from app.store.ids import new_id
+from app.usecases import quotas
 from app.usecases.announce import deleted, tell_changed
 from app.usecases.experiments import planning
 from app.usecases.experiments.held import Checked, debate_of
@@ -39,6 +40,10 @@ from app.usecases.transactions import repeated_on_conflict, transaction
 log = structlog.get_logger(__name__)
 DELETED_AT_ONCE = 500
 MOST_NESTED = 10
+MATCH_BYTES = 300
+"""What a match of a plan takes, with its indexes, at least."""
+MOST_PAIRINGS = 100_000
+"""Two hundred contestants meet in 39,800 ways, sides counted. A read of the experiment counts each."""
 
 
 def existing(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment:
@@ -62,13 +67,13 @@ def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple
     stated, spec = given_spec.stated, given_spec.checked.spec
     created_by = holder_id(caller)
     with transaction(services, caller) as connection:
-        is_new = experiments.add(connection, new_id(), stated, given_spec.checked.arbitrator, created_by)
+        is_new = experiments.add(connection, new_id(), stated, spec, given_spec.checked.arbitrator, created_by)
         found = experiments.get_named(connection, created_by, spec.name, lock=True)
         assert found is not None  # noqa: S101 (it was added, or is the reason why it was not)
         if not is_new:
             refuse_mixing(found, spec)
         if not is_new and found.stated != stated:
-            experiments.replace_spec(connection, found.id, stated)
+            experiments.replace_spec(connection, found.id, stated, spec)
         check_prompts(connection, found.id, spec)
         if given_spec.motions:
             store_motions(connection, found.id, given_spec.motions)
@@ -85,7 +90,12 @@ class GivenSpec:
 
 
 def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
-    """Refuses a spec that this server could not run."""
+    """Refuses a spec that this server could not run. Pure: it runs aside."""
+    found: GivenSpec = services.run_aside(lambda: _checked_spec(services, given))
+    return found
+
+
+def _checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
     stated = {name: value for name, value in given.items() if name != "motions"}
     spec = parsed(stated)
     _check_storable(stated)
@@ -94,7 +104,7 @@ def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
     checked = Checked(UUID(int=0), spec, arbitrator)
     _check_size(spec, motions)
     check_players(services, spec)
-    services.run_aside(lambda: _check_debates(services, checked))
+    _check_debates(services, checked)
     return GivenSpec(stated, checked, motions)
 
 
@@ -143,6 +153,10 @@ def _check_storable(value: Any, depth: int = 0) -> None:
 
 def _check_size(spec: Spec, motions: Mapping[str, Motion]) -> None:
     """Refuses by count, before anything is planned. Motions may still follow: there is at least one."""
+    pairings = plans.count_pairings(spec)
+    if pairings > MOST_PAIRINGS:
+        problem = f"meet in {pairings:,} ways in all arms together; the most are {MOST_PAIRINGS:,}"
+        raise InvalidInput("contestants", problem)
     with_answers = sum(motion.answer_a is not None for motion in motions.values())
     planning.counted(spec, plans.MotionCount(len(motions) or 1, with_answers), "contestants")
 
@@ -155,14 +169,17 @@ def check_players(services: Services, spec: Spec) -> None:
         if problem:
             raise InvalidInput(where, problem)
         _check_price(services, where, player, spec.budget_usd)
-    for judge in judges_of(spec):
+    for number, judge in enumerate(judges_of(spec)):
+        if judge.setup.persona is not None:
+            where = f"judges.{number}.persona"
+            checked_text(where, judge.setup.persona, services.settings.max_content_length)
         if judge.name.startswith((PERSON, AGENT)):
             raise InvalidInput("judges", f"{judge.name!r} must not begin with {PERSON} or {AGENT}")
 
 
 def _check_debates(services: Services, checked: Checked) -> None:
     """Makes a debate of each contestant on each side in each arm, so that nothing that a debate would be refused for is
-    found an hour later. Pure: it runs aside."""
+    found an hour later."""
     example = Motion("example", "An example.", answer_a="Yes.", answer_b="No.", correct="a")
     for match in _examples(checked.spec, example.id):
         debate_of(services, checked, match, example)
@@ -235,7 +252,10 @@ def _ask_for_plan(services: Services, caller: Caller, experiment_id: UUID) -> tu
         motions = plan_store.count_motions(connection, experiment_id)
         if not motions.motions:
             raise InvalidInput("motions", "there are none: send some to /motions first")
-        is_small = planning.counted(experiment.spec, motions, "motions") <= planning.SMALL_PLAN
+        count = planning.counted(experiment.spec, motions, "motions")
+        is_small = count <= planning.SMALL_PLAN
+        new = max(0, count - plan_store.count_matches(connection, experiment_id))
+        quotas.take_bytes(services, connection, caller, new * MATCH_BYTES)
         experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
         plan_store.begin(connection, experiment_id, token, is_claimed=is_small)
         interruptions.release_judgments(connection, experiment_id)
@@ -330,10 +350,8 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         experiment = own(connection, caller, experiment_id)
         before = [one for one in experiment.stated.get("judges", []) if one.get("name", one.get("player")) not in added]
         stated = {**experiment.stated, "judges": [*before, *given]}
-        spec = parsed(stated)
-        refuse_incompatible(experiment.spec, spec)
-        check_players(services, spec)
-        experiments.replace_spec(connection, experiment_id, stated)
+        spec = _added(services, experiment, stated)
+        experiments.replace_spec(connection, experiment_id, stated, spec)
         count = feed.plan_judgments(connection, experiment_id, judges_of(spec)).new
         if count and experiment.status is ExperimentStatus.COMPLETED:
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
@@ -342,6 +360,17 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         after = existing(connection, experiment_id)
     _told(services, experiment_id)
     return after, count
+
+
+def _added(services: Services, experiment: Experiment, stated: Mapping[str, Any]) -> Spec:
+    def checked() -> Spec:
+        spec = parsed(stated)
+        refuse_incompatible(experiment.spec, spec)
+        check_players(services, spec)
+        return spec
+
+    found: Spec = services.run_aside(checked)
+    return found
 
 
 @repeated_on_conflict

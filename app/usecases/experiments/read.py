@@ -23,7 +23,7 @@ from app.store.experiments import experiments, reading, seen
 from app.store.experiments import planning as plan_store
 from app.store.experiments.experiments import Experiment, ExperimentStatus, Progress
 from app.store.experiments.reading import MatchFilters
-from app.store.page_cursors import Page, pack_time_and_id, page_of, unpack_time_and_id
+from app.store.page_cursors import Page, pack_time_and_id, unpack_time_and_id
 from app.usecases.experiments import planning
 from app.usecases.experiments.estimate import estimate_of
 from app.usecases.experiments.held import Checked, HeldExperiment
@@ -153,10 +153,10 @@ def _unwritten(spec: Spec, left: _Left) -> Counter[Pairing]:
 def page(services: Services, cursor: str | None, limit: int) -> Page[tuple[Experiment, Progress]]:
     after = unpack_time_and_id(cursor) if cursor else None
     with snapshot(services) as connection:
-        found = experiments.page(connection, after, limit)
+        found, has_more = experiments.page(connection, after, limit)
         progress = experiments.progress(connection, [one.id for one in found])
-    shown = [(one, progress[one.id]) for one in found]
-    return page_of(shown, limit, lambda one: pack_time_and_id(one[0].updated_at, one[0].id))
+    next_cursor = pack_time_and_id(found[-1].updated_at, found[-1].id) if has_more else None
+    return Page([(one, progress[one.id]) for one in found], next_cursor)
 
 
 def matches(

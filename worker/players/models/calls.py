@@ -25,7 +25,7 @@ from app.store.errors import log_words
 from app.store.experiments.costs import BudgetRefused
 from app.store.model_calls import DayRefused
 from app.usecases import judgments, model_calls
-from app.usecases.model_calls import LeaseLapsed, Reservation
+from app.usecases.model_calls import LeaseLapsed, QuotaSpent, Reservation
 from app.usecases.services import Services
 from worker.players.models.adapter import Adapter, Question, Reply, guessed_usage
 from worker.players.models.answers import UnusableAnswer
@@ -206,6 +206,8 @@ class ModelCalls:
         except _NOT_BEGUN as problem:
             log.warning("model_call.not_begun", problem=log_words(problem))
             raise NotNow("The call could not be recorded before it began.", _BEGIN_AGAIN_SECONDS) from problem
+        except QuotaSpent as problem:
+            raise _not_today(problem) from None
         if isinstance(begun, BudgetRefused):
             raise _not_within(begun)
         if isinstance(begun, DayRefused):
@@ -233,6 +235,8 @@ class ModelCalls:
         """A reservation that is not settled would stay until the end of the day."""
         try:
             begun = await beginning
+        except QuotaSpent:
+            return
         except _NOT_BEGUN as problem:
             log.warning("model_call.not_written_down", problem=log_words(problem))
             return
@@ -270,6 +274,12 @@ def _not_now(refused: DayRefused, limit: float) -> NotNow:
         return NotNow(words, _SOON_SECONDS * spread)
     words = f"This server's limit of ${limit:g} a day (UTC) for models is reached. Waiting for the next day."
     return NotNow(words, min(_ASK_AGAIN_SECONDS * spread, refused.seconds_left + _SOON_SECONDS * spread))
+
+
+def _not_today(spent: QuotaSpent) -> NotNow:
+    spread = random.SystemRandom().uniform(0.5, 1.0)
+    words = f"The key that pays has spent its quota of ${spent.quota_usd:g} a day (UTC). Waiting for the next day."
+    return NotNow(words, min(_ASK_AGAIN_SECONDS * spread, spent.seconds_left + _SOON_SECONDS * spread))
 
 
 def _not_within(refused: BudgetRefused) -> NotNow:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core.access import Action, Agent, Caller, GuestJudge, is_invited_judge, is_owner, require
+from app.core.access import Action, Agent, Caller, GuestJudge, Operator, is_invited_judge, is_owner, require
 from app.core.brief import Brief, Exchange, JudgmentKey, Thought
 from app.core.debate import Debate, Usage
 from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
@@ -64,7 +64,8 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         keys = judge.keys(debate.has_two_orders)
         experiment_id = _experiment_of(connection, caller, debate, judge)
         new = store.plan(connection, debate_id, keys, judge.setup, experiment_id)
-        _refuse_too_many(connection, debate_id)
+        if experiment_id is None:
+            _refuse_too_many(connection, caller, debate_id)
         asked = _with_keys(connection, debate_id, keys, experiment_id)
         if any(one.setup != judge.setup for one in asked):
             raise _with_other_options(judge)
@@ -92,7 +93,8 @@ def give(
         require_impartial(caller, debate.seats)
         experiment_id = debate.experiment_id if is_invited_judge(caller) else None
         is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, experiment_id)
-        _refuse_too_many(connection, debate_id)
+        if experiment_id is None:
+            _refuse_too_many(connection, caller, debate_id)
         [judgment] = _with_keys(connection, debate_id, [key], experiment_id)
     if not is_new and not verdict.says_the_same_as(judgment.verdict):
         raise Conflict(f"{key.judge} has already judged this debate in this order, with another verdict")
@@ -136,9 +138,10 @@ def _with_other_options(judge: Judge) -> Conflict:
     return Conflict(f"The judge {judge.name!r} has judged this debate with another player or other options")
 
 
-def _refuse_too_many(connection: Connection, debate_id: UUID) -> None:
-    """After they were added: the transaction that has locked the debate is rolled back."""
-    if store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
+def _refuse_too_many(connection: Connection, caller: Caller, debate_id: UUID) -> None:
+    """After they were added: the transaction that has locked the debate is rolled back. Others leave room for the
+    operator."""
+    if not isinstance(caller, Operator) and store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
         raise Conflict(f"A debate has at most {MOST_BY_HAND:,} judgments that were asked for by hand")
 
 

@@ -12,6 +12,7 @@ from app.core.access import (
     Agent,
     Caller,
     GuestJudge,
+    Operator,
     is_invited_judge,
     is_owner,
     require,
@@ -71,7 +72,8 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         keys = judge.keys(debate.has_two_orders)
         experiment_id = _experiment_of(connection, caller, debate, judge)
         new = store.plan(connection, debate_id, keys, judge.setup, experiment_id)
-        _refuse_too_many(connection, debate_id)
+        if experiment_id is None:
+            _refuse_too_many(connection, caller, debate_id)
         if new and isinstance(caller, Agent):
             quotas.note_asked(connection, caller.id, debate_id, judge.name)
         asked = _with_keys(connection, debate_id, keys, experiment_id)
@@ -101,7 +103,8 @@ def give(
         require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
         experiment_id = debate.experiment_id if is_invited_judge(caller) else None
         is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, experiment_id)
-        _refuse_too_many(connection, debate_id)
+        if experiment_id is None:
+            _refuse_too_many(connection, caller, debate_id)
         [judgment] = _with_keys(connection, debate_id, [key], experiment_id)
     if not is_new and not verdict.says_the_same_as(judgment.verdict):
         raise Conflict(f"{key.judge} has already judged this debate in this order, with another verdict")
@@ -137,9 +140,10 @@ def _with_other_options(judge: Judge) -> Conflict:
     return Conflict(f"The judge {judge.name!r} has judged this debate with another player or other options")
 
 
-def _refuse_too_many(connection: Connection, debate_id: UUID) -> None:
-    """After they were added: the transaction that has locked the debate is rolled back."""
-    if store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
+def _refuse_too_many(connection: Connection, caller: Caller, debate_id: UUID) -> None:
+    """After they were added: the transaction that has locked the debate is rolled back. Others leave room for the
+    operator."""
+    if not isinstance(caller, Operator) and store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
         raise Conflict(f"A debate has at most {MOST_BY_HAND:,} judgments that were asked for by hand")
 
 

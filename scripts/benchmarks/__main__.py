@@ -11,6 +11,7 @@ from types import ModuleType
 
 from app.observe.logs import configure_logs
 from scripts.benchmarks import (
+    agreement,
     api,
     concurrency,
     engine,
@@ -37,6 +38,7 @@ PARTS: dict[str, ModuleType] = {
     "models": models,
     "list": listing,
     "experiment": experiments,
+    "agreement": agreement,
     "growth": growth,
     "prune": prune,
     "api": api,

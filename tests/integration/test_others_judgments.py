@@ -137,7 +137,9 @@ def test_judgments_by_hand_of_one_debate_are_limited(services, place):
         judgments.ask(services, stranger, debates[0], Judge("one more", SeatSetup("scripted")))
     with pytest.raises(Conflict):
         judgments.give(services, stranger, debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)
+    assert judgments.ask(services, OPERATOR, debates[0], SCRIPT).new == 0, "it counts"
     assert place.sql("SELECT count(*) FROM judgments WHERE experiment_id IS NULL") == [(MOST_BY_HAND,)]
+    assert judgments.ask(services, OPERATOR, debates[0], Judge("mine", SeatSetup("scripted"))).new == 1
 
 
 @each_of("name", ['=HYPERLINK("http://e.org")', "+1", "-1", "@x", " =1", "a\nb", "a\u202eb", "a\x1b[2J", "\u200b"])
@@ -158,6 +160,24 @@ def world(place):
     yield World(services, make_application(services, relay).test_client(use_cookies=False))
     relay.end()
     close_services(services)
+
+
+def test_pages_show_others_judgments_apart(world, place):
+    experiment_id, debates = held(world.services, place)
+    asked = world.ask("stranger", "POST /debates/{debate_id}/judgments", {"debate_id": debates[0], "judge": "script"})
+    [judgment, *_] = asked.json["data"]["judgments"]
+    assert (asked.status_code, judgment["experiment_id"]) == (201, None)
+    judgments.give(world.services, agent(world.services, "eve"), debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)
+    headers = {**world.headers("session", debates[0]), "Host": "localhost", "Accept": "text/html"}
+    page = world.client.get(f"/experiments/{experiment_id}/view", headers=headers).text
+    assert "1 judgment by judges that are neither in the spec nor invited: kept, and in no figure." in page
+    assert "agent:eve" not in page
+    pair = world.client.get(f"/experiments/{experiment_id}/pair/{debates[0]}", headers=headers).text
+    assert pair.count("counted in no figure") == pair.count("agent:eve") + 2
+    listed = world.ask("stranger", "GET /debates/{debate_id}/judgments", {"debate_id": debates[0]}).json
+    counting = [one["experiment_id"] for one in listed["data"]["judgments"]]
+    assert counting.count(str(experiment_id)) == 2
+    assert counting.count(None) == 3
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

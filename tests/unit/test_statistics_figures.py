@@ -1,5 +1,8 @@
 """The parts of app/statistics against values worked out elsewhere: scipy, and examples from the literature."""
 
+import time
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
@@ -120,6 +123,56 @@ def test_one_opinion_alone_has_no_agreement() -> None:
     assert pairs[0, 1].value is None
     assert alpha.why
     assert "chance" in alpha.why
+
+
+def of_many(judges: int, debates: int, share: float = 1.0) -> agreement.Opinions:
+    """Each has an opinion of this share of the debates."""
+    rng = np.random.default_rng(3)
+    debate, judge = np.repeat(np.arange(debates), judges), np.tile(np.arange(judges), debates)
+    here = rng.random(len(debate)) < share
+    kind = rng.integers(0, agreement.KINDS, len(debate))
+    return agreement.Opinions(debate[here], debate[here] // 3, judge[here], kind[here])
+
+
+def test_of_too_many_pairs_those_that_share_the_most_debates_are_given() -> None:
+    judges = 25
+    found = of_many(judges, 60, 0.5)
+    judged = [{*found.debate[found.judge == judge].tolist()} for judge in range(judges)]
+    shared = {(a, b): len(judged[a] & judged[b]) for a in range(judges) for b in range(a + 1, judges)}
+    _, kappas = agreement.agreement(found, judges, seed=1)
+    assert len(kappas) == agreement.MOST_PAIRS < len(shared)
+    assert list(kappas) == sorted(kappas)
+    assert {pair: kappa.n for pair, kappa in kappas.items()} == {pair: shared[pair] for pair in kappas}
+    assert min(kappa.n for kappa in kappas.values()) >= max(n for pair, n in shared.items() if pair not in kappas)
+
+
+def test_a_kappa_among_many_is_that_of_the_two_alone() -> None:
+    found = of_many(12, 60)
+    _, kappas = agreement.agreement(found, 12, seed=1)
+    assert len(kappas) == 66
+    for first, second in ((0, 1), (4, 9)):
+        here = (found.judge == first) | (found.judge == second)
+        judge = (found.judge[here] == second).astype(np.int64)
+        two = agreement.Opinions(found.debate[here], found.motion[here], judge, found.kind[here])
+        assert agreement.agreement(two, 2, seed=1)[1][0, 1] == kappas[first, second]
+
+
+def test_of_many_motions_fewer_pairs_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement, "MOST_CELLS", 40)
+    assert len(agreement.agreement(of_many(5, 60), 5, seed=1)[1]) == 2, "20 motions"
+    assert len(agreement.agreement(of_many(5, 300), 5, seed=1)[1]) == 1, "100 motions, and never none"
+
+
+def test_the_agreement_of_two_hundred_judges_takes_little_memory_and_time() -> None:
+    """`scripts/bench agreement` says how long it takes by the clock, which other work on the machine changes."""
+    found = of_many(200, 2_000)
+    tracemalloc.start()
+    began = time.process_time()
+    agreement.agreement(found, 200, seed=1)
+    taken, (_, most) = time.process_time() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken < 2
+    assert most < 200e6
 
 
 def test_paired_differences_are_the_paired_t_test_over_shared_motions() -> None:

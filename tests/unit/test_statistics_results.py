@@ -190,6 +190,16 @@ def test_pairs_of_judges_without_a_debate_in_common_have_no_row() -> None:
     assert header[0] == "judges"
 
 
+def test_of_too_many_judges_it_is_said_which_pairs_are_given() -> None:
+    rows = [
+        judged(f"d{k}", f"m{k}", ("a", "b"), str(WINNERS[k % 3]), judge=f"j{n:02}") for k in range(4) for n in range(17)
+    ]
+    found = results(rows)
+    assert len(found["agreement"]["pairs"]) == 120
+    why = "There are 136 pairs of judges: kappa is given for the 120 that share the most debates."
+    assert found["why"]["agreement.pairs"] == why
+
+
 def test_failed_matches_are_missing_and_never_a_loss() -> None:
     missing = {"matches": 3, "failed": {"the provider refused the key": 3}}
     spent = [Spending("contestant", "c0", 4, 0.5, 10, 20, 2.0, {"timeout": 2}), Spending("judge", "j0", 1, None)]

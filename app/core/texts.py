@@ -27,7 +27,7 @@ def why_bad_name(name: str) -> str | None:
     """Why this cannot name a judge or a contestant; None if it can."""
     if not name.isprintable():
         return "has characters that cannot be printed"
-    if name.startswith(tuple(FORMULA_STARTS)):
+    if name.lstrip().startswith(tuple(FORMULA_STARTS)):
         return f"must not begin with one of {' '.join(FORMULA_STARTS)}"
     return None
 

@@ -339,7 +339,12 @@ def _agreement(found: Table, seed: int, why: dict[str, str]) -> dict[str, Any]:
     if alpha.why:
         why["agreement"] = alpha.why
     apart = sum(not kappa.n for kappa in kappas.values())
-    if apart:
+    there_are = found.judges.size * (found.judges.size - 1) // 2
+    if len(kappas) < there_are:
+        why["agreement.pairs"] = (
+            f"There are {there_are:,} pairs of judges: kappa is given for the {len(kappas):,} that share the most debates."
+        )
+    elif apart:
         why["agreement.pairs"] = f"{apart} of {len(kappas)} pairs of judges judged no debate in common."
     pairs = []
     for (first, second), kappa in kappas.items():
@@ -349,10 +354,4 @@ def _agreement(found: Table, seed: int, why: dict[str, str]) -> dict[str, Any]:
         if kappa.why:
             why[f"agreement.{names[0]}.{names[1]}"] = kappa.why
         pairs.append({"judges": names, "kappa": kappa.value, "low": kappa.low, "high": kappa.high, "n": kappa.n})
-    there_are = found.judges.size * (found.judges.size - 1) // 2
-    if len(pairs) < there_are:
-        why["agreement.pairs"] = (
-            f"There are {there_are:,} pairs of judges:"
-            f" kappa is given for the {len(pairs):,} that share the most debates."
-        )
     return {"alpha": alpha.value, "low": alpha.low, "high": alpha.high, "n": alpha.n, "pairs": pairs}

@@ -101,10 +101,10 @@ REMOVALS = (
             ),
             Edit(
                 "app/usecases/submit.py",
-                "        locked = lock_existing(connection, debate_id)\n",
+                "        locked = lock_to_change(connection, caller, debate_id)\n",
                 "        before = turns.of_request("
                 "connection, debate_id, submission.client_request_id or '', move.seat, speaker(caller))\n"
-                "        locked = lock_existing(connection, debate_id)\n",
+                "        locked = lock_to_change(connection, caller, debate_id)\n",
             ),
         ),
         (

@@ -96,7 +96,7 @@ MAY = {
     "POST /experiments/{experiment_id}/pause": CREATORS,
     "POST /experiments/{experiment_id}/stop": CREATORS,
     "POST /experiments/{experiment_id}/invitations": CREATORS,
-    "GET /experiments/{experiment_id}/invitations": CREATORS,
+    "GET /experiments/{experiment_id}/invitations": CREATORS & READERS,
     "DELETE /experiments/{experiment_id}/invitations/{invitation_id}": CREATORS,
     "POST /experiments/{experiment_id}/retry-failed": CREATORS,
     "POST /experiments/{experiment_id}/judges": CREATORS,

@@ -173,12 +173,13 @@ def test_starts_at_the_same_time_plan_each_match_once(services: Services, place:
 
 def test_any_name_can_be_planned(services: Services, place: Place) -> None:
     odd = 'tab\t, line\r\n, back\\slash \\N \\., "quotes", ümläut, 🙂'
-    contestants = [{"name": name, "player": "scripted"} for name in (odd, "other")]
+    named = 'back\\slash \\N \\., "quotes", ümläut, 🙂'
+    contestants = [{"name": name, "player": "scripted"} for name in (named, "other")]
     experiment, _ = manage.draft(services, OPERATOR, a_spec(contestants=contestants))
     manage.add_motions(services, OPERATOR, experiment.id, [motion_of({"id": odd, "motion": "One."})])
     manage.start(services, OPERATOR, experiment.id)
     rows = place.sql("SELECT arm, motion_id, proposer, opponent, key FROM matches ORDER BY proposer")
-    assert sorted(row[:4] for row in rows) == sorted([("", odd, odd, "other"), ("", odd, "other", odd)])
+    assert sorted(row[:4] for row in rows) == sorted([("", odd, named, "other"), ("", odd, "other", named)])
     assert json.loads(rows[0][4])[1] == odd
 
 

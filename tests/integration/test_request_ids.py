@@ -206,14 +206,14 @@ def test_the_id_of_the_motion_is_used(ours):
 
 @pytest.mark.parametrize("state_has_moved_on", [False, True])
 def test_other_words_under_a_used_id_are_refused_and_not_dropped(
-    module_place, ours, theirs, request_id, state_has_moved_on
+    module_place, boss, ours, theirs, request_id, state_has_moved_on
 ):
     made = created(ours)
     debate_id, motion = made["debate"]["id"], made["argument"]["id"]
     theirs_first = data_of(argued(theirs, debate_id, "opponent", motion, "first"), 201)["argument"]
     mine = data_of(argued(ours, debate_id, "proposer", theirs_first["id"], request_id), 201)["argument"]
     if state_has_moved_on:
-        data_of(ours.post(f"/debates/{debate_id}/stop"))
+        data_of(boss.post(f"/debates/{debate_id}/stop"))
 
     with nothing_written(module_place):
         others = [
@@ -222,7 +222,6 @@ def test_other_words_under_a_used_id_are_refused_and_not_dropped(
             argued(ours, debate_id, "opponent", theirs_first["id"], request_id),
             argued(ours, debate_id, None, theirs_first["id"], request_id, path="appeal"),
             argued(ours, debate_id, None, theirs_first["id"], request_id, path="resolution"),
-            ours.post(f"/debates/{debate_id}/intervention", {"client_request_id": request_id}),
         ]
     for answer in others:
         error = refusal_of(answer, "REQUEST_ID_REUSED")

@@ -27,6 +27,7 @@ EVERYTHING = frozenset(Scope)
 SCOPE_FOR = {
     Action.READ: "read",
     Action.CREATE: "debate",
+    Action.EXPERIMENT: "debate",
     Action.SPEAK: "debate",
     Action.RULE: "arbitrate",
     Action.CONTROL: "arbitrate",

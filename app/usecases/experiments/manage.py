@@ -345,7 +345,8 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
     new."""
     require(caller, Action.EXPERIMENT)
     _check_storable(list(given))
-    added = {one.get("name", one.get("player")) for one in given if isinstance(one, Mapping)}
+    names = [one.get("name", one.get("player")) for one in given if isinstance(one, Mapping)]
+    added = {name for name in names if isinstance(name, str)}
     with transaction(services, caller) as connection:
         experiment = own(connection, caller, experiment_id)
         before = [one for one in experiment.stated.get("judges", []) if one.get("name", one.get("player")) not in added]

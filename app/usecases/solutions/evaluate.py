@@ -28,7 +28,7 @@ def claim(services: Services, worker_id: str, at_most: int) -> list[EvaluationCl
 @repeated_on_conflict
 def settle(services: Services, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> None:
     with services.engine.begin() as connection:
-        kept = evaluations.settle(connection, held, opinion.verdict, opinion.reasons, evaluator)
+        kept = evaluations.settle(connection, held, opinion, evaluator)
     if kept:
         metrics.guardrail_verdicts.labels("contribution", opinion.verdict.value).inc()
         log.info("guardrail.settled", evaluation_id=str(held.id), verdict=opinion.verdict, evaluator=evaluator)

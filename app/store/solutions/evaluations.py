@@ -7,6 +7,7 @@ is a verdict. While it is claimed: when workers from before leases regard the cl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from psycopg.rows import dict_row
@@ -39,6 +40,7 @@ class EvaluationClaim:
     token: UUID
     attempts: int
     text: Text
+    about: Literal["contribution", "solution"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,13 @@ def claim(engine: Engine, worker_id: str, tokens: Sequence[UUID]) -> list[Evalua
             found = _SOLUTION_TEXTS.run(connection, {"ids": ids})
             texts |= {id_: text_of_solution(title, description) for id_, title, description in found}
     return [
-        EvaluationClaim(row["id"], row["claim_token"], row["attempts"], texts[of_row_id])
+        EvaluationClaim(
+            row["id"],
+            row["claim_token"],
+            row["attempts"],
+            texts[of_row_id],
+            "contribution" if row["contribution_id"] else "solution",
+        )
         for row, of_row_id in zip(claimed, ids, strict=True)
     ]
 

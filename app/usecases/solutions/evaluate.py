@@ -30,7 +30,7 @@ def settle(services: Services, held: EvaluationClaim, opinion: Opinion, evaluato
     with services.engine.begin() as connection:
         kept = evaluations.settle(connection, held, opinion, evaluator)
     if kept:
-        metrics.guardrail_verdicts.labels("contribution", opinion.verdict.value).inc()
+        metrics.guardrail_verdicts.labels(held.about, opinion.verdict.value).inc()
         log.info("guardrail.settled", evaluation_id=str(held.id), verdict=opinion.verdict, evaluator=evaluator)
     else:
         log.info("guardrail.dropped", evaluation_id=str(held.id))

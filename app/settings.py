@@ -244,7 +244,7 @@ class Settings(BaseSettings):
     )
 
     guardrail: Annotated[str, AfterValidator(_known_evaluator)] = Field(
-        RULES_ALONE, description="What checks contributions: `rules`, or a model after the rules"
+        RULES_ALONE, description="What checks solutions and contributions: `rules`, or a model after the rules"
     )
     guard_turns: bool = Field(False, description="The guardrail also checks the turns of external seats in debates")
 

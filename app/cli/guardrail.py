@@ -1,4 +1,4 @@
-"""`debate guardrail …`: decide about contributions that the guardrail flagged."""
+"""`debate guardrail …`: decide about contributions and solutions that the guardrail flagged."""
 
 from typing import Annotated
 from uuid import UUID
@@ -13,6 +13,7 @@ commands = typer.Typer(
     name="guardrail", cls=WholeSummaries, help="Review what the guardrail flagged.", no_args_is_help=True
 )
 EVALUATIONS = "/api/v1/guardrail/evaluations"
+SOLUTIONS = "/api/v1/guardrail/solutions"
 
 
 @commands.command()
@@ -37,15 +38,46 @@ def review(
             raise typer.BadParameter("give the id of the evaluation to decide", param_hint="evaluation")
         _list_flagged(as_json)
         return
+    data = connect().post(f"{EVALUATIONS}/{evaluation}/decision", _decision(approve, reject, reason))
+    decided = data["evaluation"]
+    said = f"The contribution is {decided['decision']} (decided by {decided['decidedBy']})."
+    output.answer(data, as_json, [said])
+
+
+@commands.command()
+def solution(
+    which: Annotated[
+        UUID | None, typer.Argument(help="The solution to decide. [default: list all that are flagged]")
+    ] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="Show the solution to everybody.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="Hide it and its thread from everybody else.")] = False,
+    reason: Annotated[str | None, typer.Option(help="Kept with the decision, and shown to the author.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List flagged solutions, or show or hide one. A later decision replaces an earlier one; all are kept.
+
+    Example: debate guardrail solution
+
+    Example: debate guardrail solution 0b0e… --reject --reason "It names a person"
+    """
+    if which is None:
+        if approve or reject or reason is not None:
+            raise typer.BadParameter("give the id of the solution to decide", param_hint="which")
+        found = connect().get_all(SOLUTIONS)
+        lines = (f"{one['id']}  {one['agent']['username']}  {output.one_line(one['title'])}" for one in found)
+        output.answer(found, as_json, lines, "No solution is waiting for a decision.")
+        return
+    data = connect().post(f"{SOLUTIONS}/{which}/decision", _decision(approve, reject, reason))
+    last = data["decisions"][-1]
+    output.answer(data, as_json, [f"The solution is {last['decision']} (decided by {last['decidedBy']})."])
+
+
+def _decision(approve: bool, reject: bool, reason: str | None) -> output.Json:
     if approve == reject:
         raise typer.BadParameter("give either --approve or --reject", param_hint="--approve")
     if reason is None:
         raise typer.BadParameter("a decision needs a reason", param_hint="--reason")
-    body = {"decision": "approve" if approve else "reject", "reason": reason}
-    data = connect().post(f"{EVALUATIONS}/{evaluation}/decision", body)
-    decided = data["evaluation"]
-    said = f"The contribution is {decided['decision']} (decided by {decided['decidedBy']})."
-    output.answer(data, as_json, [said])
+    return {"decision": "approve" if approve else "reject", "reason": reason}
 
 
 def _list_flagged(as_json: bool) -> None:

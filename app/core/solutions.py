@@ -53,6 +53,11 @@ class Solution:
     status: SolutionStatus
     agent_debate_count: int
     created_at: datetime
+    guardrail_status: GuardrailStatus
+    evaluation_id: UUID
+
+    def is_visible_to(self, agent_id: UUID | None) -> bool:
+        return self.guardrail_status is GuardrailStatus.APPROVED or self.author.id == agent_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -338,14 +338,6 @@ def _agreement(found: Table, seed: int, why: dict[str, str]) -> dict[str, Any]:
     alpha, kappas = agreement.agreement(opinions, found.judges.size, seed)
     if alpha.why:
         why["agreement"] = alpha.why
-    apart = sum(not kappa.n for kappa in kappas.values())
-    there_are = found.judges.size * (found.judges.size - 1) // 2
-    if len(kappas) < there_are:
-        why["agreement.pairs"] = (
-            f"There are {there_are:,} pairs of judges: kappa is given for the {len(kappas):,} that share the most debates."
-        )
-    elif apart:
-        why["agreement.pairs"] = f"{apart} of {len(kappas)} pairs of judges judged no debate in common."
     pairs = []
     for (first, second), kappa in kappas.items():
         if not kappa.n:
@@ -354,4 +346,11 @@ def _agreement(found: Table, seed: int, why: dict[str, str]) -> dict[str, Any]:
         if kappa.why:
             why[f"agreement.{names[0]}.{names[1]}"] = kappa.why
         pairs.append({"judges": names, "kappa": kappa.value, "low": kappa.low, "high": kappa.high, "n": kappa.n})
+    there_are = found.judges.size * (found.judges.size - 1) // 2
+    if len(kappas) < there_are and len(pairs) == len(kappas):
+        given = f"kappa is given for the {len(pairs):,} that share the most debates"
+        why["agreement.pairs"] = f"There are {there_are:,} pairs of judges: {given}."
+    elif len(pairs) < there_are:
+        apart = there_are - len(pairs)
+        why["agreement.pairs"] = f"{apart:,} of {there_are:,} pairs of judges judged no debate in common."
     return {"alpha": alpha.value, "low": alpha.low, "high": alpha.high, "n": alpha.n, "pairs": pairs}

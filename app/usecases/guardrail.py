@@ -8,8 +8,8 @@ wait for a person's decision.
 from functools import partial
 
 from app.core.errors import InvalidInput
-from app.core.guardrail.opinion import GuardrailVerdict, Opinion, Severity
-from app.core.guardrail.rules import opinion_of_turn
+from app.core.guardrail.opinion import GuardrailVerdict, Opinion, Severity, Text
+from app.core.guardrail.rules import RuleEvaluator
 from app.core.players import SeatSetup
 from app.observe import metrics
 from app.usecases.services import Services
@@ -19,7 +19,7 @@ def opinion_of(services: Services, content: str) -> Opinion | None:
     """None where turns are not guarded. Call it before the debate is locked."""
     if not services.settings.guard_turns:
         return None
-    opinion: Opinion = services.run_aside(partial(opinion_of_turn, content))
+    opinion: Opinion = services.run_aside(partial(RuleEvaluator().evaluate, Text(content, may_be_short=True)))
     return opinion
 
 

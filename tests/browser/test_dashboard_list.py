@@ -88,6 +88,11 @@ def test_generating_waiting_retrying_and_stalled_are_told_apart(open_page, site,
         " next_attempt_at = now() + interval '1 hour', due_at = now() + interval '1 hour' WHERE id = %s",
         retrying,
     )
+    module_place.sql(
+        "INSERT INTO debate_events (debate_id, at, kind, about)"
+        " VALUES (%s, now(), 'attempt_failed', '{\"attempt\": 2, \"attempts_allowed\": 20}')",
+        retrying,
+    )
     # As if no worker had looked at it for a minute: they are stopped meanwhile.
     workers = [program for program in module_place.programs if program.args[-1] == "worker"]
     for program in workers:
@@ -101,7 +106,7 @@ def test_generating_waiting_retrying_and_stalled_are_told_apart(open_page, site,
     rows = page.locator("#rows")
     expect(rows).to_contain_text("It is the proposer's turn: scripted is thinking")
     expect(rows).to_contain_text("It is the proposer's turn: waiting for a person or agent")
-    expect(rows).to_contain_text("Attempt 2 of 5 at the proposer's turn failed, next attempt in 59 min")
+    expect(rows).to_contain_text("Attempt 2 of 20 at the proposer's turn failed, next attempt in 59 min")
     expect(rows).to_contain_text("Stalled: no worker has taken the proposer's turn")
     for debate_id in (thinking, retrying, stalled):
         site.http.post(f"/debates/{debate_id}/stop")

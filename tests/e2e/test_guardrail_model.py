@@ -168,18 +168,22 @@ def test_the_days_limit_is_waited_for_and_a_killed_worker_is_made_good(place, tm
     place.sql("INSERT INTO daily_costs (day, spent_usd) VALUES ((now() AT TIME ZONE 'UTC')::date, 1)")
 
     def now():
-        return place.sql("SELECT attempts, verdict FROM guardrail_evaluations")[0]
+        return place.sql("SELECT attempts, verdict FROM guardrail_evaluations WHERE contribution_id IS NOT NULL")[0]
 
     with model_place(lambda: place, tmp_path, workers=0, **changes) as at:
         at.models.behave = lambda _: next(hangs, "well")
         contribute(new_agent(Caller(at.api, None)), {"good": CONTENT["good"]})
+        place.sql(
+            "UPDATE guardrail_evaluations SET verdict = 'approved', evaluator = 'x', evaluated_at = now(),"
+            " due_at = NULL WHERE solution_id IS NOT NULL"
+        )
         victim = place.start_worker(**changes)
         wait_until(lambda: "guardrail.postponed" in at.log.read_text(), 60, "it waits for the next day")
         assert now() == (0, None)
         assert at.models.calls == []
 
         place.sql("UPDATE daily_costs SET spent_usd = 0")
-        place.sql("UPDATE guardrail_evaluations SET due_at = now()")
+        place.sql("UPDATE guardrail_evaluations SET due_at = now() WHERE verdict IS NULL")
         wait_until(lambda: len(at.models.calls) == 1, 60, "the provider was asked")
         os.killpg(victim.pid, signal.SIGKILL)
         victim.wait(60)

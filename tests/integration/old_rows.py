@@ -213,6 +213,19 @@ def _write_solutions(connection: "psycopg.Connection[Any]", ids: dict[str, UUID]
     )
 
 
+def _write_solution_decisions(connection: "psycopg.Connection[Any]", _: dict[str, UUID]) -> None:
+    connection.execute(
+        "INSERT INTO guardrail_evaluations (id, solution_id, verdict, evaluator, evaluated_at, due_at)"
+        " SELECT gen_random_uuid(), id, 'approved', 'rules', now(), NULL FROM solutions"
+        " ON CONFLICT DO NOTHING"
+    )
+    connection.execute("UPDATE solutions SET guardrail_status = 'rejected'")
+    connection.execute(
+        "INSERT INTO solution_decisions (id, solution_id, decision, decided_by, reason)"
+        " SELECT gen_random_uuid(), id, 'rejected', 'operator', 'It names a person' FROM solutions"
+    )
+
+
 def _write_session(connection: "psycopg.Connection[Any]", _: dict[str, UUID]) -> None:
     connection.execute("INSERT INTO sessions (hash, expires_at) VALUES (%s, now())", (uuid4().bytes * 2,))
 
@@ -363,4 +376,5 @@ _OTHERS = [
     ({"indexed_turns", "text_index"}, _write_words),
     ({"agents", "solutions", "contributions", "upvotes", "guardrail_evaluations"}, _write_solutions),
     ({"agent_quotas"}, _write_quota),
+    ({"solution_decisions"}, _write_solution_decisions),
 ]

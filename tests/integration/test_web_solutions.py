@@ -18,10 +18,11 @@ def agent(api):
 def long_thread(agent, module_place):
     """Of 230 contributions; each but the first replies to one before it, the last of all to the second."""
     [(solution,)] = module_place.sql(
-        "INSERT INTO solutions (id, agent_id, title, description, status, agent_debate_count)"
-        " VALUES (gen_random_uuid(), %s, 'Long', 'x', 'debating', 230) RETURNING id",
+        "INSERT INTO solutions (id, agent_id, title, description, status, agent_debate_count, guardrail_status)"
+        " VALUES (gen_random_uuid(), %s, 'Long', 'x', 'debating', 230, 'approved') RETURNING id",
         agent.id,
     )
+    module_place.sql("INSERT INTO guardrail_evaluations (id, solution_id) VALUES (gen_random_uuid(), %s)", solution)
     module_place.sql(
         """INSERT INTO contributions
                (id, solution_id, position, agent_id, parent_id, depth, stance, content, evidence_links,
@@ -101,6 +102,10 @@ def test_solutions_come_page_after_page_with_their_count_and_last_activity(api, 
         "INSERT INTO solutions (id, agent_id, title, description, created_at)"
         " SELECT gen_random_uuid(), %s, 'Number ' || n || '.', 'x', '2026-01-01Z' FROM generate_series(1, 120) AS n",
         agent.id,
+    )
+    module_place.sql(
+        "INSERT INTO guardrail_evaluations (id, solution_id) SELECT gen_random_uuid(), id FROM solutions"
+        " ON CONFLICT DO NOTHING"
     )
     module_place.sql("UPDATE contributions SET created_at = '2026-02-03T04:05:06Z' WHERE position = 230")
     pages = pages_from(api, "/solutions")

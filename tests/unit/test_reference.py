@@ -36,6 +36,7 @@ from app.core.players import LOCAL, JudgeOrder, OnTimeout
 from app.core.prompt_sets import FILES
 from app.core.providers import PROVIDERS
 from app.core.seats import Seat
+from app.core.solutions import GuardrailStatus
 from app.http import answers, requests, websocket
 from app.http.errors import HTTP_STATUS_OF
 from app.http.solutions.answers import CODES as SOLUTIONS_CODES
@@ -157,6 +158,11 @@ def _(found: list[Row]) -> None:
 @checks("solutions.md", "field")
 def _(found: list[Row]) -> None:
     assert documented_fields(found) == fields(ContributionBody)
+
+
+@checks("solutions.md", "`guardrailStatus`")
+def _(found: list[Row]) -> None:
+    assert {codes(status)[0] for status, _ in found} == set(GuardrailStatus)
 
 
 @checks("solutions.md", "rule")

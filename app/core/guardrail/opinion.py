@@ -21,6 +21,8 @@ class Text:
     content: str
     links: tuple[str, ...] = ()
     """The evidence links, besides those in the content."""
+    may_be_short: bool = False
+    """As a turn or a solution may be; a contribution has to say something."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The default evaluator: all rules in order."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from app.core.guardrail.hidden import hidden_text
 from app.core.guardrail.instructions import instructions_to_a_model
@@ -23,17 +24,13 @@ class RuleEvaluator:
     name = VERSION
 
     def evaluate(self, text: Text) -> Opinion:
-        return Opinion.of((*says_too_little(text), *_findings(text)))
-
-
-def opinion_of_turn(content: str) -> Opinion:
-    """Without the rule of length: a turn may be as short as "I agree."."""
-    return Opinion.of(_findings(Text(content)))
+        too_little = () if text.may_be_short else says_too_little(text)
+        return Opinion.of((*too_little, *_findings(text)))
 
 
 def _findings(text: Text) -> list[Finding]:
     """Each once, whichever form of the text has it."""
-    as_read = Text(normal(text.content), text.links)
+    as_read = replace(text, content=normal(text.content))
     forms = (text,) if as_read == text else (text, as_read)
     found = [finding for rule in _AS_WRITTEN for finding in rule(text)]
     found += [finding for form in forms for rule in _AS_WRITTEN_AND_AS_READ for finding in rule(form)]

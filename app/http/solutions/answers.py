@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from app.core.access import Scope
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.http.answers import NEEDS_TOKEN, Moment, Shape
+from app.store.solutions.moderation import ModeratedSolution
 
 PREFIX = "/api/v1"
 Data = TypeVar("Data")
@@ -65,6 +66,8 @@ class SolutionShape(CamelShape):
     status: SolutionStatus
     agent_debate_count: int
     created_at: Moment
+    guardrail_status: GuardrailStatus
+    guardrail_evaluation_id: UUID = Field(validation_alias="evaluation_id")
 
 
 class ContributionShape(CamelShape):
@@ -99,6 +102,20 @@ class EvaluationShape(CamelShape):
     decided_by: str | None
     decision_reason: str | None
     decided_at: Moment | None
+
+
+class SolutionDecisionShape(CamelShape):
+    decision: Literal["approved", "rejected"] = Field(description="rejected: hidden from everybody but the author")
+    decided_by: str
+    reason: str
+    decided_at: Moment
+
+
+class DetailedSolutionShape(SolutionShape):
+    evaluation: EvaluationShape | None = Field(description="Only for its author and for reviewers")
+    decisions: list[SolutionDecisionShape] | None = Field(
+        description="Only for its author and for reviewers: of people, oldest first. The last one counts"
+    )
 
 
 class DetailedContributionShape(ContributionShape):
@@ -146,6 +163,7 @@ AgentAnswer = Ok[AgentShape]
 NewAgentAnswer = Ok[NewAgentShape]
 AgentsAnswer = OkPage[AgentShape]
 SolutionAnswer = Ok[SolutionShape]
+DetailedSolutionAnswer = Ok[DetailedSolutionShape]
 SolutionsAnswer = OkPage[SolutionShape]
 ContributionAnswer = Ok[ContributionShape]
 DetailedContributionAnswer = Ok[DetailedContributionShape]
@@ -165,6 +183,14 @@ class SolutionsError(CamelShape):
     ok: Literal[False]
     error: SolutionsErrorBody
     request_id: str
+
+
+def moderation_of(moderated: ModeratedSolution | None) -> dict[str, Any]:
+    """The fields that DetailedSolutionShape adds; null for those who may not see them."""
+    if moderated is None:
+        return {"evaluation": None, "decisions": None}
+    decisions = [SolutionDecisionShape.of(decision) for decision in moderated.decisions]
+    return {"evaluation": EvaluationShape.of(moderated.evaluation), "decisions": decisions}
 
 
 ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 429, 503), SolutionsError)

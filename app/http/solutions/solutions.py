@@ -18,29 +18,32 @@ _THREAD = "/solutions/<solutionId>/debates"
 def solutions_blueprint(services: Services) -> Blueprint:
     api = Blueprint("solutions", __name__, abp_tags=[_TAG], **answers.COMMON)
 
-    @api.post("/solutions", summary="Propose a solution", responses={201: answers.SolutionAnswer})
+    @api.post(
+        "/solutions", summary="Propose a solution; the guardrail evaluates it", responses={201: answers.SolutionAnswer}
+    )
     def propose(body: requests.SolutionBody) -> tuple[Response, int]:
         made = solutions.propose(services, current_caller(), body.title, body.description)
         return solutions_success(answers.SolutionShape.of(made), 201)
 
     @api.get(
         "/solutions",
-        summary="Solutions, newest first",
+        summary="Solutions, newest first: approved ones, and the caller's own",
         responses={200: answers.SolutionsAnswer},
         security=answers.PUBLIC,
     )
     def list_all(query: requests.PageQuery) -> tuple[Response, int]:
-        page = solutions.list_solutions(services, query.limit, query.cursor)
+        page = solutions.list_solutions(services, current_reader(), query.limit, query.cursor)
         return solutions_page([answers.SolutionShape.of(solution) for solution in page.items], page.next_cursor)
 
     @api.get(
         "/solutions/<solutionId>",
-        summary="A solution",
-        responses={200: answers.SolutionAnswer},
+        summary="A solution; its author also sees the guardrail's evaluation and the decisions",
+        responses={200: answers.DetailedSolutionAnswer},
         security=answers.PUBLIC,
     )
     def get(path: requests.SolutionPath) -> tuple[Response, int]:
-        return solutions_success(answers.SolutionShape.of(solutions.get_solution(services, path.solution_id)))
+        found, moderated = solutions.get_solution(services, current_reader(), path.solution_id)
+        return solutions_success({**answers.SolutionShape.of(found), **answers.moderation_of(moderated)})
 
     @api.post(
         _THREAD,

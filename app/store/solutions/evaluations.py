@@ -7,25 +7,31 @@ is a verdict. While it is claimed: when workers from before leases regard the cl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from psycopg.rows import dict_row
 from sqlalchemy import Connection, func, select, tuple_, update
 from sqlalchemy.engine import RowMapping
 
-from app.core.guardrail.opinion import Finding, GuardrailVerdict, Severity, Text
+from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity, Text
 from app.core.solutions import Contribution, GuardrailStatus
 from app.store import claimed_rows
 from app.store.engine import Engine
 from app.store.rows import of_row
-from app.store.solutions.solutions import CONTRIBUTIONS, contribution_of
-from app.store.solutions.tables import contributions, evaluations
+from app.store.solutions.solutions import CONTRIBUTIONS, contribution_of, verdict_values
+from app.store.solutions.tables import contributions, evaluations, solutions
 from app.store.statements import Prepared, count_up_to
 
 _now = func.clock_timestamp()
 _CLAIM = claimed_rows.claim_statement(evaluations, "verdict IS NULL")
 _TEXTS = Prepared("SELECT id, content, evidence_links FROM contributions WHERE id = ANY(%(ids)s)")
-_is_flagged = (evaluations.c.verdict == GuardrailVerdict.FLAGGED, evaluations.c.decision.is_(None))
+_SOLUTION_TEXTS = Prepared("SELECT id, title, description FROM solutions WHERE id = ANY(%(ids)s)")
+_is_flagged = (
+    evaluations.c.verdict == GuardrailVerdict.FLAGGED,
+    evaluations.c.decision.is_(None),
+    evaluations.c.contribution_id.is_not(None),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,7 @@ class EvaluationClaim:
     token: UUID
     attempts: int
     text: Text
+    about: Literal["contribution", "solution"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,42 +69,53 @@ class Review:
 def claim(engine: Engine, worker_id: str, tokens: Sequence[UUID]) -> list[EvaluationClaim]:
     """Claims the evaluations that have been due longest, one per token; none without a live lease.
 
-    A claimed evaluation that is due has a lapsed claim of a worker from before leases. Two statements, each a
-    transaction: the text of a contribution never changes.
+    A claimed evaluation that is due has a lapsed claim of a worker from before leases. Each statement is a transaction:
+    the text of a contribution or a solution never changes.
     """
     with engine.autocommit() as connection:
         given = {"worker_id": worker_id, "tokens": list(tokens)}
         claimed = _CLAIM.run(connection, given, dict_row).fetchall()
         if not claimed:
             return []
-        ids = [row["contribution_id"] for row in claimed]
+        ids = [row["contribution_id"] or row["solution_id"] for row in claimed]
         texts = {id_: Text(content, tuple(links)) for id_, content, links in _TEXTS.run(connection, {"ids": ids})}
+        if len(texts) < len(claimed):
+            found = _SOLUTION_TEXTS.run(connection, {"ids": ids})
+            texts |= {id_: text_of_solution(title, description) for id_, title, description in found}
     return [
-        EvaluationClaim(row["id"], row["claim_token"], row["attempts"], texts[row["contribution_id"]])
-        for row in claimed
+        EvaluationClaim(
+            row["id"],
+            row["claim_token"],
+            row["attempts"],
+            texts[of_row_id],
+            "contribution" if row["contribution_id"] else "solution",
+        )
+        for row, of_row_id in zip(claimed, ids, strict=True)
     ]
+
+
+def text_of_solution(title: str, description: str) -> Text:
+    return Text(f"{title}\n\n{description}", may_be_short=True)
 
 
 def settle(
     connection: Connection,
     held: EvaluationClaim,
-    verdict: GuardrailVerdict,
-    reasons: Sequence[Finding],
+    opinion: Opinion,
     evaluator: str,
 ) -> bool:
     """Records the verdict once; false when the claim is lost."""
-    values = {
-        "verdict": verdict.value,
-        "reasons": [
-            {"rule": reason.rule, "severity": reason.severity.value, "message": reason.message} for reason in reasons
-        ],
-        "evaluator": evaluator,
-        "evaluated_at": _now,
-    }
-    settled = claimed_rows.settle(connection, evaluations, held.id, held.token, values, evaluations.c.contribution_id)
+    values = verdict_values(opinion, evaluator)
+    wanted = (evaluations.c.contribution_id, evaluations.c.solution_id)
+    settled = claimed_rows.settle(connection, evaluations, held.id, held.token, values, *wanted)
     if settled is None:
         return False
-    _set_status(connection, settled.contribution_id, verdict)
+    if settled.solution_id is None:
+        _set_status(connection, settled.contribution_id, opinion.verdict)
+    else:
+        # Not where a person has decided meanwhile.
+        undecided = (solutions.c.id == settled.solution_id, solutions.c.guardrail_status == GuardrailStatus.PENDING)
+        connection.execute(update(solutions).where(*undecided).values(guardrail_status=opinion.verdict.value))
     return True
 
 
@@ -116,7 +134,12 @@ def decide(
     """Returns the contribution's id; None without a verdict, or when a person has already decided."""
     statement = (
         update(evaluations)
-        .where(evaluations.c.id == evaluation_id, evaluations.c.verdict.is_not(None), evaluations.c.decision.is_(None))
+        .where(
+            evaluations.c.id == evaluation_id,
+            evaluations.c.contribution_id.is_not(None),
+            evaluations.c.verdict.is_not(None),
+            evaluations.c.decision.is_(None),
+        )
         .values(decision=decision.value, decided_by=decided_by, decision_reason=reason, decided_at=_now)
         .returning(evaluations.c.contribution_id)
     )
@@ -156,12 +179,20 @@ def _set_status(connection: Connection, contribution_id: UUID, status: Guardrail
     connection.execute(statement.values(guardrail_status=status.value))
 
 
-_OF_EVALUATION = [evaluations.c[name] for name in Evaluation.__slots__ if name not in ("id", "status", "created_at")]
-_REVIEWS = CONTRIBUTIONS.add_columns(*_OF_EVALUATION, evaluations.c.created_at.label("evaluation_created_at"))
+OF_EVALUATION = (
+    *(evaluations.c[name] for name in Evaluation.__slots__ if name not in ("id", "status", "created_at")),
+    evaluations.c.created_at.label("evaluation_created_at"),
+)
+_REVIEWS = CONTRIBUTIONS.add_columns(*OF_EVALUATION)
 
 
 def _review(row: RowMapping) -> Review:
-    evaluation = of_row(
+    return Review(evaluation_of(row), contribution_of(row))
+
+
+def evaluation_of(row: RowMapping) -> Evaluation:
+    """From a row with `OF_EVALUATION`, and the id and the status of the contribution or solution."""
+    return of_row(
         Evaluation,
         row,
         id=row["evaluation_id"],
@@ -173,4 +204,3 @@ def _review(row: RowMapping) -> Review:
         decision=GuardrailVerdict(row["decision"]) if row["decision"] else None,
         created_at=row["evaluation_created_at"],
     )
-    return Review(evaluation, contribution_of(row))

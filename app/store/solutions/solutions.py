@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, and_, case, delete, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, insert, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 from sqlalchemy.engine import RowMapping
 
+from app.core.guardrail.opinion import Opinion
 from app.core.solutions import (
     Author,
     Contribution,
@@ -23,34 +25,70 @@ from app.store.solutions.tables import contributions, evaluations, solutions, up
 from app.store.tables import agents
 
 _author = (agents.c.username.label("author_username"), agents.c.display_name.label("author_display_name"))
-_SOLUTIONS = select(*solutions.c, *_author).join_from(solutions, agents)
+SOLUTIONS = (
+    select(*solutions.c, *_author, evaluations.c.id.label("evaluation_id"))
+    .join_from(solutions, agents)
+    .join(evaluations, evaluations.c.solution_id == solutions.c.id)
+)
 CONTRIBUTIONS = (
     select(*contributions.c, *_author, evaluations.c.id.label("evaluation_id"))
     .join_from(contributions, agents)
-    .join(evaluations)
+    .join(evaluations, evaluations.c.contribution_id == contributions.c.id)
 )
 
 
-def insert_solution(connection: Connection, agent_id: UUID, title: str, description: str) -> Solution:
+def insert_solution(
+    connection: Connection, agent_id: UUID, title: str, description: str, opinion: Opinion | None, evaluator: str
+) -> Solution:
+    """With its evaluation: the final opinion, or due at once where there is none yet."""
     solution_id = new_id()
+    status = opinion.verdict.value if opinion else GuardrailStatus.PENDING.value
     values = {"id": solution_id, "agent_id": agent_id, "title": title, "description": description}
-    connection.execute(insert(solutions).values(values))
+    connection.execute(insert(solutions).values(**values, guardrail_status=status))
+    settled = {**verdict_values(opinion, evaluator), "due_at": None, "queued_at": None} if opinion else {}
+    connection.execute(insert(evaluations).values(id=new_id(), solution_id=solution_id, **settled))
     found = get_solution(connection, solution_id)
     assert found is not None  # noqa: S101 (stored above)
     return found
 
 
+def verdict_values(opinion: Opinion, evaluator: str) -> dict[str, Any]:
+    """What an evaluation stores of an evaluator's verdict."""
+    reasons = [
+        {"rule": reason.rule, "severity": reason.severity.value, "message": reason.message}
+        for reason in opinion.reasons
+    ]
+    now = func.clock_timestamp()
+    return {"verdict": opinion.verdict.value, "reasons": reasons, "evaluator": evaluator, "evaluated_at": now}
+
+
 def get_solution(connection: Connection, solution_id: UUID) -> Solution | None:
-    row = connection.execute(_SOLUTIONS.where(solutions.c.id == solution_id)).mappings().one_or_none()
-    return _solution(row) if row else None
+    row = connection.execute(SOLUTIONS.where(solutions.c.id == solution_id)).mappings().one_or_none()
+    return solution_of(row) if row else None
 
 
-def list_solutions(connection: Connection, before: tuple[datetime, UUID] | None, limit: int) -> list[Solution]:
-    """Newest first; one more than `limit` where there are more."""
-    query = _SOLUTIONS.order_by(solutions.c.created_at.desc(), solutions.c.id.desc()).limit(limit + 1)
+def list_solutions(
+    connection: Connection, viewer_id: UUID | None, before: tuple[datetime, UUID] | None, limit: int
+) -> list[Solution]:
+    """The approved ones and the viewer's own, newest first; one more than `limit` where there are more."""
+    visible: ColumnElement[bool] = solutions.c.guardrail_status == GuardrailStatus.APPROVED
+    if viewer_id is not None:
+        visible = or_(visible, solutions.c.agent_id == viewer_id)
+    return _newest(connection, SOLUTIONS.where(visible), before, limit)
+
+
+def list_all_solutions(connection: Connection, before: tuple[datetime, UUID] | None, limit: int) -> list[Solution]:
+    """Whatever the guardrail says of them."""
+    return _newest(connection, SOLUTIONS, before, limit)
+
+
+def _newest(
+    connection: Connection, query: Select[Any], before: tuple[datetime, UUID] | None, limit: int
+) -> list[Solution]:
+    query = query.order_by(solutions.c.created_at.desc(), solutions.c.id.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(tuple_(solutions.c.created_at, solutions.c.id) < tuple_(*before))
-    return [_solution(row) for row in connection.execute(query).mappings()]
+    return [solution_of(row) for row in connection.execute(query).mappings()]
 
 
 def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
@@ -154,8 +192,14 @@ def _author_of(row: RowMapping) -> Author:
     return Author(row["agent_id"], row["author_username"], row["author_display_name"])
 
 
-def _solution(row: RowMapping) -> Solution:
-    return of_row(Solution, row, author=_author_of(row), status=SolutionStatus(row["status"]))
+def solution_of(row: RowMapping) -> Solution:
+    return of_row(
+        Solution,
+        row,
+        author=_author_of(row),
+        status=SolutionStatus(row["status"]),
+        guardrail_status=GuardrailStatus(row["guardrail_status"]),
+    )
 
 
 def contribution_of(row: RowMapping) -> Contribution:

@@ -28,10 +28,20 @@ solutions = Table(
     Column("status", Text, nullable=False, server_default=text("'proposed'")),
     Column("agent_debate_count", Integer, nullable=False, server_default=text("0")),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("guardrail_status", Text, nullable=False, server_default=text("'pending'")),
     CheckConstraint("status IN ('proposed', 'debating')", name="solutions_status_known"),
     CheckConstraint("(status = 'proposed') = (agent_debate_count = 0)", name="solutions_debating_when_debated"),
+    CheckConstraint(
+        "guardrail_status IN ('pending', 'approved', 'rejected', 'flagged')", name="solutions_guardrail_status_known"
+    ),
 )
 Index("solutions_by_age", solutions.c.created_at.desc(), solutions.c.id.desc())
+Index(
+    "solutions_flagged",
+    solutions.c.created_at,
+    solutions.c.id,
+    postgresql_where=text("guardrail_status = 'flagged'"),
+)
 
 contributions = Table(
     "contributions",
@@ -69,7 +79,8 @@ evaluations = Table(
     "guardrail_evaluations",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("contribution_id", Uuid, ForeignKey("contributions.id"), nullable=False),
+    # Of one of the two.
+    Column("contribution_id", Uuid, ForeignKey("contributions.id")),
     # The evaluator's verdict; NULL until then. A person's decision does not change it.
     Column("verdict", Text),
     Column("reasons", Json, nullable=False, server_default=text("'[]'")),
@@ -87,7 +98,10 @@ evaluations = Table(
     Column("due_at", Timestamp, server_default=func.clock_timestamp()),
     Column("queued_at", Timestamp, server_default=func.clock_timestamp()),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("solution_id", Uuid, ForeignKey("solutions.id")),
     UniqueConstraint("contribution_id", name="guardrail_evaluations_one_per_contribution"),
+    UniqueConstraint("solution_id", name="guardrail_evaluations_one_per_solution"),
+    CheckConstraint("num_nonnulls(contribution_id, solution_id) = 1", name="guardrail_evaluations_of_one_text"),
     CheckConstraint("verdict IN ('approved', 'rejected', 'flagged')", name="guardrail_evaluations_verdict_known"),
     CheckConstraint("decision IN ('approved', 'rejected')", name="guardrail_evaluations_decision_known"),
     CheckConstraint(
@@ -106,3 +120,17 @@ Index(
     evaluations.c.id,
     postgresql_where=text("verdict = 'flagged' AND decision IS NULL"),
 )
+
+# What people decided about a solution; the last one counts.
+solution_decisions = Table(
+    "solution_decisions",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("solution_id", Uuid, ForeignKey("solutions.id"), nullable=False),
+    Column("decision", Text, nullable=False),
+    Column("decided_by", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("decided_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    CheckConstraint("decision IN ('approved', 'rejected')", name="solution_decisions_decision_known"),
+)
+Index("solution_decisions_of_solution", solution_decisions.c.solution_id, solution_decisions.c.decided_at)

@@ -28,9 +28,9 @@ def claim(services: Services, worker_id: str, at_most: int) -> list[EvaluationCl
 @repeated_on_conflict
 def settle(services: Services, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> None:
     with services.engine.begin() as connection:
-        kept = evaluations.settle(connection, held, opinion.verdict, opinion.reasons, evaluator)
+        kept = evaluations.settle(connection, held, opinion, evaluator)
     if kept:
-        metrics.guardrail_verdicts.labels("contribution", opinion.verdict.value).inc()
+        metrics.guardrail_verdicts.labels(held.about, opinion.verdict.value).inc()
         log.info("guardrail.settled", evaluation_id=str(held.id), verdict=opinion.verdict, evaluator=evaluator)
     else:
         log.info("guardrail.dropped", evaluation_id=str(held.id))

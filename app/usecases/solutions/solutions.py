@@ -1,9 +1,12 @@
 """Solutions and contributions."""
 
+from functools import partial
 from uuid import UUID
 
 from app.core.access import Action, Agent, Caller, Guest, GuestJudge, Operator, require
 from app.core.errors import AuthFailed, ContentTooLarge, Forbidden, InvalidInput, NotFound, Unprocessable, or_raise
+from app.core.guardrail.opinion import GuardrailVerdict, Opinion
+from app.core.guardrail.rules import RuleEvaluator
 from app.core.solutions import (
     MAX_DESCRIPTION_CHARACTERS,
     MAX_TITLE_CHARACTERS,
@@ -15,10 +18,13 @@ from app.core.solutions import (
     depth_below,
 )
 from app.core.texts import checked_text
+from app.observe import metrics
+from app.settings import RULES_ALONE
 from app.store.engine import Connection
 from app.store.page_cursors import Page, pack, pack_time_and_id, page_of, unpack_position, unpack_time_and_id
-from app.store.solutions import evaluations, solutions
+from app.store.solutions import evaluations, moderation, solutions
 from app.store.solutions.evaluations import Evaluation
+from app.store.solutions.moderation import ModeratedSolution
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
@@ -31,22 +37,43 @@ def propose(services: Services, caller: Caller, title: str, description: str) ->
     agent = require_author(caller)
     checked_text("title", title, _BYTES_OF_A_CHARACTER * MAX_TITLE_CHARACTERS)
     checked_text("description", description, _BYTES_OF_A_CHARACTER * MAX_DESCRIPTION_CHARACTERS)
+    opinion = _final_opinion(services, title, description)
     with transaction(services, agent) as connection:
-        return solutions.insert_solution(connection, agent.id, title, description)
+        stored = solutions.insert_solution(connection, agent.id, title, description, opinion, RuleEvaluator.name)
+    if opinion:
+        metrics.guardrail_verdicts.labels("solution", opinion.verdict.value).inc()
+    else:
+        services.teller.evaluate(stored.evaluation_id)
+    return stored
 
 
-def get_solution(services: Services, solution_id: UUID) -> Solution:
+def _final_opinion(services: Services, title: str, description: str) -> Opinion | None:
+    """The rules' opinion. None where they approve and a worker has to ask a model."""
+    text = evaluations.text_of_solution(title, description)
+    opinion: Opinion = services.run_aside(partial(RuleEvaluator().evaluate, text))
+    asks_model = services.settings.guardrail != RULES_ALONE
+    return None if asks_model and opinion.verdict is GuardrailVerdict.APPROVED else opinion
+
+
+def get_solution(
+    services: Services, reader: Caller | None, solution_id: UUID
+) -> tuple[Solution, ModeratedSolution | None]:
+    """With its evaluation and the decisions about it, for its author."""
     with services.engine.connect() as connection:
-        return existing(connection, solution_id)
+        found = visible(connection, reader, solution_id)
+        own = found.author.id == _id_of(reader)
+        return found, moderation.moderated(connection, solution_id) if own else None
 
 
-def list_solutions(services: Services, limit: int, cursor: str | None) -> Page[Solution]:
+def list_solutions(services: Services, reader: Caller | None, limit: int, cursor: str | None) -> Page[Solution]:
     with services.engine.connect() as connection:
-        return solution_page(connection, limit, cursor)
+        found = solutions.list_solutions(
+            connection, _id_of(reader), unpack_time_and_id(cursor) if cursor else None, limit
+        )
+    return solution_page(found, limit)
 
 
-def solution_page(connection: Connection, limit: int, cursor: str | None) -> Page[Solution]:
-    found = solutions.list_solutions(connection, unpack_time_and_id(cursor) if cursor else None, limit)
+def solution_page(found: list[Solution], limit: int) -> Page[Solution]:
     return page_of(found, limit, lambda solution: pack_time_and_id(solution.created_at, solution.id))
 
 
@@ -56,7 +83,7 @@ def contribute(services: Services, caller: Caller, solution_id: UUID, request: C
     agent = require_author(caller)
     _check_content(services, request.content)
     with transaction(services, agent) as connection:
-        existing(connection, solution_id)
+        visible(connection, agent, solution_id)
         depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
         position = or_raise(solutions.count_contribution(connection, solution_id), NotFound(_NO_SOLUTION))
         stored = solutions.insert_contribution(connection, solution_id, agent.id, position, depth, request)
@@ -79,7 +106,7 @@ def list_contributions(
 ) -> Page[Contribution]:
     after = unpack_position(cursor) if cursor else 0
     with services.engine.connect() as connection:
-        existing(connection, solution_id)
+        visible(connection, reader, solution_id)
         found = solutions.list_contributions(connection, solution_id, _id_of(reader), stance, after, limit)
     return page_of(found, limit, lambda contribution: pack(contribution.position))
 
@@ -121,8 +148,12 @@ def _check_content(services: Services, content: str) -> None:
         raise InvalidInput("content", f"must have {MIN_CONTENT_CHARACTERS} characters or more")
 
 
-def existing(connection: Connection, solution_id: UUID) -> Solution:
-    return or_raise(solutions.get_solution(connection, solution_id), NotFound(_NO_SOLUTION))
+def visible(connection: Connection, reader: Caller | None, solution_id: UUID) -> Solution:
+    """One that is not approved is answered like one that does not exist, to all but its author."""
+    found = solutions.get_solution(connection, solution_id)
+    if found is None or not found.is_visible_to(_id_of(reader)):
+        raise NotFound(_NO_SOLUTION)
+    return found
 
 
 def _visible(connection: Connection, reader: Caller | None, solution_id: UUID, contribution_id: UUID) -> Contribution:
@@ -130,6 +161,7 @@ def _visible(connection: Connection, reader: Caller | None, solution_id: UUID, c
     found = solutions.get_contribution(connection, solution_id, contribution_id)
     if found is None or not found.is_visible_to(_id_of(reader)):
         raise NotFound("There is no such contribution to this solution")
+    visible(connection, reader, solution_id)
     return found
 
 

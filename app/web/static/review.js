@@ -1,4 +1,4 @@
-// Decisions about evaluations of the guardrail: one request to the public API each; a decision is final.
+// Decisions about contributions and solutions: one request to the public API each.
 import { call, page } from "./api.js";
 import { tick, toast } from "./shell.js";
 import { takeOver } from "./takeover.js";
@@ -24,12 +24,12 @@ async function show(card) {
 }
 
 async function decide(form, decision) {
-  const card = form.closest("article");
+  const card = form.closest("article, #moderation");
   const problem = form.querySelector(".problem");
   const reason = form.elements.reason.value.trim();
   problem.textContent = "";
   try {
-    await call("POST", `/api/v1/guardrail/evaluations/${form.dataset.evaluation}/decision`, { decision, reason });
+    await call("POST", form.dataset.decision, { decision, reason });
     toast(DID[decision]);
   } catch (refused) {
     if (refused.code !== "CONFLICT") {
@@ -43,7 +43,7 @@ async function decide(form, decision) {
 }
 
 document.addEventListener("submit", async (event) => {
-  const form = event.target.closest("form[data-evaluation]");
+  const form = event.target.closest("form[data-decision]");
   if (!form) return;
   event.preventDefault();
   const buttons = form.querySelectorAll("button");

@@ -6,7 +6,6 @@ from flask import Flask, Request, Response, g
 from flask.globals import request_ctx
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from app.core.access import Agent
 from app.core.errors import InvalidInput
 from app.http.access import SPENDS, check_access, find_caller, own_hosts, refuse_foreign_host
 from app.http.cors import register_cors
@@ -26,6 +25,7 @@ LARGE_BODIES = {
     "experiment_results.import_judgments": 64 * 2**20,
 }
 """Endpoint → most bytes."""
+STORES_NOTHING = frozenset({"experiments.plan_spec"})
 LINES = frozenset({"experiments.add_motions", "experiment_results.import_judgments"})
 """Endpoints whose bodies are lines of JSON or CSV, which the views read."""
 
@@ -66,7 +66,8 @@ def _check_body(services: Services, asked: Request) -> None:
     if asked.endpoint in LARGE_BODIES:
         asked.max_content_length = LARGE_BODIES[asked.endpoint]
     body = _body_as_sent(asked)
-    _count(services, len(body))
+    if asked.endpoint not in STORES_NOTHING:
+        _count(services, len(body))
     if not body or asked.endpoint in LINES:
         return
     if not asked.is_json:
@@ -79,9 +80,7 @@ def _check_body(services: Services, asked: Request) -> None:
 
 def _count(services: Services, count: int) -> None:
     """Counts what may be stored towards the caller's quota."""
-    if services.settings.agent_quotas is not None and isinstance(g.caller, Agent):
-        with services.engine.begin() as connection:
-            quotas.take_bytes(services, connection, g.caller, count)
+    if quotas.count_bytes(services, g.caller, count):
         g.counted_bytes = count
 
 

@@ -35,6 +35,7 @@ from app.realtime.relay import Relay
 from app.realtime.websocket import NO_SUCH_DEBATE, WRONG_TOKEN, Ending, follow_all, follow_debate
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words, words_for
+from app.usecases import quotas
 from app.usecases.services import Services
 from app.usecases.submit import submit
 
@@ -212,6 +213,7 @@ class Inbox:
             if self._count is not None:
                 # Before parsing: malformed messages count too.
                 self._count()
+            quotas.count_bytes(self._services, self._caller, len(text.encode(errors="surrogatepass")))
             self._submit(text)
         except DebateError as refusal:
             self._answer(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)

@@ -58,8 +58,9 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
     seats, limits = checked_setup(services, _asked_for(source, copied[0].content, new))
     debate = fork(source, copied, seats, limits).evolve(id=new_id())
     require_creation(caller, debate.seats)
-    with services.engine.begin() as connection:
-        quotas.take_bytes(services, connection, caller, turns.bytes_until(connection, source_id, new.after_seq))
+    with services.engine.statements() as connection:
+        copied_bytes = turns.bytes_until(connection, source_id, new.after_seq)
+    quotas.count_bytes(services, caller, copied_bytes)
     motion = replace(copied[0], client_request_id=new.client_request_id, agent=speaker(caller))
     stored = store(services, caller, debate, motion)
     if isinstance(stored, UUID):

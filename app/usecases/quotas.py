@@ -19,9 +19,18 @@ def take_bytes(services: Services, connection: Connection, caller: Caller, count
         raise RateLimitExceeded(math.ceil(store.seconds_left(connection)), words)
 
 
+def count_bytes(services: Services, caller: Caller, count: int) -> bool:
+    """Counts what a request may store, in a transaction of its own. Returns whether it was counted."""
+    if services.settings.agent_quotas is None or not isinstance(caller, Agent) or not count:
+        return False
+    with services.engine.begin() as connection:
+        take_bytes(services, connection, caller, count)
+    return True
+
+
 def give_back_bytes(services: Services, caller: Caller, count: int) -> None:
-    """After a request that stored nothing."""
-    if services.settings.agent_quotas is not None and isinstance(caller, Agent) and count:
+    """After a request that was counted and stored nothing."""
+    if isinstance(caller, Agent):
         with services.engine.begin() as connection:
             store.give_back_bytes(connection, caller.id, count)
 

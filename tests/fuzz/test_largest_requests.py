@@ -25,7 +25,7 @@ from harness import Api, Place, new_debate
 
 from app.http.hooks import LARGE_BODIES
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 MOST_SILENCE_SECONDS = 0.25
 TRIES = 4
@@ -139,10 +139,11 @@ def largest_of(world: World) -> dict[str, list[bytes]]:
             of(a_spec(name=f"pairs {next(names)}", contestants=contestants(200), pairing=pairs(500)[:200_000])),
         ],
         "POST /experiments/{experiment_id}/motions": [
-            "\n".join(json.dumps(one) for one in motions(750, 9_000)).encode(),
+            "\n".join(json.dumps({**one, "id": f"more {n}"}) for n, one in enumerate(motions(750, 9_000))).encode(),
         ],
         "POST /experiments/plan": [
-            of({"spec": largest_spec(name="plan"), "motions": [{"id": f"m{n}"} for n in range(100_000)]}),
+            of({"spec": a_spec(name="plan"), "motions": [{"id": f"m{n}"} for n in range(100_000)]}),
+            of({"spec": largest_spec(name="plan"), "motions": [{"id": f"m{n}"} for n in range(25)]}),
         ],
         "POST /experiments/{experiment_id}/judges": [of({"judges": judges(50)})],
         IMPORT: [judgments(IMPORTED), judgments(2_000_000)[: LARGE_BODIES["experiment_results.import_judgments"] - 1]],

@@ -1,5 +1,6 @@
 """What an agent's key may store and spend in a day. The operator has no quota."""
 
+import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,6 +11,7 @@ from agents import TOKEN, Caller, new_agent, operator
 from claimed_debates import WORKER, ensure_lease
 from harness import Api, Place, new_debate
 from test_api_envelope import data_of, refusal_of
+from watchers import heard, watching
 
 from app.core.debate import Usage
 from app.store.calls_under_way import Call
@@ -78,6 +80,26 @@ def test_a_refused_request_does_not_count(agent: Caller) -> None:
     for _ in range(10):
         assert agent.post("/debates", new_debate(motion_content=LONG, format="nonsense")).status_code == 400
     create(agent, motion_content=LONG)
+
+
+def test_a_plan_that_is_only_asked_for_does_not_count_and_a_message_of_a_websocket_does(
+    api: Api, agent: Caller, place: Place
+) -> None:
+    debate_id = create(operator(api), format="dialogue")
+    spec = {"name": "x", "contestants": [{"name": name, "player": "scripted"} for name in ("one", "two")]}
+    for _ in range(5):
+        planned = [{"id": f"motion {n}"} for n in range(500)]
+        assert agent.post("/experiments/plan", {"spec": spec, "motions": planned}).status_code == 200
+    assert place.sql("SELECT count(*) FROM agent_quotas") == [(0,)]
+    said = json.dumps({"event": "submit_intervention", "data": {"debate_id": debate_id, "content": LONG}})
+    with watching(api, debate_id, token=agent.token) as socket:
+        heard(socket)
+        for _ in range(7):
+            socket.send(said)
+        events = [heard(socket) for _ in range(7)]
+    codes = [data["code"] for event, data in events if event == "error"]
+    assert codes[-2:] == ["RATE_LIMIT_EXCEEDED"] * 2
+    assert codes.count("RATE_LIMIT_EXCEEDED") == 2
 
 
 def test_what_a_fork_copies_and_a_start_plans_counts(api: Api, agent: Caller) -> None:

@@ -202,3 +202,17 @@ def test_an_arm_is_added_by_sending_the_spec_again_with_it(api):
     refused = sent(409)
     assert (refused["field"], "'b' was removed" in refused["message"]) == ("arms", True)
     assert sent(400, seed=1, language="x", arms={"a": {"language": "y"}})["field"] == "language"
+
+
+def test_a_page_of_large_specs_is_shorter_and_the_next_one_continues(api):
+    contestants = [{"name": f"c{n}", "player": "scripted", "persona": "p" * 9_000} for n in range(150)]
+    made = {draft(api, contestants=contestants)["id"] for _ in range(3)}
+    seen, cursor, pages = [], None, 0
+    while pages == 0 or cursor:
+        params = {"limit": 200, **({"cursor": cursor} if cursor else {})}
+        page = api.http.get("/experiments", params=params).json()["data"]
+        seen += [one["id"] for one in page["experiments"]]
+        cursor, pages = page["next_cursor"], pages + 1
+    assert pages >= 2
+    assert len(seen) == len(set(seen))
+    assert made <= set(seen)

@@ -40,16 +40,17 @@ TAKES = {
     "submissions.question": Action.RULE,
     "submissions.intervention": Action.RULE,
     "judgments.judge": Action.JUDGE,
-    "experiments.draft": Action.CREATE,
-    "experiments.add_motions": Action.CREATE,
-    "experiments.plan_spec": Action.CREATE,
-    "experiment_results.import_judgments": Action.CREATE,
-    "experiment_control.invite": Action.CONTROL,
-    "experiment_control.add_judges": Action.CREATE,
+    "experiments.draft": Action.EXPERIMENT,
+    "experiments.add_motions": Action.EXPERIMENT,
+    "experiments.plan_spec": Action.EXPERIMENT,
+    "experiment_results.import_judgments": Action.EXPERIMENT,
+    "judge_invitations.invite": Action.EXPERIMENT,
+    "experiment_control.add_judges": Action.EXPERIMENT,
     "models.add_prompts": Action.PROMPTS,
     "webhooks.add": Action.MANAGE,
     "agents.create": Action.MANAGE,
     "guardrail.decide": Action.REVIEW,
+    "guardrail.decide_solution": Action.REVIEW,
 }
 """What a view with a body does. Required before the body is read: parsing a large one takes time. The use case checks
 it again, with the seat or the owner."""

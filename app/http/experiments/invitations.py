@@ -28,7 +28,7 @@ def judge_invitations_blueprint(services: Services) -> Blueprint:
         shown = {"id": str(made.id), "url": join_url(services, made.token), "judge": f"{PERSON}{made.judge}"}
         return success({**shown, "expires_at": time_json(made.expires_at)}, 201)
 
-    @api.get(_AT, summary="Invitations to judge that still open something; an agent lists its own", responses=_LISTED)
+    @api.get(_AT, summary="Invitations to judge that still open something", responses=_LISTED)
     def list_all(path: shapes.ExperimentPath) -> tuple[Response, int]:
         found = judging.list_issued(services, current_caller(), path.experiment_id)
         return success({"invitations": [issued_json(one, judge=f"{PERSON}{one.to}") for one in found]})

@@ -48,6 +48,7 @@ DEBATE = an_object(
     seats={"type": "object"},
     argument_count=_NUMBER,
     stop_reason=_MAYBE,
+    stop_note=_MAYBE,
     last_error=_MAYBE,
     verdict=_ANY,
     answers=_ANY,

@@ -186,7 +186,7 @@ def judge_arm_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
             name,
             arm["arm"],
             str(arm["debates"]),
-            f"{arm['flips']} of {arm['compared']}" if arm["compared"] else "-",
+            f"{arm['flips']}/{arm['compared']}" if arm["compared"] else "-",
             points(arm["first_position"]),
             percent((arm[measure] or {}).get("value")),
             interval(arm[measure] or {}, ".0f", 100),

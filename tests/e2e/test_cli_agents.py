@@ -670,8 +670,16 @@ def test_a_reader_that_has_enough_is_no_reason_for_a_traceback(cli: Cli, api: Ap
 @each_of("command", sorted(get_command(command_line).commands))  # type: ignore[attr-defined]
 def test_every_command_has_an_example_in_its_help(command: str) -> None:
     found = get_command(command_line).commands[command]  # type: ignore[attr-defined]
-    for leaf in getattr(found, "commands", {command: found}).values():
+    for leaf in leaves(found):
         assert f"debate {command}" in leaf.help.split("Example: ")[1]
+
+
+def leaves(command: Any) -> list[Any]:
+    return (
+        [leaf for part in command.commands.values() for leaf in leaves(part)]
+        if hasattr(command, "commands")
+        else [command]
+    )
 
 
 # By hand

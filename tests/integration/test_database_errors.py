@@ -90,7 +90,7 @@ def test_the_watch_over_credentials_logs_no_hash(services: Services, place: Plac
     services = with_settings(services, auth_token="t" * 20)
     caller = operator_of_session(services, begin_session(services))
     assert caller is not None
-    keys = KeyWatch(partial(valid_credentials, services))
+    keys = KeyWatch(partial(valid_credentials, services), most_listeners=100)
     with capture_logs() as logs, keys.hold(caller, lambda: None), database_away(place):
         wait_until(lambda: bool(problems(logs, "keys.check_failed")), 20, "it failed")
     for problem in problems(logs, "keys.check_failed"):

@@ -69,6 +69,7 @@ def in_arms(path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.usefixtures("terminal")
 def test_several_arms_are_told_apart_in_every_form(tmp_path: Path) -> None:
     file = in_arms(tmp_path / "judgments.csv")
     text = said("results", file, "--plot")
@@ -77,7 +78,7 @@ def test_several_arms_are_told_apart_in_every_form(tmp_path: Path) -> None:
         for words in (f"Arm {arm}\n", f"Arm {arm}\nThe proposer's share"):
             assert words in text, words
         assert re.search(rf"^{arm} +[+-]\d+\.\d \(", text, re.MULTILINE), "the advantage"
-    assert re.search(r"^big +short +144 +\d+ of 144", text, re.MULTILINE)
+    assert re.search(r"^big +short +144 +\d+/144", text, re.MULTILINE)
     page, document = said("report", file, "--format", "html"), said("report", file)
     assert page.count("<svg") == 4
     assert "<i>" not in page

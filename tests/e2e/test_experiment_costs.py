@@ -1,5 +1,6 @@
 """What an experiment with models costs: as it is estimated, and as it is shown, over documents of different sizes."""
 
+import json
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -158,6 +159,16 @@ def test_the_cost_of_players_without_a_price_is_unknown_and_not_nothing(priced: 
     known = {each["contestant"]: each["cost_usd"] for each in costs["contestants"]}
     assert (known["gpt"], known["claude"] > 0) == (None, True)
     assert "no price is known for some of its players" in text_of(priced, at)
+    assert {row["cost_usd"] for row in exported(priced, at, "debates")} == {None}
+    assert all(row["cost_usd"] > 0 for row in exported(priced, at, "judgments"))
+    turns = [row for row in exported(priced, at, "turns") if row["type"] != "MOTION"]
+    assert {row["player"] for row in turns if row["cost_usd"] is None} == {"openai:a-model-without-a-price"}
+    assert {row["player"] for row in turns if row["cost_usd"]} == {CLAUDE, JUDGE}
+
+
+def exported(here: ModelPlace, at: str, what: str) -> list[dict[str, Any]]:
+    lines = here.api.http.get(f"{at}/export", params={"what": what, "format": "jsonl"}).text.splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def spent_today(here: ModelPlace) -> dict[str, Any]:

@@ -53,6 +53,7 @@ SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer
        matches.reason, CASE WHEN {_HERE} THEN debates.format END AS format, debates.turn_count AS arguments,
        CASE WHEN debates.verdict_scope = 'debate' THEN debates.verdict ->> 'winner' END AS winner,
        debates.input_tokens, debates.output_tokens, debates.cost_usd,
+       jsonb_path_query_array(debates.seats, '$.*.player') AS players,
        CASE WHEN {_HERE} THEN debates.created_at END AS created_at,
        CASE WHEN {_HERE} THEN debates.updated_at END AS updated_at
 FROM debates JOIN matches ON matches.debate_id = debates.id

@@ -186,4 +186,12 @@ def _pages(services: Services, experiment_id: UUID, what: str) -> Iterator[list[
                 debate_ids, after = export.debates_after(connection, experiment_id, status, after)
                 page = export.rows_of(connection, what, debate_ids) if debate_ids else []
             if page:
-                yield page
+                yield [_with_known_cost(row) for row in page]
+
+
+def _with_known_cost(row: Row) -> Row:
+    """The cost of a player without a known price is unknown, and not 0. An import may state the cost of a judgment."""
+    players = row.get("players") or [row["player"]]
+    shown = {name: value for name, value in row.items() if name != "players"}
+    was_called = row["input_tokens"] or row["output_tokens"] if "input_tokens" in row else not row["cost_usd"]
+    return {**shown, "cost_usd": None} if was_called and not all(map(has_price, players)) else shown

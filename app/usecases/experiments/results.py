@@ -174,24 +174,24 @@ _STATUSES = {
 def exported(services: Services, experiment_id: UUID, what: str) -> Iterator[list[Row]]:
     """Pages of rows, read as they are consumed; at least one, which may be empty."""
     with services.engine.statements() as connection:
-        existing(connection, experiment_id)
-    return _pages(services, experiment_id, what)
+        experiment = existing(connection, experiment_id)
+    return _pages(services, experiment, what)
 
 
-def _pages(services: Services, experiment_id: UUID, what: str) -> Iterator[list[Row]]:
+def _pages(services: Services, experiment: Experiment, what: str) -> Iterator[list[Row]]:
     for status in _STATUSES[what]:
         after: int | None = 0
         while after is not None:
             with services.engine.statements() as connection:
-                debate_ids, after = export.debates_after(connection, experiment_id, status, after)
+                debate_ids, after = export.debates_after(connection, experiment.id, status, after)
                 page = export.rows_of(connection, what, debate_ids) if debate_ids else []
             if page:
-                yield [_with_known_cost(row) for row in page]
+                yield [_with_known_cost(row, experiment.is_imported) for row in page]
 
 
-def _with_known_cost(row: Row) -> Row:
-    """The cost of a player without a known price is unknown, and not 0. An import may state the cost of a judgment."""
+def _with_known_cost(row: Row, is_imported: bool) -> Row:
+    """The cost of a player without a known price is unknown, and not 0. An import states the costs of its judgments."""
     players = row.get("players") or [row["player"]]
     shown = {name: value for name, value in row.items() if name != "players"}
-    was_called = row["input_tokens"] or row["output_tokens"] if "input_tokens" in row else not row["cost_usd"]
+    was_called = not is_imported and (row.get("input_tokens", 1) or row.get("output_tokens"))
     return {**shown, "cost_usd": None} if was_called and not all(map(has_price, players)) else shown

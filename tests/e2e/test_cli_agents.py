@@ -16,7 +16,6 @@ from uuid import UUID
 
 import prefork
 import pytest
-from cells import each_of
 from harness import REPOSITORY, Api, Place, assert_whole, wait_until
 from lossy_proxy import BAD_GATEWAY, GATEWAY_TIMEOUT, LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
 from typer.main import get_command
@@ -291,7 +290,7 @@ def refusal_of(*arguments: str | bytes) -> tuple[int, str]:
     return problem.exit_code, f"{problem.message} {getattr(problem, 'suggestion', None)}"
 
 
-@each_of("source", [(), ("--content", "a", "--stdin"), ("--content", "a", "--file", "b")])
+@pytest.mark.parametrize("source", [(), ("--content", "a", "--stdin"), ("--content", "a", "--file", "b")])
 def test_a_text_needs_exactly_one_source(source: tuple[str, ...]) -> None:
     code, words = refusal_of("appeal", NOBODY, *source)
     assert code == 2
@@ -334,7 +333,7 @@ def test_half_a_verdict_is_wrong_usage() -> None:
     assert "--reasoning" in words
 
 
-@each_of(
+@pytest.mark.parametrize(
     "arguments",
     [
         ("submit", NOBODY, "--content", "x"),
@@ -667,7 +666,7 @@ def test_a_reader_that_has_enough_is_no_reason_for_a_traceback(cli: Cli, api: Ap
     assert exporting.wait(60) == 1
 
 
-@each_of("command", sorted(get_command(command_line).commands))  # type: ignore[attr-defined]
+@pytest.mark.parametrize("command", sorted(get_command(command_line).commands))  # type: ignore[attr-defined]
 def test_every_command_has_an_example_in_its_help(command: str) -> None:
     found = get_command(command_line).commands[command]  # type: ignore[attr-defined]
     for leaf in leaves(found):

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
-from cells import each_of
 from cli_home import Home, assert_one_sentence, new_home
 from harness import Place, numbers
 
@@ -50,7 +49,9 @@ def test_doctor_on_an_empty_data_directory_says_what_is_missing_and_makes_nothin
     assert not home.data_dir.exists()
 
 
-@each_of("arguments", [("prune", "--older-than", "90d"), ("prune", "--older-than", "1d", "--exchanges"), ("repair",)])
+@pytest.mark.parametrize(
+    "arguments", [("prune", "--older-than", "90d"), ("prune", "--older-than", "1d", "--exchanges"), ("repair",)]
+)
 def test_a_command_for_a_database_that_is_not_there_makes_none(home: Home, arguments: tuple[str, ...]) -> None:
     refused = home.debate(*arguments)
     assert_one_sentence(refused, 1, f"There is no database in {home.data_dir}", "DEBATE_DATA_DIR")
@@ -127,7 +128,7 @@ def test_two_upgrades_at_once_both_succeed_and_one_of_them_did_it(home: Home, em
     assert sorted("already" in upgrade.stdout for upgrade in both) == [False, True]
 
 
-@each_of("arguments", [("db", "upgrade"), ("repair",)])
+@pytest.mark.parametrize("arguments", [("db", "upgrade"), ("repair",)])
 def test_without_a_database_the_command_says_so(home: Home, arguments: tuple[str, ...]) -> None:
     refused = home.debate(*arguments, DEBATE_DATABASE_URL=NO_DATABASE, DEBATE_REDIS_URL=NO_REDIS)
     assert_one_sentence(refused, 1, "The database cannot be reached at the moment")

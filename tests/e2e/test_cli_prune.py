@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from cells import each_of
 from cli_home import Home, assert_one_sentence, new_home
 from harness import Place, new_debate, wait_until
 
@@ -158,12 +157,12 @@ def test_deliveries_that_nobody_waits_for_go_by_age_and_those_that_are_due_stay(
     assert_one_sentence(both, 2, "--exchanges and --deliveries cannot be combined")
 
 
-@each_of(("text", "age"), [("90d", timedelta(days=90)), ("12h", timedelta(hours=12))])
+@pytest.mark.parametrize(("text", "age"), [("90d", timedelta(days=90)), ("12h", timedelta(hours=12))])
 def test_an_age_is_a_number_of_days_or_hours(text: str, age: timedelta) -> None:
     assert age_of(text) == age
 
 
-@each_of("text", ["", "90", "d", "0d", "-1d", "1.5d", "90D", "3 months", "9999999d"])
+@pytest.mark.parametrize("text", ["", "90", "d", "0d", "-1d", "1.5d", "90D", "3 months", "9999999d"])
 def test_anything_else_is_no_age(text: str) -> None:
     with pytest.raises(CommandFailed) as refusal:
         age_of(text)

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from cells import each_of
 from cli_home import Command, Home, assert_one_sentence, new_home
 
 MOTION = (
@@ -87,7 +86,7 @@ def test_the_first_of_two_runs_to_end_leaves_the_other_alone(home: Home, two_at_
     home.wait_until_nothing_runs()
 
 
-@each_of("motion", ["", " \n\t "])
+@pytest.mark.parametrize("motion", ["", " \n\t "])
 def test_an_empty_motion_is_refused_at_once(motion: str) -> None:
     with new_home() as untouched:
         refused = untouched.debate("run", motion)

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from cells import each_of
 from cli_home import Command, Home, new_home
 from harness import wait_until
 
@@ -40,7 +39,7 @@ def assert_refused(command: Command, name: str) -> None:
     assert_discreet(command)
 
 
-@each_of(("name", "url"), [(name, url) for name, urls in UNREADABLE.items() for url in urls])
+@pytest.mark.parametrize(("name", "url"), [(name, url) for name, urls in UNREADABLE.items() for url in urls])
 def test_an_address_that_cannot_be_read_is_named_and_not_repeated(home: Home, name: str, url: str) -> None:
     assert_refused(home.debate("doctor", seconds=100, **{**AWAY, name: url}), name)
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from cells import each_of
 from cli_home import Home, assert_one_sentence, new_home
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -17,7 +16,7 @@ def home() -> Iterator[Home]:
         assert not made.data_dir.exists(), "none of these commands has any business with the data directory"
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("arguments", "word"),
     [
         (("--nonsense",), "--nonsense"),
@@ -46,7 +45,7 @@ def test_help_is_on_stdout_and_ends_with_0(home: Home) -> None:
     assert "doctor" in helped.stdout
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("arguments", "environment"),
     [
         (("list",), {}),
@@ -63,7 +62,7 @@ def test_no_server_ends_with_3_and_says_where_none_was(
     assert_one_sentence(home.debate(*arguments, **environment), 3, f"No server answers at {address}")
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("DEBATE_CLAIM_SECONDS", "abc"),
@@ -79,6 +78,6 @@ def test_a_bad_setting_is_named(home: Home, name: str, value: str) -> None:
     assert_one_sentence(home.debate("list", **{name: value}), 1, name)
 
 
-@each_of("part", ["up", "api"])
+@pytest.mark.parametrize("part", ["up", "api"])
 def test_a_server_for_the_whole_network_needs_a_token(home: Home, part: str) -> None:
     assert_one_sentence(home.debate(part, DEBATE_SERVER_HOST="0.0.0.0"), 2, "DEBATE_SERVER_HOST", "DEBATE_AUTH_TOKEN")  # noqa: S104 (refused)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from cells import each_of
 from cli_home import Home, assert_one_sentence, new_home
 from harness import Api, Place, wait_until
 
@@ -80,7 +79,7 @@ def test_every_command_with_a_receiver_that_knows_the_secret(place: Place, api: 
     assert "No webhooks yet" in home.debate("webhooks", "list").stderr
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("create", "ftp://example.org"), "must be an address"),

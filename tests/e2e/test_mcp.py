@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 from agents import TOKEN, new_agent, operator
-from cells import each_of
 from harness import REPOSITORY, Api, Place, assert_whole
 from watchers import EXTERNAL
 
@@ -141,7 +140,7 @@ async def hold(client: Client, debate_id: str) -> list[float]:
         assert stored["argument"]["role"] == "opponent"
 
 
-@each_of(("way", "mode"), WAYS)
+@pytest.mark.parametrize(("way", "mode"), WAYS)
 def test_a_whole_debate_is_held_against_a_scripted_proposer(guarded: Api, way: str, mode: str) -> None:
     boss = operator(guarded)
     agent = new_agent(boss)
@@ -163,7 +162,7 @@ def test_a_whole_debate_is_held_against_a_scripted_proposer(guarded: Api, way: s
     assert {said["agent"]["id"] for said in transcript["arguments"] if said["role"] == "opponent"} == {agent.id}
 
 
-@each_of(("way", "mode"), WAYS)
+@pytest.mark.parametrize(("way", "mode"), WAYS)
 def test_prompts_and_resources_are_read(guarded: Api, way: str, mode: str) -> None:
     debate_id = debate_of(guarded)
 

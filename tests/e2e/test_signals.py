@@ -10,7 +10,6 @@ import threading
 
 import psutil
 import pytest
-from cells import each_of
 from harness import Api, Place, StartWorker, assert_all_is_well, new_debate, wait_until
 
 pytestmark = pytest.mark.long
@@ -98,8 +97,8 @@ def test_an_api_that_is_stopped_for_a_while_answers_when_it_goes_on(
     assert (master(module_place), serving(module_place)) == stopped
 
 
-@each_of("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
-@each_of("which", ["the serving process", "its master"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize("which", ["the serving process", "its master"])
 def test_an_api_that_is_gone_comes_back_to_debates_that_went_on(
     api: Api, module_place: Place, worker: object, which: str, number: signal.Signals
 ) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from cells import each_of
 from harness import Api, Place, assert_whole, wait_until
 
 THINKING = {role: {"player": "scripted", "think_seconds": 30} for role in ("proposer", "opponent", "arbitrator")}
@@ -85,7 +84,7 @@ class TestWhileAPlayerThinks:
             assert busy == []
             time.sleep(0.1)
 
-    @each_of("command", ["stop", "pause"])
+    @pytest.mark.parametrize("command", ["stop", "pause"])
     def test_stop_and_pause_are_obeyed(self, stage: tuple[Place, Api], command: str) -> None:
         place, api = stage
         debate_id = self.thinking(stage)

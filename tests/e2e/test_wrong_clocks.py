@@ -8,7 +8,6 @@ from pathlib import Path
 import httpx
 import pytest
 from agents import TOKEN
-from cells import each_of
 from harness import REPOSITORY, Api, Place, assert_all_is_well, wait_until
 
 from app.store.ids import time_of
@@ -59,7 +58,7 @@ def assert_recent(moment: datetime | str | None, place: Place) -> None:
     assert abs(database_now(place) - parsed) < timedelta(minutes=10)
 
 
-@each_of("first", [0, 1], ids=["ahead then behind", "behind then ahead"])
+@pytest.mark.parametrize("first", [0, 1], ids=["ahead then behind", "behind then ahead"])
 def test_a_turn_stays_with_its_worker_while_that_lives_and_goes_to_the_other_when_its_lease_has_lapsed(
     machines: tuple[Place, Place], apis: tuple[Api, Api], first: int
 ) -> None:

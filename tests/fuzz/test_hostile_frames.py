@@ -7,7 +7,6 @@ from typing import Any
 
 import hypothesis
 import pytest
-from cells import each_of
 from harness import Api
 from hostile import (
     KEY,
@@ -84,7 +83,7 @@ def is_closed_after(api: Api, sent: bytes) -> None:
         to_the_end(sock)
 
 
-@each_of("name", STRANGE_FRAMES)
+@pytest.mark.parametrize("name", STRANGE_FRAMES)
 def test_a_frame_that_is_none_ends_the_connection(stage: Stage, name: str) -> None:
     api, _ = stage
     is_closed_after(api, STRANGE_FRAMES[name])
@@ -175,7 +174,7 @@ STRANGE_HANDSHAKES = {
 }
 
 
-@each_of("name", STRANGE_HANDSHAKES)
+@pytest.mark.parametrize("name", STRANGE_HANDSHAKES)
 def test_a_handshake_that_is_none_is_a_bad_request(stage: Stage, name: str) -> None:
     api, _ = stage
     status = status_of(exchange(api, STRANGE_HANDSHAKES[name]))
@@ -245,7 +244,7 @@ ABSURD_HEADS: dict[str, tuple[list[str | bytes], set[int | None]]] = {
 }
 
 
-@each_of("name", ABSURD_HEADS)
+@pytest.mark.parametrize("name", ABSURD_HEADS)
 def test_an_absurd_head_is_refused_or_passed_over(stage: Stage, closed_debate: str, name: str) -> None:
     api, _ = stage
     headers, expected = ABSURD_HEADS[name]

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cells import each_of
 from harness import Api, Place, wait_until
 from hostile import connected, exchange, head, status_of, to_the_end
 
@@ -39,7 +38,7 @@ UNPARSABLE = {
 }
 
 
-@each_of("what", UNPARSABLE)
+@pytest.mark.parametrize("what", UNPARSABLE)
 def test_an_unparsable_request_has_our_envelope_and_a_request_id_that_the_log_knows(
     logged: tuple[Api, Path], what: str
 ) -> None:
@@ -74,7 +73,7 @@ def test_unparsable_requests_are_counted(logged: tuple[Api, Path]) -> None:
     assert any('status="400"' in line and 'method="other"' in line for line in counted), counted
 
 
-@each_of("chunks", [f"{SECRET}\r\n", f"5\r\nhello{SECRET}\r\n", f"5;{SECRET}\0=\r\nhello\r\n"])
+@pytest.mark.parametrize("chunks", [f"{SECRET}\r\n", f"5\r\nhello{SECRET}\r\n", f"5;{SECRET}\0=\r\nhello\r\n"])
 def test_a_body_that_is_not_valid_http_is_a_bad_request_and_not_in_the_log(
     logged: tuple[Api, Path], chunks: str
 ) -> None:

@@ -5,7 +5,6 @@ Seats, WebSockets and what a revoked key has open: test_access_rules.py. What is
 
 import pytest
 from access_matrix import CALLERS, GUESTS, OURS, TOKEN, UNKNOWN, World, operations, refusal_of
-from cells import each_of
 from documents import rows
 from harness import new_debate, numbers
 from test_api_envelope import nothing_written
@@ -197,7 +196,7 @@ def test_every_operation_has_a_row_and_every_row_an_operation(world):
     assert {row.partition(" as ")[0] for row in MAY} == operations(world.document).keys()
 
 
-@each_of("row", MAY)
+@pytest.mark.parametrize("row", MAY)
 def test_who_may(world, module_place, row):
     operation, _, role = row.partition(" as ")
     given = {"role": role} if role else {}
@@ -217,7 +216,7 @@ def test_who_may(world, module_place, row):
         assert answer.status_code < 500 or operation in NEED_THE_SERVER, (caller, answer.text)
 
 
-@each_of("row", MAY_WITH_AN_EXPERIMENT)
+@pytest.mark.parametrize("row", MAY_WITH_AN_EXPERIMENT)
 def test_who_may_with_an_experiment_and_its_debates(world, module_place, row):
     operation, _, role = row.partition(" as ")
     given = {"role": role} if role else {}
@@ -284,7 +283,7 @@ def sent_by(world):
     return {**sent, "session": {**OURS, "Cookie": f"{COOKIE}={world.session}"}}
 
 
-@each_of("caller", OF_INVITATIONS)
+@pytest.mark.parametrize("caller", OF_INVITATIONS)
 def test_who_lists_and_revokes_invitations(world, sent_by, caller):
     lists, revokes = OF_INVITATIONS[caller]
     at, body = f"/debates/{world.new_debate('seat key')[0]}/invitations", {"role": "opponent"}
@@ -301,7 +300,7 @@ def test_who_lists_and_revokes_invitations(world, sent_by, caller):
         assert answer.status_code == (200 if may else 403), (issuer, answer.text)
 
 
-@each_of("caller", OF_FORKS)
+@pytest.mark.parametrize("caller", OF_FORKS)
 def test_whose_fork_of_an_open_debate_discloses_its_material(world, sent_by, caller):
     material = {"document": "The code is 4711.", "answers": {"proposer": "Yes.", "opponent": "No."}}
     body = new_debate(format="dialogue", material={**material, "correct": "opponent"})

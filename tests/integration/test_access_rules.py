@@ -8,7 +8,6 @@ from uuid import uuid4
 import httpx
 import pytest
 from agents import TOKEN, new_agent, operator, revoke
-from cells import each_of
 from harness import new_debate, wait_until
 from test_api_envelope import data_of, nothing_written, refusal_of
 from watchers import closing, heard, watching
@@ -198,7 +197,7 @@ def test_who_may_rule_and_intervene_over_a_websocket(api, module_place, callers,
         assert told["argument"]["agent"] == ({"id": agent.id, "username": agent.username} if agent.id else None)
 
 
-@each_of("token", [None, "", "wrong", "dbr_wrong"], ids=str)
+@pytest.mark.parametrize("token", [None, "", "wrong", "dbr_wrong"], ids=str)
 def test_a_websocket_without_a_valid_token_is_closed(api, callers, token):
     debate_id, _ = a_debate(callers["operator"])
     with watching(api, debate_id, token=token) as socket:
@@ -213,8 +212,8 @@ def ends_within(seconds, thread):
     assert not thread.is_alive()
 
 
-@each_of("end", ["revoke", "rotate"])
-@each_of("feed", ["debate", "all debates"])
+@pytest.mark.parametrize("end", ["revoke", "rotate"])
+@pytest.mark.parametrize("feed", ["debate", "all debates"])
 def test_a_revoked_keys_open_websocket_is_closed(api, callers, feed, end):
     boss = callers["operator"]
     watcher = new_agent(boss)
@@ -290,7 +289,7 @@ def test_a_revoked_keys_long_poll_is_refused(api, callers):
     refusal_of(answers[0], "AUTH_FAILED")
 
 
-@each_of("role", ["proposer", "opponent"])
+@pytest.mark.parametrize("role", ["proposer", "opponent"])
 def test_an_agent_is_never_the_judge_of_a_debate_that_it_debates_in(module_place, callers, role):
     me = callers["interested"]
     seats = {**EXTERNAL, role: {"player": "external", "agent_id": me.id}}

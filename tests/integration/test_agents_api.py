@@ -4,7 +4,6 @@ import re
 
 import pytest
 from agents import TOKEN, Caller, new_agent, operator, revoke
-from cells import each_of
 from sqlalchemy import event
 
 from app.core.access import OPERATOR, Scope
@@ -50,7 +49,7 @@ def test_an_agent_is_made_with_a_key_that_is_shown_once(boss, module_place):
     assert data["apiKey"] not in row
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("body", "field"),
     [
         ({}, "username"),
@@ -98,7 +97,7 @@ def test_only_the_operator_sees_to_agents(boss):
     refused(nobody.get("/api/v1/agents"), 401, "UNAUTHORIZED")
 
 
-@each_of("what", ["revoke", "rotate"])
+@pytest.mark.parametrize("what", ["revoke", "rotate"])
 def test_an_agent_that_is_not_there_is_not_found(boss, what):
     refused(boss.post(f"/api/v1/agents/{NOBODY}/{what}"), 404, "NOT_FOUND")
     refused(boss.post(f"/api/v1/agents/nonsense/{what}"), 400, "VALIDATION_ERROR")

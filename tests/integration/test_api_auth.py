@@ -1,7 +1,6 @@
 """With a token set, everything but what a load balancer reads wants it."""
 
 import pytest
-from cells import each_of
 from harness import Api, new_debate
 from test_api_envelope import NO_SUCH_DEBATE, data_of, nothing_written, refusal_of
 from test_api_errors import EVERY_ENDPOINT
@@ -33,7 +32,7 @@ def sent(authorization):
     return {} if authorization is None else {"Authorization": authorization.encode()}
 
 
-@each_of("authorization", WRONG)
+@pytest.mark.parametrize("authorization", WRONG)
 def test_without_the_token_nothing_is_answered_and_nothing_is_written(guarded, module_place, authorization):
     with nothing_written(module_place):
         answer = guarded.http.post("/debates", json=new_debate(), headers=sent(authorization))
@@ -46,7 +45,7 @@ def test_the_answer_does_not_tell_how_wrong_a_token_is(guarded):
     assert TOKEN not in answers.pop()
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("method", "path"),
     [
         ("GET", "/debates"),
@@ -67,7 +66,7 @@ def test_a_broken_body_is_not_looked_at_before_the_token(guarded):
     refusal_of(answer, "AUTH_FAILED")
 
 
-@each_of("authorization", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"BEARER  {TOKEN}"])
+@pytest.mark.parametrize("authorization", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"BEARER  {TOKEN}"])
 def test_with_the_token_everything_is_answered(guarded, authorization):
     headers = sent(authorization)
     created = data_of(guarded.http.post("/debates", json=new_debate(), headers=headers), 201)
@@ -78,18 +77,18 @@ def test_with_the_token_everything_is_answered(guarded, authorization):
     data_of(guarded.http.delete(f"/debates/{debate_id}", headers=headers))
 
 
-@each_of("path", ["/health", "/ready", "/openapi.json"])
-@each_of("authorization", [None, "Bearer wrong"])
+@pytest.mark.parametrize("path", ["/health", "/ready", "/openapi.json"])
+@pytest.mark.parametrize("authorization", [None, "Bearer wrong"])
 def test_what_a_load_balancer_reads_is_open(guarded, path, authorization):
     assert guarded.http.get(path, headers=sent(authorization)).status_code == 200
 
 
-@each_of("authorization", [None, "", "Basic a-proxy-wants-this"])
+@pytest.mark.parametrize("authorization", [None, "", "Basic a-proxy-wants-this"])
 def test_without_a_token_set_nothing_needs_to_be_sent(api, authorization):
     assert api.http.get("/debates", headers=sent(authorization)).status_code == 200
 
 
-@each_of("authorization", ["Bearer", "Bearer anything", "Bearer sk-of-another-service"])
+@pytest.mark.parametrize("authorization", ["Bearer", "Bearer anything", "Bearer sk-of-another-service"])
 def test_without_a_token_set_a_token_that_is_no_agents_key_is_not_looked_at(api, authorization):
     """A client that always sends one, left over from another server, is served as one that sends none."""
     assert api.http.get("/debates", headers=sent(authorization)).status_code == 200

@@ -3,7 +3,6 @@
 from uuid import UUID
 
 import pytest
-from cells import each_of
 from harness import new_debate
 from test_api_envelope import data_of, nothing_written, refusal_of
 
@@ -78,8 +77,8 @@ def not_allowed(answer, state, roles):
 # Stop
 
 
-@each_of(("body", "note"), [(None, None), ({}, None), ({"reason": None}, None), ({"reason": "Ö"}, "Ö")])
-@each_of("state", OPEN_STATES)
+@pytest.mark.parametrize(("body", "note"), [(None, None), ({}, None), ({"reason": None}, None), ({"reason": "Ö"}, "Ö")])
+@pytest.mark.parametrize("state", OPEN_STATES)
 def test_stop_ends_a_debate_in_any_state(api, debate_in, state, body, note):
     debate_id = debate_in(state)
     before = api.transcript(debate_id)
@@ -91,7 +90,7 @@ def test_stop_ends_a_debate_in_any_state(api, debate_in, state, body, note):
     assert api.transcript(debate_id) == {**before, "debate": stopped}
 
 
-@each_of("body", [None, {"reason": "On second thoughts"}])
+@pytest.mark.parametrize("body", [None, {"reason": "On second thoughts"}])
 def test_stopping_again_is_harmless(api, module_place, debate_in, body):
     debate_id = debate_in("AWAITING_OPPONENT")
     first = data_of(post(api, debate_id, "stop", {"reason": "Enough"}))
@@ -118,7 +117,7 @@ def test_stop_ends_a_paused_debate(api, debate_in):
 # Pause and resume
 
 
-@each_of("state", OPEN_STATES)
+@pytest.mark.parametrize("state", OPEN_STATES)
 def test_a_paused_debate_keeps_its_state_and_resume_goes_on_from_there(api, debate_in, state):
     debate_id = debate_in(state)
     before = api.debate(debate_id)
@@ -144,7 +143,7 @@ def test_resuming_what_was_never_paused_is_harmless(api, module_place, debate_in
         assert data_of(post(api, debate_id, "resume"))["debate"]["status"] == "created"
 
 
-@each_of("action", ["pause", "resume"])
+@pytest.mark.parametrize("action", ["pause", "resume"])
 def test_a_closed_debate_is_neither_paused_nor_resumed(api, module_place, debate_in, action):
     debate_id = debate_in("CLOSED")
     with nothing_written(module_place):
@@ -162,9 +161,9 @@ def test_resume_restarts_a_failed_debate_and_forgets_what_broke(api, module_plac
     assert (resumed["status"], resumed["attempts"], resumed["last_error"]) == ("running", 0, None)
 
 
-@each_of("player", PLAYERS)
-@each_of("state", OPEN_STATES)
-@each_of("action", ["ruling", "intervention"])
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("state", OPEN_STATES)
+@pytest.mark.parametrize("action", ["ruling", "intervention"])
 def test_a_paused_debate_takes_no_submission(api, module_place, debate_in, action, state, player):
     debate_id = debate_in(state, player)
     data_of(post(api, debate_id, "pause"))
@@ -179,8 +178,8 @@ def test_a_paused_debate_takes_no_submission(api, module_place, debate_in, actio
 # Who may rule and intervene
 
 
-@each_of("player", PLAYERS)
-@each_of("state", ["AWAITING_OPPONENT", "AWAITING_PROPOSER"])
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("state", ["AWAITING_OPPONENT", "AWAITING_PROPOSER"])
 def test_a_person_may_intervene_whoever_has_the_floor(api, debate_in, state, player):
     debate_id = debate_in(state, player)
     before = api.transcript(debate_id)
@@ -201,8 +200,8 @@ def test_an_intervention_needs_no_words(api, debate_in):
         assert said["content"] == "The arbitrator interrupts the debate."
 
 
-@each_of("player", PLAYERS)
-@each_of("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
 def test_a_person_may_rule_when_the_cursor_is_there_even_in_a_models_place(api, debate_in, state, player):
     debate_id = debate_in(state, player)
     before = api.debate(debate_id)
@@ -217,8 +216,8 @@ def test_a_person_may_rule_when_the_cursor_is_there_even_in_a_models_place(api, 
     assert (debate["status"], debate["stop_reason"]) == ("running", None)
 
 
-@each_of("player", PLAYERS)
-@each_of(
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize(
     ("action", "state"),
     [
         ("ruling", "AWAITING_OPPONENT"),
@@ -278,10 +277,10 @@ def test_a_debate_closed_without_a_verdict_has_none_and_the_standing_stands(api,
     assert (closed["verdict"], closed["standing"]) == (None, STANDING)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("winner", "proposer", "opponent"), [("proposer", 4, 8), ("opponent", 8, 7.9), ("tie", 5, 5.1), ("proposer", 6, 6)]
 )
-@each_of("close", [False, True])
+@pytest.mark.parametrize("close", [False, True])
 def test_winner_and_scores_that_contradict_each_other_are_refused(
     api, module_place, debate_in, winner, proposer, opponent, close
 ):
@@ -293,8 +292,8 @@ def test_winner_and_scores_that_contradict_each_other_are_refused(
     assert error["field"] == "verdict"
 
 
-@each_of("player", PLAYERS)
-@each_of("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
 def test_a_ruling_that_closes_ends_the_debate(api, debate_in, state, player):
     debate_id = debate_in(state, player)
     closed = data_of(post(api, debate_id, "ruling", {"content": "Done", "close": True}), 201)["debate"]
@@ -362,7 +361,7 @@ def test_without_a_client_request_id_a_second_ruling_is_refused_as_such(api, deb
 # Delete
 
 
-@each_of("state", [*OPEN_STATES, "CLOSED"])
+@pytest.mark.parametrize("state", [*OPEN_STATES, "CLOSED"])
 def test_a_deleted_debate_is_gone_with_all_its_turns(api, module_place, debate_in, state):
     debate_id = debate_in(state)
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import httpx
 import psycopg
-from cells import each_of
+import pytest
 from harness import new_debate, wait_until
 from psycopg.types.json import Jsonb
 from test_api_envelope import data_of, nothing_written, refusal_of
@@ -136,7 +136,7 @@ def test_in_a_dialogue_the_motion_is_the_first_turn_and_the_opponent_answers_it(
     assert (debate["status"], debate["rounds_completed"], debate["argument_count"]) == ("created", 0, 1)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("form", "seats", "rounds"),
     [
         ("dialogue", {}, None),
@@ -173,22 +173,22 @@ def test_a_seat_keeps_what_was_said_about_it_and_nothing_more(api):
     assert create(api, seats=seats)["debate"]["seats"] == seats
 
 
-@each_of("debate_type", ["coding_plan_debate", "general_debate"])
+@pytest.mark.parametrize("debate_type", ["coding_plan_debate", "general_debate"])
 def test_both_types_of_debate_are_taken(api, debate_type):
     assert create(api, debate_type=debate_type)["debate"]["debate_type"] == debate_type
 
 
-@each_of("title", ["x", "x" * 200, "日" * 200, "🙂" * 200])
+@pytest.mark.parametrize("title", ["x", "x" * 200, "日" * 200, "🙂" * 200])
 def test_a_title_has_one_to_two_hundred_characters(api, title):
     assert create(api, title=title)["debate"]["title"] == title
 
 
-@each_of("content", ["x" * 10_240, "é" * 5_120, "日" * 3_413 + "x", "🙂" * 2_560])
+@pytest.mark.parametrize("content", ["x" * 10_240, "é" * 5_120, "日" * 3_413 + "x", "🙂" * 2_560])
 def test_a_motion_may_have_10240_bytes(api, content):
     assert create(api, motion_content=content)["argument"]["content"] == content
 
 
-@each_of("names_the_debate", [False, True])
+@pytest.mark.parametrize("names_the_debate", [False, True])
 def test_the_same_request_again_finds_the_same_debate(api, module_place, names_the_debate):
     body = new_debate(debate_id=str(uuid4()) if names_the_debate else None)
     first = api.http.post("/debates", json=body)
@@ -232,7 +232,7 @@ def test_a_deleted_debate_can_be_created_again(api):
     assert create(api, **body)["argument"]["id"] != first["argument"]["id"]
 
 
-@each_of("names_the_debate", [False, True])
+@pytest.mark.parametrize("names_the_debate", [False, True])
 def test_of_twenty_identical_requests_at_once_one_creates_the_debate(api, module_place, names_the_debate):
     body = new_debate(debate_id=str(uuid4()) if names_the_debate else None)
     [(debates, turns)] = module_place.sql("SELECT count(*), (SELECT count(*) FROM turns) FROM debates")

@@ -3,7 +3,7 @@
 import re
 from contextlib import contextmanager
 
-from cells import each_of
+import pytest
 from harness import new_debate
 
 from app.http.errors import HTTP_STATUS_OF
@@ -75,13 +75,13 @@ def test_the_status_of_each_code_is_the_contracts():
     }
 
 
-@each_of("path", ["/health", "/ready", "/debates", "/nothing/here", f"/debates/{NO_SUCH_DEBATE}"])
-@each_of("request_id", ["x", "0f8c-41:a.b_C", "a" * 100])
+@pytest.mark.parametrize("path", ["/health", "/ready", "/debates", "/nothing/here", f"/debates/{NO_SUCH_DEBATE}"])
+@pytest.mark.parametrize("request_id", ["x", "0f8c-41:a.b_C", "a" * 100])
 def test_a_sane_request_id_comes_back(api, path, request_id):
     assert api.http.get(path, headers={"X-Request-ID": request_id}).headers["X-Request-ID"] == request_id
 
 
-@each_of("request_id", [None, "", "a" * 101, "two words", "<script>", "é", 'a"b', "a/b"])
+@pytest.mark.parametrize("request_id", [None, "", "a" * 101, "two words", "<script>", "é", 'a"b', "a/b"])
 def test_any_other_request_id_is_replaced(api, request_id):
     headers = {} if request_id is None else {"X-Request-ID": request_id.encode()}
     answers = [api.http.get("/health", headers=headers).headers["X-Request-ID"] for _ in range(2)]
@@ -105,12 +105,12 @@ def test_ready_tells_what_is_up(api):
     assert data_of(api.http.get("/ready")) == {"database": "up", "queue": "up", "workers": 0, "threads": "up"}
 
 
-@each_of("path", ["/debate", "/debates/", "/debates//", "/api", "/health/x", "/%00"])
+@pytest.mark.parametrize("path", ["/debate", "/debates/", "/debates//", "/api", "/health/x", "/%00"])
 def test_an_unknown_route_is_not_found(api, path):
     refusal_of(api.http.get(path), "NOT_FOUND")
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
         ("PUT", "/debates", {"GET", "HEAD", "OPTIONS", "POST"}),

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from cells import each_of
 from harness import new_debate
 from test_api_envelope import NO_SUCH_DEBATE, data_of, nothing_written, refusal_of
 
@@ -36,7 +35,7 @@ def awaits_ruling(api):
 # The body as a whole
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         (b"{", "is not JSON"),
@@ -66,14 +65,14 @@ def test_a_body_that_is_not_a_json_object_is_refused(api, module_place, body, wo
         assert refusal_of(post_raw(api, body), "INVALID_INPUT", "body: ", words)["field"] == "body"
 
 
-@each_of("path", ["", "/stop", "/pause", "/resume", "/ruling", "/intervention"])
+@pytest.mark.parametrize("path", ["", "/stop", "/pause", "/resume", "/ruling", "/intervention"])
 def test_a_broken_body_is_refused_everywhere(api, module_place, awaits_ruling, path):
     where = f"/debates/{awaits_ruling}{path}" if path else "/debates"
     with nothing_written(module_place):
         refusal_of(post_raw(api, b'{"content": ', where), "INVALID_INPUT", "body: is not JSON")
 
 
-@each_of(
+@pytest.mark.parametrize(
     "content_type", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "json"]
 )
 def test_a_body_of_another_type_is_refused(api, module_place, content_type):
@@ -87,8 +86,8 @@ def test_a_json_content_type_may_name_its_charset(api):
     data_of(post_raw(api, json.dumps(new_debate()), headers={"Content-Type": "application/json; charset=utf-8"}), 201)
 
 
-@each_of("in_chunks", [False, True])
-@each_of("megabytes", [1, 20])
+@pytest.mark.parametrize("in_chunks", [False, True])
+@pytest.mark.parametrize("megabytes", [1, 20])
 def test_a_body_of_many_megabytes_is_too_large_whether_it_says_so_or_not(api, module_place, megabytes, in_chunks):
     body = json.dumps(new_debate(motion_content="x" * 1_000_000 * megabytes)).encode()
     parts = (body[at : at + 100_000] for at in range(0, len(body), 100_000))
@@ -214,7 +213,7 @@ def with_field(path, value):
     return body
 
 
-@each_of(("field", "value"), WRONG_FIELDS)
+@pytest.mark.parametrize(("field", "value"), WRONG_FIELDS)
 def test_a_wrong_field_is_refused_by_its_name(api, module_place, field, value):
     with nothing_written(module_place):
         answer = post_raw(api, json.dumps(with_field(field, value)))
@@ -223,7 +222,7 @@ def test_a_wrong_field_is_refused_by_its_name(api, module_place, field, value):
     assert error["field"].startswith(field)
 
 
-@each_of("field", ["title", "debate_type", "motion_content", "client_request_id"])
+@pytest.mark.parametrize("field", ["title", "debate_type", "motion_content", "client_request_id"])
 def test_a_missing_field_is_named(api, module_place, field):
     with nothing_written(module_place):
         answer = api.http.post("/debates", json=new_debate(**{field: None}))
@@ -235,7 +234,7 @@ def test_a_key_that_is_no_text_is_refused(api, module_place):
         refusal_of(post_raw(api, json.dumps({**new_debate(), LONE_SURROGATE: 1})), "INVALID_INPUT")
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("seat", "option"),
     [
         ({"player": "external", "persona": "A mayor"}, "persona"),
@@ -246,7 +245,7 @@ def test_a_key_that_is_no_text_is_refused(api, module_place):
         ({"player": "scripted", "agent_id": NO_SUCH_DEBATE}, "agent_id"),
     ],
 )
-@each_of("role", ["proposer", "arbitrator"])
+@pytest.mark.parametrize("role", ["proposer", "arbitrator"])
 def test_an_option_that_does_not_fit_the_player_is_refused(api, module_place, role, seat, option):
     with nothing_written(module_place):
         answer = api.http.post("/debates", json=new_debate(seats={role: seat}))
@@ -261,7 +260,7 @@ def test_an_unknown_player_is_refused_with_the_known_ones(api):
 # Sizes
 
 
-@each_of("content", ["x" * 10_241, "é" * 5_120 + "x", "日" * 3_414, "🙂" * 2_560 + "x"])
+@pytest.mark.parametrize("content", ["x" * 10_241, "é" * 5_120 + "x", "日" * 3_414, "🙂" * 2_560 + "x"])
 def test_more_than_10240_bytes_of_utf8_are_too_many(api, module_place, awaits_ruling, content):
     requests = [
         ("/debates", new_debate(motion_content=content), "motion_content"),
@@ -281,7 +280,7 @@ def test_more_than_10240_bytes_of_utf8_are_too_many(api, module_place, awaits_ru
         assert error["max_length"] == 10_240
 
 
-@each_of("content", ["x" * 10_240, "é" * 5_120, "\u0001" * 10_239 + "x"])
+@pytest.mark.parametrize("content", ["x" * 10_240, "é" * 5_120, "\u0001" * 10_239 + "x"])
 def test_10240_bytes_are_not_too_many_however_long_their_json_is(api, content):
     everything = new_debate(
         format="dialogue",
@@ -373,14 +372,14 @@ WRONG_VERDICTS = [
 ]
 
 
-@each_of(("path", "body", "field"), WRONG_ACTIONS)
+@pytest.mark.parametrize(("path", "body", "field"), WRONG_ACTIONS)
 def test_a_wrong_field_of_an_action_is_refused_by_its_name(api, module_place, awaits_ruling, path, body, field):
     with nothing_written(module_place):
         answer = post_raw(api, json.dumps(body), f"/debates/{awaits_ruling}{path}")
     assert refusal_of(answer, "INVALID_INPUT")["message"].startswith(f"{field}: ")
 
 
-@each_of(("field", "value"), WRONG_VERDICTS)
+@pytest.mark.parametrize(("field", "value"), WRONG_VERDICTS)
 def test_a_wrong_verdict_is_refused_by_the_name_of_its_field(api, module_place, awaits_ruling, field, value):
     verdict = {**VERDICT, field: value} if field else value
     with nothing_written(module_place):
@@ -394,21 +393,21 @@ def test_a_wrong_verdict_is_refused_by_the_name_of_its_field(api, module_place, 
 BAD_IDS = ["1", "not-a-uuid", NO_SUCH_DEBATE[:-1], NO_SUCH_DEBATE + "0", "%00", "%ff", "'; DROP TABLE debates; --"]
 
 
-@each_of("bad_id", BAD_IDS)
-@each_of(("method", "path"), EVERY_ENDPOINT)
+@pytest.mark.parametrize("bad_id", BAD_IDS)
+@pytest.mark.parametrize(("method", "path"), EVERY_ENDPOINT)
 def test_an_address_with_a_bad_uuid_is_refused(api, method, path, bad_id):
     answer = api.http.request(method, f"/debates/{bad_id}{path}", json=body_for(path))
     refusal_of(answer, "INVALID_INPUT", "debate_id: ", "UUID")
 
 
-@each_of(("method", "path"), EVERY_ENDPOINT)
+@pytest.mark.parametrize(("method", "path"), EVERY_ENDPOINT)
 def test_an_unknown_debate_is_not_found_anywhere(api, module_place, method, path):
     with nothing_written(module_place):
         answer = api.http.request(method, f"/debates/{NO_SUCH_DEBATE}{path}", json=body_for(path))
     refusal_of(answer, "DEBATE_NOT_FOUND", NO_SUCH_DEBATE)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("query", "field"),
     [
         ("limit=0", "limit"),
@@ -434,7 +433,7 @@ def test_a_bad_query_parameter_is_refused_by_its_name(api, query, field):
     assert refusal_of(api.http.get(f"/debates?{query}"), "INVALID_INPUT")["message"].startswith(f"{field}: ")
 
 
-@each_of("limit", ["-1", "abc", "1.5", "2147483648"])
+@pytest.mark.parametrize("limit", ["-1", "abc", "1.5", "2147483648"])
 def test_a_bad_limit_of_a_transcript_is_refused(api, limit):
     debate_id = api.create()["id"]
     refusal_of(api.http.get(f"/debates/{debate_id}?limit={limit}"), "INVALID_INPUT", "limit: ")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cells import each_of
+import pytest
 from harness import Api, new_debate
 
 GPT = "openai:gpt-5-mini"
@@ -12,7 +12,7 @@ def answer(api: Api, seats: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return api.http.post("/debates", json=new_debate(seats=seats, **changes)).json()
 
 
-@each_of(
+@pytest.mark.parametrize(
     "player",
     [GPT, "anthropic:claude-sonnet-5", "google:gemini-3.5-flash", "groq:openai/gpt-oss-20b", "local", "openai:a:b@c"],
 )
@@ -23,7 +23,7 @@ def test_a_model_may_fill_any_seat(api: Api, player: str) -> None:
     assert answer(api, seats)["data"]["debate"]["seats"]["proposer"]["player"] == player
 
 
-@each_of(
+@pytest.mark.parametrize(
     "player",
     ["openai", "openai:", "openai: gpt", "oracle:gpt", "OpenAI:gpt", "openai:gpt\n", "locals", "openai:-x", ":x"],
 )
@@ -34,13 +34,13 @@ def test_a_player_that_nobody_could_run_is_refused(api: Api, player: str) -> Non
     assert "`debate models` lists the providers" in error["message"]
 
 
-@each_of("order", ["as_spoken", "swapped", "both"])
+@pytest.mark.parametrize("order", ["as_spoken", "swapped", "both"])
 def test_a_model_that_judges_has_an_order(api: Api, order: str) -> None:
     stored = answer(api, {"arbitrator": {"player": GPT, "judge_order": order}})["data"]["debate"]["seats"]
     assert stored["arbitrator"] == {"player": GPT, "judge_order": order}
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("seats", "words"),
     [
         ({"proposer": {"player": GPT, "judge_order": "both"}}, "an option of the arbitrator, not of the proposer"),
@@ -57,14 +57,14 @@ def test_an_option_that_does_not_fit_is_refused(api: Api, seats: dict[str, Any],
     assert words in error["message"]
 
 
-@each_of("role", ["proposer", "opponent", "arbitrator"])
+@pytest.mark.parametrize("role", ["proposer", "opponent", "arbitrator"])
 def test_a_cost_limit_needs_the_price_of_every_seat(api: Api, role: str) -> None:
     error = answer(api, {role: {"player": "openai:my-own-model"}}, limits={"max_cost_usd": 1})["error"]
     assert (error["code"], error["field"]) == ("INVALID_INPUT", f"seats.{role}.player")
     assert "no price is known for 'openai:my-own-model'" in error["message"]
 
 
-@each_of("player", [GPT, "local", "scripted", "external"])
+@pytest.mark.parametrize("player", [GPT, "local", "scripted", "external"])
 def test_what_has_a_price_or_costs_nothing_takes_a_cost_limit(api: Api, player: str) -> None:
     seats = {role: {"player": player} for role in ("proposer", "opponent", "arbitrator")}
     assert answer(api, seats, limits={"max_cost_usd": 1})["data"]["debate"]["limits"]["max_cost_usd"] == 1

@@ -9,7 +9,6 @@ import documented_answers
 import httpx
 import jsonschema_rs
 import pytest
-from cells import each_of
 from harness import new_debate
 from pydantic import ValidationError
 from test_api_envelope import NO_SUCH_DEBATE
@@ -297,7 +296,7 @@ TURNS = [
 ]
 
 
-@each_of("debate", DEBATES)
+@pytest.mark.parametrize("debate", DEBATES)
 def test_every_debate_on_the_wire_has_the_documented_shape(debate):
     wire = debate_json(debate)
     assert list(wire) == list(answers.DebateShape.model_fields)
@@ -305,7 +304,7 @@ def test_every_debate_on_the_wire_has_the_documented_shape(debate):
     assert shown.model_dump(mode="json", exclude_unset=True) == wire
 
 
-@each_of("turn", TURNS)
+@pytest.mark.parametrize("turn", TURNS)
 def test_every_argument_on_the_wire_has_the_documented_shape(turn):
     wire = argument_json(turn)
     assert list(wire) == list(answers.ArgumentShape.model_fields)

@@ -1,7 +1,6 @@
 """GET /debates/:id: the debate, its motion, and the last of its arguments."""
 
 import pytest
-from cells import each_of
 from test_api_envelope import data_of
 
 CYCLES = 4
@@ -45,7 +44,7 @@ def test_each_argument_answers_the_one_before_it(api, long_debate):
     assert [argument["parent_id"] for argument in said] == [None, *[argument["id"] for argument in said[:-1]]]
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("limit", "wanted"),
     [
         (0, []),
@@ -66,8 +65,8 @@ def test_a_limit_gives_the_last_arguments_and_does_not_count_the_motion(api, lon
     assert (some["debate"], some["motion"]) == (everything["debate"], everything["motion"])
 
 
-@each_of("query", [{}, {"limit": 0}, {"limit": 1}, {"limit": 50}])
-@each_of("form", ["dialogue", "rounds"])
+@pytest.mark.parametrize("query", [{}, {"limit": 0}, {"limit": 1}, {"limit": 50}])
+@pytest.mark.parametrize("form", ["dialogue", "rounds"])
 def test_the_motion_comes_only_as_the_motion(api, form, query):
     transcript = read(api, api.create(format=form)["id"], **query)
 

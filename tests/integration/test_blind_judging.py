@@ -8,7 +8,6 @@ from collections import Counter
 import httpx
 import pytest
 from agents import TOKEN, new_agent, operator
-from cells import each_of
 from experiment_steps import a_spec
 from harness import wait_until
 from test_api_envelope import data_of, refusal_of
@@ -206,7 +205,7 @@ def test_a_judgment_counts_once_and_what_is_malformed_is_refused(api, boss, held
     assert other.post(f"{held}/judge", data={"ticket": ticket, "winner": "1"}).status_code == 404
 
 
-@each_of("what", ["unknown", "expired", "deleted"])
+@pytest.mark.parametrize("what", ["unknown", "expired", "deleted"])
 def test_a_link_that_is_not_valid_is_refused_in_words(api, boss, module_place, what):
     made = data_of(boss.post("/experiments", a_spec(name=f"links-{uuid.uuid4()}")), 201)["experiment"]
     at = f"/experiments/{made['id']}"

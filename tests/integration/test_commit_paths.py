@@ -13,7 +13,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from cells import each_of
 from claimed_debates import (
     WORKER,
     a_debate,
@@ -302,8 +301,8 @@ def scheduled(before: dict[str, Any], after: dict[str, Any], schedule: str, next
     return {**UNCLAIMED, **moments[schedule]}
 
 
-@each_of("go_on", [True, False], ids=["going on", "handing over"])
-@each_of("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("go_on", [True, False], ids=["going on", "handing over"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, case: Case, go_on: bool) -> None:
     claim = before_the_last_thought(services, place, case)
     thought = case.thoughts[-1]

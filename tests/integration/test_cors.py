@@ -2,7 +2,6 @@
 
 import pytest
 from agents import TOKEN, operator
-from cells import each_of
 from harness import new_debate
 from test_api_envelope import data_of, refusal_of
 from test_session_access import signed_in
@@ -45,7 +44,7 @@ def cors_headers(answer):
     return {name for name in answer.headers if name.startswith("access-control-")}
 
 
-@each_of("origin", [PAGE, "http://localhost:5173"])
+@pytest.mark.parametrize("origin", [PAGE, "http://localhost:5173"])
 def test_a_page_of_an_allowed_origin_reads_and_writes_with_a_token(api, origin):
     made = api.http.post("/debates", json=new_debate(), headers={**of(origin), **BEARER})
     data_of(made, 201)
@@ -58,7 +57,7 @@ def test_a_page_of_an_allowed_origin_reads_and_writes_with_a_token(api, origin):
         assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("path", "method"),
     [
         ("/debates", "POST"),
@@ -92,7 +91,7 @@ def test_a_page_can_read_refusals_too(api):
     assert {answer.headers["Access-Control-Allow-Origin"] for answer in answers} == {PAGE}
 
 
-@each_of("origin", [OTHER, "null", f"{PAGE}.evil.example", "http://pages.example", "http://["])
+@pytest.mark.parametrize("origin", [OTHER, "null", f"{PAGE}.evil.example", "http://pages.example", "http://["])
 def test_a_page_of_any_other_origin_is_allowed_nothing(api, origin):
     assert cors_headers(preflight(api, origin)) == set()
     answer = api.http.get("/debates", headers={**of(origin), **BEARER})
@@ -107,7 +106,7 @@ def test_nothing_is_said_about_origins_where_none_is_allowed(closed):
     assert "Vary" not in answer.headers
 
 
-@each_of("site", ["cross-site", "same-site", None])
+@pytest.mark.parametrize("site", ["cross-site", "same-site", None])
 def test_a_cookie_does_nothing_for_a_page_of_another_origin(api, site):
     session = signed_in(api)
     headers = {**session, "Origin": PAGE, **({"Sec-Fetch-Site": site} if site else {})}

@@ -8,7 +8,6 @@ from typing import Any
 import psycopg
 import pytest
 import structlog
-from cells import each_of
 from claimed_debates import a_debate, until
 from harness import Place, wait_until
 from sqlalchemy import text
@@ -49,7 +48,7 @@ def run_by_both(engine: Engine, sql: str) -> None:
         driver.execute(sql.format("%(given)s::text", "%(given)s::text"), {"given": WORDS})  # type: ignore[arg-type]
 
 
-@each_of("state", FAILING)
+@pytest.mark.parametrize("state", FAILING)
 def test_a_traceback_has_the_kind_and_the_sqlstate_and_no_sql(services: Services, state: str) -> None:
     sql = FAILING[state]
     for run in (run_by_sqlalchemy, run_by_psycopg, run_by_both):

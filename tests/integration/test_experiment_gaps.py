@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from cells import each_of
 from experiment_steps import a_spec, hold_until, made, motions, status_is
 from harness import Api, Place
 from worker_loop import with_settings
@@ -79,7 +78,7 @@ def test_motions_in_a_spec_are_added_with_it(services: Services, place: Place) -
         manage.draft(services, OPERATOR, {**a_spec(), "motions": [{"id": "m1", "motion": "Another."}]})
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("given", "field"),
     [
         ("motions.jsonl", "motions"),

@@ -7,7 +7,7 @@ import uuid
 from datetime import UTC, datetime
 
 import hypothesis
-from cells import each_of
+import pytest
 from hypothesis import strategies as st
 
 from app.cli.experiment.report import html_report, markdown_report
@@ -82,7 +82,7 @@ def test_what_nobody_knows_of_it_is_unknown(api):
     assert (debate["format"], debate["created_at"], debate["updated_at"]) == (None, None, None)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         ("", "line 1"),

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from cells import each_of
 from claimed_debates import until
 from experiment_steps import a_spec, at_work, made, motions, status_is
 from harness import Api, Place, wait_until
@@ -50,7 +49,7 @@ def written(place: Place) -> list[str]:
     return [key for (key,) in place.sql(WRITTEN)]
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("spec", "field", "words"),
     [
         (crowd(200, repeats=26), "contestants", "1,034,800 matches"),

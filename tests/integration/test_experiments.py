@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from cells import each_of
 from experiment_steps import a_spec, hold_until, made, motions, status_is
 
 from app.core.access import OPERATOR, Scope
@@ -96,7 +95,7 @@ def test_a_change_that_would_mix_two_experiments_is_refused_with_words(services,
     assert place.sql("SELECT spec, updated_at FROM experiments") == before
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("change", "field"),
     [
         ({"colour": "red"}, "colour"),

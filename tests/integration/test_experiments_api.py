@@ -7,7 +7,6 @@ import uuid
 
 import pytest
 from arro3.io import read_parquet
-from cells import each_of
 from experiment_steps import a_spec
 from harness import wait_until
 
@@ -143,7 +142,7 @@ def test_what_it_costs_at_most_is_more_than_what_is_expected(api):
     assert 0 < plan["expected_usd"] < plan["at_most_usd"]
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         (b"", "no motions"),

@@ -5,7 +5,6 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from cells import each_of
 from harness import new_debate
 from test_api_envelope import data_of, refusal_of
 from test_protocol_table import PEOPLE, after, said_in, send
@@ -58,7 +57,7 @@ def told(api):
 # The download
 
 
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_it_is_a_download_with_a_name_that_nobody_else_chose(api, told, form):
     answer = exported(api, told, form)
     mimetype, ending = FORMATS[form]
@@ -69,7 +68,7 @@ def test_it_is_a_download_with_a_name_that_nobody_else_chose(api, told, form):
     assert answer.headers["X-Request-ID"]
 
 
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_the_name_is_the_same_however_the_debate_is_spelt(api, told, form):
     assert (
         exported(api, told.upper(), form).headers["Content-Disposition"].endswith(f'"debate-{told}.{FORMATS[form][1]}"')
@@ -80,7 +79,7 @@ def test_without_a_format_it_is_json(api, told):
     assert exported(api, told, None).content == exported(api, told, "json").content
 
 
-@each_of("form", ["pdf", "JSON", "md", "html ", "../json", "%00"])
+@pytest.mark.parametrize("form", ["pdf", "JSON", "md", "html ", "../json", "%00"])
 def test_an_unknown_format_is_refused(api, told, form):
     answer = api.http.get(f"/debates/{told}/export?format={form}")
     refusal_of(answer, "INVALID_INPUT", "format: ", "json", "markdown", "html")
@@ -127,7 +126,7 @@ def test_the_verdict_of_the_debate_is_told_apart_from_those_of_rounds(api):
     assert "**Verdict of the debate:** proposer" in text
 
 
-@each_of("form", ["markdown", "html"])
+@pytest.mark.parametrize("form", ["markdown", "html"])
 def test_how_a_debate_ended_is_said_in_words(api, form):
     running = api.create(format="dialogue")["id"]
     assert "Created · proposer: external" in words(api, running, form)
@@ -201,13 +200,13 @@ def test_html_renders_markdown_of_motions_and_turns(api):
     assert (page.texts["strong"], page.texts["li"], page.texts["td"]) == (["cars"], ["in the centre"], ["1", "2"])
 
 
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_motion_alone_can_be_exported(api, form):
     debate_id = api.create(motion_content="Nobody has answered yet")["id"]
     assert "Nobody has answered yet" in words(api, debate_id, form)
 
 
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_long_transcript_comes_whole(api, form):
     debate_id = after(api, "dialogue", ["argue as opponent", "argue as proposer"] * 15)
     text = words(api, debate_id, form)
@@ -295,7 +294,7 @@ def test_no_tag_of_hostile_words_is_live_in_markdown(api, hostile):
     assert not re.search(r"<[A-Za-z/!?]", words(api, debate_id, "markdown"))
 
 
-@each_of("form", ["markdown", "html"])
+@pytest.mark.parametrize("form", ["markdown", "html"])
 def test_no_control_character_reaches_a_terminal_or_a_page(api, hostile, form):
     debate_id, _ = hostile
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", words(api, debate_id, form))

@@ -3,7 +3,6 @@ server without a token. Such a server answers under its own names only, on every
 
 import pytest
 from agents import TOKEN
-from cells import each_of
 from harness import Api, new_debate
 from test_api_envelope import data_of, nothing_written, refusal_of
 from watchers import ws_url
@@ -51,7 +50,7 @@ def as_page_of(api: Api, host: str) -> dict[str, str | bytes]:
     return {"Host": host.encode(), "Origin": f"http://{host}".encode(), "Sec-Fetch-Site": "same-origin"}
 
 
-@each_of("host", FOREIGN)
+@pytest.mark.parametrize("host", FOREIGN)
 def test_a_page_under_another_name_neither_reads_nor_writes(api, module_place, host):
     debate_id = api.create()["id"]
     headers = as_page_of(api, host)
@@ -63,7 +62,7 @@ def test_a_page_under_another_name_neither_reads_nor_writes(api, module_place, h
         refusal_of(api.http.delete(f"/debates/{debate_id}", headers=headers), "FORBIDDEN")
 
 
-@each_of(
+@pytest.mark.parametrize(
     "path",
     [
         "/", "/new", "/system", "/sign-in", "/assets/look.css", "/debates/{id}/view", "/debates", "/nothing",
@@ -95,14 +94,14 @@ def test_no_websocket_is_opened_under_another_name(api):
         """Under its own name it is."""
 
 
-@each_of("host", OURS)
+@pytest.mark.parametrize("host", OURS)
 def test_loopback_names_are_answered_whatever_port_they_name(api, host):
     headers = {"Host": host.format(port=api.http.base_url.port)}
     data_of(api.http.get("/debates", headers=headers))
     assert api.http.get("/", headers=headers).status_code == 200
 
 
-@each_of("host", [OWN_NAME, f"{OWN_NAME}:3456", OWN_NAME.title()])
+@pytest.mark.parametrize("host", [OWN_NAME, f"{OWN_NAME}:3456", OWN_NAME.title()])
 def test_the_name_in_the_servers_own_url_is_answered(named, host):
     data_of(named.http.get("/debates", headers={"Host": host}))
     refusal_of(named.http.get("/debates", headers={"Host": f"not.{OWN_NAME}"}), "FORBIDDEN")

@@ -1,7 +1,6 @@
 """The five formats beside `rounds` and `dialogue`, and the judge's question, over HTTP."""
 
 import pytest
-from cells import each_of
 from harness import new_debate, numbers
 from test_api_envelope import data_of, nothing_written, refusal_of
 from test_protocol_table import PEOPLE, after, motions, not_allowed, send
@@ -24,7 +23,7 @@ def action(api, debate_id, role):
 # Creation
 
 
-@each_of("role", ["proposer", "opponent"])
+@pytest.mark.parametrize("role", ["proposer", "opponent"])
 def test_whoever_could_read_the_other_side_first_has_no_seat_in_a_simultaneous_debate(api, module_place, role):
     seats = {**dict.fromkeys(PEOPLE, SCRIPTED), role: PERSON}
     with nothing_written(module_place):
@@ -46,7 +45,7 @@ def test_a_direct_debate_has_no_rounds_to_limit(api, module_place):
     assert (created["state"], created["limits"]["max_rounds"]) == ("AWAITING_ARBITRATOR", None)
 
 
-@each_of("form", [form for form in WITH_ROUNDS if form != "dialogue"])
+@pytest.mark.parametrize("form", [form for form in WITH_ROUNDS if form != "dialogue"])
 def test_a_debate_has_three_rounds_and_the_default_players_unless_it_says_otherwise(api, form):
     body = {name: value for name, value in new_debate(format=form).items() if name not in ("seats", "limits")}
     created = data_of(api.http.post("/debates", json=body), 201)["debate"]
@@ -57,7 +56,7 @@ def test_a_debate_has_three_rounds_and_the_default_players_unless_it_says_otherw
 # The judge's question
 
 
-@each_of("form", ASKING)
+@pytest.mark.parametrize("form", ASKING)
 def test_the_judge_asks_between_the_rounds_and_rules_after_the_last(api, form):
     debate_id = after(api, form, SPEECHES[form], limits={"max_rounds": 2})
     assert (action(api, debate_id, "arbitrator"), action(api, debate_id, "proposer")) == ("ask", "wait_for_ruling")
@@ -86,7 +85,7 @@ def test_a_judge_that_has_heard_enough_may_rule_instead(api):
     assert (goes_on["state"], goes_on["next_round"]) == ("AWAITING_PROPOSER", 2)
 
 
-@each_of("form", ["rounds", "dialogue", "final_ruling"])
+@pytest.mark.parametrize("form", ["rounds", "dialogue", "final_ruling"])
 def test_where_the_judge_does_not_ask_a_question_is_refused(api, module_place, form):
     way = ["argue as opponent", "appeal"] if form == "dialogue" else ["appeal"]
     debate_id = after(api, form, way)
@@ -105,7 +104,7 @@ def test_the_same_question_again_is_answered_with_what_was_stored(api, module_pl
         refusal_of(ask(api, debate_id, client_request_id="q", content="Another?"), "REQUEST_ID_REUSED")
 
 
-@each_of("content", ["", "  ", None, 3, "x" * 10_241])
+@pytest.mark.parametrize("content", ["", "  ", None, 3, "x" * 10_241])
 def test_a_question_needs_words(api, module_place, content):
     debate_id = after(api, "consultancy", ["argue as proposer"])
     with nothing_written(module_place):
@@ -124,7 +123,7 @@ def test_a_debate_with_one_ruling_at_the_end(api):
     assert (closed["stop_reason"], closed["verdict"], closed["argument_count"]) == ("max_rounds", None, 6)
 
 
-@each_of("close", [False, True])
+@pytest.mark.parametrize("close", [False, True])
 def test_the_only_ruling_of_a_direct_debate_closes_it_and_may_be_repeated(api, module_place, close):
     created = data_of(api.http.post("/debates", json=new_debate(format="direct", seats=PEOPLE, limits={})), 201)
     debate_id = created["debate"]["id"]
@@ -170,7 +169,7 @@ ORDER = {
 }
 
 
-@each_of("form", ORDER)
+@pytest.mark.parametrize("form", ORDER)
 def test_workers_hold_a_debate_of_every_format_to_its_verdict(held, form):
     debate, said = held[form]["debate"], held[form]["arguments"]
     assert [(argument["role"], argument["type"]) for argument in said] == ORDER[form]

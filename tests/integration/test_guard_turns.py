@@ -1,7 +1,6 @@
 """DEBATE_GUARD_TURNS: what an external seat says is refused with reasons, and the seat may try again."""
 
 import pytest
-from cells import each_of
 from harness import new_debate
 from test_api_envelope import data_of, nothing_written, refusal_of
 
@@ -77,7 +76,7 @@ def test_the_reasoning_of_a_verdict_is_looked_at_with_its_ruling(guarded, module
     data_of(guarded.http.post(f"/debates/{debate_id}/ruling", json=ruling), 201)
 
 
-@each_of("format_", ["dialogue", "rounds"])
+@pytest.mark.parametrize("format_", ["dialogue", "rounds"])
 def test_the_reason_of_a_stop_is_looked_at_whoever_has_the_seats(guarded, module_place, format_):
     debate_id = guarded.create(format=format_)["id"]
     with nothing_written(module_place):

@@ -13,7 +13,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from cells import each_of
 from claimed_debates import a_debate, until
 from experiment_steps import at_work
 from harness import Place
@@ -191,7 +190,7 @@ def test_swapped_exchanges_the_answers_and_the_speeches_and_the_winner_is_mapped
         assert "the opponent's answer as A" in swapped.verdict.reasoning
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("form", "has_answers", "calls"),
     [
         (Format.DIRECT, False, 1),

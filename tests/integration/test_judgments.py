@@ -9,7 +9,6 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from cells import each_of
 from claimed_debates import ensure_lease, lapse_lease, until
 from harness import new_debate
 from structlog.testing import capture_logs
@@ -260,7 +259,7 @@ def test_people_and_agents_judge_under_their_own_names_and_once_in_each_order(se
     assert given.key.judge == "agent:skeptic"
 
 
-@each_of("name", ["=1", "+1", "-1", "@x", "a\tb", "a\u200bb"])
+@pytest.mark.parametrize("name", ["=1", "+1", "-1", "@x", "a\tb", "a\u200bb"])
 def test_a_name_that_a_spreadsheet_or_a_reader_would_mistake_is_refused(services, closed, name):
     with pytest.raises(InvalidInput):
         judgments.give(services, OPERATOR, closed, name, JudgeOrder.AS_SPOKEN, WON)
@@ -281,7 +280,7 @@ def test_who_may_not_judge(services, place, closed):
             judgments.ask(services, caller, closed, BOTH)
 
 
-@each_of(
+@pytest.mark.parametrize(
     "judge",
     [
         Judge("x", SeatSetup("nobody")),

@@ -1,7 +1,7 @@
 """What real clients send and mean well: empty query values, too large a page, a null for a default. And what a text
 that is too large is answered with."""
 
-from cells import each_of
+import pytest
 from harness import Api, Place, new_debate
 from test_api_envelope import data_of, refusal_of
 from watchers import heard, watching
@@ -52,7 +52,7 @@ def test_a_null_close_is_no_close(api: Api) -> None:
     assert ruled["debate"]["state"] == "AWAITING_PROPOSER"
 
 
-@each_of("close", ["true", 1, []])
+@pytest.mark.parametrize("close", ["true", 1, []])
 def test_a_close_that_is_no_boolean_is_refused(api: Api, close: object) -> None:
     debate_id = api.create(format="dialogue")["id"]
     answer = api.http.post(f"/debates/{debate_id}/ruling", json={"content": "Go on.", "close": close})

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from cells import each_of
 from harness import Api, Place, new_debate
 from test_api_envelope import data_of, refusal_of
 
@@ -49,7 +48,7 @@ def listed(api: Api, module_place: Place) -> Api:
     return api
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("filters", "titles"),
     [
         ({"tag": "pilot"}, {"waits", "runs"}),
@@ -83,7 +82,7 @@ def test_a_filter_finds_these(listed: Api, filters: dict[str, str], titles: set[
     assert found(listed, **filters) == titles
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("status", "failed,gone"),
@@ -101,7 +100,7 @@ def test_a_value_that_makes_no_sense_is_refused(api: Api, name: str, value: str)
     assert refusal_of(api.http.get("/debates", params={name: value}), "INVALID_INPUT")["field"].startswith(name)
 
 
-@each_of("tags", [["x"] * 21, [""], ["x" * 101], "pilot", [7], ["a\x00b"]])
+@pytest.mark.parametrize("tags", [["x"] * 21, [""], ["x" * 101], "pilot", [7], ["a\x00b"]])
 def test_tags_that_make_no_sense_are_refused(api: Api, tags: Any) -> None:
     error = refusal_of(api.http.post("/debates", json=new_debate(tags=tags)), "INVALID_INPUT")
     assert error["field"].startswith("tags")
@@ -150,7 +149,7 @@ def many(module_place: Place, api: Api) -> Place:
 
 
 @pytest.mark.long
-@each_of(("filters", "index"), SEEN_BY_AN_INDEX, ids=[index for _, index in SEEN_BY_AN_INDEX])
+@pytest.mark.parametrize(("filters", "index"), SEEN_BY_AN_INDEX, ids=[index for _, index in SEEN_BY_AN_INDEX])
 def test_what_is_rare_is_found_by_an_index(many: Place, filters: Filters, index: str) -> None:
     statement = listing._page_statement(filters, False, by_index=bool(filters.labels))
     with listing.Engine(str(many.settings.database_url), 1, 5, "test").autocommit() as connection:

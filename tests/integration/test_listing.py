@@ -6,7 +6,6 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from cells import each_of
 from harness import wait_until
 from test_api_envelope import data_of, refusal_of
 
@@ -240,7 +239,7 @@ def test_a_new_dialogue_waits_for_its_first_opponent(api, word):
     assert ids(listed(api, q=word, pending_first_opponent="true")) == []
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("q", "found", "not_found"),
     [
         ("100%", "100% sure", "1000 sure"),
@@ -387,7 +386,7 @@ def test_a_cursor_works_with_the_filters_it_came_from(api, module_place, put, wo
     assert {debate["status"] for page in pages for debate in page["debates"]} == {"paused"}
 
 
-@each_of(
+@pytest.mark.parametrize(
     "cursor",
     [
         "garbage",
@@ -454,8 +453,8 @@ def test_too_many_are_counted_every_few_seconds_and_where_the_end_is_in_sight(
 
 
 @pytest.mark.long
-@each_of("by_index", [True, False])
-@each_of("others", [{}, {"status": ("paused",)}])
+@pytest.mark.parametrize("by_index", [True, False])
+@pytest.mark.parametrize("others", [{}, {"status": ("paused",)}])
 def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, by_index, others, monkeypatch):
     monkeypatch.setattr(listing, "few_titles_match", lambda *_: by_index)
     engine = Engine(module_place.settings.database_url, 1, 5, "test")
@@ -466,7 +465,7 @@ def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, by_i
 
 
 @pytest.mark.long
-@each_of("query", [{}, {"status": "paused"}, {"format": "dialogue"}])
+@pytest.mark.parametrize("query", [{}, {"status": "paused"}, {"format": "dialogue"}])
 def test_an_estimate_is_near_the_truth(api, module_place, bulk, query):
     module_place.sql("ANALYZE debates")
     rows = module_place.sql("SELECT status, format FROM debates")
@@ -477,7 +476,7 @@ def test_an_estimate_is_near_the_truth(api, module_place, bulk, query):
 
 
 @pytest.mark.long
-@each_of(
+@pytest.mark.parametrize(
     "q",
     [
         "100%",

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from cells import each_of
 from claimed_debates import a_debate, claimed, take_turn
 from harness import Api, Place, new_debate
 from test_api_envelope import data_of, refusal_of
@@ -38,7 +37,7 @@ def said(content: str) -> Thought:
     return Thought(TurnType.CLAIM, content)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("material", "field"),
     [
         ({"document": " "}, "material.document"),

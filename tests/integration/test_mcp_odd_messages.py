@@ -2,7 +2,6 @@
 
 import pytest
 from access_matrix import OURS, TOKEN, World
-from cells import each_of
 
 from app.bootstrap import build_relay, build_services, close_services
 from app.web.application import make_application
@@ -25,8 +24,10 @@ def sent(world, message):
     return world.client.post("/mcp", data=message, headers=headers)
 
 
-@each_of("prompt", ["take_a_seat", "judge_a_debate", "debate_this_plan"])
-@each_of("arguments", ['["plan"]', '"text"', "7", "true", '{"plan": 7, "debate_id": 7, "role": 7}', '{"plan": ["a"]}'])
+@pytest.mark.parametrize("prompt", ["take_a_seat", "judge_a_debate", "debate_this_plan"])
+@pytest.mark.parametrize(
+    "arguments", ['["plan"]', '"text"', "7", "true", '{"plan": 7, "debate_id": 7, "role": 7}', '{"plan": ["a"]}']
+)
 def test_arguments_of_a_prompt_that_are_no_texts_are_refused(world, prompt, arguments):
     params = f'{{"name": "{prompt}", "arguments": {arguments}}}'
     answer = sent(world, f'{{"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": {params}}}')
@@ -34,7 +35,7 @@ def test_arguments_of_a_prompt_that_are_no_texts_are_refused(world, prompt, argu
     assert answer.json["error"] == {"code": -32602, "message": "arguments must be an object of texts"}
 
 
-@each_of(
+@pytest.mark.parametrize(
     "message",
     [
         f'"id": {HALF}, "method": "ping"',

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from access_matrix import OURS, TOKEN, World
-from cells import each_of
 
 from app.bootstrap import build_relay, build_services, close_services
 from app.http.mcp import tools
@@ -38,7 +37,7 @@ def called(world, headers, tool, **arguments):
     return result["isError"], result["content"][0]["text"]
 
 
-@each_of("caller", TOOLS)
+@pytest.mark.parametrize("caller", TOOLS)
 def test_only_what_its_seat_needs_is_listed(world, caller):
     headers = world.headers(caller, world.new_debate(caller)[0])
     assert {tool["name"] for tool in asked(world, headers, "tools/list")["result"]["tools"]} == TOOLS[caller]

@@ -2,7 +2,6 @@
 
 import httpx
 import pytest
-from cells import each_of
 from harness import Api, Place
 
 TOKEN, SCRAPER = "the-operators-own-token", "the-token-of-a-scraper"
@@ -29,7 +28,7 @@ def test_metrics_are_for_the_operator_and_for_whoever_has_their_token(api: Api) 
     ]
 
 
-@each_of("path", ["/debates", "/system/status", "/api/v1/agents", "/metrics/", "/metrics?x=1"])
+@pytest.mark.parametrize("path", ["/debates", "/system/status", "/api/v1/agents", "/metrics/", "/metrics?x=1"])
 def test_the_token_for_metrics_opens_nothing_else(api: Api, path: str) -> None:
     expected = 200 if path.startswith("/metrics?") else 401
     assert ask(api, path, SCRAPER).status_code == expected

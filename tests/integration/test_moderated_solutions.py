@@ -2,7 +2,6 @@
 
 import pytest
 from agents import TOKEN, Caller, new_agent, operator
-from cells import each_of
 from test_agents_api import refused
 from test_guardrail_task import Model, all_settled, an_agent, guard_until
 from test_solutions_api import CONTENT, contribute, data_of, ids, listed, thread
@@ -55,7 +54,7 @@ def assert_hidden(others, solution_id):
     refused(others[0].post(thread(solution_id), body), 404, "NOT_FOUND")
 
 
-@each_of("what", BAD)
+@pytest.mark.parametrize("what", BAD)
 def test_a_solution_that_the_rules_reject_is_never_public(author, others, what):
     made = propose(author, title=BAD[what] if "title" in what else "A title", description=BAD[what])
     assert (made["status"], made["agentDebateCount"], made["guardrailStatus"]) == ("proposed", 0, "rejected")

@@ -7,7 +7,6 @@ from functools import partial
 
 import pytest
 from access_matrix import TOKEN, World, operations
-from cells import each_of
 from claimed_debates import until
 from experiment_steps import a_spec, at_work, hold_until, made, motions, status_is
 from model_server import SECRET, ModelServer
@@ -142,7 +141,9 @@ def test_judgments_by_hand_of_one_debate_are_limited(services, place):
     assert judgments.ask(services, OPERATOR, debates[0], Judge("mine", SeatSetup("scripted"))).new == 1
 
 
-@each_of("name", ['=HYPERLINK("http://e.org")', "+1", "-1", "@x", " =1", "a\nb", "a\u202eb", "a\x1b[2J", "\u200b"])
+@pytest.mark.parametrize(
+    "name", ['=HYPERLINK("http://e.org")', "+1", "-1", "@x", " =1", "a\nb", "a\u202eb", "a\x1b[2J", "\u200b"]
+)
 def test_names_of_judges_are_printable_and_no_formulas(services, place, name):
     with pytest.raises(InvalidInput):
         manage.draft(services, OPERATOR, a_spec(judges=[{"name": f"{name}", "player": "scripted"}]))

@@ -6,7 +6,6 @@ Rulings and interventions are in test_api_errors.py; here are the endpoints of t
 from itertools import product
 
 import pytest
-from cells import each_of
 from harness import new_debate
 from test_api_envelope import NO_SUCH_DEBATE, data_of, nothing_written, refusal_of
 from test_protocol_table import SUBMISSIONS, after, said_in, send, standing_in
@@ -50,15 +49,15 @@ def test_a_target_is_found_however_its_uuid_is_spelt(api, proposers_turn):
     assert stored["parent_id"] == target
 
 
-@each_of("target", NOT_UUIDS, ids=repr)
-@each_of("submission", AGENTS)
+@pytest.mark.parametrize("target", NOT_UUIDS, ids=repr)
+@pytest.mark.parametrize("submission", AGENTS)
 def test_a_target_that_is_no_uuid_is_refused(api, module_place, standing, submission, target):
     with nothing_written(module_place):
         error = refusal_of(send(api, standing, submission, target_id=target), "INVALID_INPUT")
     assert (error["field"], error["message"].startswith("target_id: ")) == ("target_id", True)
 
 
-@each_of("submission", AGENTS)
+@pytest.mark.parametrize("submission", AGENTS)
 def test_a_target_in_another_debate_is_refused(api, module_place, standing, submission):
     elsewhere = said_in(api, api.create()["id"])[0]["id"]
     with nothing_written(module_place):
@@ -66,8 +65,8 @@ def test_a_target_in_another_debate_is_refused(api, module_place, standing, subm
     refusal_of(answer, "INVALID_INPUT", "target_id: ", "another debate")
 
 
-@each_of("submission", AGENTS)
-@each_of("nobody", ["an id of nothing", "the debate's own id"])
+@pytest.mark.parametrize("submission", AGENTS)
+@pytest.mark.parametrize("nobody", ["an id of nothing", "the debate's own id"])
 def test_a_target_in_no_debate_is_not_found(api, module_place, standing, submission, nobody):
     target = NO_SUCH_DEBATE if nobody == "an id of nothing" else standing
     with nothing_written(module_place):
@@ -81,7 +80,7 @@ def test_an_argument_of_a_deleted_debate_is_not_found(api, standing):
     refusal_of(send(api, standing, "appeal", target_id=target), "ARGUMENT_NOT_FOUND", target)
 
 
-@each_of("submission", ["rule", "intervene"])
+@pytest.mark.parametrize("submission", ["rule", "intervene"])
 def test_the_arbitrator_names_no_target_and_answers_the_last_argument(api, submission):
     state = {"rule": "AWAITING_ARBITRATOR", "intervene": "AWAITING_PROPOSER"}[submission]
     debate_id = standing_in(api, state, "dialogue")
@@ -93,7 +92,7 @@ def test_the_arbitrator_names_no_target_and_answers_the_last_argument(api, submi
 # The other fields
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("submission", "field"),
     [("argue as proposer", "role"), *product(AGENTS, ("target_id", "content", "client_request_id"))],
 )
@@ -106,22 +105,24 @@ def test_a_missing_field_is_named(api, module_place, standing, submission, field
 WRONG_TEXTS = [None, 5, True, ["x"], {}, "", " \t\n", "\u3000", "a\x00b", "\x00", LONE_SURROGATE]
 
 
-@each_of("value", WRONG_TEXTS, ids=repr)
-@each_of("field", ["content", "client_request_id"])
-@each_of("submission", AGENTS)
+@pytest.mark.parametrize("value", WRONG_TEXTS, ids=repr)
+@pytest.mark.parametrize("field", ["content", "client_request_id"])
+@pytest.mark.parametrize("submission", AGENTS)
 def test_a_text_that_is_no_text_is_refused(api, module_place, standing, submission, field, value):
     with nothing_written(module_place):
         error = refusal_of(send(api, standing, submission, **{field: value}), "INVALID_INPUT")
     assert (error["field"], error["message"].startswith(f"{field}: ")) == (field, True)
 
 
-@each_of("role", [None, "", "arbitrator", "judge", "debater_a", "Proposer", "proposer ", 1, []], ids=repr)
+@pytest.mark.parametrize(
+    "role", [None, "", "arbitrator", "judge", "debater_a", "Proposer", "proposer ", 1, []], ids=repr
+)
 def test_arguments_come_from_the_proposer_or_the_opponent(api, module_place, standing, role):
     with nothing_written(module_place):
         refusal_of(send(api, standing, "argue as proposer", role=role), "INVALID_INPUT", "role: ")
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("submission", "field"),
     [
         ("argue as proposer", "verdict"),
@@ -142,8 +143,8 @@ def test_an_unknown_field_is_refused_by_its_name(api, module_place, standing, su
     refusal_of(answer, "INVALID_INPUT", f"{field}: is not a known field")
 
 
-@each_of("endpoint", ENDPOINTS)
-@each_of(
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         (b"", "body: must be a JSON object"),
@@ -171,8 +172,10 @@ STATE_FOR = {
 }
 
 
-@each_of("content", ["x" * 10_240, "é" * 5_120, "日" * 3_413 + "x", "🙂" * 2_560], ids=lambda text: text[0])
-@each_of("submission", SUBMISSIONS)
+@pytest.mark.parametrize(
+    "content", ["x" * 10_240, "é" * 5_120, "日" * 3_413 + "x", "🙂" * 2_560], ids=lambda text: text[0]
+)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_10240_bytes_are_taken_and_come_back_as_they_were(api, submission, content):
     debate_id = standing_in(api, STATE_FOR.get(submission, "AWAITING_PROPOSER"), "dialogue")
     stored = data_of(send(api, debate_id, submission, content=content), 201)["argument"]
@@ -180,8 +183,10 @@ def test_10240_bytes_are_taken_and_come_back_as_they_were(api, submission, conte
     assert stored in said_in(api, debate_id)
 
 
-@each_of("content", ["x" * 10_241, "é" * 5_121, "日" * 3_414, "🙂" * 2_560 + "x"], ids=lambda text: text[0])
-@each_of("submission", SUBMISSIONS)
+@pytest.mark.parametrize(
+    "content", ["x" * 10_241, "é" * 5_121, "日" * 3_414, "🙂" * 2_560 + "x"], ids=lambda text: text[0]
+)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_one_byte_more_is_too_large_in_any_state(api, module_place, standing, submission, content):
     with nothing_written(module_place):
         answer = send(api, standing, submission, content=content)
@@ -189,8 +194,8 @@ def test_one_byte_more_is_too_large_in_any_state(api, module_place, standing, su
     assert error["max_length"] == 10_240
 
 
-@each_of("request_id", ["x" * 200, "é" * 100])
-@each_of("submission", AGENTS)
+@pytest.mark.parametrize("request_id", ["x" * 200, "é" * 100])
+@pytest.mark.parametrize("submission", AGENTS)
 def test_a_request_id_of_200_bytes_is_taken_and_one_more_is_not(api, module_place, standing, submission, request_id):
     debate_id = standing_in(api, "AWAITING_PROPOSER", "dialogue")
     with nothing_written(module_place):
@@ -207,7 +212,7 @@ def poll(api, debate_id, query):
     return api.http.get(f"/debates/{debate_id}/poll?{query}")
 
 
-@each_of("query", ["", "role=", "role=judge", "role=debater_a", "role=Proposer", "role=proposer%20"])
+@pytest.mark.parametrize("query", ["", "role=", "role=judge", "role=debater_a", "role=Proposer", "role=proposer%20"])
 def test_a_poll_comes_from_one_of_the_three_seats(api, standing, query):
     refusal_of(poll(api, standing, query), "INVALID_INPUT", "role: ")
 
@@ -216,7 +221,7 @@ def test_a_poll_without_a_role_is_told_that_it_is_required(api, standing):
     assert refusal_of(poll(api, standing, ""), "INVALID_INPUT")["message"] == "role: is required"
 
 
-@each_of("seen", ["1", "motion", "%20", "null", NO_SUCH_DEBATE[:-1], "a%00b", "%ff"])
+@pytest.mark.parametrize("seen", ["1", "motion", "%20", "null", NO_SUCH_DEBATE[:-1], "a%00b", "%ff"])
 def test_a_last_seen_argument_that_is_no_uuid_is_refused(api, standing, seen):
     refusal_of(poll(api, standing, f"role=proposer&argument_id={seen}"), "INVALID_INPUT", "argument_id: ")
 
@@ -231,19 +236,19 @@ def test_an_unknown_query_parameter_is_refused(api, standing):
     refusal_of(poll(api, standing, "role=proposer&after=1"), "INVALID_INPUT", "after: ")
 
 
-@each_of("path", ["poll?role=proposer", "export"])
+@pytest.mark.parametrize("path", ["poll?role=proposer", "export"])
 def test_a_debate_that_is_not_there_is_not_found(api, path):
     refusal_of(api.http.get(f"/debates/{NO_SUCH_DEBATE}/{path}"), "DEBATE_NOT_FOUND", NO_SUCH_DEBATE)
     refusal_of(api.http.get(f"/debates/not-a-uuid/{path}"), "INVALID_INPUT", "debate_id: ")
 
 
-@each_of("path", [*ENDPOINTS, "poll?role=proposer", "export"])
+@pytest.mark.parametrize("path", [*ENDPOINTS, "poll?role=proposer", "export"])
 def test_a_wrong_method_is_told_the_right_one(api, standing, path):
     right, wrong = ("GET", "POST") if path not in ENDPOINTS else ("POST", "GET")
     refusal_of(api.http.request(wrong, f"/debates/{standing}/{path}"), "METHOD_NOT_ALLOWED", right)
 
 
-@each_of("path", [*ENDPOINTS, "poll?role=proposer", "export"])
+@pytest.mark.parametrize("path", [*ENDPOINTS, "poll?role=proposer", "export"])
 def test_with_a_token_set_the_agents_need_it_too(guarded, path):
     method = "POST" if path in ENDPOINTS else "GET"
     refusal_of(guarded.http.request(method, f"/debates/{NO_SUCH_DEBATE}/{path}"), "AUTH_FAILED")

@@ -2,7 +2,7 @@
 
 import threading
 
-from cells import each_of
+import pytest
 from test_api_envelope import data_of, nothing_written
 from test_protocol_table import after, said_in, send, standing_in
 
@@ -65,7 +65,7 @@ def debate_after(api, form, way):
     return debate_id
 
 
-@each_of(("form", "way", "state", "latest", "proposers", "opponents"), WAYS)
+@pytest.mark.parametrize(("form", "way", "state", "latest", "proposers", "opponents"), WAYS)
 def test_each_side_is_told_what_to_do(api, module_place, form, way, state, latest, proposers, opponents):
     debate_id = debate_after(api, form, way)
     last = said_in(api, debate_id)[-1]
@@ -77,15 +77,15 @@ def test_each_side_is_told_what_to_do(api, module_place, form, way, state, lates
             assert news["argument"] == last
 
 
-@each_of("role", ["proposer", "opponent"])
-@each_of("seen", ["absent", "empty"])
+@pytest.mark.parametrize("role", ["proposer", "opponent"])
+@pytest.mark.parametrize("seen", ["absent", "empty"])
 def test_whoever_has_seen_nothing_is_given_the_latest_argument(api, role, seen):
     debate_id = standing_in(api, "AWAITING_ARBITRATOR", "dialogue")
     news = told(api, debate_id, role, "" if seen == "empty" else None)
     assert news["argument"] == said_in(api, debate_id)[-1]
 
 
-@each_of("role", ["proposer", "opponent"])
+@pytest.mark.parametrize("role", ["proposer", "opponent"])
 def test_the_latest_argument_is_given_to_whoever_has_not_seen_it_and_to_nobody_else(api, role):
     debate_id = after(api, "rounds", ["argue as proposer", "argue as opponent", "rule", "appeal", "rule"])
     *older, last = said_in(api, debate_id)
@@ -100,8 +100,8 @@ def test_the_latest_argument_is_given_to_whoever_has_not_seen_it_and_to_nobody_e
     assert poll(api, debate_id, role, last["id"].upper())["has_new_argument"] is False
 
 
-@each_of("role", ["proposer", "opponent", "arbitrator"])
-@each_of(("form", "way"), [way[:2] for way in WAYS if way[2] == "CLOSED"])
+@pytest.mark.parametrize("role", ["proposer", "opponent", "arbitrator"])
+@pytest.mark.parametrize(("form", "way"), [way[:2] for way in WAYS if way[2] == "CLOSED"])
 def test_a_closed_debate_is_said_to_be_closed_also_to_whoever_has_seen_everything(api, form, way, role):
     """Agents leave their loop on that word only."""
     debate_id = debate_after(api, form, way)
@@ -144,7 +144,7 @@ def test_the_proposer_of_a_resolution_sees_the_ruling_that_came_with_it(api):
     assert news["action"] == "debate_closed"
 
 
-@each_of("role", ["proposer", "opponent"])
+@pytest.mark.parametrize("role", ["proposer", "opponent"])
 def test_a_paused_debate_still_says_whose_turn_it_is(api, role):
     debate_id = after(api, "dialogue", ["argue as opponent"])
     before = poll(api, debate_id, role)

@@ -7,7 +7,6 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from cells import each_of
 from harness import numbers, wait_until
 from test_api_envelope import data_of, nothing_written
 from test_protocol_table import FORMATS, SUBMISSIONS, after, not_allowed, said_in, send, standing_in
@@ -50,7 +49,7 @@ def counts(answers):
 
 
 @pytest.mark.long
-@each_of("submission", SUBMISSIONS)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_of_fifty_submissions_for_one_turn_one_is_taken(api, submission):
     debate_id = standing_in(api, STATE_FOR[submission], "dialogue")
     before = said_in(api, debate_id)
@@ -86,7 +85,7 @@ def test_of_different_moves_for_one_turn_one_is_taken(api):
     assert [argument["seq"] for argument in said] == list(range(1, len(said) + 1))
 
 
-@each_of("submission", SUBMISSIONS)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_of_fifty_times_the_same_submission_one_is_stored_and_all_are_answered_with_it(api, submission):
     debate_id = standing_in(api, STATE_FOR[submission], "dialogue")
     before = said_in(api, debate_id)
@@ -109,8 +108,8 @@ def test_of_fifty_times_the_same_submission_one_is_stored_and_all_are_answered_w
 # Again
 
 
-@each_of("submission", SUBMISSIONS)
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_repeated_submission_answers_what_was_stored_whatever_happened_since(api, module_place, form, submission):
     debate_id = standing_in(api, STATE_FOR[submission], form)
     request_id = f"again-{next(numbers)}"
@@ -141,7 +140,7 @@ def test_a_repeated_submission_answers_what_was_stored_whatever_happened_since(a
     assert again() == "CLOSED"
 
 
-@each_of("submission", SUBMISSIONS)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_the_same_request_id_in_another_debate_is_another_submission(api, submission):
     ours, theirs = (standing_in(api, STATE_FOR[submission], "dialogue") for _ in range(2))
 
@@ -163,7 +162,7 @@ def test_a_refused_submission_leaves_its_request_id_free(api):
     assert stored["argument"]["type"] == "APPEAL"
 
 
-@each_of("submission", ["rule", "intervene"])
+@pytest.mark.parametrize("submission", ["rule", "intervene"])
 def test_a_ruling_and_an_intervention_need_no_request_id(api, submission):
     debate_id = standing_in(api, STATE_FOR[submission], "dialogue")
     stored = data_of(send(api, debate_id, submission, client_request_id=...), 201)

@@ -7,7 +7,7 @@ tests of the protocol take their helpers from here.
 import json
 from itertools import product
 
-from cells import each_of
+import pytest
 from harness import new_debate, numbers, wait_until
 from test_api_envelope import data_of, nothing_written, refusal_of
 
@@ -218,8 +218,8 @@ def test_every_cell_is_in_one_of_the_two_tables():
     assert not ALLOWED.keys() & REFUSED.keys()
 
 
-@each_of(("state", "submission"), ALLOWED)
-@each_of("form", FORMATS)
+@pytest.mark.parametrize(("state", "submission"), ALLOWED)
+@pytest.mark.parametrize("form", FORMATS)
 def test_what_is_allowed_moves_the_debate_where_the_design_says(api, form, state, submission):
     debate_id = standing_in(api, state, form)
     before = api.debate(debate_id)
@@ -231,8 +231,8 @@ def test_what_is_allowed_moves_the_debate_where_the_design_says(api, form, state
     assert stored["argument"] in said_in(api, debate_id)
 
 
-@each_of(("state", "submission"), REFUSED)
-@each_of("form", FORMATS)
+@pytest.mark.parametrize(("state", "submission"), REFUSED)
+@pytest.mark.parametrize("form", FORMATS)
 def test_everything_else_is_refused_in_words_and_writes_nothing(api, module_place, form, state, submission):
     debate_id = standing_in(api, state, form)
     before = api.transcript(debate_id)
@@ -245,8 +245,8 @@ def test_everything_else_is_refused_in_words_and_writes_nothing(api, module_plac
     assert api.transcript(debate_id) == before
 
 
-@each_of("form", FORMATS)
-@each_of("floor", ["AWAITING_PROPOSER", "AWAITING_OPPONENT"])
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("floor", ["AWAITING_PROPOSER", "AWAITING_OPPONENT"])
 def test_after_an_intervention_the_interrupted_turn_goes_on_and_in_a_dialogue_the_next_round_begins(api, form, floor):
     debate_id = standing_in(api, floor, form)
     interrupted = api.debate(debate_id)
@@ -312,9 +312,9 @@ def test_the_states_follow_each_other_through_a_whole_dialogue(api):
 WORKERS_TURN = ["AWAITING_PROPOSER", "AWAITING_OPPONENT"]
 
 
-@each_of("submission", [name for name in SUBMISSIONS if name != "intervene"])
-@each_of("state", WORKERS_TURN)
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("submission", [name for name in SUBMISSIONS if name != "intervene"])
+@pytest.mark.parametrize("state", WORKERS_TURN)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_debaters_seat_that_is_a_workers_takes_nothing_from_outside(api, module_place, form, state, submission):
     seat = SEAT_UNDER_CURSOR[state]
     debate_id = standing_in(api, state, form, scripted=[seat])
@@ -327,9 +327,9 @@ def test_a_debaters_seat_that_is_a_workers_takes_nothing_from_outside(api, modul
         assert "scripted" in error["message"]
 
 
-@each_of("state", WORKERS_TURN)
-@each_of("form", FORMATS)
-@each_of("also", [[], ["arbitrator"]], ids=["people's judge", "worker's judge"])
+@pytest.mark.parametrize("state", WORKERS_TURN)
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("also", [[], ["arbitrator"]], ids=["people's judge", "worker's judge"])
 def test_a_person_may_interrupt_a_workers_player(api, form, state, also):
     debate_id = standing_in(api, state, form, scripted=[SEAT_UNDER_CURSOR[state], *also])
     before = api.debate(debate_id)
@@ -339,9 +339,9 @@ def test_a_person_may_interrupt_a_workers_player(api, form, state, also):
     assert_moved(before, stored, "intervene", ALLOWED[state, "intervene"][form])
 
 
-@each_of("submission", ["rule", "rule and close"])
-@each_of("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("submission", ["rule", "rule and close"])
+@pytest.mark.parametrize("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_person_may_rule_in_the_place_of_a_workers_judge(api, form, state, submission):
     debate_id = standing_in(api, state, form, scripted=["arbitrator"])
     before = api.debate(debate_id)
@@ -351,17 +351,17 @@ def test_a_person_may_rule_in_the_place_of_a_workers_judge(api, form, state, sub
     assert_moved(before, stored, submission, ALLOWED[state, submission][form])
 
 
-@each_of("submission", [name for name in SUBMISSIONS if not name.startswith("rule")])
-@each_of("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("submission", [name for name in SUBMISSIONS if not name.startswith("rule")])
+@pytest.mark.parametrize("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_at_a_workers_judge_nothing_but_a_ruling_is_taken(api, module_place, form, state, submission):
     debate_id = standing_in(api, state, form, scripted=["arbitrator"])
     with nothing_written(module_place):
         not_allowed(send(api, debate_id, submission), state, ["arbitrator"])
 
 
-@each_of("form", FORMATS)
-@each_of("state", WORKERS_TURN)
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("state", WORKERS_TURN)
 def test_a_person_holds_a_seat_whoever_fills_the_others(api, form, state):
     seat = SEAT_UNDER_CURSOR[state]
     way_is_free = {"rounds": ["proposer"], "dialogue": ["opponent"]}[form]
@@ -390,7 +390,7 @@ def test_a_submission_that_gives_a_worker_the_floor_queues_the_debate(api, modul
     wait_until(lambda: any(debate_id in message for message in queued(module_place)), 60, "the debate is queued")
 
 
-@each_of("submission", ["argue as proposer", "resolve", "intervene"])
+@pytest.mark.parametrize("submission", ["argue as proposer", "resolve", "intervene"])
 def test_a_submission_that_gives_a_person_the_floor_or_ends_it_queues_nothing(api, module_place, submission):
     debate_id = standing_in(api, "AWAITING_PROPOSER", "rounds", scripted=["arbitrator"])
 
@@ -405,9 +405,9 @@ def test_a_submission_that_gives_a_person_the_floor_or_ends_it_queues_nothing(ap
 # Paused
 
 
-@each_of("scripted", [[], ["arbitrator"]], ids=["people's judge", "worker's judge"])
-@each_of("state", STATES[:-1])
-@each_of("form", FORMATS)
+@pytest.mark.parametrize("scripted", [[], ["arbitrator"]], ids=["people's judge", "worker's judge"])
+@pytest.mark.parametrize("state", STATES[:-1])
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_paused_debate_takes_no_submission_until_it_is_resumed(api, module_place, form, state, scripted):
     debate_id = standing_in(api, state, form, scripted)
     data_of(api.http.post(f"/debates/{debate_id}/pause"))
@@ -429,7 +429,7 @@ def test_a_paused_debate_takes_no_submission_until_it_is_resumed(api, module_pla
 # No such debate
 
 
-@each_of("submission", SUBMISSIONS)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_a_submission_to_a_debate_that_is_not_there_is_refused(api, module_place, submission):
     somebody_elses = new_debate(format="dialogue")
     target = data_of(api.http.post("/debates", json=somebody_elses), 201)["argument"]["id"]

@@ -2,7 +2,6 @@
 
 import pytest
 from agents import TOKEN, Caller, new_agent, operator
-from cells import each_of
 from test_agents_api import NOBODY, refused
 from test_solutions_api import contribute, data_of, ids, listed, proposed, settle, thread
 
@@ -103,7 +102,7 @@ def open_server(module_place, api):
     return Caller(module_place.start_api(), None)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("method", "path"),
     [
         ("POST", "/api/v1/solutions"),
@@ -113,7 +112,7 @@ def open_server(module_place, api):
         ("DELETE", "/api/v1/solutions/no-uuid/debates/no-uuid/upvote"),
     ],
 )
-@each_of("body", [b"{", b'{"nonsense": 1}'])
+@pytest.mark.parametrize("body", [b"{", b'{"nonsense": 1}'])
 def test_who_asks_is_looked_at_before_what_is_asked_on_an_open_server_too(
     open_server, nobody, author, method, path, body
 ):
@@ -133,7 +132,7 @@ def test_an_open_server_asks_for_an_agents_key_in_words_that_help(open_server):
 # details.field
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("method", "path", "body", "field"),
     [
         ("GET", "/api/v1/solutions/no-uuid", None, "solutionId"),

@@ -6,7 +6,6 @@ from uuid import uuid4
 import psycopg
 import pytest
 from agents import TOKEN, Caller, new_agent, operator
-from cells import each_of
 from harness import new_debate, numbers, wait_until
 from test_api_envelope import data_of, nothing_written, refusal_of
 from test_protocol_repeats import all_at_once, replayed
@@ -300,7 +299,7 @@ INSERT = (
 )
 
 
-@each_of("of_an_agent", [True, False])
+@pytest.mark.parametrize("of_an_agent", [True, False])
 def test_the_database_itself_refuses_two_turns_of_one_caller_for_one_id(module_place, boss, ours, of_an_agent):
     """Two connections, neither of which sees what the other is about to commit."""
     debate_id = created(boss)["debate"]["id"]

@@ -4,7 +4,6 @@ import threading
 
 import pytest
 from agents import TOKEN, new_agent, operator
-from cells import each_of
 from harness import new_debate
 from test_api_envelope import data_of, refusal_of
 from watchers import heard, watching
@@ -91,7 +90,7 @@ def test_callers_without_a_key_cannot_be_told_apart_so_the_second_is_refused(bos
     data_of(release(boss, debate))
 
 
-@each_of(("role", "code"), [("proposer", "FORBIDDEN"), ("arbitrator", "FORBIDDEN")])
+@pytest.mark.parametrize(("role", "code"), [("proposer", "FORBIDDEN"), ("arbitrator", "FORBIDDEN")])
 def test_an_agent_holds_one_seat_of_a_debate(boss, role, code):
     both = new_agent(boss, "read", "debate", "arbitrate")
     debate = a_debate(boss)
@@ -170,7 +169,7 @@ def _an_agent(services, username) -> Agent:
     return found
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("seat", "field"),
     [
         ({"player": "external", "on_timeout": "stop"}, "deadline_seconds"),
@@ -274,7 +273,7 @@ def former(boss):
     return agent, debate
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("path", "body"),
     [
         ("ruling", {"content": "I win.", "close": True}),

@@ -3,7 +3,6 @@ requests are counted."""
 
 import pytest
 from agents import TOKEN, new_agent, operator
-from cells import each_of
 from harness import new_debate
 from test_api_envelope import data_of, refusal_of
 from watchers import closing, heard, watching
@@ -64,7 +63,7 @@ def test_the_session_opens_a_websocket_from_our_own_pages_only(guarded, session)
     assert closing_of(guarded, origin=own) == WRONG_TOKEN
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("method", "path"),
     [("POST", "/debates"), ("DELETE", "/debates/{id}"), ("POST", "/debates/{id}/stop"), ("POST", "/api/v1/agents")],
 )
@@ -80,7 +79,7 @@ def test_another_sites_page_changes_nothing_with_the_cookie(guarded, session, mo
     assert data_of(guarded.http.get(f"/debates/{debate_id}", headers=session))["debate"]["status"] == "created"
 
 
-@each_of("sent", ["Bearer wrong", "Bearer dbr_wrong", "Bearer", "Basic abc"])
+@pytest.mark.parametrize("sent", ["Bearer wrong", "Bearer dbr_wrong", "Bearer", "Basic abc"])
 def test_a_wrong_token_is_refused_whatever_cookie_is_beside_it(guarded, session, sent):
     headers = {**session, **OURS, "Authorization": sent}
     refusal_of(guarded.http.get("/debates", headers=headers), "AUTH_FAILED")

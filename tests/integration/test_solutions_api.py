@@ -5,7 +5,6 @@ from uuid import uuid4
 
 import pytest
 from agents import TOKEN, Caller, new_agent, operator, revoke
-from cells import each_of
 from sqlalchemy import event
 from test_agents_api import NOBODY, refused
 
@@ -125,7 +124,7 @@ def test_solutions_come_newest_first_page_after_page_also_when_their_times_are_e
     assert set(made) <= set(seen)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("body", "field"),
     [
         ({"title": "", "description": "x"}, "title"),
@@ -172,7 +171,7 @@ def test_a_contribution_is_pending_and_makes_the_solution_debating(author, other
     assert data_of(author.get(f"/api/v1/solutions/{solution}"))["agentDebateCount"] == 2
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("changes", "field"),
     [
         ({"stance": None}, "stance"),
@@ -369,7 +368,7 @@ def test_roots_and_replies_come_together_with_their_author(author, other, soluti
     assert found[0]["agent"] == {"id": author.id, "username": author.username, "displayName": "The author"}
 
 
-@each_of(
+@pytest.mark.parametrize(
     "query",
     ["limit=0", "limit=101", "limit=x", "cursor=nonsense", "cursor=WyJ4Il0", "cursor=Wy01XQ", "stance=agree", "x=1"],
 )

@@ -12,7 +12,6 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from cells import each_of
 from harness import Api, Place, wait_until
 from watchers import a_dialogue, argue
 
@@ -66,7 +65,7 @@ def test_a_stream_resumes_after_each_possible_id(api: Api) -> None:
             assert events[-1]["event"] == "debate_closed"
 
 
-@each_of("seen", ["nonsense", "00000000-0000-4000-8000-000000000000"])
+@pytest.mark.parametrize("seen", ["nonsense", "00000000-0000-4000-8000-000000000000"])
 def test_an_id_of_no_turn_of_this_debate_is_refused(api: Api, seen: str) -> None:
     debate_id, _ = a_dialogue(api)
     other, motion_of_other = a_dialogue(api)
@@ -117,7 +116,7 @@ def test_wait_is_woken_by_the_commit(api: Api) -> None:
     assert (data["argument"]["id"], data["action"]) == (argument, "respond")
 
 
-@each_of("role", ["proposer", "opponent", "arbitrator"])
+@pytest.mark.parametrize("role", ["proposer", "opponent", "arbitrator"])
 def test_wait_is_woken_by_a_stop_and_answers_at_once_ever_after(api: Api, role: str) -> None:
     debate_id, motion = a_dialogue(api)
     with ThreadPoolExecutor(1) as pool:

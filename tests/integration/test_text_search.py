@@ -6,7 +6,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from cells import each_of
 from databases import rows_read
 from harness import Api, Place, wait_until
 from test_api_envelope import data_of
@@ -65,7 +64,7 @@ def titles(api: Api, q: str, **others: Any) -> set[str]:
     return {debate["title"] for debate in found["debates"]}
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("q", "found"),
     [
         ("zeppelin", {"First", "Second", "Airship, not zeppelin"}),
@@ -143,7 +142,7 @@ def test_texts_are_searched_only_where_that_is_asked_and_other_filters_count(sai
     assert [first["total"], len(first["debates"]), len(rest["debates"])] == [3, 2, 1]
 
 
-@each_of("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_whatever_a_turn_says_is_stored_and_indexed(module_place: Place, said: Api, engine: Engine, text: str) -> None:
     [(debate_id,)] = module_place.sql("SELECT id FROM debates WHERE title = 'First'")
     module_place.sql(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cells import each_of
+import pytest
 from claimed_debates import a_debate, claimed, end_backoff, fail, release, take_turn
 from harness import Place
 
@@ -39,7 +39,7 @@ def went_on(services: Services, claim: Claim, number: int) -> Claim:
     return following
 
 
-@each_of("form", GOING_ON)
+@pytest.mark.parametrize("form", GOING_ON)
 def test_a_worker_that_goes_on_knows_what_a_new_claim_would_read(services: Services, form: Format) -> None:
     claim = started(services, form)
     for number in range(2 * RECENT_TURNS + 3):
@@ -64,7 +64,7 @@ def test_a_worker_that_fails_first_remembers_no_failure_after_its_turn(services:
     assert claim.brief.recent == fresh.brief.recent
 
 
-@each_of("form", GOING_ON)
+@pytest.mark.parametrize("form", GOING_ON)
 def test_a_brief_holds_the_motion_once_and_never_more_than_the_last_turns(services: Services, form: Format) -> None:
     claim = started(services, form)
     for number in range(2 * RECENT_TURNS):

@@ -6,7 +6,6 @@ import uuid
 from itertools import permutations
 
 import pytest
-from cells import each_of
 from experiment_steps import a_spec
 from harness import wait_until
 
@@ -84,7 +83,7 @@ def test_with_a_token_the_pages_ask_to_sign_in_and_the_api_refuses(module_place,
     assert posted.headers["Location"].startswith("/sign-in")
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("path", "status"),
     [
         (f"/experiments/{NO_SUCH}", 404),
@@ -188,7 +187,7 @@ def test_several_arms_have_figures_of_their_own_whose_cells_lead_to_the_arm(api)
     assert page(api, cell.replace("&amp;", "&")).count("Side by side</a>") == 2
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("given", "words"),
     [
         (rows("ab", motions=["m1"], winner=lambda *_: "tie"), "All debates are on one motion"),

@@ -7,7 +7,6 @@ from html import escape
 
 import pytest
 from agents import Caller, new_agent
-from cells import each_of
 from harness import Api, new_debate, wait_until
 from test_api_envelope import data_of, refusal_of
 
@@ -42,7 +41,7 @@ def session_of(api, **form):
     return {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
 
 
-@each_of("path", [*PAGES, "/?status=nonsense"])
+@pytest.mark.parametrize("path", [*PAGES, "/?status=nonsense"])
 def test_every_page_is_strict_about_what_may_run_in_it(api, path):
     answer = api.http.get(path)
     assert "text/html" in answer.headers["Content-Type"]
@@ -59,7 +58,7 @@ def test_every_page_is_strict_about_what_may_run_in_it(api, path):
     assert "https://" not in answer.text
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("path", "status", "words"),
     [
         ("/?status=nonsense", 400, "status: must be one of created"),
@@ -215,7 +214,7 @@ def test_without_the_database_the_pages_say_so(place):
 # Signing in
 
 
-@each_of("path", PAGES)
+@pytest.mark.parametrize("path", PAGES)
 def test_every_page_leads_to_the_sign_in_and_back(guarded, path):
     answer = guarded.http.get(path)
     assert answer.status_code == 302
@@ -228,7 +227,7 @@ def test_the_whole_address_is_kept_through_the_sign_in(guarded):
     assert f'name="next" value="{escape(asked)}"' in guarded.http.get(sign_in).text
 
 
-@each_of("token", ["", "wrong", TOKEN[:-1], TOKEN.upper(), "é"])
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN[:-1], TOKEN.upper(), "é"])
 def test_a_wrong_token_opens_nothing(guarded, token):
     answer = guarded.http.post("/sign-in", data={"token": token}, headers=OURS)
     assert answer.status_code == 401
@@ -236,7 +235,7 @@ def test_a_wrong_token_opens_nothing(guarded, token):
     assert "This token is not correct" in answer.text
 
 
-@each_of(
+@pytest.mark.parametrize(
     "goes_to", ["https://example.org/", "//example.org", "/\\example.org", "javascript:alert(1)", "\\\\example.org", ""]
 )
 def test_signing_in_never_leads_to_another_site(guarded, goes_to):
@@ -253,7 +252,7 @@ def test_the_session_opens_the_pages_and_the_api(guarded):
     data_of(created, 201)
 
 
-@each_of(
+@pytest.mark.parametrize(
     "elsewhere",
     [
         {"Sec-Fetch-Site": "cross-site"},
@@ -297,7 +296,7 @@ def test_another_site_cannot_sign_anybody_in_or_out(guarded):
     assert "Set-Cookie" not in guarded.http.post("/sign-out", headers={**session_of(guarded), **elsewhere}).headers
 
 
-@each_of("change", ["cut", "forged", "other"])
+@pytest.mark.parametrize("change", ["cut", "forged", "other"])
 def test_a_changed_cookie_is_no_session(guarded, change):
     name, _, value = session_of(guarded)["Cookie"].partition("=")
     changed = {"cut": value[:-1], "forged": "A" * len(value), "other": value.swapcase()}[change]
@@ -315,7 +314,7 @@ def test_a_session_works_at_every_api_and_ends_with_the_token(guarded, module_pl
 # Where no token is set, a page of another site must not act through somebody's browser
 
 
-@each_of("elsewhere", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://example.org"}], ids=str)
+@pytest.mark.parametrize("elsewhere", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://example.org"}], ids=str)
 def test_an_open_server_takes_no_orders_from_other_sites(api, elsewhere):
     debate = api.create()
     refusal_of(api.http.post(f"/debates/{debate['id']}/stop", headers=elsewhere), "FORBIDDEN")

@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from uuid import uuid4
 
 import pytest
-from cells import each_of
 from claimed_debates import until
 from webhook_receiver import Receiver, receiving
 from worker_loop import PATIENCE_SECONDS, with_settings
@@ -194,7 +193,7 @@ def test_a_redirect_is_not_followed(ours, place, receiver, status):
     assert {got.path for got in receiver.got} == {"/"}
 
 
-@each_of(
+@pytest.mark.parametrize(
     "url",
     [
         *("http://127.0.0.1/", "http://10.1.2.3/", "http://192.168.0.1/", "http://169.254.169.254/latest"),
@@ -208,7 +207,7 @@ def test_a_private_address_is_refused_at_once(services, url):
         webhooks.add_webhook(services, OPERATOR, url, [EVENT], None)
 
 
-@each_of("host", ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "0x7f.0.0.0x1"])
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "0x7f.0.0.0x1"])
 def test_an_address_in_an_old_spelling_is_refused_everywhere(ours, host):
     with pytest.raises(InvalidInput, match="url"):
         webhooks.add_webhook(ours, OPERATOR, f"http://{host}:80/", [EVENT], None)
@@ -225,7 +224,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused_at_every_delivery(ser
     assert receiver.got == []
 
 
-@each_of("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
 def test_a_public_address_is_not(address):
     assert why_refused(address) is None
 

@@ -5,7 +5,6 @@ import time
 from uuid import uuid4
 
 import pytest
-from cells import each_of
 from harness import Api, Place, new_debate, wait_until
 from watchers import EXTERNAL, Heard, a_dialogue, argue, closing, heard, watching
 from websockets.exceptions import ConnectionClosed
@@ -29,7 +28,7 @@ def test_a_watcher_gets_the_debate_so_far_and_then_each_turn(api: Api) -> None:
         assert (event, data["argument"]["id"], data["debate"]["argument_count"]) == ("new_argument", second, 3)
 
 
-@each_of("after_seq", [0, 1, 2, 3])
+@pytest.mark.parametrize("after_seq", [0, 1, 2, 3])
 def test_a_watcher_comes_back_after_each_possible_seq(api: Api, after_seq: int) -> None:
     debate_id, motion = a_dialogue(api)
     argue(api, debate_id, argue(api, debate_id, motion), role="proposer")
@@ -124,7 +123,7 @@ def test_a_debate_that_is_not_there_or_goes_away_closes_with_4404(api: Api) -> N
         assert closing(socket) == 4404
 
 
-@each_of("query", [{"after_seq": -1}, {"after_seq": "x"}, {"after_seq": 2}, {"colour": "red"}], ids=str)
+@pytest.mark.parametrize("query", [{"after_seq": -1}, {"after_seq": "x"}, {"after_seq": 2}, {"colour": "red"}], ids=str)
 def test_a_bad_request_closes_with_4400(api: Api, query: dict[str, object]) -> None:
     debate_id, _ = a_dialogue(api)
     with watching(api, debate_id, **query) as socket:
@@ -157,7 +156,7 @@ def test_a_page_of_another_site_is_closed_with_4403(api: Api) -> None:
             assert (heard(socket)[0] == "initial_state") if is_welcome else (closing(socket) == 4403)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("frame", "code"),
     [
         (b"\x83\x80\0\0\0\0", 1002),  # an opcode that does not exist

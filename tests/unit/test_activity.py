@@ -1,6 +1,6 @@
 """Thinking, waiting, retrying and stuck are told apart."""
 
-from cells import each_of
+import pytest
 from core_builders import EVERY_SEAT, NO_SEAT, a_debate
 
 from app.core.activity import STALLED_AFTER_SECONDS, Activity, activity_of
@@ -11,7 +11,7 @@ def told(debate, claim_is_live=False, backing_off=False, seconds_due=0.0):
     return activity_of(debate, claim_is_live=claim_is_live, backing_off=backing_off, seconds_due=seconds_due)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("facts", "activity"),
     [
         ({"claim_is_live": True}, Activity.GENERATING),
@@ -35,7 +35,7 @@ def test_an_open_intervention_waits_for_a_person_even_where_a_player_judges():
     assert told(a_debate(State.INTERVENTION_PENDING, workers=EVERY_SEAT)) is Activity.WAITING
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("changes", "activity"),
     [({"status": Status.PAUSED}, Activity.PAUSED), ({"status": Status.FAILED}, Activity.FAILED)],
     ids=["paused", "failed"],

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-from cells import each_of
+import pytest
 from core_builders import a_debate
 
 from app.core.blind import HIDDEN, blind, shown_order, winner_of
@@ -41,7 +41,7 @@ def test_a_speech_keeps_which_of_its_quotes_the_document_has_and_hides_names_in_
     assert shown.speeches[0].quotes == (Quote("The mill closed", True), Quote(f"as {HIDDEN} says", False))
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("order", "said"),
     [
         (
@@ -85,7 +85,7 @@ def test_who_argues_alone_has_the_number_of_its_answer():
     assert blind(CLOSED, MOTION, TURNS, JudgeOrder.SWAPPED, NAMES).alone is None
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("text", "seen"),
     [
         ("I am Claude, made by Anthropic.", f"I am {HIDDEN}, made by {HIDDEN}."),
@@ -110,7 +110,7 @@ def test_a_family_is_hidden_whatever_its_model_is_called():
     assert shown.speeches[0].content == f"{HIDDEN} here, and {HIDDEN} there."
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("accept", "is_page"),
     [
         ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", True),

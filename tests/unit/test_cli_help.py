@@ -4,7 +4,6 @@ import signal
 import sys
 
 import pytest
-from cells import each_of
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -32,7 +31,7 @@ def test_help_is_grouped_and_no_summary_is_cut(monkeypatch):
     assert max(map(len, shown.splitlines())) <= 80
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("typed", "named"),
     [
         ("./scripts/debate", "./scripts/debate"),
@@ -81,7 +80,7 @@ def test_a_suggestion_of_the_server_names_it_too():
     assert output.as_typed(said, "./d") == "there is no prompt set; `./d prompts list` shows them"
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("motion", "title"),
     [
         ("Ban cars\nand build trams", "Ban cars"),

@@ -4,7 +4,6 @@ import io
 import sys
 
 import pytest
-from cells import each_of
 from rich.table import Table
 
 from app.cli import show
@@ -19,7 +18,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["debate"])
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("line", "lines"),
     [
         ("", [""]),

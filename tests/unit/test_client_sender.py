@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from cells import each_of
 
 import debate_client
 from debate_client import AsyncClient, Client, NoAnswer, NotADebateServer, RateLimited, Refused, Retries, Unavailable
@@ -90,7 +89,7 @@ def test_the_servers_retry_after_counts_where_it_is_longer() -> None:
     assert carried_out(described.call("GET", "/x"), far)[1] == [30.0]
 
 
-@each_of(
+@pytest.mark.parametrize(
     "request_", [described.create_agent("x"), described.delete("d"), described.call("POST", "/x")], ids=lambda r: r.path
 )
 def test_what_is_not_safe_to_repeat_is_sent_once(request_: described.Request[Any]) -> None:
@@ -110,7 +109,7 @@ def test_retries_end() -> None:
     assert (pauses, str(result)) == ([], f"No server answers at {URL} (reset)")
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("status", "code", "kind"),
     [
         (400, "INVALID_INPUT", "InvalidInput"),
@@ -138,7 +137,7 @@ def test_a_limit_of_requests_is_its_own_class() -> None:
     assert type(carried_out(described.delete("d"), [refused(429, "RATE_LIMIT_EXCEEDED")])[0]) is RateLimited
 
 
-@each_of("body", [b"", b"<html>", b"[]", b'{"hello": 1}', b"null"])
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"hello": 1}', b"null"])
 def test_an_answer_of_something_else_is_told(body: bytes) -> None:
     problem = carried_out(described.debate("d"), [httpx.Response(200, content=body)])[0]
     assert isinstance(problem, NotADebateServer)

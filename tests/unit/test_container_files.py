@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
-from cells import each_of
 from containers import (
     COMPOSE,
     DOCKERFILE,
@@ -72,7 +72,7 @@ def test_how_many_there_are_is_kept_by_every_later_command() -> None:
     assert given == {"api": "${DEBATE_APIS:-1}", "worker": "${DEBATE_WORKERS:-1}"}
 
 
-@each_of("name", SERVICES)
+@pytest.mark.parametrize("name", SERVICES)
 def test_a_service_is_limited_restarted_and_checked(name: str) -> None:
     service = SERVICES[name]
     limits = service["deploy"]["resources"]["limits"]
@@ -122,7 +122,7 @@ def test_what_our_services_are_told_are_settings() -> None:
     assert told <= SETTINGS
 
 
-@each_of("name", OURS)
+@pytest.mark.parametrize("name", OURS)
 def test_what_env_says_to_compose_alone_reaches_no_container(name: str) -> None:
     """All of .env would: a change of the number of workers would replace every container, and the API would know the
     password of Grafana."""
@@ -131,7 +131,7 @@ def test_what_env_says_to_compose_alone_reaches_no_container(name: str) -> None:
     assert emptied == (INTERPOLATED | secrets) - SETTINGS
 
 
-@each_of("name", OURS)
+@pytest.mark.parametrize("name", OURS)
 def test_our_programs_can_write_nothing_and_gain_nothing(name: str) -> None:
     service = SERVICES[name]
     assert service["read_only"] is True
@@ -180,7 +180,7 @@ def test_secrets_of_an_installation_are_ignored_by_git_and_by_the_image() -> Non
         assert not any(fnmatch.fnmatch(name, pattern) for pattern in copied())
 
 
-@each_of("name", ["api", "worker"])
+@pytest.mark.parametrize("name", ["api", "worker"])
 def test_what_can_be_scaled_has_no_name_and_no_port_of_its_own(name: str) -> None:
     assert "container_name" not in SERVICES[name]
     assert "hostname" not in SERVICES[name]

@@ -3,7 +3,6 @@
 from uuid import UUID
 
 import pytest
-from cells import each_of
 
 from app.core.access import (
     DEFAULT_SCOPES,
@@ -64,14 +63,14 @@ def test_the_table_above_knows_every_action():
     assert set(SCOPE_FOR) == set(Action)
 
 
-@each_of("action", Action, ids=lambda action: action.name)
-@each_of("scope", Scope)
+@pytest.mark.parametrize("action", Action, ids=lambda action: action.name)
+@pytest.mark.parametrize("scope", Scope)
 def test_a_key_does_what_its_scope_says_and_nothing_else(action, scope):
     assert may(require, agent(scope), action) == (SCOPE_FOR[action] == scope)
 
 
-@each_of("action", Action, ids=lambda action: action.name)
-@each_of("operator", [OPERATOR, Operator(has_token=False)], ids=["token", "open"])
+@pytest.mark.parametrize("action", Action, ids=lambda action: action.name)
+@pytest.mark.parametrize("operator", [OPERATOR, Operator(has_token=False)], ids=["token", "open"])
 def test_the_operator_may_do_everything(action, operator):
     require(operator, action)
     for seat in Seat:
@@ -86,7 +85,7 @@ def test_a_refusal_for_want_of_a_scope_names_it():
     assert refused.value.context == {"required_scope": "arbitrate"}
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("bound", "seat", "allowed"),
     [
         ({}, Seat.PROPOSER, True),
@@ -105,7 +104,7 @@ def test_who_speaks_from_a_seat(bound, seat, allowed):
     assert may(require_seat, agent(*EVERYTHING), Action.SPEAK, seat, seats(**bound)) == allowed
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("bound", "allowed"),
     [
         ({}, True),
@@ -124,7 +123,7 @@ def test_who_rules(bound, allowed):
     assert not may(require_seat, agent(*DEFAULT_SCOPES), Action.RULE, Seat.ARBITRATOR, seats(**bound))
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("bound", "allowed"),
     [
         ({}, True),
@@ -140,7 +139,7 @@ def test_who_stops_pauses_resumes_and_deletes(bound, allowed):
     assert not may(require_control, agent(*DEFAULT_SCOPES), seats(**bound), ())
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("spoke", "allowed"),
     [((), True), ((Seat.ARBITRATOR,), True), ((Seat.PROPOSER,), False), ((Seat.ARBITRATOR, Seat.OPPONENT), False)],
     ids=str,
@@ -154,7 +153,7 @@ def test_who_has_spoken_as_a_debater_neither_rules_nor_controls(spoke, allowed):
     require_control(OPERATOR, everyone, spoke)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("bound", "allowed"),
     [({}, True), ({"proposer": ME}, True), ({"proposer": OTHER}, False), ({"opponent": OTHER}, True)],
     ids=str,
@@ -164,8 +163,8 @@ def test_who_creates(bound, allowed):
     assert not may(require_creation, agent("read", "arbitrate"), seats(**bound))
 
 
-@each_of("role", ["proposer", "opponent"])
-@each_of("caller", [agent(*EVERYTHING), OPERATOR], ids=["agent", "operator"])
+@pytest.mark.parametrize("role", ["proposer", "opponent"])
+@pytest.mark.parametrize("caller", [agent(*EVERYTHING), OPERATOR], ids=["agent", "operator"])
 def test_nobody_binds_one_agent_to_a_debaters_seat_and_to_the_judges(caller, role):
     with pytest.raises(InvalidInput, match="arbitrator"):
         require_creation(caller, seats(**{role: ME, "arbitrator": ME}))

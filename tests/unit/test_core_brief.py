@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from cells import each_of
+import pytest
 from core_builders import EVERY_SEAT, a_debate
 
 from app.core.brief import Brief
@@ -30,7 +30,7 @@ def shown(form: Format, seat: Seat) -> list[int]:
     return [turn.seq for turn in Brief(debate, MOTION, SAID).recent]
 
 
-@each_of("form", Format)
+@pytest.mark.parametrize("form", Format)
 def test_only_where_both_speak_at_once_is_the_other_sides_turn_of_the_round_hidden(form: Format) -> None:
     hidden = [2, 3, 5, 6] if form is Format.SIMULTANEOUS else [2, 3, 4, 5, 6]
     assert shown(form, Seat.OPPONENT) == hidden
@@ -40,7 +40,7 @@ def test_the_judge_is_shown_everything() -> None:
     assert shown(Format.SIMULTANEOUS, Seat.ARBITRATOR) == [2, 3, 4, 5, 6]
 
 
-@each_of("form", Format)
+@pytest.mark.parametrize("form", Format)
 def test_only_the_proposer_of_a_debate_whose_judge_must_be_called_chooses_its_move(form: Format) -> None:
     for seat in Seat:
         debate = a_debate(form=form, workers=EVERY_SEAT, cursor=Cursor(2, seat))

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from cells import each_of
+import pytest
 from core_builders import EVERY_SEAT, NO_SEAT, a_debate
 
 from app.core.claims import Close, Leave, TakeTurn, decide_claim, reconciled, share_of
@@ -20,7 +20,7 @@ def test_a_seat_of_a_worker_is_taken_and_the_debate_runs() -> None:
     assert decide_claim(debate) == TakeTurn(debate.evolve(status=Status.RUNNING))
 
 
-@each_of(
+@pytest.mark.parametrize(
     "changes",
     [
         {"workers": NO_SEAT},
@@ -37,7 +37,7 @@ def test_where_somebody_outside_has_the_floor_or_nobody_it_is_left_alone(changes
     assert decide_claim(debate) == Leave(debate)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("limits", "changes", "reason"),
     [
         (Limits(max_seconds=60), {"past_deadline": True}, StopReason.TIME_LIMIT),
@@ -47,7 +47,7 @@ def test_where_somebody_outside_has_the_floor_or_nobody_it_is_left_alone(changes
     ],
     ids=["time", "tokens", "cost", "rounds"],
 )
-@each_of("workers", [EVERY_SEAT, EVERY_SEAT - {Seat.ARBITRATOR}, NO_SEAT], ids=len)
+@pytest.mark.parametrize("workers", [EVERY_SEAT, EVERY_SEAT - {Seat.ARBITRATOR}, NO_SEAT], ids=len)
 def test_a_limit_that_was_reached_ends_it_whoever_has_the_floor(
     limits: Limits, changes: dict[str, object], reason: StopReason, workers: frozenset[Seat]
 ) -> None:
@@ -68,7 +68,7 @@ def test_a_cursor_that_stands_behind_its_turns_is_moved_to_where_they_imply() ->
     assert reconciled(debate, turns) is debate, "and stays there"
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("setup", "share"),
     [
         (SeatSetup("openai:gpt-5-mini"), "openai"),

@@ -3,7 +3,6 @@
 from copy import deepcopy
 
 import pytest
-from cells import each_of
 from core_builders import a_debate, says_everything
 
 from app.core import control
@@ -26,7 +25,7 @@ def test_the_tables_below_know_every_status():
     assert {status.value for status in Status} == {"created", "running", "paused", "completed", "stopped", "failed"}
 
 
-@each_of("status", ["created", "running", "paused", "failed"])
+@pytest.mark.parametrize("status", ["created", "running", "paused", "failed"])
 def test_stop_closes_an_open_debate_and_keeps_the_note(status):
     before = standing(Status(status))
 
@@ -41,13 +40,13 @@ def test_stop_needs_no_note():
     assert control.stop(standing(Status.RUNNING), None).stop_note is None
 
 
-@each_of("status", CLOSED)
+@pytest.mark.parametrize("status", CLOSED)
 def test_stopping_a_closed_debate_is_harmless(status):
     debate = standing(status)
     assert control.stop(debate, "Again") is debate
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("status", "outcome"),
     [
         ("created", "paused"),
@@ -62,7 +61,7 @@ def test_pause_holds_an_active_debate(status, outcome):
     check(control.pause, standing(Status(status)), outcome)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("status", "outcome"),
     [
         ("created", NOTHING),

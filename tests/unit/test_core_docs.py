@@ -7,7 +7,7 @@ import re
 from itertools import product
 from pathlib import Path
 
-from cells import each_of
+import pytest
 from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_move
 
 from app.core.debate import Limits, State, TurnType
@@ -91,7 +91,7 @@ def made(debate, interrupted, seat, kind, close):
         return None
 
 
-@each_of("form", Format)
+@pytest.mark.parametrize("form", Format)
 def test_the_diagram_draws_every_transition_and_no_other(form):
     expected = {(state.value, after.state.value, label) for state, *_, label, after in every_move(form)}
     expected.add(("[*]", a_debate(form=form, cursor=first_cursor(form)).state.value, "motion"))
@@ -107,7 +107,7 @@ def rows_of_the_page(first: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.splitlines()[2:] if line]
 
 
-@each_of("form", Format)
+@pytest.mark.parametrize("form", Format)
 def test_the_table_of_moves_is_that_of_the_machine(form):
     told = set()
     for label, state, who, leads in rows_of_the_page("move"):

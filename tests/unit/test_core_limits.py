@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from cells import each_of
+import pytest
 from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_move, seats
 
 from app.core.debate import Cursor, Limits, State, Status, StopReason, TurnType, Usage
@@ -34,7 +34,7 @@ def ending(debate):
 # Resolution
 
 
-@each_of(("form", "workers"), list(product(WITH_ROUNDS, (NO_SEAT, EVERY_SEAT))))
+@pytest.mark.parametrize(("form", "workers"), list(product(WITH_ROUNDS, (NO_SEAT, EVERY_SEAT))))
 def test_a_resolution_makes_two_turns_and_closes_the_debate(form, workers):
     debate = a_debate(State.AWAITING_PROPOSER, form, workers=workers, round_=3)
 
@@ -64,7 +64,7 @@ def test_a_resolution_is_the_reason_even_when_a_limit_is_reached_with_it():
 # The last round
 
 
-@each_of(("form", "by_worker"), list(product(WITH_ROUNDS, (False, True))))
+@pytest.mark.parametrize(("form", "by_worker"), list(product(WITH_ROUNDS, (False, True))))
 def test_the_last_move_of_the_last_round_completes_the_debate(form, by_worker):
     workers = EVERY_SEAT if by_worker else NO_SEAT
     state, *move = RULES if form in JUDGED_AT_THE_END else LAST_OF_ROUND[form]
@@ -76,7 +76,7 @@ def test_the_last_move_of_the_last_round_completes_the_debate(form, by_worker):
     assert after.cursor == Cursor(4, Seat.PROPOSER)
 
 
-@each_of("form", WITH_ROUNDS)
+@pytest.mark.parametrize("form", WITH_ROUNDS)
 def test_the_last_move_of_the_round_before_the_last_goes_on(form):
     state, *move = LAST_OF_ROUND[form]
     debate = a_debate(state, form, round_=2, limits=Limits(max_rounds=3))
@@ -85,7 +85,7 @@ def test_the_last_move_of_the_round_before_the_last_goes_on(form):
     assert after.cursor == Cursor(3, Seat.PROPOSER)
 
 
-@each_of("form", JUDGED_AT_THE_END)
+@pytest.mark.parametrize("form", JUDGED_AT_THE_END)
 def test_the_last_debater_of_the_last_round_still_leaves_the_word_to_the_judge(form):
     last = form.facts.debaters[-1]
     state = State.AWAITING_OPPONENT if last is Seat.OPPONENT else State.AWAITING_PROPOSER
@@ -94,7 +94,7 @@ def test_the_last_debater_of_the_last_round_still_leaves_the_word_to_the_judge(f
     assert (after.state, after.stop_reason) == (State.AWAITING_ARBITRATOR, None)
 
 
-@each_of("by_worker", [False, True])
+@pytest.mark.parametrize("by_worker", [False, True])
 def test_where_nobody_debates_the_first_ruling_is_the_end(by_worker):
     workers = EVERY_SEAT if by_worker else NO_SEAT
     debate = a_debate(State.AWAITING_ARBITRATOR, Format.DIRECT, workers=workers, round_=1)
@@ -113,7 +113,7 @@ def test_an_appeal_in_the_last_round_of_a_dialogue_is_ruled_on_before_the_end():
 # Budgets
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("limits", "past_deadline", "spends", "reason"),
     [
         (Limits(max_total_tokens=100), False, Usage(30, 30), StopReason.TOKEN_LIMIT),
@@ -125,8 +125,8 @@ def test_an_appeal_in_the_last_round_of_a_dialogue_is_ruled_on_before_the_end():
         (Limits(), False, Usage(10**9, 10**9, 10**6), None),
     ],
 )
-@each_of("form", WITH_ROUNDS)
-@each_of("judge_is", ["external", "a worker"])
+@pytest.mark.parametrize("form", WITH_ROUNDS)
+@pytest.mark.parametrize("judge_is", ["external", "a worker"])
 def test_a_budget_that_is_used_up_with_a_turn_ends_the_speeches_after_it(
     form, judge_is, limits, past_deadline, spends, reason
 ):
@@ -195,15 +195,15 @@ def test_a_workers_judge_that_was_called_in_a_dialogue_closes_it_with_its_ruling
     assert ending(ruled(Format.DIALOGUE, by_worker=True)) == (Status.COMPLETED, StopReason.RULING)
 
 
-@each_of("form", Format)
-@each_of("changes", [{}, {"limits": Limits(max_rounds=2)}, {"past_deadline": True}])
+@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("changes", [{}, {"limits": Limits(max_rounds=2)}, {"past_deadline": True}])
 def test_a_person_who_closes_closes_with_a_ruling_whatever_limit_is_reached(form, changes):
     after = ruled(form, by_worker=False, **changes)
     assert ending(after) == (Status.COMPLETED, StopReason.RULING)
     assert after.cursor == Cursor(3, Seat.ARBITRATOR if form is Format.DIRECT else Seat.PROPOSER)
 
 
-@each_of("form", Format)
+@pytest.mark.parametrize("form", Format)
 def test_a_person_may_close_when_ruling_on_an_intervention(form):
     debate = a_debate(State.INTERVENTION_PENDING, form)
     after = decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, close=True)).debate
@@ -211,7 +211,7 @@ def test_a_person_may_close_when_ruling_on_an_intervention(form):
     assert not after.intervention_open
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("state", "seat", "kind", "by_worker"),
     [
         (State.AWAITING_PROPOSER, Seat.PROPOSER, TurnType.CLAIM, False),
@@ -232,7 +232,7 @@ def test_only_a_ruling_can_close(state, seat, kind, by_worker):
 # Words for the end
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("reason", "status"),
     [
         ("max_rounds", "completed"),
@@ -259,8 +259,8 @@ def test_there_are_no_other_reasons_to_end():
 # Defaults
 
 
-@each_of("arbitrator", [frozenset(), frozenset({Seat.ARBITRATOR})])
-@each_of(
+@pytest.mark.parametrize("arbitrator", [frozenset(), frozenset({Seat.ARBITRATOR})])
+@pytest.mark.parametrize(
     ("form", "debaters", "expected"),
     [
         (Format.ROUNDS, {Seat.PROPOSER, Seat.OPPONENT}, 3),

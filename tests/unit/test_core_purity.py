@@ -4,7 +4,7 @@ import ast
 import sys
 from pathlib import Path
 
-from cells import each_of
+import pytest
 
 import app.core
 
@@ -43,7 +43,7 @@ def may_import(module: str) -> bool:
     return module == "urllib.parse" or (top in sys.stdlib_module_names and top not in FORBIDDEN_MODULES)
 
 
-@each_of("path", sorted(CORE.rglob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: path.name)
 def test_a_file_of_the_core_is_pure(path):
     assert impurities(path.read_text()) == []
 
@@ -52,7 +52,7 @@ def test_the_core_has_files_to_look_at():
     assert {"machine.py", "debate.py", "limits.py"} <= {path.name for path in CORE.rglob("*.py")}
 
 
-@each_of(
+@pytest.mark.parametrize(
     "source",
     [
         "import flask",

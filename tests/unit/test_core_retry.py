@@ -1,7 +1,6 @@
 """What follows a failure of a player."""
 
 import pytest
-from cells import each_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +10,7 @@ from app.core.retry import GiveUp, TryAgain, after_failure, stored_delay, why_no
 ALMOST_ONE = 1 - 2**-53
 
 
-@each_of(("failed_attempts", "longest_seconds"), [(1, 1), (2, 2), (3, 4), (4, 8)])
+@pytest.mark.parametrize(("failed_attempts", "longest_seconds"), [(1, 1), (2, 2), (3, 4), (4, 8)])
 def test_the_delay_doubles_with_each_failure_and_jitter_spreads_it_over_the_upper_half(
     failed_attempts, longest_seconds
 ):
@@ -27,17 +26,17 @@ def test_no_jitter_leaves_the_bounds_of_its_delay(failed_attempts, jitter):
     assert longest / 2 <= after_failure(failed_attempts, permanent=False, jitter=jitter).delay_seconds <= longest
 
 
-@each_of("failed_attempts", [5, 6, 1000])
+@pytest.mark.parametrize("failed_attempts", [5, 6, 1000])
 def test_the_fifth_failure_is_the_last(failed_attempts):
     assert after_failure(failed_attempts, permanent=False, jitter=0.5) == GiveUp()
 
 
-@each_of("failed_attempts", [1, 4, 5])
+@pytest.mark.parametrize("failed_attempts", [1, 4, 5])
 def test_a_permanent_failure_is_not_tried_again(failed_attempts):
     assert after_failure(failed_attempts, permanent=True, jitter=0.5) == GiveUp()
 
 
-@each_of(("failed_attempts", "longest_seconds"), [(6, 32), (7, 60), (8, 60), (2000, 60), (10**9, 60)])
+@pytest.mark.parametrize(("failed_attempts", "longest_seconds"), [(6, 32), (7, 60), (8, 60), (2000, 60), (10**9, 60)])
 def test_no_delay_is_longer_than_a_minute_however_many_attempts_are_allowed(
     monkeypatch, failed_attempts, longest_seconds
 ):
@@ -45,12 +44,12 @@ def test_no_delay_is_longer_than_a_minute_however_many_attempts_are_allowed(
     assert after_failure(failed_attempts, permanent=False, jitter=0) == TryAgain(longest_seconds / 2)
 
 
-@each_of("asked_seconds", [None, 0, 1, 3599.5, 3600])
+@pytest.mark.parametrize("asked_seconds", [None, 0, 1, 3599.5, 3600])
 def test_an_hour_is_waited_for(asked_seconds):
     assert why_not_waited_for(asked_seconds) is None
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("asked_seconds", "words"),
     [
         (3601, "60 minutes"),

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from cells import each_of
+import pytest
 from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_move, refusal
 
 from app.core.debate import Cursor, State, Status, TurnType
@@ -21,7 +21,7 @@ def failed(state, workers=EVERY_SEAT, form=Format.ROUNDS):
     return a_debate(state, form, workers=workers, status=Status.FAILED, last_error="The model is away", attempts=5)
 
 
-@each_of(("form", "state", "workers"), list(product(Format, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
+@pytest.mark.parametrize(("form", "state", "workers"), list(product(Format, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
 def test_a_paused_debate_takes_nothing(form, state, workers):
     debate = a_debate(state, form, workers=workers, status=Status.PAUSED)
     for move in EVERY_MOVE:
@@ -30,7 +30,7 @@ def test_a_paused_debate_takes_nothing(form, state, workers):
     assert not debate.awaits_worker
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("form", "seat", "status", "workers"),
     list(product(Format, Seat, (Status.COMPLETED, Status.STOPPED), (NO_SEAT, EVERY_SEAT))),
 )
@@ -43,7 +43,7 @@ def test_a_closed_debate_takes_nothing(form, seat, status, workers):
     assert [allowed_moves(debate, seat) for seat in Seat] == [[], [], []]
 
 
-@each_of(("form", "state"), list(product(Format, OPEN_STATES)))
+@pytest.mark.parametrize(("form", "state"), list(product(Format, OPEN_STATES)))
 def test_no_worker_moves_in_a_failed_debate(form, state):
     debate = failed(state, form=form)
     assert not debate.awaits_worker
@@ -52,7 +52,7 @@ def test_no_worker_moves_in_a_failed_debate(form, state):
             refusal(debate, move)
 
 
-@each_of(("form", "workers"), list(product(Format, (EVERY_SEAT, frozenset({Seat.ARBITRATOR})))))
+@pytest.mark.parametrize(("form", "workers"), list(product(Format, (EVERY_SEAT, frozenset({Seat.ARBITRATOR})))))
 def test_a_person_may_rule_where_the_judge_failed_and_the_debate_runs_again(form, workers):
     after = decide(failed(State.AWAITING_ARBITRATOR, workers, form), a_move(Seat.ARBITRATOR, TurnType.RULING)).debate
 
@@ -61,7 +61,7 @@ def test_a_person_may_rule_where_the_judge_failed_and_the_debate_runs_again(form
     assert after.cursor == Cursor(3, Seat.PROPOSER if form.facts.has_rounds else Seat.ARBITRATOR)
 
 
-@each_of(("form", "state"), list(product(Format, (State.AWAITING_PROPOSER, State.AWAITING_OPPONENT))))
+@pytest.mark.parametrize(("form", "state"), list(product(Format, (State.AWAITING_PROPOSER, State.AWAITING_OPPONENT))))
 def test_a_person_may_intervene_where_a_debater_failed_and_the_debate_runs_again(form, state):
     after = decide(failed(state, form=form), a_move(Seat.ARBITRATOR, TurnType.INTERVENTION)).debate
 
@@ -70,7 +70,9 @@ def test_a_person_may_intervene_where_a_debater_failed_and_the_debate_runs_again
     assert not after.awaits_worker
 
 
-@each_of(("state", "seat"), [("AWAITING_PROPOSER", Seat.PROPOSER), ("AWAITING_OPPONENT", Seat.OPPONENT)])
+@pytest.mark.parametrize(
+    ("state", "seat"), [("AWAITING_PROPOSER", Seat.PROPOSER), ("AWAITING_OPPONENT", Seat.OPPONENT)]
+)
 def test_nobody_outside_speaks_for_a_debater_that_failed(state, seat):
     for kind in TurnType:
         refusal(failed(State(state)), a_move(seat, kind))
@@ -84,7 +86,7 @@ def test_a_failed_attempt_is_forgotten_once_the_turn_is_taken():
     assert (after.attempts, after.last_error) == (0, None)
 
 
-@each_of(("status", "state", "workers"), list(product(Status, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
+@pytest.mark.parametrize(("status", "state", "workers"), list(product(Status, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
 def test_a_worker_is_awaited_only_in_its_own_seat_of_an_active_debate_without_an_intervention(status, state, workers):
     debate = a_debate(state, workers=workers, status=status)
     expected = (

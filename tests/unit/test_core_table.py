@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from cells import each_of
+import pytest
 from core_builders import a_debate, a_move, refusal
 
 from app.core.debate import Cursor, Limits, State, Status, StopReason, TurnType, Usage
@@ -92,7 +92,7 @@ def test_the_table_by_hand_is_whole():
     assert len(ALLOWED) == 4 * everywhere + (everywhere + 3) + (everywhere - 2 * 2 + 3) + 3
 
 
-@each_of(("form", "state", "seat", "kind", "filled", "hand"), ALLOWED, ids=as_words)
+@pytest.mark.parametrize(("form", "state", "seat", "kind", "filled", "hand"), ALLOWED, ids=as_words)
 def test_an_allowed_move_leads_where_the_design_says(form, state, seat, kind, filled, hand):
     _, leads_to = expected(form, state, seat, kind)
     for debate in debates_of(form, state, seat, filled):
@@ -114,14 +114,14 @@ def test_an_allowed_move_leads_where_the_design_says(form, state, seat, kind, fi
             assert (len(decision.turns), after.turn_count) == (1, 8)
 
 
-@each_of(("form", "state", "seat", "kind", "filled", "hand"), REFUSED, ids=as_words)
+@pytest.mark.parametrize(("form", "state", "seat", "kind", "filled", "hand"), REFUSED, ids=as_words)
 def test_every_other_move_is_refused_in_words_and_changes_nothing(form, state, seat, kind, filled, hand):
     for debate in debates_of(form, state, seat, filled):
         refused = refusal(debate, a_move(seat, kind, by_worker=hand == WORKER))
         assert refused.context["current_state"] == state.value
 
 
-@each_of(("form", "state", "seat", "filled"), list(product(Format, State, Seat, (EXTERNAL, WORKERS))))
+@pytest.mark.parametrize(("form", "state", "seat", "filled"), list(product(Format, State, Seat, (EXTERNAL, WORKERS))))
 def test_the_moves_offered_to_somebody_outside_are_those_of_the_table(form, state, seat, filled):
     if (form, state) in IMPOSSIBLE:
         return
@@ -130,7 +130,7 @@ def test_the_moves_offered_to_somebody_outside_are_those_of_the_table(form, stat
         assert set(allowed_moves(debate, seat)) == offered
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("form", "seat", "leads_to"),
     [
         (Format.ROUNDS, Seat.OPPONENT, JUDGE),
@@ -151,7 +151,7 @@ def test_the_last_claim_of_the_last_round_leads_to_the_judge_where_one_rules(for
         assert (after.cursor.round, after.cursor.seat.actor) == leads_to
 
 
-@each_of("form", [Format.INTERACTIVE, Format.CONSULTANCY])
+@pytest.mark.parametrize("form", [Format.INTERACTIVE, Format.CONSULTANCY])
 def test_in_the_last_round_the_judge_asks_no_more_and_its_ruling_closes(form):
     debate = a_debate(State.AWAITING_ARBITRATOR, form, limits=Limits(max_rounds=2))
     refusal(debate, a_move(Seat.ARBITRATOR, TurnType.QUESTION))
@@ -159,8 +159,8 @@ def test_in_the_last_round_the_judge_asks_no_more_and_its_ruling_closes(form):
     assert (after.state, after.stop_reason) == (State.CLOSED, StopReason.MAX_ROUNDS)
 
 
-@each_of("form", [form for form in Format if form not in (Format.DIALOGUE, Format.DIRECT)])
-@each_of("seat", [Seat.PROPOSER, Seat.OPPONENT])
+@pytest.mark.parametrize("form", [form for form in Format if form not in (Format.DIALOGUE, Format.DIRECT)])
+@pytest.mark.parametrize("seat", [Seat.PROPOSER, Seat.OPPONENT])
 def test_an_interrupted_turn_goes_on_and_no_round_is_lost(form, seat):
     if seat not in form.facts.debaters:
         return
@@ -172,8 +172,8 @@ def test_an_interrupted_turn_goes_on_and_no_round_is_lost(form, seat):
     assert (after.cursor, after.interrupted, after.state) == (debate.cursor, None, state)
 
 
-@each_of("form", Format)
-@each_of("status", [Status.CREATED, Status.RUNNING])
+@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("status", [Status.CREATED, Status.RUNNING])
 def test_a_debate_runs_from_its_first_move_on(form, status):
     seat = first_cursor(form).seat
     kind = TurnType.RULING if seat is Seat.ARBITRATOR else TurnType.CLAIM
@@ -195,7 +195,7 @@ def test_a_claim_from_outside_into_a_workers_seat_is_refused_and_says_who_fills_
     assert refused.context["allowed_roles"] == ["arbitrator"]
 
 
-@each_of("form", Format)
+@pytest.mark.parametrize("form", Format)
 def test_a_person_may_rule_in_the_place_of_a_workers_arbitrator(form):
     debate = a_debate(State.AWAITING_ARBITRATOR, form, workers=frozenset(Seat))
 
@@ -205,7 +205,7 @@ def test_a_person_may_rule_in_the_place_of_a_workers_arbitrator(form):
     assert decision.debate.cursor.round == 3
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("state", "seat", "kind", "roles"),
     [
         (State.AWAITING_PROPOSER, Seat.OPPONENT, TurnType.CLAIM, ["proposer"]),
@@ -226,7 +226,7 @@ def test_a_refusal_names_the_roles_that_may_make_the_move_or_else_act_at_all(sta
     assert refused.message == f"Role '{seat.role}' cannot perform '{kind.value.lower()}' in state '{state.value}'"
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("debate", "says"),
     [
         (a_debate(State.AWAITING_PROPOSER), "proposer to submit"),

@@ -4,7 +4,6 @@ from dataclasses import FrozenInstanceError
 from uuid import UUID
 
 import pytest
-from cells import each_of
 from core_builders import EVERY_SEAT, a_debate
 
 from app.core import errors
@@ -15,7 +14,9 @@ from app.core.players import SeatSetup, why_unknown
 from app.core.seats import Seat
 
 
-@each_of(("role", "actor"), [("proposer", "debater_a"), ("opponent", "debater_b"), ("arbitrator", "judge")])
+@pytest.mark.parametrize(
+    ("role", "actor"), [("proposer", "debater_a"), ("opponent", "debater_b"), ("arbitrator", "judge")]
+)
 def test_a_seat_has_a_role_and_an_actor_and_each_names_it(role, actor):
     seat = Seat(role)
     assert (seat.role, seat.actor) == (role, actor)
@@ -55,13 +56,13 @@ def test_a_seat_set_up_keeps_everything_that_was_said():
     assert SeatSetup(**said).as_json() == said
 
 
-@each_of("said", [{"temperature": 0.0}, {"temperature": 0}, {"think_seconds": 0.0}])
+@pytest.mark.parametrize("said", [{"temperature": 0.0}, {"temperature": 0}, {"think_seconds": 0.0}])
 def test_a_zero_that_was_said_is_kept(said):
     """temperature 0 asks for the most predictable words: it is not the provider's default."""
     assert SeatSetup("scripted", **said).as_json() == {"player": "scripted", **said}
 
 
-@each_of(
+@pytest.mark.parametrize(
     "setup",
     [
         SeatSetup("external"),
@@ -129,7 +130,7 @@ def test_a_thought_closes_nothing_unless_it_says_so():
 # Refusals
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("refused", "code", "context"),
     [
         (errors.InvalidInput("title", "is empty"), "INVALID_INPUT", {"field": "title"}),

@@ -1,7 +1,6 @@
 """Who won: the winner never has the lower score, a round's verdict is not the debate's, a limit leaves a verdict."""
 
 import pytest
-from cells import each_of
 from core_builders import a_debate, a_move, seats
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +33,7 @@ def test_a_verdict_is_taken_exactly_if_its_winner_leads(given_scores, winner):
         assert refused.value.message
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("winner", "given_scores", "says"),
     [
         ("tie", (6, 7), "a tie has equal scores"),
@@ -84,7 +83,7 @@ def test_a_person_who_closes_without_a_verdict_leaves_none():
     assert (closed.stop_reason, closed.verdict, closed.standing) == (StopReason.RULING, None, debate.standing)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("limits", "usage", "late", "reason"),
     [
         (Limits(max_total_tokens=10), Usage(5, 5), False, StopReason.TOKEN_LIMIT),
@@ -92,7 +91,7 @@ def test_a_person_who_closes_without_a_verdict_leaves_none():
         (Limits(max_cost_usd=1.0, kept_back_usd=0.25), Usage(cost_usd=0.75), False, StopReason.COST_LIMIT),
     ],
 )
-@each_of("form", [form for form in Format if form.facts.has_rounds])
+@pytest.mark.parametrize("form", [form for form in Format if form.facts.has_rounds])
 def test_a_limit_ends_the_speeches_and_the_judge_still_rules(form, limits, usage, late, reason):
     debate = a_debate(form=form, workers=EVERYBODY, limits=limits, usage=usage, past_deadline=late)
     assert limit_reached(debate) is reason

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 
 import pytest
-from cells import each_of
 from core_builders import a_debate, a_move, refusal, seats
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -206,7 +205,7 @@ def test_a_debate_that_a_person_stops_is_stopped_for_good(form, workers, limits,
     stays_closed(control.stop(walk.debate, "Enough"))
 
 
-@each_of("form", [form for form in Format if form.facts.has_rounds])
+@pytest.mark.parametrize("form", [form for form in Format if form.facts.has_rounds])
 def test_the_players_alone_bring_a_debate_with_a_last_round_to_its_end(form):
     walk = begun(form, frozenset(Seat), Limits(max_rounds=4))
     taken = 0
@@ -230,7 +229,7 @@ def test_the_players_alone_bring_a_debate_with_a_last_round_to_its_end(form):
     assert taken == expected[form]
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("form", "motion_in", "starts_at"),
     [
         (Format.ROUNDS, 0, Cursor(1, Seat.PROPOSER)),

@@ -1,6 +1,6 @@
 """What a passed deadline does, decided without a clock."""
 
-from cells import each_of
+import pytest
 from core_builders import EVERY_SEAT, a_debate, a_move
 
 from app.core.claims import Close, Leave, TakeTurn, decide_claim
@@ -31,13 +31,13 @@ def test_a_seat_survives_its_json():
         assert SeatSetup.of_json(given).as_json() == given
 
 
-@each_of("on_timeout", WITH_DEADLINE)
+@pytest.mark.parametrize("on_timeout", WITH_DEADLINE)
 def test_before_its_deadline_a_seat_is_left_in_peace(on_timeout):
     assert isinstance(decide_claim(waiting(on_timeout, past_waiting=False)), Leave)
 
 
-@each_of("on_timeout", WITH_DEADLINE)
-@each_of("status", [Status.PAUSED, Status.FAILED])
+@pytest.mark.parametrize("on_timeout", WITH_DEADLINE)
+@pytest.mark.parametrize("status", [Status.PAUSED, Status.FAILED])
 def test_no_deadline_counts_while_a_debate_is_held(on_timeout, status):
     held = waiting(on_timeout, status=status)
     assert held.answer_seconds is None
@@ -52,7 +52,7 @@ def test_stop_ends_the_debate_without_a_winner():
     assert after.stop_note == "The opponent did not answer within 2.5 seconds."
 
 
-@each_of(("loser", "winner"), [(Seat.OPPONENT, "proposer"), (Seat.PROPOSER, "opponent")])
+@pytest.mark.parametrize(("loser", "winner"), [(Seat.OPPONENT, "proposer"), (Seat.PROPOSER, "opponent")])
 def test_a_forfeit_gives_the_debate_to_the_other_side_even_from_behind(loser, winner):
     leads = Standing({loser.role: 9.0, winner: 1.0}, 1)
     decision = decide_claim(waiting("forfeit", loser, standing=leads))

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from cells import each_of
 from containers import REPOSITORY, SERVICES, last, seconds
 
 from app.http.server import configuration
@@ -57,7 +56,7 @@ def test_the_units_are_the_documented_ones_and_hardened_alike() -> None:
         )
 
 
-@each_of("name", ["api", "worker"])
+@pytest.mark.parametrize("name", ["api", "worker"])
 def test_a_part_is_given_the_time_to_end_that_its_container_has(name: str) -> None:
     [unit] = [unit for unit in UNITS if unit.name.startswith(f"debate-{name}")]
     assert options(unit)["TimeoutStopSec"] == [str(seconds(SERVICES[name]["stop_grace_period"]))]
@@ -101,7 +100,7 @@ def test_every_part_has_its_manifest() -> None:
     assert set(ALL["ConfigMap", "debate"]["data"]) <= SETTINGS
 
 
-@each_of("name", PODS)
+@pytest.mark.parametrize("name", PODS)
 def test_a_pod_runs_our_image_as_the_compose_file_does(name: str) -> None:
     pod = PODS[name]["spec"]
     [container] = pod["containers"]

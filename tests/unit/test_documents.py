@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from cells import each_of
 from documents import DOCS, REPOSITORY, codes, pages, prose, rows
 
 from scripts.drawing.__main__ import DRAWN, redrawn
@@ -26,7 +25,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@each_of("page", EVERY_PAGE)
+@pytest.mark.parametrize("page", EVERY_PAGE)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for file, anchor in links(page):
         assert file.exists(), file
@@ -42,7 +41,7 @@ def test_the_readme_leads_to_the_index_and_the_tutorial() -> None:
     assert {DOCS / "README.md", DOCS / "tutorial.md"} <= {file for file, _ in links(REPOSITORY / "README.md")}
 
 
-@each_of("page", list(DRAWN))
+@pytest.mark.parametrize("page", list(DRAWN))
 def test_a_diagram_that_is_drawn_from_the_code_is_up_to_date(page: str) -> None:
     assert (DOCS / page).read_text() == redrawn(page), "run scripts/diagrams"
 
@@ -61,7 +60,7 @@ def test_the_architecture_names_nothing_that_is_gone() -> None:
         assert path.is_dir() or path.with_suffix(".py").is_file(), name
 
 
-@each_of("folder", ["app/core", "app/embedded"])
+@pytest.mark.parametrize("folder", ["app/core", "app/embedded"])
 def test_a_folders_page_lists_every_file_in_it(folder: str) -> None:
     page = (REPOSITORY / folder / "README.md").read_text()
     files = {path.name for path in (REPOSITORY / folder).glob("*.py")} - {"__init__.py", "errors.py"}

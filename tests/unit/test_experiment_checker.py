@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from cells import each_of
+import pytest
 
 from scripts.breaking.experiment_history import ExperimentHistory, experiment_violations
 
@@ -52,7 +52,7 @@ def _set(rows: str, **values: Any) -> Callable[[ExperimentHistory], None]:
     return change
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         (_set("experiment", status="running"), "has not ended"),

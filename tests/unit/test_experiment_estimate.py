@@ -5,7 +5,6 @@ from collections.abc import Callable
 from statistics import fmean, stdev
 
 import pytest
-from cells import each_of
 
 from app.core.experiments.estimate import CallsToCome, cost_interval
 
@@ -40,7 +39,7 @@ def test_one_that_trusts_the_mean_of_few_calls_does_not() -> None:
     assert sum(held(seed, lambda _: 10**9) for seed in range(RUNS)) < 0.7 * RUNS
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("kinds", "expected"),
     [
         ([], (0.0, 0.0)),

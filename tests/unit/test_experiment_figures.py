@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cells import each_of
 from typer.testing import CliRunner
 
 from app.cli.errors import CommandFailed
@@ -274,7 +273,7 @@ def test_the_markdown_report_has_a_table_for_each_part(tmp_path: Path) -> None:
 ALIKE = [f"anthropic:claude-opus-4-5-{day}-prompt-{style}" for day in (1, 2) for style in ("careful", "careful-2")]
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("names", "width", "shown"),
     [
         (["a", "bb"], 3, ["a", "bb"]),

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from cells import each_of
 
 from app.core.errors import Conflict
 from app.core.experiments.extension import refuse_incompatible
@@ -47,7 +46,7 @@ def test_what_stands_at_the_top_of_a_spec_applies_to_each_arm_that_does_not_say_
     }
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("changes", "place", "words"),
     [
         ({"judges": [{"name": '=HYPERLINK("x")', "player": MODEL}]}, ("judges", 0, "name"), "must not begin with"),
@@ -107,7 +106,7 @@ def as_postgres_keeps_it(given: Any) -> Any:
     return [as_postgres_keeps_it(each) for each in given] if isinstance(given, list) else given
 
 
-@each_of(
+@pytest.mark.parametrize(
     "added",
     [
         {},
@@ -128,7 +127,7 @@ def test_the_same_content_and_more_may_follow(added: Any) -> None:
     refuse_incompatible(given_spec_of(stored), given_spec_of(after))
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("changes", "field"),
     [
         ({"arms": {**ARMS, "debate": {"format": "final_ruling", "rounds": 3}}}, "arms.debate.rounds"),

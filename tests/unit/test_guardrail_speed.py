@@ -15,7 +15,6 @@ from re import _parser as parser
 from typing import Any
 
 import pytest
-from cells import each_of
 
 from app.core import guardrail
 from app.core.guardrail.hidden import hidden_text
@@ -180,7 +179,7 @@ def assert_grows_with_the_text(look: Callable[[str], object], text_of: Callable[
 ALL_PATTERNS = dict(patterns())
 
 
-@each_of("name", ALL_PATTERNS)
+@pytest.mark.parametrize("name", ALL_PATTERNS)
 def test_a_pattern_takes_time_in_proportion_to_what_was_made_to_slow_it_down(name: str) -> None:
     pattern = ALL_PATTERNS[name]
     for what, text_of in hostile_to(pattern).items():
@@ -190,7 +189,7 @@ def test_a_pattern_takes_time_in_proportion_to_what_was_made_to_slow_it_down(nam
         assert_grows_with_the_text(lambda text: sum(1 for _ in pattern.finditer(text)), text_of, f"{name} on {unit!r}")
 
 
-@each_of("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_a_rule_takes_time_in_proportion_to_the_text(rule: Any) -> None:
     def look(text: str) -> object:
         return list(rule(Text(text)))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from cells import each_of
+import pytest
 
 from scripts.breaking.history import Acknowledged, History, ModelCalls, Received, first_violation, violations
 
@@ -97,7 +97,7 @@ def with_calls(history: History, answered: int = 0, refused: int = 0, put_off: i
     history.calls = ModelCalls(answered, refused, put_off, resumes=1, interruptions=3)
 
 
-@each_of(
+@pytest.mark.parametrize(
     "calls",
     [
         {"answered": 10, "refused": 8, "put_off": 63},
@@ -185,7 +185,7 @@ WRONG: dict[str, tuple[Callable[[History], Any], str]] = {
 }
 
 
-@each_of("name", WRONG)
+@pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_found_and_told_with_the_history(name: str) -> None:
     spoil, words = WRONG[name]
     history = a_history()

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from cells import each_of
 
 from app.core.debate import Status
 from app.core.errors import InvalidInput
@@ -48,18 +47,18 @@ def test_a_status_is_added_to_the_others_and_taken_away_again():
     assert asked.filters.status == (Status.FAILED,)
 
 
-@each_of("q", ["0e5a11aa", "0E5A11AA-00", "0e5a11aa-0000-4000-8000-00000000000a"])
+@pytest.mark.parametrize("q", ["0e5a11aa", "0E5A11AA-00", "0e5a11aa-0000-4000-8000-00000000000a"])
 def test_a_search_for_the_beginning_of_an_id_is_one(q):
     assert (list_query({"q": q}).filters.id, list_query({"q": q}).filters.q) == (q, None)
     assert list_query({"q": q}).search == q
 
 
-@each_of("q", ["cars", "2026", "decade", "0e5a11aa bridges", "0e5a11aa-"])
+@pytest.mark.parametrize("q", ["cars", "2026", "decade", "0e5a11aa bridges", "0e5a11aa-"])
 def test_other_words_are_searched_in_titles(q):
     assert (list_query({"q": q}).filters.id, list_query({"q": q}).filters.q) == (None, q)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("sort", "size"),

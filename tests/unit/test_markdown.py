@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-from cells import each_of
+import pytest
 from hostile_markdown import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +61,7 @@ def safe(text: str) -> Parsed:
     return page
 
 
-@each_of("text", HOSTILE)
+@pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_of_a_hostile_text_runs_or_loads(text):
     safe(text)
 
@@ -71,7 +71,7 @@ def test_no_text_makes_a_tag_that_is_not_markdowns(text):
     safe(text)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("text", "made"),
     [
         ("# One\n### Three\n###### Six", "<h4>One</h4>\n<h6>Three</h6>\n<h6>Six</h6>"),
@@ -106,6 +106,6 @@ def test_a_link_into_our_own_pages_is_only_text():
     assert as_html("[sign out](/sign-out)").strip() == "<p>sign out</p>"
 
 
-@each_of("text", ["[" * (MOST_MARKS + 1), "a" * (LONGEST_MARKDOWN + 1)])
+@pytest.mark.parametrize("text", ["[" * (MOST_MARKS + 1), "a" * (LONGEST_MARKDOWN + 1)])
 def test_a_text_that_would_take_long_to_parse_is_shown_as_it_is(text):
     assert as_html(text) == f'<p class="plain">{text}</p>'

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from cells import each_of
 
 from app.core.debate import TurnType, Usage
 from app.core.players import JudgeOrder
@@ -25,12 +24,12 @@ def ruling(**changes):
     return Ruling.model_validate({**GOOD, **changes})
 
 
-@each_of("around", ["{}", "```json\n{}\n```", "My ruling is: {} I hope that helps."])
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "My ruling is: {} I hope that helps."])
 def test_json_counts_wherever_it_stands(around):
     assert read(around.replace("{}", json.dumps(GOOD)), Ruling).winner == "proposer"
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("answer", "words"),
     [
         ("", "it is empty"),
@@ -61,7 +60,7 @@ def test_what_cannot_be_used_is_said_without_repeating_it(answer, words):
     assert "me-me-me" not in str(problem.value)
 
 
-@each_of("move", ["claim", "appeal", "resolution"])
+@pytest.mark.parametrize("move", ["claim", "appeal", "resolution"])
 def test_a_proposers_move_names_its_turn(move):
     assert read(json.dumps({"move": move, "text": "So."}), ProposersMove).type is TurnType[move.upper()]
 
@@ -96,7 +95,7 @@ def test_two_rulings_that_agree_are_their_mean_and_stop_only_together():
     assert (thought.verdict.stop, thought.close, thought.verdict.orders) == (False, False, None)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("letter", "order", "winner"),
     [
         ("A", JudgeOrder.AS_SPOKEN, "proposer"),
@@ -115,7 +114,7 @@ def test_a_letter_is_the_side_whose_answer_was_shown_under_it(letter, order, win
     assert ("opponent's answer as A" in found.reasoning) == (order is JudgeOrder.SWAPPED)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"probability": 0.49}, "probability: Input should be greater than or equal to 0.5"),

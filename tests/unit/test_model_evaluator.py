@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from cells import each_of
 from hypothesis import given
 from hypothesis import strategies as st
 from test_model_prompts import any_text
@@ -46,7 +45,7 @@ def test_reasons_are_few_short_and_legible():
     assert found.reasons[1].message == "x" * LONGEST_REASON
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("answer", "words"),
     [
         ({"reasons": [], "verdict": "rejected"}, "no reason was given"),

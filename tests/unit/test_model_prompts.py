@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from uuid import uuid4
 
-from cells import each_of
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,8 +64,8 @@ def test_whatever_is_said_the_document_has_the_same_structure_and_gives_it_back(
     assert (shown.count("["), shown.count("]")) == (1, 1)
 
 
-@each_of("seat", list(Seat))
-@each_of("form", list(Format))
+@pytest.mark.parametrize("seat", list(Seat))
+@pytest.mark.parametrize("form", list(Format))
 def test_the_instructions_hold_nothing_that_participants_said(seat, form):
     quiet = instructions(brief_of("A motion", "One", "Two", seat=seat, form=form), 1000)
     loud = instructions(brief_of(HOSTILE[0], HOSTILE[1], HOSTILE[3], seat=seat, form=form), 1000)

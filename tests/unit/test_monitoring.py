@@ -9,7 +9,6 @@ from typing import Any
 import promql_parser
 import pytest
 import yaml
-from cells import each_of
 from prometheus_client import Counter
 
 from app.observe import metrics
@@ -92,7 +91,7 @@ def test_a_metric_is_named_as_prometheus_wants_it() -> None:
         assert words
 
 
-@each_of("panel", PANELS, ids=lambda panel: panel["title"])
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
 def test_a_panel_asks_for_metrics_that_exist(panel: dict[str, Any]) -> None:
     for target in panel["targets"]:
         check(target["expr"])
@@ -119,7 +118,7 @@ def test_panels_have_places_of_their_own() -> None:
     assert len(ids) == len(set(ids))
 
 
-@each_of("rule", RULES, ids=lambda rule: rule["alert"])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
 def test_an_alert_asks_for_metrics_that_exist_and_says_what_to_do(rule: dict[str, Any]) -> None:
     check(rule["expr"])
     assert rule["labels"]["severity"] in ("warning", "critical")

@@ -5,7 +5,6 @@ from pathlib import Path
 from string import Template
 
 import pytest
-from cells import each_of
 from test_model_prompts import brief_of
 
 from app.core.brief import Brief
@@ -32,7 +31,7 @@ def test_the_built_in_set_is_a_set_that_could_be_added() -> None:
     assert set().union(*used.values()) == set().union(*FILES.values())
 
 
-@each_of("version", list(BUILT_IN))
+@pytest.mark.parametrize("version", list(BUILT_IN))
 def test_a_version_never_changes(version: str) -> None:
     """What was measured with it stays comparable. A change makes a new folder, and a new line in BUILT_IN."""
     assert built_in(version).hash == BUILT_IN[version]
@@ -42,8 +41,8 @@ def test_there_is_a_hash_of_every_version() -> None:
     assert {path.name for path in FOLDER.parent.iterdir()} == BUILT_IN.keys()
 
 
-@each_of("form", list(Format))
-@each_of("seat", list(Seat))
+@pytest.mark.parametrize("form", list(Format))
+@pytest.mark.parametrize("seat", list(Seat))
 def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_were(seat: Seat, form: Format) -> None:
     brief = brief_of("A motion", "One", seat=seat, form=form)
     old = prompts_of(PromptSet("mine", "h", "v2", {"manners": "Be brief."}))
@@ -57,8 +56,8 @@ def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_we
         assert '"answers": {"proposer": "Yes"' in document(with_answers, 1000, JudgeOrder.SWAPPED, prompts).text
 
 
-@each_of("form", list(Format))
-@each_of("seat", list(Seat))
+@pytest.mark.parametrize("form", list(Format))
+@pytest.mark.parametrize("seat", list(Seat))
 def test_the_longest_instructions_with_the_schema_of_the_answer_are_within_what_is_reserved(
     seat: Seat, form: Format
 ) -> None:
@@ -70,7 +69,7 @@ def test_the_longest_instructions_with_the_schema_of_the_answer_are_within_what_
         assert len((instructions(brief, 1000) + json.dumps(schema)).encode()) < INSTRUCTIONS_BYTES
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("name", "files", "says"),
     [
         ("", {"persona": "x"}, "name: must be lower-case letters"),
@@ -107,8 +106,8 @@ def test_a_hash_tells_sets_apart_and_does_not_depend_on_the_order_or_the_name() 
     assert hash_of("v1", one.files) != one.hash
 
 
-@each_of("form", list(Format))
-@each_of("seat", list(Seat))
+@pytest.mark.parametrize("form", list(Format))
+@pytest.mark.parametrize("seat", list(Seat))
 def test_what_a_set_lacks_comes_from_the_built_in_one(seat: Seat, form: Format) -> None:
     brief = brief_of("A motion", "One", seat=seat, form=form, persona="A pirate")
     mine = prompts_of(PromptSet("mine", "h", BASE, {"persona": "Speak as $persona, for $$5."}))
@@ -118,7 +117,7 @@ def test_what_a_set_lacks_comes_from_the_built_in_one(seat: Seat, form: Format) 
     assert instructions(brief, 1000, mine) == usual.replace(persona_line, 'Speak as "A pirate", for $5.')
 
 
-@each_of("seat", list(Seat))
+@pytest.mark.parametrize("seat", list(Seat))
 def test_the_language_of_a_debate_is_in_the_instructions_of_every_seat(seat: Seat) -> None:
     brief = brief_of("A motion", "One", seat=seat)
     spoken = instructions(type(brief)(brief.debate.evolve(language='German"'), brief.motion, brief.turns), 1000)

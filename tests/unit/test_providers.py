@@ -5,7 +5,6 @@ import inspect
 import re
 
 import pytest
-from cells import each_of
 
 from app.core.players import model_of, why_unknown
 from app.core.providers import NO_PLAYERS, PROVIDERS, endpoint_key, missing
@@ -34,7 +33,7 @@ OF_THE_SDK = {"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "OPENAI_BASE_URL", "ANTHROPIC_
 """Read by the provider's SDK, or given to it by our adapter."""
 
 
-@each_of("name", list(PROVIDERS))
+@pytest.mark.parametrize("name", list(PROVIDERS))
 def test_the_variables_are_those_that_pydantic_ai_reads(name: str) -> None:
     provider, source = PROVIDERS[name], source_of(name)
     read = set(re.findall(r"'([A-Z][A-Z0-9_]+)'", source))
@@ -42,7 +41,7 @@ def test_the_variables_are_those_that_pydantic_ai_reads(name: str) -> None:
     assert named - OF_THE_SDK <= read
 
 
-@each_of("name", list(PROVIDERS))
+@pytest.mark.parametrize("name", list(PROVIDERS))
 def test_a_client_that_is_not_installed_is_named_as_pydantic_ai_names_it(name: str) -> None:
     extras = re.findall(r"pydantic-ai-slim\[([\w-]+)\]", source_of(name))
     # Some of the extras that it names install the same client as `openai` does.
@@ -76,7 +75,7 @@ def test_a_model_is_named_by_its_provider_or_endpoint() -> None:
     assert endpoint_key("my-lab2") == "MY_LAB2_API_KEY"
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("value", "says"),
     [
         ("lab", "does not have the form"),

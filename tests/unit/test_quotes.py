@@ -3,7 +3,6 @@
 import time
 
 import pytest
-from cells import each_of
 
 from app.core.quotes import MOST_QUOTES, Document, Quote, checked_quotes, quotes_in
 
@@ -19,7 +18,7 @@ The naïve buyers paid £2,000 (in cash)!
 DOCUMENT = Document(TEXT)
 
 
-@each_of(
+@pytest.mark.parametrize(
     "quote",
     [
         pytest.param("closed in 1987", id="word for word"),
@@ -45,7 +44,7 @@ def test_the_document_has_it(quote: str) -> None:
     assert DOCUMENT.has(quote)
 
 
-@each_of(
+@pytest.mark.parametrize(
     "quote",
     [
         pytest.param("", id="nothing"),
@@ -65,7 +64,7 @@ def test_the_document_does_not_have_it(quote: str) -> None:
     assert not DOCUMENT.has(quote)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("content", "quotes"),
     [
         ("No quote at all.", []),

@@ -13,7 +13,6 @@ from typing import Any, get_args
 from uuid import UUID
 
 import pytest
-from cells import each_of
 from core_builders import a_debate
 from documents import DOCS, REPOSITORY, Row, codes, rows, tables
 from pydantic import BaseModel
@@ -76,7 +75,7 @@ def checks(page: str, first: str) -> Callable[[Check], Check]:
     return add
 
 
-@each_of(("page", "first"), [pytest.param(*key, id=f"{key[0]}: {key[1]}") for key in ELSEWHERE])
+@pytest.mark.parametrize(("page", "first"), [pytest.param(*key, id=f"{key[0]}: {key[1]}") for key in ELSEWHERE])
 def test_a_table_that_is_checked_elsewhere_is_there(page: str, first: str) -> None:
     assert rows(page, first)
     assert list((REPOSITORY / "tests").rglob(ELSEWHERE[page, first]))
@@ -423,7 +422,7 @@ def _(found: list[Row]) -> None:
     assert len(actions) == len(re.findall(r"\|", failpoints._RULE.pattern.split("(@")[0])) + 1
 
 
-@each_of(("page", "first"), [pytest.param(*key, id=f"{key[0]}: {key[1]}") for key in CHECKS])
+@pytest.mark.parametrize(("page", "first"), [pytest.param(*key, id=f"{key[0]}: {key[1]}") for key in CHECKS])
 def test_a_table_says_what_the_code_says(page: str, first: str) -> None:
     found = rows(page, first)
     assert found, "the table is gone: its check should go too"

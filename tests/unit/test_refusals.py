@@ -1,7 +1,6 @@
 """Why a move was refused, in a person's words."""
 
 import pytest
-from cells import each_of
 from core_builders import a_debate, a_move
 
 from app.core.debate import State, Status, TurnType
@@ -13,7 +12,7 @@ JUDGE, PROPOSER, OPPONENT = Seat.ARBITRATOR, Seat.PROPOSER, Seat.OPPONENT
 WORKERS = frozenset(Seat)
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("debate", "seat", "kind", "says"),
     [
         (a_debate(State.AWAITING_PROPOSER), OPPONENT, TurnType.CLAIM, "It is the proposer's turn"),

@@ -5,12 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from cells import each_of
 
 from scripts.breaking.removals import REMOVALS, ROOT, Removal
 
 
-@each_of("removal", REMOVALS, ids=[removal.what for removal in REMOVALS])
+@pytest.mark.parametrize("removal", REMOVALS, ids=[removal.what for removal in REMOVALS])
 def test_what_is_removed_and_the_tests_that_notice_are_there(removal: Removal) -> None:
     for edit in removal.edits:
         assert (ROOT / edit.file).read_text().count(edit.old) == 1

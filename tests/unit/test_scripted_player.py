@@ -5,7 +5,6 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from cells import each_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -137,7 +136,7 @@ def test_every_turn_of_a_debater_refers_to_the_motion() -> None:
                 assert "ban private cars from their centres" in turn.content
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("motion", "named"),
     [
         ("Cities should ban private cars.", "the proposal that cities ban private cars"),
@@ -260,7 +259,7 @@ def test_a_dialogue_of_scripted_players_ends_by_itself() -> None:
     assert kinds == {TurnType.CLAIM, TurnType.APPEAL, TurnType.RESOLUTION, TurnType.RULING}
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("verdict", "words"),
     [
         (Verdict("opponent", {"proposer": 4.0, "opponent": 7.0}, "why"), "found for the opponent"),
@@ -328,7 +327,7 @@ def test_many_slow_thoughts_take_no_longer_than_one_and_no_thread() -> None:
     assert time.monotonic() - started < 100, "one after another they would take 200 seconds"
 
 
-@each_of(
+@pytest.mark.parametrize(
     "text",
     [
         "",

@@ -4,7 +4,6 @@ import math
 from uuid import UUID
 
 import pytest
-from cells import each_of
 from core_builders import a_debate
 
 from app.core.brief import Brief, JudgmentKey
@@ -42,7 +41,7 @@ def near(share):
     return pytest.approx(share, abs=4 * math.sqrt(0.25 / MANY))
 
 
-@each_of(("skills", "chance"), [((0, 0), 0.5), ((1, 0), 0.731), ((None, 2), 0.119), ((3, 3), 0.5)])
+@pytest.mark.parametrize(("skills", "chance"), [((0, 0), 0.5), ((1, 0), 0.731), ((None, 2), 0.119), ((3, 3), 0.5)])
 def test_the_chance_of_winning_is_the_logistic_of_the_difference(skills, chance):
     assert wins(skills=skills) == near(chance)
 
@@ -61,7 +60,7 @@ def test_without_noise_and_bias_every_judge_says_the_same_of_a_debate_in_every_o
         assert len(winners) == 1
 
 
-@each_of("bias", [0.1, -0.2, 0.5])
+@pytest.mark.parametrize("bias", [0.1, -0.2, 0.5])
 def test_the_side_shown_first_wins_as_much_more_than_half_as_the_bias_says(bias):
     first = wins("proposer", order=ORDERS[0], position_bias=bias), wins("opponent", order=ORDERS[1], position_bias=bias)
     assert sum(first) / 2 == pytest.approx(0.5 + bias, abs=4 * math.sqrt(0.25 / (2 * MANY)))

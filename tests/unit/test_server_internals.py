@@ -13,7 +13,6 @@ from typing import Any
 import gevent
 import gevent.socket
 import pytest
-from cells import each_of
 from flask_sock import Sock
 from gunicorn.glogging import Logger
 from gunicorn.http import errors, wsgi
@@ -36,7 +35,7 @@ CAPPED = (
 )
 
 
-@each_of("name", CAPPED)
+@pytest.mark.parametrize("name", CAPPED)
 def test_a_library_whose_behaviour_we_depend_on_closely_is_capped(name: str) -> None:
     specifier = REQUIREMENTS[name].specifier
     assert any(one.operator == "<" for one in specifier), f"{name} needs an upper limit in pyproject.toml"

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from cells import each_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 from kombu.utils.url import url_to_parts
@@ -140,7 +139,7 @@ def test_without_any_variable_there_are_the_documented_defaults():
     assert settings.data_dir.is_absolute()
 
 
-@each_of(("field", "value"), [(field, value) for field, values in BAD.items() for value in values])
+@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in BAD.items() for value in values])
 def test_a_bad_value_stops_with_a_sentence_that_names_its_variable(monkeypatch, field, value):
     monkeypatch.setenv(variable(field), value)
 
@@ -153,7 +152,7 @@ def test_a_bad_value_stops_with_a_sentence_that_names_its_variable(monkeypatch, 
     assert len(said) < 300
 
 
-@each_of("given", ["::1", "[::1]"])
+@pytest.mark.parametrize("given", ["::1", "[::1]"])
 def test_an_ipv6_address_is_bound_and_reached_in_brackets(monkeypatch, given):
     monkeypatch.setenv("DEBATE_SERVER_HOST", given)
     settings = load_settings()
@@ -204,7 +203,7 @@ def test_an_address_that_is_taken_is_read_alike_by_every_library_and_no_other_is
             assert settings.shown_url == "https://db.example:8443"
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("field", "url"),
     [
         ("redis_url", "unix:///run/a@b/redis.sock?db=2"),
@@ -258,7 +257,7 @@ def test_an_entry_point_exits_with_the_sentence(monkeypatch):
         settings_or_exit()
 
 
-@each_of("field", sorted(OTHER_THAN_DEFAULT))
+@pytest.mark.parametrize("field", sorted(OTHER_THAN_DEFAULT))
 def test_a_blank_variable_means_that_it_is_not_set(monkeypatch, field):
     monkeypatch.setenv(variable(field), "")
 
@@ -266,7 +265,7 @@ def test_a_blank_variable_means_that_it_is_not_set(monkeypatch, field):
     assert getattr(load_settings(), field) == Settings.model_fields[field].get_default(call_default_factory=True)
 
 
-@each_of("field", sorted(OTHER_THAN_DEFAULT))
+@pytest.mark.parametrize("field", sorted(OTHER_THAN_DEFAULT))
 def test_each_variable_sets_its_setting(monkeypatch, field):
     monkeypatch.setenv(variable(field), OTHER_THAN_DEFAULT[field])
 
@@ -288,7 +287,7 @@ def test_the_address_for_clients_is_the_one_that_was_set_or_the_one_that_is_boun
     assert Settings(server_port=81, server_url="https://debates.example").url == "https://debates.example"
 
 
-@each_of("host", ["0.0.0.0", "::", "192.0.2.7", "debates.example"])  # noqa: S104 (nothing binds it)
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "debates.example"])  # noqa: S104 (nothing binds it)
 def test_without_a_token_every_address_but_loopback_is_unsafe(host):
     assert Settings(server_host=host).why_unsafe == (
         f"DEBATE_SERVER_HOST={host} would open the server to the network without a token"
@@ -296,12 +295,12 @@ def test_without_a_token_every_address_but_loopback_is_unsafe(host):
     assert Settings(server_host=host, auth_token="a-long-enough-token").why_unsafe is None  # noqa: S106
 
 
-@each_of("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
 def test_loopback_is_safe_without_a_token(host):
     assert Settings(server_host=host).why_unsafe is None
 
 
-@each_of("missing", ["database_url", "redis_url"])
+@pytest.mark.parametrize("missing", ["database_url", "redis_url"])
 def test_a_server_without_an_address_is_embedded(missing):
     addresses = {"database_url": "postgresql:///debate", "redis_url": "redis://localhost"}
     assert not Settings(**addresses).is_embedded

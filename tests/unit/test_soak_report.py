@@ -1,4 +1,4 @@
-from cells import each_of
+import pytest
 
 from scripts.breaking.plot import draw
 from scripts.breaking.sampling import Samples
@@ -13,7 +13,7 @@ def samples(values: list[float]) -> Samples:
     return made
 
 
-@each_of("values", [[100.0] * 40, [60.0] * 8 + [100.0] * 32, [100.0, 103.0] * 20])
+@pytest.mark.parametrize("values", [[100.0] * 40, [60.0] * 8 + [100.0] * 32, [100.0, 103.0] * 20])
 def test_a_process_that_stays_as_it_is_has_not_grown(values: list[float]) -> None:
     assert grown(samples(values)) == []
 

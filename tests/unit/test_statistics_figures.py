@@ -6,26 +6,25 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
-from cells import each_of
 
 from app.statistics import agreement, arms, clusters, graph, judges, ratings, student
 
 
-@each_of("freedom", [1, 2, 3, 5, 10, 39, 199, 5000])
-@each_of("probability", [0.001, 0.025, 0.3, 0.5, 0.8, 0.975, 0.9995])
+@pytest.mark.parametrize("freedom", [1, 2, 3, 5, 10, 39, 199, 5000])
+@pytest.mark.parametrize("probability", [0.001, 0.025, 0.3, 0.5, 0.8, 0.975, 0.9995])
 def test_quantiles_of_student_are_scipys(probability: float, freedom: int) -> None:
     assert student.quantile(probability, freedom) == pytest.approx(
         scipy.stats.t.ppf(probability, freedom), rel=1e-9, abs=1e-9
     )
 
 
-@each_of("freedom", [1, 4, 39, 1000])
-@each_of("t", [0.0, 0.01, 1.0, 2.5, 30.0, -3.0])
+@pytest.mark.parametrize("freedom", [1, 4, 39, 1000])
+@pytest.mark.parametrize("t", [0.0, 0.01, 1.0, 2.5, 30.0, -3.0])
 def test_two_sided_probabilities_are_scipys(t: float, freedom: int) -> None:
     assert student.two_sided_p(t, freedom) == pytest.approx(2 * scipy.stats.t.sf(abs(t), freedom), rel=1e-9)
 
 
-@each_of(("a", "b", "x"), [(0.5, 0.5, 0.2), (2, 3, 0.9), (100, 0.5, 0.99), (1, 1, 0), (1, 1, 1)])
+@pytest.mark.parametrize(("a", "b", "x"), [(0.5, 0.5, 0.2), (2, 3, 0.9), (100, 0.5, 0.99), (1, 1, 0), (1, 1, 1)])
 def test_the_incomplete_beta_function_is_scipys(a: float, b: float, x: float) -> None:
     assert student.incomplete_beta(a, b, x) == pytest.approx(scipy.special.betainc(a, b, x), rel=1e-10)
 

@@ -6,7 +6,6 @@ from collections import Counter
 from uuid import UUID, uuid4, uuid5
 
 import pytest
-from cells import each_of
 from otlp_receiver import OtlpReceiver
 
 from app.observe import tracing
@@ -59,7 +58,7 @@ def test_the_ids_of_a_trace_come_from_the_debate_alone() -> None:
     assert len(others) == 4
 
 
-@each_of("sampler", ["traceidratio", "parentbased_traceidratio"])
+@pytest.mark.parametrize("sampler", ["traceidratio", "parentbased_traceidratio"])
 def test_a_sampler_keeps_whole_debates(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four hundred debates about a quarter, and of each all its spans or none."""
     with OtlpReceiver() as collector:

@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import replace
 from uuid import UUID
 
-from cells import each_of
+import pytest
 from core_builders import EVERY_SEAT, a_debate
 
 from app.cli.words import ending, judged
@@ -29,7 +29,7 @@ AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared"
 EVEN = Verdict("tie", {"proposer": 7, "opponent": 7}, "Even")
 
 
-@each_of("status", list(Status))
+@pytest.mark.parametrize("status", list(Status))
 def test_every_status_has_a_word(status):
     assert words.STATUS_WORDS[status]
 
@@ -43,7 +43,7 @@ def test_a_tie_of_two_readings_says_that_they_disagree():
     assert words.judged(turn, replace(verdict, scope=VerdictScope.ROUND)) == f"Round 2: a{said[1:]}"
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("debate", "expected"),
     [
         (a_debate(status=Status.CREATED, waits_for_start=True), "Not started"),
@@ -68,7 +68,7 @@ def test_every_state_reason_stance_and_kind_of_turn_has_words():
     assert set(words.SOLUTION_WORDS) == set(SolutionStatus)
 
 
-@each_of("activity", list(Activity))
+@pytest.mark.parametrize("activity", list(Activity))
 def test_every_activity_is_a_sentence_about_the_debate(activity):
     debate = a_debate(State.CLOSED if activity is Activity.CLOSED else State.AWAITING_OPPONENT)
     sentence = words.doing(DashboardRow(debate, activity, None, None, None))
@@ -76,7 +76,7 @@ def test_every_activity_is_a_sentence_about_the_debate(activity):
     assert "opponent" in sentence.lower() or activity is Activity.CLOSED
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("verdict", "of_round", "of_debate"),
     [
         (AHEAD, "Round 2: opponent better, 8.2 to 6", "The whole debate: opponent wins 8.2 to 6"),
@@ -169,7 +169,7 @@ def test_a_dialogue_has_two_steps_a_round_and_the_called_judge_is_between_rounds
     assert words.share_done(debate) == 0.5
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("usd", "said"),
     [(0, "$0"), (0.00002, "under $0.0001"), (0.00021, "$0.0002"), (0.1, "$0.10"), (12.345, "$12.35")],
     ids=str,
@@ -178,14 +178,14 @@ def test_money(usd, said):
     assert words.cost(usd) == said
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("seconds", "said"), [(-3, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (7200, "2 h"), (90_000, "1 d")]
 )
 def test_durations(seconds, said):
     assert words.duration(seconds) == said
 
 
-@each_of(
+@pytest.mark.parametrize(
     ("seconds", "said"),
     [(-3, "0 s"), (59.9, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (7199, "1 h 59 min"), (90_000, "1 d 1 h")],
 )

@@ -6,7 +6,6 @@ from itertools import product
 from uuid import uuid5
 
 import pytest
-from cells import each_of
 from hypothesis import given
 from hypothesis import strategies as st
 from test_scripted_player import brief_at, debate_of, motion_of, played, think, turn_of
@@ -30,7 +29,7 @@ def held(form: Format, number: int, **options):
 
 
 @pytest.mark.long
-@each_of("form", Format)
+@pytest.mark.parametrize("form", Format)
 def test_over_two_hundred_debates_the_winner_never_has_the_lower_total(form):
     winners = Counter()
     for number in range(DEBATES):
@@ -52,7 +51,7 @@ def test_over_two_hundred_debates_the_winner_never_has_the_lower_total(form):
     assert winners["opponent"] > 0
 
 
-@each_of("form", [form for form in Format if form.facts.has_rounds])
+@pytest.mark.parametrize("form", [form for form in Format if form.facts.has_rounds])
 def test_a_debate_that_a_limit_cuts_short_is_judged_as_a_whole(form):
     debate = debate_of(5, form, 20)
     first, turns = motion_of(debate), []

@@ -27,22 +27,16 @@ def test_a_turn_of_a_workers_player(facts, activity):
     assert told(a_debate(workers=EVERY_SEAT), **facts) is activity
 
 
-def test_an_external_seat_waits_for_a_person_however_long_it_takes():
-    assert told(a_debate(workers=NO_SEAT), seconds_due=1e6) is Activity.WAITING
-
-
-def test_an_open_intervention_waits_for_a_person_even_where_a_player_judges():
-    assert told(a_debate(State.INTERVENTION_PENDING, workers=EVERY_SEAT)) is Activity.WAITING
-
-
 @pytest.mark.parametrize(
-    ("changes", "activity"),
-    [({"status": Status.PAUSED}, Activity.PAUSED), ({"status": Status.FAILED}, Activity.FAILED)],
-    ids=["paused", "failed"],
+    ("debate", "activity"),
+    [
+        (a_debate(workers=NO_SEAT), Activity.WAITING),
+        (a_debate(State.INTERVENTION_PENDING, workers=EVERY_SEAT), Activity.WAITING),
+        (a_debate(workers=EVERY_SEAT, status=Status.PAUSED), Activity.PAUSED),
+        (a_debate(workers=EVERY_SEAT, status=Status.FAILED), Activity.FAILED),
+        (a_debate(State.CLOSED, workers=EVERY_SEAT), Activity.CLOSED),
+    ],
+    ids=["external", "intervention", "paused", "failed", "closed"],
 )
-def test_what_is_held_is_not_called_stalled(changes, activity):
-    assert told(a_debate(workers=EVERY_SEAT, **changes), seconds_due=1e6) is activity
-
-
-def test_what_is_closed_does_nothing():
-    assert told(a_debate(State.CLOSED, workers=EVERY_SEAT)) is Activity.CLOSED
+def test_where_no_worker_is_awaited_nothing_is_called_stalled_however_long_it_takes(debate, activity):
+    assert told(debate, seconds_due=1e6) is activity

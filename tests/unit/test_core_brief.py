@@ -1,19 +1,12 @@
 """What a player is shown of the debate."""
 
-from uuid import UUID
-
 import pytest
-from core_builders import EVERY_SEAT, a_debate
+from core_builders import EVERY_SEAT, a_debate, a_turn
 
 from app.core.brief import Brief
-from app.core.debate import Cursor, Limits, Turn, TurnType
+from app.core.debate import Cursor, Limits, TurnType
 from app.core.formats import Format
 from app.core.seats import Seat
-
-
-def a_turn(seq: int, round_: int | None, seat: Seat, kind: TurnType = TurnType.CLAIM) -> Turn:
-    return Turn(UUID(int=seq), UUID(int=1), seq, round_, seat, kind, f"turn {seq}", "scripted")
-
 
 MOTION = a_turn(1, 0, Seat.PROPOSER, TurnType.MOTION)
 SAID = (

@@ -20,12 +20,6 @@ def test_the_delay_doubles_with_each_failure_and_jitter_spreads_it_over_the_uppe
     assert almost.delay_seconds == pytest.approx(longest_seconds)
 
 
-@given(failed_attempts=st.integers(1, 4), jitter=st.floats(0, 1, exclude_max=True))
-def test_no_jitter_leaves_the_bounds_of_its_delay(failed_attempts, jitter):
-    longest = 2 ** (failed_attempts - 1)
-    assert longest / 2 <= after_failure(failed_attempts, permanent=False, jitter=jitter).delay_seconds <= longest
-
-
 @pytest.mark.parametrize("failed_attempts", [5, 6, 1000])
 def test_the_fifth_failure_is_the_last(failed_attempts):
     assert after_failure(failed_attempts, permanent=False, jitter=0.5) == GiveUp()

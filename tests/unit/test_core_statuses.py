@@ -93,13 +93,3 @@ def test_a_worker_is_awaited_only_in_its_own_seat_of_an_active_debate_without_an
         status in (Status.CREATED, Status.RUNNING) and workers == EVERY_SEAT and state is not State.INTERVENTION_PENDING
     )
     assert debate.awaits_worker is expected
-
-
-def test_only_the_seat_under_the_cursor_decides_whether_a_worker_is_awaited():
-    assert a_debate(State.AWAITING_OPPONENT, workers=frozenset({Seat.OPPONENT})).awaits_worker
-    assert not a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT - {Seat.OPPONENT}).awaits_worker
-
-
-def test_rounds_completed_are_those_before_the_cursor():
-    assert a_debate(round_=1).rounds_completed == 0
-    assert a_debate(round_=4).rounds_completed == 3

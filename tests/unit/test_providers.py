@@ -23,8 +23,6 @@ def test_every_name_of_pydantic_ai_can_fill_a_seat_or_says_why_not() -> None:
 
 def source_of(name: str) -> str:
     spec = importlib.util.find_spec(f"pydantic_ai.providers.{name.replace('-', '_')}")
-    assert spec
-    assert spec.origin
     with open(spec.origin, encoding="utf-8") as file:
         return file.read()
 

@@ -110,12 +110,6 @@ OTHER_THAN_DEFAULT = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_set(monkeypatch):
-    for name in [name for name in os.environ if name.upper().startswith("DEBATE_")]:
-        monkeypatch.delenv(name)
-
-
 def variable(field):
     return f"DEBATE_{field.upper()}"
 
@@ -315,22 +309,16 @@ def load_in(monkeypatch, environment):
     return load_settings()
 
 
-def test_a_child_loads_the_same_settings(monkeypatch):
+@pytest.mark.parametrize("cleared", [(), ("server_url", "auth_token", "database_url", "redis_url")], ids=len)
+def test_a_child_loads_the_same_settings_and_nothing_that_was_cleared(monkeypatch, cleared):
     set_all(monkeypatch)
-    ours = load_settings()
+    ours = load_settings().with_changes(**dict.fromkeys(cleared))
 
     assert load_in(monkeypatch, child_environment(ours)) == ours
 
 
 def test_a_child_loads_the_same_defaults(monkeypatch):
     ours = Settings(data_dir=Path("here and there"))
-
-    assert load_in(monkeypatch, child_environment(ours)) == ours
-
-
-def test_what_was_changed_to_nothing_does_not_come_down_from_our_own_environment(monkeypatch):
-    set_all(monkeypatch)
-    ours = load_settings().with_changes(server_url=None, auth_token=None, database_url=None, redis_url=None)
 
     assert load_in(monkeypatch, child_environment(ours)) == ours
 

@@ -157,8 +157,8 @@ def test_an_intervention_does_not_outlive_a_limit():
 # Rulings that close
 
 
-def ruled(form, *, by_worker, round_=2, **changes):
-    debate = a_debate(State.AWAITING_ARBITRATOR, form, workers=EVERY_SEAT, round_=round_, **changes)
+def ruled(form, *, by_worker, state=State.AWAITING_ARBITRATOR, **changes):
+    debate = a_debate(state, form, workers=EVERY_SEAT, **changes)
     return decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, by_worker=by_worker, close=True)).debate
 
 
@@ -185,8 +185,7 @@ def test_a_person_who_closes_closes_with_a_ruling_whatever_limit_is_reached(form
 
 @pytest.mark.parametrize("form", Format)
 def test_a_person_may_close_when_ruling_on_an_intervention(form):
-    debate = a_debate(State.INTERVENTION_PENDING, form)
-    after = decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, close=True)).debate
+    after = ruled(form, by_worker=False, state=State.INTERVENTION_PENDING)
     assert ending(after) == (Status.COMPLETED, StopReason.RULING)
     assert not after.intervention_open
 

@@ -21,26 +21,22 @@ def failed(state, workers=EVERY_SEAT, form=Format.ROUNDS):
     return a_debate(state, form, workers=workers, status=Status.FAILED, last_error="The model is away", attempts=5)
 
 
-@pytest.mark.parametrize(("form", "state", "workers"), list(product(Format, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
-def test_a_paused_debate_takes_nothing(form, state, workers):
-    debate = a_debate(state, form, workers=workers, status=Status.PAUSED)
-    for move in EVERY_MOVE:
-        assert refusal(debate, move).context["allowed_roles"] == []
-    assert [allowed_moves(debate, seat) for seat in Seat] == [[], [], []]
-    assert not debate.awaits_worker
+PAUSED = [(Status.PAUSED, state, {}) for state in OPEN_STATES]
+CLOSED = [
+    (status, State.CLOSED, {"cursor": Cursor(2, seat)})
+    for status, seat in product((Status.COMPLETED, Status.STOPPED), Seat)
+]
 
 
-@pytest.mark.parametrize(
-    ("form", "seat", "status", "workers"),
-    list(product(Format, Seat, (Status.COMPLETED, Status.STOPPED), (NO_SEAT, EVERY_SEAT))),
-)
-def test_a_closed_debate_takes_nothing(form, seat, status, workers):
-    debate = a_debate(State.CLOSED, form, workers=workers, status=status, cursor=Cursor(2, seat))
+@pytest.mark.parametrize(("status", "state", "changes"), PAUSED + CLOSED)
+@pytest.mark.parametrize(("form", "workers"), list(product(Format, (NO_SEAT, EVERY_SEAT))))
+def test_a_paused_or_closed_debate_takes_nothing(form, workers, status, state, changes):
+    debate = a_debate(state, form, workers=workers, status=status, **changes)
     for move in EVERY_MOVE:
         refused = refusal(debate, move)
-        assert refused.context["current_state"] == "CLOSED"
-        assert refused.context["allowed_roles"] == []
+        assert (refused.context["current_state"], refused.context["allowed_roles"]) == (state.value, [])
     assert [allowed_moves(debate, seat) for seat in Seat] == [[], [], []]
+    assert not debate.awaits_worker
 
 
 @pytest.mark.parametrize(("form", "state"), list(product(Format, OPEN_STATES)))

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import time
 from functools import cache
-from pathlib import Path
 
-REPOSITORY = Path(__file__).parents[2]
+from harness import REPOSITORY
+
 PAGE = (REPOSITORY / "docs" / "logs.md").read_text()
 EVERY_LINE = {"timestamp", "level", "logger", "event"}
 PROGRAM = """

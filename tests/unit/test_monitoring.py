@@ -3,17 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import promql_parser
 import pytest
 import yaml
+from harness import REPOSITORY
 from prometheus_client import Counter
 
 from app.observe import metrics
 
-REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "metrics.md").read_text()
 DASHBOARD = json.loads((REPOSITORY / "monitoring" / "grafana" / "dashboards" / "debate.json").read_text())
 RULES = yaml.safe_load((REPOSITORY / "monitoring" / "alerts.yml").read_text())["groups"][0]["rules"]

@@ -3,14 +3,13 @@
 import sys
 import unicodedata
 from dataclasses import replace
-from uuid import UUID
 
 import pytest
-from core_builders import EVERY_SEAT, a_debate
+from core_builders import EVERY_SEAT, a_debate, a_turn
 
 from app.cli.words import ending, judged
 from app.core.activity import Activity
-from app.core.debate import Limits, State, Status, StopReason, Turn, TurnType, stop_words
+from app.core.debate import Limits, State, Status, StopReason, TurnType, stop_words
 from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import SeatSetup
@@ -34,8 +33,10 @@ def test_a_tie_of_two_readings_says_that_they_disagree():
     verdict = Verdict("tie", {"proposer": 6.5, "opponent": 7.5}, "Both", orders=readings, scope=VerdictScope.DEBATE)
     said = "A tie: the judge's two readings disagree, 6.5 to 7.5 on average"
     assert words.winner(verdict) == said
-    turn = Turn(UUID(int=3), UUID(int=1), 4, 2, Seat.ARBITRATOR, TurnType.RULING, "A tie", "scripted")
-    assert words.judged(turn, replace(verdict, scope=VerdictScope.ROUND)) == f"Round 2: a{said[1:]}"
+    assert (
+        words.judged(a_turn(4, 2, Seat.ARBITRATOR, TurnType.RULING), replace(verdict, scope=VerdictScope.ROUND))
+        == f"Round 2: a{said[1:]}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_every_activity_is_a_sentence_about_the_debate(activity):
     ids=["ahead", "tie"],
 )
 def test_a_ruling_says_what_it_judges(verdict, of_round, of_debate):
-    ruling = Turn(UUID(int=1), UUID(int=2), 4, 2, Seat.ARBITRATOR, TurnType.RULING, "Why.", "external")
+    ruling = a_turn(4, 2, Seat.ARBITRATOR, TurnType.RULING)
     assert words.judged(ruling, verdict) == of_round
     assert words.judged(ruling, replace(verdict, scope=VerdictScope.DEBATE)) == of_debate
     on_interruption = replace(ruling, round=None)

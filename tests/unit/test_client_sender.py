@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import debate_client
-from debate_client import AsyncClient, Client, NoAnswer, NotADebateServer, RateLimited, Refused, Retries, Unavailable
+from debate_client import AsyncClient, Client, NoAnswer, NotADebateServer, Refused, Retries, Unavailable
 from debate_client import requests as described
 from debate_client.answers import Argument, Debate
 from debate_client.calls import Iteration, Method, Server
@@ -122,19 +122,16 @@ def test_retries_end() -> None:
         (409, "SEAT_TAKEN", "SeatTaken"),
         (413, "CONTENT_TOO_LARGE", "ContentTooLarge"),
         (500, "INTERNAL_ERROR", "InternalError"),
+        (429, "RATE_LIMIT_EXCEEDED", "RateLimited"),
         (418, "A_CODE_OF_TOMORROW", "Refused"),
     ],
 )
 def test_each_code_is_an_exception(status: int, code: str, kind: str) -> None:
-    problem = carried_out(described.debate("d"), [refused(status, code)])[0]
+    problem = carried_out(described.delete("d"), [refused(status, code)])[0]
     assert type(problem) is getattr(debate_client, kind)
     assert isinstance(problem, Refused)
     assert (problem.code, problem.message, problem.suggestion) == (code, "No.", "Later")
     assert problem.context["field"] == "x"
-
-
-def test_a_limit_of_requests_is_its_own_class() -> None:
-    assert type(carried_out(described.delete("d"), [refused(429, "RATE_LIMIT_EXCEEDED")])[0]) is RateLimited
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"hello": 1}', b"null"])

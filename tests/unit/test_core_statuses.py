@@ -74,14 +74,6 @@ def test_nobody_outside_speaks_for_a_debater_that_failed(state, seat):
         refusal(failed(State(state)), a_move(seat, kind))
 
 
-def test_a_failed_attempt_is_forgotten_once_the_turn_is_taken():
-    debate = a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT, attempts=3, last_error="Timed out")
-
-    after = decide(debate, a_move(Seat.OPPONENT, TurnType.CLAIM, by_worker=True)).debate
-
-    assert (after.attempts, after.last_error) == (0, None)
-
-
 @pytest.mark.parametrize(("status", "state", "workers"), list(product(Status, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
 def test_a_worker_is_awaited_only_in_its_own_seat_of_an_active_debate_without_an_intervention(status, state, workers):
     debate = a_debate(state, workers=workers, status=status)

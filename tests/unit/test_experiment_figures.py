@@ -205,18 +205,14 @@ def test_nothing_judged_is_said_in_words(tmp_path: Path) -> None:
 LONG_NAMES = ("x" * 200, "y" * 200, "1", "completed")
 
 
-@pytest.mark.usefixtures("terminal")
-def test_thirty_long_names_still_fit() -> None:
-    assert max(map(len, table(("a", "b", "n", "status"), [LONG_NAMES]))) <= WIDTH
-
-
 def test_a_table_in_a_file_or_a_pipe_is_whole() -> None:
     assert list(table(("a", "b", "n", "status"), [LONG_NAMES]))[1].split() == list(LONG_NAMES)
 
 
-def test_a_wider_terminal_gets_a_wider_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.cli.experiment.tables.columns", lambda _: 200)
-    assert max(map(len, table(("a", "b", "n", "status"), [LONG_NAMES]))) == 200
+@pytest.mark.parametrize("width", [WIDTH, 200])
+def test_a_table_in_a_terminal_is_as_wide_as_that(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setattr("app.cli.experiment.tables.columns", lambda _: width)
+    assert max(map(len, table(("a", "b", "n", "status"), [LONG_NAMES]))) == width
 
 
 def test_init_writes_an_example_that_reads_without_a_mistake(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Why a move was refused, in a person's words."""
 
 import pytest
-from core_builders import a_debate, a_move
+from core_builders import EVERY_SEAT, a_debate, a_move
 
 from app.core.debate import State, Status, TurnType
 from app.core.errors import ActionNotAllowed
@@ -9,7 +9,6 @@ from app.core.machine import decide
 from app.core.seats import Seat
 
 JUDGE, PROPOSER, OPPONENT = Seat.ARBITRATOR, Seat.PROPOSER, Seat.OPPONENT
-WORKERS = frozenset(Seat)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +23,7 @@ WORKERS = frozenset(Seat)
             "It is the judge's turn: scripted is thinking",
         ),
         (
-            a_debate(State.AWAITING_OPPONENT, workers=WORKERS),
+            a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT),
             OPPONENT,
             TurnType.CLAIM,
             "scripted holds the seat of the opponent and speaks for itself",

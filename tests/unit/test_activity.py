@@ -6,37 +6,28 @@ from core_builders import EVERY_SEAT, NO_SEAT, a_debate
 from app.core.activity import STALLED_AFTER_SECONDS, Activity, activity_of
 from app.core.debate import State, Status
 
-
-def told(debate, claim_is_live=False, backing_off=False, seconds_due=0.0):
-    return activity_of(debate, claim_is_live=claim_is_live, backing_off=backing_off, seconds_due=seconds_due)
-
-
-@pytest.mark.parametrize(
-    ("facts", "activity"),
-    [
-        ({"claim_is_live": True}, Activity.GENERATING),
-        ({"claim_is_live": True, "seconds_due": 1e6}, Activity.GENERATING),
-        ({"backing_off": True}, Activity.RETRYING),
-        ({}, Activity.QUEUED),
-        ({"seconds_due": STALLED_AFTER_SECONDS - 0.1}, Activity.QUEUED),
-        ({"seconds_due": STALLED_AFTER_SECONDS}, Activity.STALLED),
-    ],
-    ids=["claimed", "claimed-long-due", "backing-off", "queued", "nearly-stalled", "stalled"],
-)
-def test_a_turn_of_a_workers_player(facts, activity):
-    assert told(a_debate(workers=EVERY_SEAT), **facts) is activity
+OF_WORKERS = a_debate(workers=EVERY_SEAT)
+LONG_DUE = {"seconds_due": 1e6}
 
 
 @pytest.mark.parametrize(
-    ("debate", "activity"),
+    ("debate", "facts", "activity"),
     [
-        (a_debate(workers=NO_SEAT), Activity.WAITING),
-        (a_debate(State.INTERVENTION_PENDING, workers=EVERY_SEAT), Activity.WAITING),
-        (a_debate(workers=EVERY_SEAT, status=Status.PAUSED), Activity.PAUSED),
-        (a_debate(workers=EVERY_SEAT, status=Status.FAILED), Activity.FAILED),
-        (a_debate(State.CLOSED, workers=EVERY_SEAT), Activity.CLOSED),
+        pytest.param(OF_WORKERS, {"claim_is_live": True}, Activity.GENERATING, id="claimed"),
+        pytest.param(OF_WORKERS, {"claim_is_live": True, **LONG_DUE}, Activity.GENERATING, id="claimed-long-due"),
+        pytest.param(OF_WORKERS, {"backing_off": True}, Activity.RETRYING, id="backing-off"),
+        pytest.param(OF_WORKERS, {}, Activity.QUEUED, id="queued"),
+        pytest.param(OF_WORKERS, {"seconds_due": STALLED_AFTER_SECONDS - 0.1}, Activity.QUEUED, id="nearly-stalled"),
+        pytest.param(OF_WORKERS, {"seconds_due": STALLED_AFTER_SECONDS}, Activity.STALLED, id="stalled"),
+        pytest.param(a_debate(workers=NO_SEAT), LONG_DUE, Activity.WAITING, id="external"),
+        pytest.param(
+            a_debate(State.INTERVENTION_PENDING, workers=EVERY_SEAT), LONG_DUE, Activity.WAITING, id="intervention"
+        ),
+        pytest.param(OF_WORKERS.evolve(status=Status.PAUSED), LONG_DUE, Activity.PAUSED, id="paused"),
+        pytest.param(OF_WORKERS.evolve(status=Status.FAILED), LONG_DUE, Activity.FAILED, id="failed"),
+        pytest.param(a_debate(State.CLOSED, workers=EVERY_SEAT), LONG_DUE, Activity.CLOSED, id="closed"),
     ],
-    ids=["external", "intervention", "paused", "failed", "closed"],
 )
-def test_where_no_worker_is_awaited_nothing_is_called_stalled_however_long_it_takes(debate, activity):
-    assert told(debate, seconds_due=1e6) is activity
+def test_what_a_debate_does_right_now(debate, facts, activity):
+    given = {"claim_is_live": False, "backing_off": False, "seconds_due": 0.0, **facts}
+    assert activity_of(debate, **given) is activity

@@ -222,6 +222,49 @@ def test_the_suggestion_says_what_to_wait_for(debate, says):
     assert says in refusal(debate, a_move(Seat.OPPONENT, TurnType.RESOLUTION)).suggestion
 
 
+@pytest.mark.parametrize(
+    ("debate", "seat", "kind", "says"),
+    [
+        (a_debate(State.AWAITING_PROPOSER), Seat.OPPONENT, TurnType.CLAIM, "It is the proposer's turn"),
+        (a_debate(State.AWAITING_ARBITRATOR), Seat.OPPONENT, TurnType.CLAIM, "It is the judge's turn"),
+        (
+            a_debate(State.AWAITING_ARBITRATOR, workers=frozenset({Seat.ARBITRATOR})),
+            Seat.OPPONENT,
+            TurnType.CLAIM,
+            "It is the judge's turn: scripted is thinking",
+        ),
+        (
+            a_debate(State.AWAITING_OPPONENT, workers=frozenset(Seat)),
+            Seat.OPPONENT,
+            TurnType.CLAIM,
+            "scripted holds the seat of the opponent and speaks for itself",
+        ),
+        (a_debate(State.AWAITING_PROPOSER), Seat.OPPONENT, TurnType.APPEAL, "Only the proposer can call the judge"),
+        (a_debate(State.AWAITING_PROPOSER), Seat.PROPOSER, TurnType.RULING, "Only the judge can rule"),
+        (a_debate(State.INTERVENTION_PENDING), Seat.PROPOSER, TurnType.CLAIM, "a person must rule before it goes on"),
+        (
+            a_debate(State.AWAITING_ARBITRATOR),
+            Seat.ARBITRATOR,
+            TurnType.QUESTION,
+            "The judge cannot ask a question at this point",
+        ),
+        (
+            a_debate(State.AWAITING_OPPONENT, status=Status.FAILED),
+            Seat.PROPOSER,
+            TurnType.CLAIM,
+            "when somebody resumes it",
+        ),
+        (a_debate(State.CLOSED), Seat.PROPOSER, TurnType.CLAIM, "The debate is closed"),
+    ],
+)
+def test_a_refusal_says_why_as_a_person_would(debate, seat, kind, says):
+    explanation = refusal(debate, a_move(seat, kind)).context["explanation"]
+    assert says in explanation
+    assert "'" not in explanation.replace("'s ", " ")
+    assert "arbitrator" not in explanation
+    assert "AWAITING" not in explanation
+
+
 def test_a_turn_of_a_worker_keeps_its_usage_and_verdict_and_the_debate_adds_them_up():
     verdict = Verdict("tie", {"proposer": 5, "opponent": 5}, "Even.")
     debate = a_debate(State.AWAITING_ARBITRATOR, workers=frozenset(Seat), usage=Usage(10, 20, 0.5))

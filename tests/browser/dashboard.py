@@ -66,9 +66,10 @@ def start_in_form(page: Page) -> str:
 
 
 def rule_in_form(page: Page, content: str, winner: str, proposer: str = "", opponent: str = "") -> None:
-    """With these scores, if any."""
+    """With these scores, if any; without a choice of the winner if it is empty."""
     page.get_by_role("textbox", name="Ruling").fill(content)
-    page.get_by_label("Winner").select_option(winner)
+    if winner:
+        page.get_by_label("Winner").select_option(winner)
     page.get_by_label("Proposer's score").fill(proposer)
     page.get_by_label("Opponent's score").fill(opponent)
     page.get_by_role("button", name="Give the ruling").click()

@@ -57,6 +57,15 @@ def is_on_screen(page, locator):
     return box["y"] >= 0 and box["y"] + box["height"] <= page.viewport_size["height"]
 
 
+BOXES = "parts => parts.map(part => part.getBoundingClientRect().toJSON())"
+
+
+def is_in_two_lines(row):
+    """What happened above, and when it did: both boxes of one moment, because the page still takes its shape."""
+    at, what = row.locator(".at, .what").evaluate_all(BOXES)
+    return what["bottom"] <= at["top"] + 1 and what["height"] < 40
+
+
 def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(assert_accessible, watch, site):
     debate_id = a_dialogue(site, title="Read on a phone")
     argue(site, debate_id, "opponent", "So it goes on. " * 300)
@@ -86,10 +95,8 @@ def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(asse
 
     history.click()
     row = page.get_by_role("row", name=re.compile("A turn was stored"))
-    what, at = row.locator(".what").bounding_box(), row.locator(".at").bounding_box()
-    # One below the other, each in its line.
-    assert what["y"] + what["height"] <= at["y"] + 1
-    assert what["height"] < 40
+    expect(row).to_be_visible()
+    wait_until(lambda: is_in_two_lines(row), 60, "what happened and when stand one below the other, each in its line")
     assert not is_wider_than_the_window(page)
 
 

@@ -17,7 +17,6 @@ from worker.process import FINISH_SECONDS
 UNITS = sorted((REPOSITORY / "deploy" / "systemd").iterdir())
 MANIFESTS = REPOSITORY / "deploy" / "kubernetes"
 SETTINGS = {f"DEBATE_{name.upper()}" for name in Settings.model_fields}
-ALERTS = (REPOSITORY / "monitoring" / "alerts.yml").read_text()
 PAGE = (REPOSITORY / "docs" / "deploy.md").read_text()
 SYSTEMD = shutil.which("systemd-analyze")
 needs_systemd = pytest.mark.skipif(SYSTEMD is None, reason="systemd-analyze is not installed: apt-get install systemd")

@@ -3,12 +3,11 @@
 import json
 import re
 import shlex
-from pathlib import Path
 from typing import Any
 
 import yaml
+from harness import REPOSITORY
 
-REPOSITORY = Path(__file__).parent.parent
 COMPOSE = REPOSITORY / "docker-compose.yml"
 DOCKERFILE = REPOSITORY / "Dockerfile"
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE.read_text())["services"]

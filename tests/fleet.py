@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from harness import Api, Place, new_debate, wait_until
+from watchers import EXTERNAL
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
@@ -140,8 +141,7 @@ class Agents(threading.Thread):
         self.enough = threading.Event()
         self.acknowledged: list[Acknowledged] = []
         self.unexpected: str | None = None
-        external = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-        self.debate_id = fleet.create(format="dialogue", seats=external)
+        self.debate_id = fleet.create(format="dialogue", seats=EXTERNAL)
         self._target: str = fleet.ask("GET", f"/debates/{self.debate_id}")["motion"]["id"]
 
     def run(self) -> None:

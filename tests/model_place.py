@@ -33,6 +33,15 @@ class ModelPlace:
 
 
 @contextmanager
+def models_of_programs() -> Iterator[ModelServer]:
+    """Programs that are started meanwhile find their models there."""
+    with ModelServer() as models, pytest.MonkeyPatch.context() as variables:
+        for name, value in models.environment.items():
+            variables.setenv(name, value)
+        yield models
+
+
+@contextmanager
 def model_place(
     make_place: Callable[[], Place],
     directory: Path,
@@ -43,9 +52,7 @@ def model_place(
     place = make_place()
     place.environment.update(environment)
     place.log = log = directory / "programs.log"
-    with ModelServer() as models, pytest.MonkeyPatch.context() as variables:
-        for name, value in models.environment.items():
-            variables.setenv(name, value)
+    with models_of_programs() as models:
         api = place.start_api(**changes)
         for _ in range(workers):
             place.start_worker(**changes)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
+from dashboard import is_live, view
 from harness import Api, Place
 from looks import serious
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -103,3 +104,15 @@ def open_page(browser: Browser, site: Api) -> Iterator[OpenPage]:
     for context in contexts:
         context.close()
     assert [said for said in complaints if not any(words in said for words in expected)] == []
+
+
+@pytest.fixture
+def watch(open_page: OpenPage) -> OpenPage:
+    """Opens the page of a debate, or that of a path, and returns when it is live."""
+
+    def open_(page_of: str, **options) -> Page:
+        page = open_page(page_of if page_of.startswith("/") else view(page_of), **options)
+        is_live(page)
+        return page
+
+    return open_

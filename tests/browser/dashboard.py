@@ -1,11 +1,12 @@
 """What the dashboard's tests do again and again."""
 
+import json
 import os
 import re
 import signal
 from typing import Any
 
-from harness import Api, Place, wait_until
+from harness import Api, Place, numbers, wait_until
 from playwright.sync_api import Page, expect
 
 from app.cli.children import API_COMMAND
@@ -20,6 +21,74 @@ def slow(seconds: float) -> dict[str, Any]:
 def external(*roles: str, others: float = 0) -> dict[str, Any]:
     """These seats for people, the others for players that take so long."""
     return {**slow(others), **{role: {"player": "external"} for role in roles}}
+
+
+def a_dialogue(site: Api, **changes: Any) -> str:
+    """The id of one whose three seats are for people."""
+    return site.create(**{"format": "dialogue", "seats": external(*SEATS), **changes})["id"]
+
+
+def argue(site: Api, debate_id: str, role: str, content: str = "Because.") -> None:
+    """Through the API, in answer to the last turn."""
+    transcript = site.transcript(debate_id)
+    latest = [transcript["motion"], *transcript["arguments"]][-1]
+    body = {"role": role, "content": content, "target_id": latest["id"], "client_request_id": f"said-{next(numbers)}"}
+    answer = site.http.post(f"/debates/{debate_id}/arguments", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+def a_webhook(site: Api, url: str) -> str:
+    """Its id."""
+    hook = {"url": url, "events": ["debate.completed"]}
+    return site.http.post("/webhooks", json=hook).json()["data"]["webhook"]["id"]
+
+
+def an_experiment(site: Api, spec: dict[str, Any], motions: list[dict[str, Any]]) -> str:
+    """Its address."""
+    answer = site.http.post("/experiments", json=spec)
+    assert answer.status_code == 201, answer.text
+    at = f"/experiments/{answer.json()['data']['experiment']['id']}"
+    answer = site.http.post(f"{at}/motions", content="\n".join(map(json.dumps, motions)))
+    assert answer.status_code == 200, answer.text
+    return at
+
+
+def argue_in_form(page: Page, role: str, content: str) -> None:
+    page.get_by_label(f"Argue as the {role}").fill(content)
+    page.get_by_role("button", name="Argue", exact=True).click()
+
+
+def start_in_form(page: Page) -> str:
+    """The id of the debate."""
+    page.get_by_role("button", name="Start the debate").click()
+    page.wait_for_url("**/view")
+    return stored_id(page)
+
+
+def rule_in_form(page: Page, content: str, winner: str, proposer: str = "", opponent: str = "") -> None:
+    """With these scores, if any; without a choice of the winner if it is empty."""
+    page.get_by_role("textbox", name="Ruling").fill(content)
+    if winner:
+        page.get_by_label("Winner").select_option(winner)
+    page.get_by_label("Proposer's score").fill(proposer)
+    page.get_by_label("Opponent's score").fill(opponent)
+    page.get_by_role("button", name="Give the ruling").click()
+
+
+def choose_view(page: Page, name: str, **state: bool) -> None:
+    """In the menu of how the page is shown."""
+    page.get_by_text("View", exact=True).click()
+    page.get_by_role("button", name=name, **state).click()
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def sign_in(page: Page, token: str) -> None:
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
 
 
 def view(debate_id: str) -> str:

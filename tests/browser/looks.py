@@ -35,11 +35,14 @@ def serious(page):
     ]
 
 
-def assert_every_page_is_readable(page, paths, window, other):
-    """By name: with nothing serious for axe, and no wider than either window."""
+def assert_every_page_is_readable(page, paths, window, other, unfolded=()):
+    """By name: with nothing serious for axe, and no wider than either window. What has an unfolded text is open."""
     for name, path in paths.items():
         page.goto(path)
         expect(page.locator("html")).to_have_class("scripted")
+        for text in unfolded:
+            for summary in page.get_by_text(text).all():
+                summary.click()
         assert serious(page) == [], name
         assert not is_wider_than_the_window(page), name
         page.set_viewport_size(other)

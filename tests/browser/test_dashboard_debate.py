@@ -6,15 +6,19 @@ import signal
 
 import pytest
 from dashboard import (
+    a_dialogue,
+    argue,
+    argue_in_form,
     end_api,
     external,
     has_status,
     is_live,
     marked,
+    rule_in_form,
     seqs,
     slow,
     start_api_again,
-    stored_id,
+    start_in_form,
     until_closed,
     view,
     was_not_reloaded,
@@ -30,9 +34,7 @@ def test_a_debate_is_created_in_the_form_and_its_turns_arrive_without_a_reload(o
     expect(page.locator("#cost")).to_have_text("It is free: no paid model takes part.")
     page.get_by_role("group", name="Judge").get_by_label("Persona").fill("Dry and short")
     page.get_by_label("Rounds").fill("3")
-    page.get_by_role("button", name="Start the debate").click()
-
-    page.wait_for_url("**/view")
+    debate_id = start_in_form(page)
     marked(page)
     until_closed(page)
     has_status(page, "Completed")
@@ -41,7 +43,7 @@ def test_a_debate_is_created_in_the_form_and_its_turns_arrive_without_a_reload(o
     expect(page.get_by_role("img", name=re.compile("Scores over rounds. round 1: proposer"))).to_be_visible()
     was_not_reloaded(page)
 
-    debate = site.debate(stored_id(page))
+    debate = site.debate(debate_id)
     assert debate["limits"]["max_rounds"] == 3
     assert debate["seats"]["arbitrator"]["persona"] == "Dry and short"
 
@@ -67,18 +69,6 @@ def test_errors_stand_beside_their_field_and_nothing_typed_is_lost(open_page):
     expect(page.get_by_label("Motion")).to_have_value("Short enough")
 
 
-def test_what_it_costs_at_most_is_said_where_a_model_speaks(open_page):
-    page = open_page("/new")
-    proposer = page.get_by_role("group", name="Proposer")
-    proposer.get_by_label("Player", exact=True).select_option("local")
-    expect(page.locator("#cost")).to_have_text("It is free: the local model costs nothing.")
-    proposer.get_by_label("Player", exact=True).select_option("another model, by name …")
-    proposer.get_by_label("Name of the model").fill("openai:gpt-5-mini")
-    expect(page.locator("#cost")).to_contain_text("not known")
-    page.get_by_label("Cost in USD").fill("2.5")
-    expect(page.locator("#cost")).to_contain_text("It ends when it has cost $2.50")
-
-
 def test_a_player_that_nobody_knows_is_refused_beside_its_field(open_page):
     page = open_page("/new", expects=("status of 400",))
     page.get_by_label("Motion").fill("Anything")
@@ -91,10 +81,9 @@ def test_a_player_that_nobody_knows_is_refused_beside_its_field(open_page):
     expect(opponent.get_by_role("alert").first).to_contain_text("unknown player")
 
 
-def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_page, site):
+def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(watch, site):
     debate = site.create(seats=slow(60))
-    page = open_page(view(debate["id"]))
-    is_live(page)
+    page = watch(debate["id"])
     expect(page.locator("#state")).to_contain_text("It is the proposer's turn: scripted is thinking")
 
     page.get_by_role("button", name="Interrupt").click()
@@ -104,9 +93,7 @@ def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_pag
     expect(page.locator("#state")).to_contain_text("waiting for a person's ruling")
 
     page.get_by_role("button", name="Rule …").click()
-    page.get_by_role("textbox", name="Ruling").fill("Go on, and speak about cost")
-    page.get_by_label("Winner").select_option("none")
-    page.get_by_role("button", name="Give the ruling").click()
+    rule_in_form(page, "Go on, and speak about cost", "none")
     expect(page.locator("#turn-3")).to_contain_text("speak about cost")
     expect(page.locator("#state")).to_contain_text("Round 1 of 3")
 
@@ -114,13 +101,9 @@ def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_pag
     page.get_by_role("dialog").get_by_role("button", name="Interrupt").click()
     expect(page.locator("#turn-4")).to_be_visible()
     page.get_by_role("button", name="Rule …").click()
-    page.get_by_role("textbox", name="Ruling").fill("Enough is said")
     page.get_by_label("This ruling closes the debate").check()
-    page.get_by_label("Winner").select_option("opponent")
-    page.get_by_label("Proposer's score").fill("4.5")
-    page.get_by_label("Opponent's score").fill("8")
     page.get_by_label("Reasons").fill("One side came prepared")
-    page.get_by_role("button", name="Give the ruling").click()
+    rule_in_form(page, "Enough is said", "opponent", "4.5", "8")
     until_closed(page)
     expect(page.locator("#verdict")).to_contain_text("Opponent wins 8 to 4.5")
     expect(page.locator("#turn-5")).to_contain_text("One side came prepared")
@@ -129,32 +112,30 @@ def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(open_pag
 
 
 def test_a_person_takes_a_seat_and_argues_to_a_resolution(open_page, site):
-    debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
-    page = open_page(view(debate["id"]))
-    page.get_by_label("Argue as the opponent").fill("Deliveries need a way in")
-    page.get_by_role("button", name="Argue", exact=True).click()
+    debate_id = a_dialogue(site)
+    page = open_page(view(debate_id))
+    argue_in_form(page, "opponent", "Deliveries need a way in")
     expect(page.locator("#turn-2")).to_contain_text("Deliveries need a way in")
 
     page.get_by_label("Argue as the proposer").fill("Agreed: mornings until ten")
     page.get_by_role("button", name="Close with this as the result").click()
     until_closed(page)
     expect(page.locator("#composer")).to_be_hidden()
-    assert [turn["type"] for turn in site.transcript(debate["id"])["arguments"]] == ["CLAIM", "RESOLUTION", "RULING"]
+    assert [turn["type"] for turn in site.transcript(debate_id)["arguments"]] == ["CLAIM", "RESOLUTION", "RULING"]
 
 
-def test_an_argument_whose_answer_was_lost_is_sent_again_as_it_was(open_page, site):
+def store_and_lose(route):
+    """The server stores what it is sent, and its answer is lost."""
+    route.fetch()
+    route.abort()
+
+
+def test_an_argument_whose_answer_was_lost_is_sent_again_as_it_was(watch, site):
     """By then the page shows it, and it is the other seat's turn: nothing is said twice, and by no other seat."""
-    debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
-    page = open_page(view(debate["id"]), expects=("ERR_FAILED", "409"))
-    is_live(page)
-
-    def store_and_lose(route):
-        route.fetch()
-        route.abort()
-
+    debate_id = a_dialogue(site)
+    page = watch(debate_id, expects=("ERR_FAILED", "409"))
     page.route("**/arguments", store_and_lose)
-    page.get_by_label("Argue as the opponent").fill("Deliveries need a way in")
-    page.get_by_role("button", name="Argue", exact=True).click()
+    argue_in_form(page, "opponent", "Deliveries need a way in")
     expect(page.locator("#argument-problem")).to_contain_text("does not answer")
     expect(page.locator("#turn-2")).to_contain_text("Deliveries need a way in")
     expect(page.locator("#composer-label")).to_have_text("Argue as the proposer")
@@ -162,18 +143,12 @@ def test_an_argument_whose_answer_was_lost_is_sent_again_as_it_was(open_page, si
     page.unroute("**/arguments")
     page.get_by_role("button", name="Argue", exact=True).click()
     expect(page.locator("#argument")).to_have_value("")
-    assert [turn["role"] for turn in site.transcript(debate["id"])["arguments"]] == ["opponent"]
+    assert [turn["role"] for turn in site.transcript(debate_id)["arguments"]] == ["opponent"]
 
 
-def test_other_words_after_a_lost_answer_are_not_dropped(open_page, site):
-    debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
-    page = open_page(view(debate["id"]), expects=("ERR_FAILED", "409"))
-    is_live(page)
-
-    def store_and_lose(route):
-        route.fetch()
-        route.abort()
-
+def test_other_words_after_a_lost_answer_are_not_dropped(watch, site):
+    debate_id = a_dialogue(site)
+    page = watch(debate_id, expects=("ERR_FAILED", "409"))
     page.route("**/arguments", store_and_lose)
     page.locator("#argument").fill("Deliveries need a way in")
     page.get_by_role("button", name="Argue", exact=True).click()
@@ -205,9 +180,7 @@ def test_pause_resume_and_stop_with_a_reason(open_page, site):
 
 
 def test_it_starts_again_with_the_same_set_up_and_is_exported_and_deleted(open_page, site):
-    seats = external("opponent")
-    seats["proposer"] = {"player": "scripted", "persona": "Speaks in questions", "think_seconds": 0.01}
-    debate = site.create(title="Held twice", seats=seats, limits={"max_rounds": 7})
+    debate = site.create(title="Held twice", seats=external("opponent"))
     # A turn may arrive, and be asked for, in the moment of the deletion.
     page = open_page(view(debate["id"]), expects=("status of 404",))
 
@@ -218,13 +191,9 @@ def test_it_starts_again_with_the_same_set_up_and_is_exported_and_deleted(open_p
 
     page.get_by_role("link", name="Start again").click()
     expect(page.get_by_label("Title")).to_have_value("Held twice")
-    page.get_by_role("button", name="Start the debate").click()
-    page.wait_for_url("**/view")
-    again = site.debate(stored_id(page))
+    again = site.debate(start_in_form(page))
+    assert (again["title"], again["seats"]) == (debate["title"], debate["seats"])
     assert again["id"] != debate["id"]
-    assert {name: again[name] for name in ("title", "format", "seats", "limits")} == {
-        name: debate[name] for name in ("title", "format", "seats", "limits")
-    }
 
     page.get_by_role("button", name="Delete …").click()
     page.get_by_role("button", name="Delete it").click()
@@ -232,19 +201,17 @@ def test_it_starts_again_with_the_same_set_up_and_is_exported_and_deleted(open_p
     assert site.http.get(f"/debates/{again['id']}").status_code == 404
 
 
-def test_a_debate_that_somebody_else_deletes_is_said_to_be_gone(open_page, site):
+def test_a_debate_that_somebody_else_deletes_is_said_to_be_gone(watch, site):
     debate = site.create(seats=external("proposer"))
-    page = open_page(view(debate["id"]), expects=("status of 404",))
-    is_live(page)
+    page = watch(debate["id"], expects=("status of 404",))
     site.http.delete(f"/debates/{debate['id']}")
     expect(page.locator("#state")).to_have_text("This debate was deleted.")
     expect(page.get_by_role("button", name="Stop …")).to_be_hidden()
 
 
-def test_words_appear_as_they_are_generated_and_give_way_to_the_turn(open_page, site, module_place):
+def test_words_appear_as_they_are_generated_and_give_way_to_the_turn(watch, site, module_place):
     debate = site.create(seats=external("proposer"))
-    page = open_page(view(debate["id"]))
-    is_live(page)
+    page = watch(debate["id"])
 
     def say(text):
         delta = {"event": "argument_delta", "data": {"round": 1, "role": "proposer", "text": text}}
@@ -253,23 +220,16 @@ def test_words_appear_as_they_are_generated_and_give_way_to_the_turn(open_page, 
     say("<b>First</b> words, ")
     say("and more \u202e\u2066\u061c")
     expect(page.locator("#speaking-text")).to_have_text("<b>First</b> words, and more [U+202E][U+2066][U+061C]")
-    turn = {"role": "proposer", "target_id": site.transcript(debate["id"])["motion"]["id"], "content": "The turn"}
-    site.http.post(f"/debates/{debate['id']}/arguments", json={**turn, "client_request_id": "spoken"})
+    argue(site, debate["id"], "proposer", "The turn")
     expect(page.locator("#turn-2")).to_contain_text("The turn")
     expect(page.locator("#speaking")).to_be_hidden()
 
 
-def test_what_somebody_writes_is_not_taken_away_by_what_arrives(open_page, site):
+def test_what_somebody_writes_is_not_taken_away_by_what_arrives(watch, site):
     debate = site.create(seats=external("proposer", "opponent"))
-    page = open_page(view(debate["id"]))
-    is_live(page)
+    page = watch(debate["id"])
     page.get_by_label("Argue as the proposer").fill("I was about to say")
-    turn = {
-        "role": "proposer",
-        "target_id": site.transcript(debate["id"])["motion"]["id"],
-        "content": "Somebody was first",
-    }
-    site.http.post(f"/debates/{debate['id']}/arguments", json={**turn, "client_request_id": "first"})
+    argue(site, debate["id"], "proposer", "Somebody was first")
     expect(page.locator("#turn-2")).to_contain_text("Somebody was first")
     expect(page.locator("#argument")).to_have_value("I was about to say")
     expect(page.locator("#argument")).to_be_focused()
@@ -285,13 +245,12 @@ def test_a_link_to_a_turn_leads_to_it(open_page, site):
 
 @pytest.mark.long
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
-def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(open_page, site, module_place, sign):
+def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(watch, site, module_place, sign):
     debate = site.create(seats=slow(0.4), limits={"max_rounds": 6})
     # What a browser says of a server that goes away, also in the middle of an answer.
     refused, broken_off = ("ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED"), ("ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH")
     cut_off = (*refused, *broken_off, "WebSocket connection", "503")
-    page = open_page(view(debate["id"]), expects=cut_off)
-    is_live(page)
+    page = watch(debate["id"], expects=cut_off)
     marked(page)
     expect(page.locator("#turn-3")).to_be_visible()
     system = page.context.new_page()

@@ -3,21 +3,13 @@
 import re
 
 import pytest
-from dashboard import SEATS, external, is_live, view
+from dashboard import a_dialogue, a_webhook, argue, external, is_live, view
 from harness import wait_until
 from hostile_markdown import HOSTILE
 from looks import PHONE, UNBROKEN, WIDE, assert_no_word_is_broken, is_wider_than_the_window
 from playwright.sync_api import expect
 
 DOCUMENT = "In 2019 the council closed the square. Trade rose by twelve per cent."
-
-
-def argue(site, debate_id, role, content):
-    transcript = site.transcript(debate_id)
-    latest = [transcript["motion"], *transcript["arguments"]][-1]
-    body = {"role": role, "content": content, "target_id": latest["id"], "client_request_id": f"{role}-{latest['seq']}"}
-    answer = site.http.post(f"/debates/{debate_id}/arguments", json=body)
-    assert answer.status_code == 201, answer.text
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +57,19 @@ def is_on_screen(page, locator):
     return box["y"] >= 0 and box["y"] + box["height"] <= page.viewport_size["height"]
 
 
-def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(assert_accessible, open_page, site):
-    debate_id = site.create(title="Read on a phone", format="dialogue", seats=external(*SEATS))["id"]
+BOXES = "parts => parts.map(part => part.getBoundingClientRect().toJSON())"
+
+
+def is_in_two_lines(row):
+    """What happened above, and when it did: both boxes of one moment, because the page still takes its shape."""
+    at, what = row.locator(".at, .what").evaluate_all(BOXES)
+    return what["bottom"] <= at["top"] + 1 and what["height"] < 40
+
+
+def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(assert_accessible, watch, site):
+    debate_id = a_dialogue(site, title="Read on a phone")
     argue(site, debate_id, "opponent", "So it goes on. " * 300)
-    page = open_page(view(debate_id), viewport=PHONE)
-    is_live(page)
+    page = watch(debate_id, viewport=PHONE)
     # Opened, it stands at its beginning.
     assert page.evaluate("scrollY") == 0
     links = page.get_by_role("navigation", name="Pages").get_by_role("link")
@@ -95,17 +95,15 @@ def test_on_a_phone_state_and_controls_stay_and_menus_and_headers_are_whole(asse
 
     history.click()
     row = page.get_by_role("row", name=re.compile("A turn was stored"))
-    what, at = row.locator(".what").bounding_box(), row.locator(".at").bounding_box()
-    # One below the other, each in its line.
-    assert what["y"] + what["height"] <= at["y"] + 1
-    assert what["height"] < 40
+    expect(row).to_be_visible()
+    wait_until(lambda: is_in_two_lines(row), 60, "what happened and when stand one below the other, each in its line")
     assert not is_wider_than_the_window(page)
 
 
 @pytest.mark.parametrize("texts", ["rich", "plain"])
 def test_no_text_of_the_corpus_runs_or_loads_anything(open_page, site, texts):
     """The renderer is held to the same texts in tests/unit/test_markdown.py. Here the browser has the last word."""
-    debate_id = site.create(format="dialogue", seats=external(*SEATS), motion_content=HOSTILE[0])["id"]
+    debate_id = a_dialogue(site, motion_content=HOSTILE[0])
     half = len(HOSTILE) // 2
     stored = [text for text in HOSTILE if "\x00" not in text]
     for role, part in (("opponent", stored[:half]), ("proposer", stored[half:])):
@@ -135,7 +133,7 @@ def test_no_text_of_the_corpus_runs_or_loads_anything(open_page, site, texts):
 
 
 def test_an_exported_page_breaks_no_word_and_fits_a_phone(open_page, site, tmp_path):
-    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+    debate_id = a_dialogue(site)
     words = ("Pedestrianisation", "Consequence for deliveries", "Responsibility of the municipality", "Unforeseeable")
     row = f"| {' | '.join(words)} |\n"
     argue(site, debate_id, "opponent", f"{row}|---|---|---|---|\n{row}\n{' '.join(words)} {UNBROKEN[:500]}")
@@ -151,10 +149,9 @@ def test_an_exported_page_breaks_no_word_and_fits_a_phone(open_page, site, tmp_p
 @pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pages_that_are_seldom_seen_are_accessible_and_fit_a_phone(assert_accessible, open_page, site, theme):
-    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+    debate_id = a_dialogue(site)
     invitation = site.http.post(f"/debates/{debate_id}/invitations", json={"role": "opponent"}).json()["data"]["url"]
-    hook = {"url": "https://hooks.example/a", "events": ["debate.completed"]}
-    webhook = site.http.post("/webhooks", json=hook).json()["data"]["webhook"]["id"]
+    webhook = a_webhook(site, "https://hooks.example/a")
     page = open_page("/docs", color_scheme=theme, viewport=PHONE, expects=("status of 404",))
     for path in ("/docs", invitation, f"/webhooks/{webhook}/view", "/nothing-is-here"):
         page.goto(path)

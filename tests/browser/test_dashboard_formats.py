@@ -3,23 +3,15 @@
 import re
 
 import pytest
-from dashboard import SEATS, external, is_live, stored_id, until_closed, view
-from harness import numbers
+from dashboard import SEATS, argue, external, rule_in_form, start_in_form, until_closed
 from playwright.sync_api import expect
 
 
-def say(site, debate_id, role, content="Because."):
-    target = site.transcript(debate_id)["motion"]["id"]
-    body = {"role": role, "target_id": target, "content": content, "client_request_id": f"said-{next(numbers)}"}
-    site.http.post(f"/debates/{debate_id}/arguments", json=body).raise_for_status()
-
-
-def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(assert_accessible, open_page, site):
+def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(assert_accessible, watch, site):
     asked = site.create(format="consultancy", seats=external(*SEATS), limits={"max_rounds": 2})["id"]
-    page = open_page(view(asked))
-    is_live(page)
+    page = watch(asked)
     expect(page.get_by_role("button", name="Ask …")).to_be_hidden()
-    say(site, asked, "proposer")
+    argue(site, asked, "proposer")
     expect(page.get_by_role("button", name="Ask …")).to_be_visible()
     page.keyboard.press("q")
     dialog = page.get_by_role("dialog")
@@ -31,7 +23,7 @@ def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(asse
     expect(page.locator("#turn-3 .kind")).to_have_text("Question")
     expect(page.get_by_role("button", name="Ask …")).to_be_hidden()
 
-    say(site, asked, "proposer", "Less than the streets.")
+    argue(site, asked, "proposer", "Less than the streets.")
     expect(page.get_by_role("button", name="Rule …")).to_be_visible()
     expect(page.get_by_role("button", name="Ask …")).to_be_hidden()
     page.get_by_role("button", name="Rule …").click()
@@ -39,19 +31,14 @@ def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(asse
 
 
 @pytest.mark.long
-def test_a_rounds_score_is_called_the_rounds_and_the_verdict_stands_apart(open_page, site):
+def test_a_rounds_score_is_called_the_rounds_and_the_verdict_stands_apart(watch, site):
     debate_id = site.create(format="rounds", seats=external(*SEATS), limits={"max_rounds": 2})["id"]
-    page = open_page(view(debate_id))
-    is_live(page)
+    page = watch(debate_id)
     for number in (1, 2):
-        say(site, debate_id, "proposer")
-        say(site, debate_id, "opponent")
+        argue(site, debate_id, "proposer")
+        argue(site, debate_id, "opponent")
         page.get_by_role("button", name="Rule …").click()
-        page.get_by_role("textbox", name="Ruling").fill(f"Ruling {number}")
-        page.get_by_label("Winner").select_option("opponent" if number == 1 else "proposer")
-        page.get_by_label("Proposer's score").fill("4" if number == 1 else "7")
-        page.get_by_label("Opponent's score").fill("8")
-        page.get_by_role("button", name="Give the ruling").click()
+        rule_in_form(page, f"Ruling {number}", *(("opponent", "4") if number == 1 else ("proposer", "7")), "8")
         if number == 1:
             expect(page.locator("#turn-4 .winner")).to_have_text("Round 1: opponent better, 8 to 4")
             expect(page.locator("#standing")).to_contain_text("Opponent ahead, 8 to 4, after 1 judged round")
@@ -79,9 +66,8 @@ def test_the_form_asks_only_for_what_the_format_has(assert_accessible, open_page
     expect(page.get_by_role("group", name="Proposer")).to_be_hidden()
     expect(page.get_by_label("Rounds")).to_be_hidden()
     assert_accessible(page)
-    page.get_by_role("button", name="Start the debate").click()
-    page.wait_for_url("**/view")
+    debate_id = start_in_form(page)
     until_closed(page)
     expect(page.locator("#verdict")).to_contain_text(re.compile("wins|A tie"))
     expect(page.locator("#facts")).to_contain_text("No rounds")
-    assert site.debate(stored_id(page))["format"] == "direct"
+    assert site.debate(debate_id)["format"] == "direct"

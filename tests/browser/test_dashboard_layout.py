@@ -1,7 +1,7 @@
 """Where things stand on a page, and that they stay there."""
 
 import pytest
-from dashboard import SEATS, external, has_status, is_live, slow, view
+from dashboard import a_dialogue, a_webhook, argue, argue_in_form, external, has_status, is_live, slow, view
 from looks import PHONE, WIDE, is_wider_than_the_window, lines_of
 from playwright.sync_api import expect
 
@@ -24,10 +24,9 @@ def test_controls_stand_under_the_reason_of_a_stop(open_page, site):
     assert controls.bounding_box()["x"] == page.locator("#state").bounding_box()["x"]
 
 
-def test_a_debate_that_waits_for_its_start_says_so_and_is_started_there(open_page, site):
+def test_a_debate_that_waits_for_its_start_says_so_and_is_started_there(watch, site):
     debate_id = site.create(title="Waits for its start", start=False)["id"]
-    page = open_page("/?q=Waits+for+its+start")
-    is_live(page)
+    page = watch("/?q=Waits+for+its+start")
     expect(page.locator("#rows .now")).to_have_text("Nobody speaks before it is started")
     # Nobody's answer is missing, so the tab does not count it.
     expect(page).to_have_title("Debates · debate-runner")
@@ -41,10 +40,9 @@ def test_a_debate_that_waits_for_its_start_says_so_and_is_started_there(open_pag
     expect(page.get_by_role("button", name="Start", exact=True)).to_be_hidden()
 
 
-def test_a_debate_that_waits_for_its_first_turn_says_for_whose(open_page, site):
-    debate_id = site.create(title="Waits for its opponent", format="dialogue", seats=external(*SEATS))["id"]
-    page = open_page(view(debate_id))
-    is_live(page)
+def test_a_debate_that_waits_for_its_first_turn_says_for_whose(watch, site):
+    debate_id = a_dialogue(site, title="Waits for its opponent")
+    page = watch(debate_id)
     has_status(page, "Waits for the opponent")
     page.goto("/?q=Waits+for+its+opponent")
     expect(page.locator("#rows .badge")).to_have_text("Waits for the opponent")
@@ -55,11 +53,10 @@ def test_a_debate_that_waits_for_its_first_turn_says_for_whose(open_page, site):
     expect(page.locator("#chips .created")).to_have_text("New 1")
 
 
-def test_on_a_phone_all_are_selected_and_those_that_were_not_started_are_started(open_page, site):
+def test_on_a_phone_all_are_selected_and_those_that_were_not_started_are_started(watch, site):
     prepared = [site.create(title=f"Prepared {n}", start=False, limits={"max_rounds": 1})["id"] for n in range(2)]
     waits = site.create(title="Prepared for a person", seats=external("proposer"))["id"]
-    page = open_page("/?q=Prepared", viewport=PHONE)
-    is_live(page)
+    page = watch("/?q=Prepared", viewport=PHONE)
     page.get_by_label("Select all on this page").check()
     tools = page.get_by_role("toolbar", name="Selected debates")
     # What was not started cannot be paused.
@@ -80,10 +77,9 @@ def test_on_a_phone_all_are_selected_and_those_that_were_not_started_are_started
     assert site.debate(waits)["status"] == "created"
 
 
-def test_the_judge_asks_from_the_form_where_the_format_has_questions(open_page, site):
+def test_the_judge_asks_from_the_form_where_the_format_has_questions(watch, site):
     debate_id = site.create(format="interactive", seats=external("arbitrator"), limits={"max_rounds": 2})["id"]
-    page = open_page(view(debate_id), viewport=WIDE)
-    is_live(page)
+    page = watch(debate_id, viewport=WIDE)
     form = page.get_by_role("form", name="Rule as the judge")
     form.get_by_role("button", name="Ask a question instead …").click()
     page.get_by_role("dialog").get_by_label("Question").fill("What would it cost?")
@@ -96,10 +92,9 @@ def test_the_judge_asks_from_the_form_where_the_format_has_questions(open_page, 
 
 
 def test_deliveries_of_a_webhook_fit_a_phone(assert_accessible, open_page, site):
-    body = {"url": "http://localhost/hooks-on-a-phone", "events": ["debate.completed"]}
-    webhook = site.http.post("/webhooks", json=body).json()["data"]["webhook"]
+    webhook = a_webhook(site, "http://localhost/hooks-on-a-phone")
     site.wait_closed(site.create(limits={"max_rounds": 1})["id"])
-    page = open_page(f"/webhooks/{webhook['id']}/view", viewport=PHONE)
+    page = open_page(f"/webhooks/{webhook}/view", viewport=PHONE)
     row = page.locator("#deliveries tbody tr").first
     expect(row).to_contain_text("debate.completed")
     expect(row).to_contain_text("Attempts: ")
@@ -109,13 +104,12 @@ def test_deliveries_of_a_webhook_fit_a_phone(assert_accessible, open_page, site)
     # The id takes two lines at most, not one for each of its letters.
     assert row.locator(".id").bounding_box()["height"] < 50
     assert_accessible(page)
-    site.http.delete(f"/webhooks/{webhook['id']}")
+    site.http.delete(f"/webhooks/{webhook}")
 
 
 @pytest.mark.parametrize("window", [WIDE, PHONE], ids=["wide", "phone"])
-def test_more_filters_open_below_and_their_button_stays_where_it_was(open_page, window):
-    page = open_page("/", viewport=window)
-    is_live(page)
+def test_more_filters_open_below_and_their_button_stays_where_it_was(watch, window):
+    page = watch("/", viewport=window)
     button = page.get_by_text("More filters", exact=True)
     before = button.bounding_box()
     button.click()
@@ -128,35 +122,20 @@ def test_more_filters_open_below_and_their_button_stays_where_it_was(open_page, 
     assert not is_wider_than_the_window(page)
 
 
-def test_the_limits_of_a_new_debate_stand_in_one_line(open_page):
-    page = open_page("/new", viewport=WIDE)
-    limits = [page.get_by_label(name, exact=True) for name in ("Rounds", "Seconds", "Tokens", "Cost in USD")]
-    assert len({limit.bounding_box()["y"] for limit in limits}) == 1
-
-
 def test_lists_in_a_turn_have_the_marks_of_outer_lists(open_page, site):
     text = "1. first\n2. second\n\n- point\n  - inner"
-    debate_id = site.create(format="dialogue", seats=external(*SEATS), motion_content=text)["id"]
-    site.http.post(
-        f"/debates/{debate_id}/arguments",
-        json={
-            "role": "opponent",
-            "content": text,
-            "target_id": site.transcript(debate_id)["motion"]["id"],
-            "client_request_id": "lists",
-        },
-    )
+    debate_id = a_dialogue(site, motion_content=text)
+    argue(site, debate_id, "opponent", text)
     page = open_page(view(debate_id))
     marks = "lists => lists.map(list => getComputedStyle(list).listStyleType)"
     for turn in ("#turn-1", "#turn-2"):
         assert page.locator(f"{turn} .text :is(ol, ul)").evaluate_all(marks) == ["decimal", "disc", "circle"], turn
 
 
-def test_compact_rows_are_one_line_and_on_a_phone_filters_do_not_hide_what_they_found(open_page, site):
+def test_compact_rows_are_one_line_and_on_a_phone_filters_do_not_hide_what_they_found(watch, site):
     title = "Compact rows are read at a glance, whatever the length of the title of a debate in the list may be"
     site.wait_closed(site.create(title=title, tags=["dense"], limits={"max_rounds": 1})["id"])
-    page = open_page("/?tag=dense", viewport=WIDE)
-    is_live(page)
+    page = watch("/?tag=dense", viewport=WIDE)
     expect(page.get_by_label("Tag", exact=True)).to_be_visible()
     page.get_by_role("search").get_by_text("View", exact=True).click()
     page.get_by_role("button", name="Compact rows").click()
@@ -181,13 +160,11 @@ def test_a_debate_without_rounds_or_opponent_shows_neither(open_page, site):
     expect(page.locator(".seats dt")).to_have_text(["Proposer", "Judge"])
 
 
-def test_on_a_phone_long_names_and_addresses_stay_in_their_place(open_page, site):
+def test_on_a_phone_long_names_and_addresses_stay_in_their_place(watch, site):
     """In one column, too; and in the list of webhooks."""
-    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
-    page = open_page(view(debate_id), viewport=PHONE)
-    is_live(page)
-    page.get_by_label("Argue as the opponent").fill("It is said by somebody with a long name")
-    page.get_by_role("button", name="Argue", exact=True).click()
+    debate_id = a_dialogue(site)
+    page = watch(debate_id, viewport=PHONE)
+    argue_in_form(page, "opponent", "It is said by somebody with a long name")
     turn = page.locator("#turn-2")
     expect(turn).to_be_visible()
     turn.locator(".player").evaluate(
@@ -198,12 +175,11 @@ def test_on_a_phone_long_names_and_addresses_stay_in_their_place(open_page, site
     assert abs(clock["y"] - name["y"]) < 10
     assert abs(menu["y"] - name["y"]) < 16
 
-    body = {"url": "https://example.org/" + "a-long-path/" * 12, "events": ["debate.completed"]}
-    webhook = site.http.post("/webhooks", json=body).json()["data"]["webhook"]
+    webhook = a_webhook(site, "https://example.org/" + "a-long-path/" * 12)
     page.goto("/webhooks/view")
     expect(page.get_by_role("link", name="a-long-path")).to_be_visible()
     assert not is_wider_than_the_window(page)
-    site.http.delete(f"/webhooks/{webhook['id']}")
+    site.http.delete(f"/webhooks/{webhook}")
 
 
 def test_a_temperature_that_no_model_takes_is_refused_before_it_is_sent(open_page):
@@ -223,6 +199,8 @@ def test_fields_in_one_row_of_the_form_stand_at_one_height(open_page):
     # What a format means is longer than half a row.
     motion, chosen = (page.get_by_label(label).first.bounding_box() for label in ("Motion", "Format"))
     assert chosen["width"] == motion["width"]
+    limits = [page.get_by_label(name, exact=True) for name in ("Rounds", "Seconds", "Tokens", "Cost in USD")]
+    assert len({limit.bounding_box()["y"] for limit in limits}) == 1
     for summary in page.locator("main summary").all():
         summary.click()
     for row in (

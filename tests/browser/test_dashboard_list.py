@@ -5,9 +5,10 @@ import re
 import signal
 
 import pytest
-from dashboard import external, is_live, marked, row, slow, view, was_not_reloaded
+from dashboard import external, is_live, marked, press, row, slow, view, was_not_reloaded
 from harness import wait_until
 from playwright.sync_api import expect
+from situations import activities, debates
 
 words = itertools.count(1)
 # As if a person had chosen it: a choice that is not offered leaves the field empty.
@@ -47,10 +48,9 @@ def test_the_empty_list_shows_how_to_start(open_page, site):
     expect(page.get_by_role("heading", name="New debate")).to_be_visible()
 
 
-def test_rows_change_where_they_stand_and_new_ones_come_without_a_reload(open_page, site, word):
+def test_rows_change_where_they_stand_and_new_ones_come_without_a_reload(watch, site, word):
     first = waiting(site, f"{word} first")
-    page = open_page(f"/?q={word}")
-    is_live(page)
+    page = watch(f"/?q={word}")
     marked(page)
     expect(row(page, first)).to_contain_text("It is the proposer's turn: waiting for a person or agent")
     second = waiting(site, f"{word} second")
@@ -62,10 +62,9 @@ def test_rows_change_where_they_stand_and_new_ones_come_without_a_reload(open_pa
     was_not_reloaded(page)
 
 
-def test_nothing_moves_under_the_pointer_until_asked(open_page, site, word):
+def test_nothing_moves_under_the_pointer_until_asked(watch, site, word):
     first, second = waiting(site, f"{word} first"), waiting(site, f"{word} second")
-    page = open_page(f"/?q={word}")
-    is_live(page)
+    page = watch(f"/?q={word}")
     row(page, second).hover()
     site.http.post(f"/debates/{first}/pause")
     # The row says what is new where it stands; that its place is another now is only offered.
@@ -83,25 +82,12 @@ def test_generating_waiting_retrying_and_stalled_are_told_apart(open_page, site,
     stalled = waiting(site, f"{word} stalled")
     for debate_id in (thinking, retrying):
         wait_until(lambda debate_id=debate_id: module_place.is_claimed(debate_id), 60, "a worker thinks")
-    module_place.sql(
-        "UPDATE debates SET claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, attempts = 2,"
-        " next_attempt_at = now() + interval '1 hour', due_at = now() + interval '1 hour' WHERE id = %s",
-        retrying,
-    )
-    module_place.sql(
-        "INSERT INTO debate_events (debate_id, at, kind, about)"
-        " VALUES (%s, now(), 'attempt_failed', '{\"attempt\": 2, \"attempts_allowed\": 20}')",
-        retrying,
-    )
+    activities.wait_for_retry(module_place, retrying, attempt=2, attempts_allowed=20, seconds=3_600)
     # As if no worker had looked at it for a minute: they are stopped meanwhile.
     workers = [program for program in module_place.programs if program.args[-1] == "worker"]
     for program in workers:
         program.send_signal(signal.SIGSTOP)
-    module_place.sql(
-        "UPDATE debates SET seats = jsonb_set(seats, '{proposer,player}', '\"scripted\"'),"
-        " due_at = now() - interval '1 minute' WHERE id = %s",
-        stalled,
-    )
+    activities.stall(module_place, stalled)
     page = open_page(f"/?q={word}")
     rows = page.locator("#rows")
     expect(rows).to_contain_text("It is the proposer's turn: scripted is thinking")
@@ -202,13 +188,14 @@ def test_every_filter_of_the_form_finds_its_debates_and_every_order_sorts_them(o
     spoken = site.create(title="Another title", motion_content=f"{word} is only in its text", format="dialogue")["id"]
     dear = site.create(title=f"{word} dear", format="dialogue")["id"]
     verdict = '{"winner": "tie", "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "stop": false}'
-    module_place.sql(
-        "UPDATE debates SET last_error = 'No answer', verdict = %s::jsonb, verdict_scope = 'debate', next_round = 9,"
-        " experiment_id = id, updated_at = '2026-01-31T12:00:00Z' WHERE id = %s",
+    debates.change(
+        module_place,
+        "last_error = 'No answer', verdict = %s::jsonb, verdict_scope = 'debate', next_round = 9, experiment_id = id,"
+        " updated_at = '2026-01-31T12:00:00Z'",
         verdict,
-        told,
+        debate_id=told,
     )
-    module_place.sql("UPDATE debates SET cost_usd = 2, created_at = '2026-01-01' WHERE id = %s", dear)
+    debates.change(module_place, "cost_usd = 2, created_at = '2026-01-01'", debate_id=dear)
 
     def found(shown):
         return re.findall(r'<tr role="row" id="d-([0-9a-f-]{36})"', shown)
@@ -244,19 +231,11 @@ def test_every_filter_of_the_form_finds_its_debates_and_every_order_sorts_them(o
 
 
 @pytest.mark.long
-def test_pages_follow_by_cursor_in_both_orders(open_page, site, module_place, word):
-    module_place.sql(
-        """INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits,
-                                turn_count, updated_at)
-           SELECT gen_random_uuid(), %s || to_char(number, 'FM000'), 'general_debate', 'dialogue', 'running', 1,
-                  'debater_b', '{"proposer": {"player": "external"}, "opponent": {"player": "external"},
-                    "arbitrator": {"player": "external"}}', '{}', 1, now() - number * interval '1 minute'
-           FROM generate_series(1, 120) AS number""",
-        word,
-    )
-    expected = [f"{word}{number:03}" for number in range(1, 121)]
+def test_pages_follow_by_cursor_in_both_orders(open_page, site, module_place):
+    debates.fill(module_place, 120)
+    expected = [f"Debate number {number}" for number in range(1, 121)]
     for sort, order in (("", expected), ("&sort=oldest", expected[::-1])):
-        page = open_page(f"/?q={word}{sort}")
+        page = open_page(f"/?q=Debate+number{sort}")
         seen = titles(page)
         for _ in range(2):
             page.get_by_role("link", name="Next page").click()
@@ -275,8 +254,7 @@ def test_with_the_keyboard_alone(open_page, site, word):
     page = open_page("/")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("next, previous debate")
-    page.keyboard.press("Escape")
-    page.keyboard.press("/")
+    press(page, "Escape", "/")
     page.keyboard.type(word)
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/?q={word}")
@@ -289,18 +267,13 @@ def test_with_the_keyboard_alone(open_page, site, word):
     page.keyboard.press("s")
     expect(page.get_by_role("dialog")).to_contain_text("Stop 1 debate?")
     page.keyboard.type("By hand")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    press(page, "Tab", "Tab", "Enter")
     expect(row(page, older).locator(".badge")).to_have_text("Stopped")
     assert stopped_with(site, older) == ("stopped", "By hand")
 
-    page.keyboard.press("k")
-    page.keyboard.press("x")
+    press(page, "k", "x")
     expect(row(page, newer).get_by_role("checkbox")).to_be_checked()
-    page.keyboard.press("x")
-    page.keyboard.press("p")
-    page.keyboard.press("Enter")
+    press(page, "x", "p", "Enter")
     expect(row(page, newer).locator(".badge")).to_have_text("Paused")
     expect(row(page, newer).get_by_role("link")).to_be_focused()
     page.keyboard.press("Enter")
@@ -311,19 +284,12 @@ def test_with_the_keyboard_alone(open_page, site, word):
     page.keyboard.type("Argued without a mouse")
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Close with this as the result")).to_be_focused()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    press(page, "Tab", "Tab", "Enter")
     expect(page.locator("#turn-2")).to_contain_text("Argued without a mouse")
     page.locator("#main").focus()
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+    press(page, "j", "j")
     expect(page.locator("#turn-2")).to_be_focused()
-    page.keyboard.press("s")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    press(page, "s", "Tab", "Tab", "Enter")
     expect(page.locator("#state .badge")).to_have_text("Stopped")
-    page.keyboard.press("g")
-    page.keyboard.press("d")
+    press(page, "g", "d")
     page.wait_for_url("**/")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from dashboard import SEATS, external, is_live, view
+from dashboard import SEATS, a_dialogue, argue, argue_in_form, external, slow, view
 from harness import wait_until
 from looks import (
     HOSTILE,
@@ -16,6 +16,7 @@ from looks import (
     is_wider_than_the_window,
 )
 from playwright.sync_api import expect
+from situations import debates
 
 pytestmark = pytest.mark.long
 
@@ -26,12 +27,9 @@ def hostile(site, module_place):
     persona = {"player": "scripted", "persona": HOSTILE + UNBROKEN}
     seats = dict.fromkeys(SEATS, persona) | {"proposer": {"player": "external"}}
     debate = site.create(title=(HOSTILE + UNBROKEN)[:200], motion_content=HOSTILE + UNBROKEN, seats=seats)
-    turn = {"role": "proposer", "content": HOSTILE + UNBROKEN, "client_request_id": "hostile"}
-    motion = site.transcript(debate["id"])["motion"]["id"]
-    answer = site.http.post(f"/debates/{debate['id']}/arguments", json={**turn, "target_id": motion})
-    assert answer.status_code == 201
+    argue(site, debate["id"], "proposer", HOSTILE + UNBROKEN)
     site.http.post(f"/debates/{debate['id']}/stop", json={"reason": HOSTILE + UNBROKEN})
-    module_place.sql("UPDATE debates SET last_error = %s, attempts = 2 WHERE id = %s", HOSTILE + UNBROKEN, debate["id"])
+    debates.change(module_place, "last_error = %s, attempts = 2", HOSTILE + UNBROKEN, debate_id=debate["id"])
     return debate["id"]
 
 
@@ -44,7 +42,7 @@ def judged(site):
 
 @pytest.fixture(scope="module")
 def waiting(site):
-    return site.create(title="Waits for a person", format="dialogue", seats=external(*SEATS))["id"]
+    return a_dialogue(site, title="Waits for a person")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +87,7 @@ def test_dialogs_are_accessible(assert_accessible, open_page, waiting):
 
 
 def test_the_ruling_and_the_bulk_confirmation_are_accessible(assert_accessible, open_page, site):
-    interrupted = site.create(title="Interrupted for a ruling", format="dialogue", seats=external(*SEATS))["id"]
+    interrupted = a_dialogue(site, title="Interrupted for a ruling")
     assert site.http.post(f"/debates/{interrupted}/intervention", json={}).status_code == 201
     page = open_page(view(interrupted), color_scheme="dark")
     page.get_by_role("button", name="Rule …").click()
@@ -103,9 +101,8 @@ def test_the_ruling_and_the_bulk_confirmation_are_accessible(assert_accessible, 
     assert_accessible(page)
 
 
-def test_hostile_texts_are_only_text(open_page, hostile):
-    page = open_page(view(hostile))
-    is_live(page)
+def test_hostile_texts_are_only_text(watch, hostile):
+    page = watch(hostile)
     for place in ("h1", "#turn-1 .text", "#turn-2 .text", ".persona >> nth=0", "#state .note", "#state .trouble"):
         shown = page.locator(place).text_content()
         assert MARKUP in shown, place
@@ -119,12 +116,10 @@ def test_hostile_texts_are_only_text(open_page, hostile):
     assert page.locator("main script, main img").count() == 0
 
 
-def test_hostile_texts_stay_harmless_when_they_arrive_live(open_page, site):
-    debate = site.create(format="dialogue", seats=external(*SEATS))
-    page = open_page(view(debate["id"]))
-    is_live(page)
-    page.get_by_label("Argue as the opponent").fill(HOSTILE + "X" * 9_000)
-    page.get_by_role("button", name="Argue", exact=True).click()
+def test_hostile_texts_stay_harmless_when_they_arrive_live(watch, site):
+    debate_id = a_dialogue(site)
+    page = watch(debate_id)
+    argue_in_form(page, "opponent", HOSTILE + "X" * 9_000)
     expect(page.locator("#turn-2 .text")).to_contain_text(MARKUP)
     assert page.locator("#turn-2 img, #turn-2 script").count() == 0
     assert not is_wider_than_the_window(page)
@@ -168,9 +163,7 @@ def test_without_javascript_everything_can_be_read(open_page, judged):
 
 
 def test_the_system_page_shows_the_worker_and_what_it_holds(open_page, site):
-    debate = site.create(
-        title="Thought about for long", seats={role: {"player": "scripted", "think_seconds": 50} for role in SEATS}
-    )
+    debate = site.create(title="Thought about for long", seats=slow(50))
     page = open_page("/system")
     expect(page.locator(".worker")).to_contain_text("Thought about for long")
     expect(page.locator(".tile", has_text="Workers")).to_contain_text("1")
@@ -184,18 +177,10 @@ def _is_seen_after_end(page, selector):
     return page.locator(selector).evaluate("turn => turn.getBoundingClientRect().top < window.innerHeight")
 
 
-def test_a_debate_with_five_hundred_turns_opens_and_only_draws_what_is_seen(open_page, site, module_place):
-    debate = site.create(format="dialogue", seats=external(*SEATS))
-    module_place.sql(
-        """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)
-           SELECT gen_random_uuid(), %s, seq, (seq + 1) / 2, CASE seq %% 2 WHEN 0 THEN 'debater_b' ELSE 'debater_a' END,
-                  'CLAIM', repeat('Word by word. ', 150) || seq, 'external'
-           FROM generate_series(2, 700) AS seq""",
-        debate["id"],
-    )
-    module_place.sql("UPDATE debates SET turn_count = 700, next_round = 351 WHERE id = %s", debate["id"])
-    page = open_page(view(debate["id"]))
-    is_live(page)
+def test_a_debate_with_five_hundred_turns_opens_and_only_draws_what_is_seen(watch, site, module_place):
+    debate_id = site.create(seats=external(*SEATS), limits={"max_rounds": 1000})["id"]
+    debates.lengthen(module_place, debate_id, 700)
+    page = watch(debate_id)
     assert page.locator("#turns > li[data-seq]").count() == 500
     # What is far from the window is not laid out: the browser skips its contents.
     skipped = page.evaluate(
@@ -205,10 +190,10 @@ def test_a_debate_with_five_hundred_turns_opens_and_only_draws_what_is_seen(open
     assert skipped > 400
     # The end moves on while the browser learns how tall the turns are that it skipped.
     wait_until(lambda: _is_seen_after_end(page, "#turn-700"), 60, "the last turn is seen")
-    page.goto(f"{view(debate['id'])}?turn=3#turn-3")
+    page.goto(f"{view(debate_id)}?turn=3#turn-3")
     expect(page.locator("#turn-3")).to_be_in_viewport()
-    page.goto(f"{view(debate['id'])}#turn-150")
+    page.goto(f"{view(debate_id)}#turn-150")
     expect(page.locator("#turn-150")).to_be_focused()
-    page.goto(view(debate["id"]))
+    page.goto(view(debate_id))
     page.get_by_role("link", name="Show the 199 earlier turns").click()
     expect(page.locator("#turns > li[data-seq]")).to_have_count(699)

@@ -7,6 +7,7 @@ import pytest
 from dashboard import is_live, row, view
 from harness import Api, Place, wait_until
 from looks import PHONE, assert_no_word_is_broken, is_wider_than_the_window
+from model_place import models_of_programs
 from model_server import SPEECH, Call, ModelServer
 from playwright.sync_api import expect
 
@@ -17,9 +18,7 @@ GPT, CLAUDE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6"
 
 @pytest.fixture(scope="module")
 def models() -> Iterator[ModelServer]:
-    with ModelServer() as server, pytest.MonkeyPatch.context() as variables:
-        for name, value in server.environment.items():
-            variables.setenv(name, value)
+    with models_of_programs() as server:
         yield server
 
 
@@ -116,11 +115,16 @@ def test_the_form_says_what_a_debate_will_cost(open_page, site):
     page = open_page("/new?player=scripted")
     cost = page.locator("#cost")
     expect(cost).to_have_text("It is free: no paid model takes part.")
+    page.get_by_role("group", name="Proposer").get_by_label("Player", exact=True).select_option("local")
+    expect(cost).to_have_text("It is free: the local model costs nothing.")
     for role in ("Proposer", "Opponent", "Judge"):
         seat = page.get_by_role("group", name=role)
         seat.get_by_label("Player", exact=True).select_option("")
         seat.get_by_label("Name of the model").fill("openai:never-heard-of")
     expect(cost).to_have_text("The cost is not known in advance. Set a cost limit to cap it.")
+    page.get_by_label("Cost in USD").fill("2.5")
+    expect(cost).to_contain_text("It ends when it has cost $2.50. The turn that reaches the limit")
+    page.get_by_label("Cost in USD").fill("")
     for role in ("Proposer", "Opponent", "Judge"):
         page.get_by_role("group", name=role).get_by_label("Name of the model").fill(GPT)
     expect(cost).to_have_text(re.compile(r"About \$0\.0\d+, if its turns are of usual length\. Set a cost limit"))

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from agents import Caller, new_agent
-from dashboard import SEATS, external, is_live, row, stored_id, view
+from dashboard import SEATS, a_dialogue, argue_in_form, external, is_live, row, start_in_form, stored_id, view
 from harness import wait_until
 from playwright.sync_api import expect
 
@@ -25,7 +25,7 @@ def test_filters_columns_and_density_live_in_the_address_and_a_view_has_a_name(a
     # A debate waits for somebody outside, until it is over.
     expect(page).to_have_title("1 waiting · Debates · debate-runner")
     is_live(page)
-    ended = site.create(title="Operated to its end", format="dialogue", seats=external(*SEATS))["id"]
+    ended = a_dialogue(site, title="Operated to its end")
     page.goto(f"/?q={ended[:12]}")
     is_live(page)
     expect(page).to_have_title("1 waiting · Debates · debate-runner")
@@ -108,12 +108,10 @@ def test_all_that_match_are_stopped_after_one_question_and_pages_lead_back(open_
     )
 
 
-def test_history_fork_and_raw_json_of_a_debate(assert_accessible, open_page, site):
-    debate_id = site.create(title="Looked into", format="dialogue", seats=external(*SEATS))["id"]
-    page = open_page(view(debate_id))
-    is_live(page)
-    page.get_by_label("Argue as the opponent").fill("A first answer")
-    page.get_by_role("button", name="Argue", exact=True).click()
+def test_history_fork_and_raw_json_of_a_debate(assert_accessible, watch, site):
+    debate_id = a_dialogue(site, title="Looked into")
+    page = watch(debate_id)
+    argue_in_form(page, "opponent", "A first answer")
     expect(page.locator("#turn-2")).to_be_visible()
     page.get_by_role("button", name="Actions for turn 2").click()
     expect(page.get_by_role("menuitem", name="What the model was sent")).to_be_hidden()
@@ -164,9 +162,7 @@ def test_a_debate_that_is_started_again_keeps_every_option(assert_accessible, op
     )  # fmt: skip
     page = open_page(f"/new?from={first['id']}", expects=("status of 400",))
     assert_accessible(page)
-    page.get_by_role("button", name="Start the debate").click()
-    page.wait_for_url("**/view")
-    second = site.debate(stored_id(page))
+    second = site.debate(start_in_form(page))
     assert second["id"] != first["id"]
     for name in ("title", "format", "debate_type", "limits", "language", "tags", "prompts"):
         assert second[name] == first[name], name

@@ -5,7 +5,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from dashboard import external, is_live, view
+from dashboard import argue, choose_view, external, press, view
 from harness import wait_until
 from looks import PHONE, WIDE, is_wider_than_the_window
 from playwright.sync_api import expect
@@ -41,12 +41,7 @@ def talk(site):
             self.count = 1
 
         def say(self, content):
-            role = "opponent" if self.count % 2 else "proposer"
-            target = site.transcript(self.id)["arguments"]
-            target_id = target[-1]["id"] if target else site.transcript(self.id)["motion"]["id"]
-            body = {"role": role, "content": content, "target_id": target_id, "client_request_id": f"say-{self.count}"}
-            answer = site.http.post(f"/debates/{self.id}/arguments", json=body)
-            assert answer.status_code == 201, answer.text
+            argue(site, self.id, "opponent" if self.count % 2 else "proposer", content)
             self.count += 1
 
     return Talk
@@ -92,8 +87,7 @@ def test_the_reader_may_have_plain_text_and_one_column_and_both_are_remembered(o
     debate.say(MARKDOWN)
     page = open_page(view(debate.id), viewport=WIDE)
     for name in ("Plain text", "One column"):
-        page.get_by_text("View", exact=True).click()
-        page.get_by_role("button", name=name).click()
+        choose_view(page, name)
         page.wait_for_load_state()
     expect(page.locator("#turn-2 .text")).to_contain_text("# The costs")
     assert page.locator("#turn-2 h4").count() == 0
@@ -101,16 +95,14 @@ def test_the_reader_may_have_plain_text_and_one_column_and_both_are_remembered(o
     expect(page.locator("#debate")).to_have_class(re.compile("one-column"))
     # The opponent stands right where there are two.
     assert page.locator("#turn-2").bounding_box()["x"] == page.locator("#turns").bounding_box()["x"]
-    page.get_by_text("View", exact=True).click()
-    page.get_by_role("button", name="Plain text", pressed=True).click()
+    choose_view(page, "Plain text", pressed=True)
     expect(page.locator("#turn-2 h4")).to_have_text("The costs")
 
 
 @pytest.mark.long
-def test_a_watcher_stays_at_the_end_and_one_who_scrolled_up_is_not_moved(open_page, talk):
+def test_a_watcher_stays_at_the_end_and_one_who_scrolled_up_is_not_moved(watch, talk):
     debate = talk()
-    page = open_page(view(debate.id), viewport=PHONE)
-    is_live(page)
+    page = watch(debate.id, viewport=PHONE)
     lengths = [50, 5_000, 300, 2_500, 900]
     for number in range(50):
         debate.say("So it goes on. " * (lengths[number % len(lengths)] // 15 + 1))
@@ -147,17 +139,12 @@ def test_a_turn_can_be_collapsed_and_its_link_and_text_copied_by_keyboard(open_p
     page.keyboard.press("Enter")
     expect(page.locator(".toast")).to_have_text("Link copied")
     assert page.evaluate("navigator.clipboard.readText()").endswith(f"/debates/{debate.id}/view?turn=2#turn-2")
-    page.keyboard.press("Enter")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
+    press(page, "Enter", "ArrowDown", "Enter")
     expect(page.locator(".toast").last).to_have_text("Text copied")
     assert page.evaluate("navigator.clipboard.readText()") == "Short and clear."
-    page.keyboard.press("Enter")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("Enter")
+    press(page, "Enter", "ArrowUp", "Enter")
     expect(page.locator("#turn-2 .text")).to_be_hidden()
-    page.get_by_text("View", exact=True).click()
-    page.get_by_role("button", name="Collapse all turns").click()
+    choose_view(page, "Collapse all turns")
     expect(page.locator("#turn-2 .text")).to_be_hidden()
     page.get_by_role("button", name="Collapse all turns", pressed=True).click()
     expect(page.locator("#turn-2 .text")).to_be_visible()

@@ -1,16 +1,13 @@
 """The forms of the seats: ruling in place, drafts, Ctrl+Enter, and what is refused beside its field."""
 
-from dashboard import external, is_live, slow, until_closed, view
+from dashboard import SEATS, a_dialogue, external, rule_in_form, slow, until_closed, view
 from playwright.sync_api import expect
 
-SEATS = ("proposer", "opponent", "arbitrator")
 
-
-def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(assert_accessible, open_page, site):
-    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
+def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(assert_accessible, watch, site):
+    debate_id = a_dialogue(site)
     assert site.http.post(f"/debates/{debate_id}/intervention", json={}).status_code == 201
-    page = open_page(view(debate_id))
-    is_live(page)
+    page = watch(debate_id)
     # The form stands below the turns, without a dialog in front of them.
     ruling = page.get_by_role("textbox", name="Ruling")
     expect(ruling).to_be_visible()
@@ -18,24 +15,16 @@ def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(assert_ac
     assert page.locator("dialog[open]").count() == 0
     assert_accessible(page)
 
-    ruling.fill("The costs were never answered")
     expect(page.get_by_label("Winner")).to_have_value("")
-    page.get_by_role("button", name="Give the ruling").click()
-    expect(page.locator("#rule-winner-problem")).to_have_text("Choose who won, a tie, or no verdict")
-    page.get_by_label("Proposer's score").fill("7")
-    page.get_by_label("Winner").select_option("none")
-    page.get_by_role("button", name="Give the ruling").click()
-    expect(page.locator("#rule-winner-problem")).to_have_text("Choose who won, or clear the scores and reasons")
-    page.get_by_label("Winner").select_option("opponent")
-    page.get_by_role("button", name="Give the ruling").click()
-    expect(page.locator("#rule-opponent-problem")).to_have_text("A verdict needs both scores")
-    page.get_by_label("Opponent's score").fill("6")
-    page.get_by_label("Winner").select_option("tie")
-    page.get_by_role("button", name="Give the ruling").click()
-    expect(page.locator("#rule-winner-problem")).to_have_text("A tie has equal scores")
-    page.get_by_label("Winner").select_option("opponent")
-    page.get_by_role("button", name="Give the ruling").click()
-    expect(page.locator("#rule-opponent-problem")).to_have_text("The winner's score must be the higher one")
+    for winner, scores, field, problem in (
+        ("", ("", ""), "winner", "Choose who won, a tie, or no verdict"),
+        ("none", ("7", ""), "winner", "Choose who won, or clear the scores and reasons"),
+        ("opponent", ("7", ""), "opponent", "A verdict needs both scores"),
+        ("tie", ("7", "6"), "winner", "A tie has equal scores"),
+        ("opponent", ("7", "6"), "opponent", "The winner's score must be the higher one"),
+    ):
+        rule_in_form(page, "The costs were never answered", winner, *scores)
+        expect(page.locator(f"#rule-{field}-problem")).to_have_text(problem)
     expect(page.get_by_label("Opponent's score")).to_be_focused()
     assert_accessible(page)
     assert len(site.transcript(debate_id)["arguments"]) == 1
@@ -60,10 +49,9 @@ def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(assert_ac
     expect(page.locator("#judging")).to_be_hidden()
 
 
-def test_the_last_ruling_says_in_one_sentence_that_it_ends_the_debate_and_asks_for_a_choice(open_page, site):
+def test_the_last_ruling_says_in_one_sentence_that_it_ends_the_debate_and_asks_for_a_choice(watch, site):
     debate_id = site.create(format="direct", seats=external(*SEATS))["id"]
-    page = open_page(view(debate_id))
-    is_live(page)
+    page = watch(debate_id)
     expect(page.locator("#rule-does")).to_have_text("Your ruling ends the debate.")
     expect(page.locator("#judging")).not_to_contain_text("goes on")
     expect(page.get_by_label("This ruling closes the debate")).to_be_hidden()
@@ -78,10 +66,9 @@ def test_the_last_ruling_says_in_one_sentence_that_it_ends_the_debate_and_asks_f
     assert site.debate(debate_id)["verdict"] is None
 
 
-def test_an_argument_keeps_its_draft_has_its_seats_colour_and_goes_with_ctrl_enter(open_page, site):
-    debate_id = site.create(format="dialogue", seats=external(*SEATS))["id"]
-    page = open_page(view(debate_id))
-    is_live(page)
+def test_an_argument_keeps_its_draft_has_its_seats_colour_and_goes_with_ctrl_enter(watch, site):
+    debate_id = a_dialogue(site)
+    page = watch(debate_id)
     expect(page.locator("#composer-does")).to_contain_text(
         "It is stored as turn 2 and cannot be changed; then it is the proposer's turn (external)."
     )

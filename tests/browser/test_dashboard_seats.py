@@ -3,7 +3,7 @@
 import re
 
 from agents import Caller
-from dashboard import external, view
+from dashboard import a_dialogue, a_webhook, view
 from looks import PHONE, is_wider_than_the_window
 from playwright.sync_api import expect
 
@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_took_it(
     assert_accessible, open_page, site
 ):
-    debate = site.create(format="dialogue", seats=external("proposer", "opponent", "arbitrator"))
-    page = open_page(view(debate["id"]), permissions=["clipboard-read", "clipboard-write"])
+    debate_id = a_dialogue(site)
+    page = open_page(view(debate_id), permissions=["clipboard-read", "clipboard-write"])
     opponent = page.locator(".seats .opponent")
     expect(opponent).to_contain_text("open")
     page.set_viewport_size(PHONE)
@@ -34,7 +34,7 @@ def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_to
     agent = Caller(site, found[1])
     assert agent.get("/debates").status_code == 403
     page.get_by_role("button", name="Done").click()
-    assert agent.post(f"/debates/{debate['id']}/seats/opponent/take").status_code == 200
+    assert agent.post(f"/debates/{debate_id}/seats/opponent/take").status_code == 200
     expect(opponent).to_contain_text("held by somebody who was invited")
     expect(opponent.get_by_role("button")).to_have_count(0)
 
@@ -46,8 +46,7 @@ def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_to
 
 def test_a_test_message_appears_among_the_deliveries(open_page, site):
     # A name that needs no name server: how long one that is out of reach takes is not ours to say.
-    body = {"url": "http://localhost/hooks", "events": ["debate.completed"]}
-    webhook = site.http.post("/webhooks", json=body).json()["data"]["webhook"]
+    webhook = a_webhook(site, "http://localhost/hooks")
     page = open_page("/system")
     page.get_by_role("link", name="Webhooks and their deliveries").click()
     page.get_by_role("link", name="http://localhost/hooks").click()
@@ -56,4 +55,4 @@ def test_a_test_message_appears_among_the_deliveries(open_page, site):
     expect(page.locator("#deliveries")).to_contain_text("webhook.test")
     # It leads to this machine: the worker says so, and tries again.
     expect(page.locator("#deliveries")).to_contain_text("private, loopback or reserved")
-    site.http.delete(f"/webhooks/{webhook['id']}")
+    site.http.delete(f"/webhooks/{webhook}")

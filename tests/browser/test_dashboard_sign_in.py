@@ -3,12 +3,11 @@
 from contextlib import suppress
 
 import pytest
-from dashboard import has_status, is_live, row, slow, view
+from agents import TOKEN
+from dashboard import has_status, is_live, row, sign_in, slow, view
 from harness import Api, wait_until
 from looks import PHONE
 from playwright.sync_api import Error, expect
-
-TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 
 
 @pytest.fixture(scope="module")
@@ -20,18 +19,15 @@ def site(module_place) -> Api:
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_the_sign_in_and_the_empty_pages_are_accessible(assert_accessible, open_page, site):
     for debate in site.http.get("/debates").json()["data"]["debates"]:
         site.http.delete(f"/debates/{debate['id']}")
     page = open_page("/", expects=("status of 401",), color_scheme="dark")
-    page.get_by_label("Token").fill("wrong")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "wrong")
     expect(page.get_by_role("alert")).to_have_text("This token is not correct.")
     assert_accessible(page)
 
-    page.get_by_label("Token").fill(TOKEN)
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, TOKEN)
     for path, heading in (
         ("/", "No debates yet"),
         ("/solutions", "No solutions yet"),
@@ -46,12 +42,10 @@ def test_the_token_opens_every_page_and_signing_out_closes_them(open_page, site)
     debate = site.create(seats=slow(30))
     page = open_page(view(debate["id"]), expects=("status of 401",))
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-    page.get_by_label("Token").fill("wrong")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "wrong")
     expect(page.get_by_role("alert")).to_have_text("This token is not correct.")
 
-    page.get_by_label("Token").fill(TOKEN)
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, TOKEN)
     page.wait_for_url(f"**{view(debate['id'])}")
     is_live(page)
     page.get_by_role("button", name="Pause").click()
@@ -69,8 +63,7 @@ def test_the_token_opens_every_page_and_signing_out_closes_them(open_page, site)
 
 def test_a_page_whose_session_ended_asks_to_sign_in_again(assert_accessible, open_page, site):
     page = open_page("/sign-in?next=/", expects=("status of 401",))
-    page.get_by_label("Token").fill(TOKEN)
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, TOKEN)
     is_live(page)
     # On a phone everything of the first row fits into it.
     page.set_viewport_size(PHONE)

@@ -1,13 +1,12 @@
 """Solutions in the browser: decided about in the queue and in the thread, harmless and fit whatever was said."""
 
-import json
-
 import pytest
 from agents import Caller, new_agent
 from dashboard import marked, was_not_reloaded
 from harness import wait_until
-from looks import HOSTILE, MARKUP, THEMES_AND_WINDOWS, UNBROKEN, is_wider_than_the_window
+from looks import HOSTILE, MARKUP, THEMES_AND_WINDOWS, UNBROKEN, assert_every_page_is_readable
 from playwright.sync_api import expect
+from situations import contributions
 
 SAFE_LINKS = ["https://example.org/night-buses?a=1&b=%22", 'https://example.org/"onclick="alert(5)']
 BAD_LINKS = ["javascript:alert(6)", "http://example.org/plain", "https://example.org@elsewhere.example/", UNBROKEN]
@@ -49,43 +48,17 @@ def hostile(agent, site, module_place):
         parent = contribute(agent, module_place, solution, HOSTILE + UNBROKEN[:9_000], "rejected", **links, **parent)
         parent = {"parentDebateId": parent["id"]}
     # What no request could bring: links that were not checked, reasons and decisions with the same texts.
-    said = json.dumps([{"rule": MARKUP, "severity": "flag", "message": HOSTILE + UNBROKEN}])
-    module_place.sql(
-        "UPDATE contributions SET guardrail_status = 'flagged', evidence_links = evidence_links || %s::jsonb"
-        " WHERE solution_id = %s",
-        json.dumps(BAD_LINKS),
-        solution,
-    )
-    module_place.sql(
-        "UPDATE guardrail_evaluations SET verdict = 'flagged', reasons = %s::jsonb FROM contributions AS c"
-        " WHERE c.id = contribution_id AND c.solution_id = %s",
-        said,
-        solution,
-    )
-    module_place.sql(
-        "UPDATE guardrail_evaluations SET decision = 'approved', decided_by = %s, decision_reason = %s,"
-        " decided_at = now() FROM contributions AS c"
-        " WHERE c.id = contribution_id AND c.solution_id = %s AND c.position = 5",
-        MARKUP,
-        HOSTILE + UNBROKEN,
-        solution,
-    )
+    reasons = [{"rule": MARKUP, "severity": "flag", "message": HOSTILE + UNBROKEN}]
+    contributions.flag(module_place, solution, reasons, BAD_LINKS)
+    contributions.approve(module_place, solution, 5, by=MARKUP, reason=HOSTILE + UNBROKEN)
     return solution
 
 
 @THEMES_AND_WINDOWS
-def test_the_pages_are_accessible_and_fit_every_window(assert_accessible, open_page, hostile, theme, window, other):
+def test_the_pages_are_accessible_and_fit_every_window(open_page, hostile, theme, window, other):
     page = open_page("/solutions", color_scheme=theme, viewport=window)
-    for path in ("/solutions", f"/solutions/{hostile}", "/review"):
-        page.goto(path)
-        expect(page.locator("html")).to_have_class("scripted")
-        for summary in page.get_by_text("Approve or reject").all():
-            summary.click()
-        assert_accessible(page, path)
-        assert not is_wider_than_the_window(page), path
-        page.set_viewport_size(other)
-        assert not is_wider_than_the_window(page), path
-        page.set_viewport_size(window)
+    paths = {path: path for path in ("/solutions", f"/solutions/{hostile}", "/review")}
+    assert_every_page_is_readable(page, paths, window, other, unfolded=("Approve or reject",))
 
 
 def test_hostile_texts_are_only_text(open_page, hostile):
@@ -107,7 +80,7 @@ def test_hostile_texts_are_only_text(open_page, hostile):
 
 def test_what_was_flagged_is_decided_in_the_queue_and_in_the_thread(open_page, agent, site, module_place):
     # The hostile ones would stand before these.
-    module_place.sql("UPDATE guardrail_evaluations SET verdict = 'rejected' WHERE decision IS NULL")
+    contributions.empty_queue(module_place)
     solution = proposed(agent, "Night buses")
     first, second = (
         contribute(

@@ -1,11 +1,10 @@
 """A study with models, arms, documents and a budget in a browser: started, followed, read and judged."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from dashboard import is_live, marked, was_not_reloaded
+from dashboard import an_experiment, marked, was_not_reloaded
 from harness import Api
 from model_place import model_place
 from playwright.sync_api import expect
@@ -37,7 +36,6 @@ def site(make_place: Any, tmp_path_factory: Any) -> Iterator[Api]:
 
 @pytest.fixture(scope="module")
 def study(site: Api) -> str:
-    experiment = site.http.post("/experiments", json=SPEC).json()["data"]["experiment"]
     motions = [
         {
             "id": f"q{n}", "motion": f"Which key opens door {n}?", "document": "It was a long street. " * 50,
@@ -45,16 +43,11 @@ def study(site: Api) -> str:
         }
         for n in range(2)
     ]  # fmt: skip
-    answer = site.http.post(
-        f"/experiments/{experiment['id']}/motions", content="\n".join(json.dumps(motion) for motion in motions)
-    )
-    assert answer.status_code == 200, answer.text
-    return f"/experiments/{experiment['id']}"
+    return an_experiment(site, SPEC, motions)
 
 
-def test_a_study_with_models_is_started_followed_and_read(open_page: Any, site: Api, study: str) -> None:
-    page = open_page(study)
-    is_live(page)
+def test_a_study_with_models_is_started_followed_and_read(watch: Any, site: Api, study: str) -> None:
+    page = watch(study)
     marked(page)
     page.get_by_role("button", name="Start").click()
     expect(page.locator("#state .badge")).to_have_text("Completed")

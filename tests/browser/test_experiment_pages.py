@@ -1,13 +1,12 @@
 """Experiments in a browser: live, by keyboard, accessible in both themes and widths; blind judging without a mouse."""
 
-import json
 import random
 import re
 import uuid
 from itertools import permutations
 
 import pytest
-from dashboard import is_live, marked, was_not_reloaded
+from dashboard import an_experiment, marked, was_not_reloaded
 from harness import wait_until
 from looks import (
     HOSTILE,
@@ -46,12 +45,7 @@ def drafted(site, motions, **changes):
         "judges": [{"name": "model-judge", "player": "scripted", "orders": "both"}],
         **changes,
     }
-    answer = site.http.post("/experiments", json=spec)
-    assert answer.status_code == 201, answer.text
-    at = f"/experiments/{answer.json()['data']['experiment']['id']}"
-    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion number {n}."}) for n in range(motions))
-    assert site.http.post(f"{at}/motions", content=lines).status_code == 200
-    return at
+    return an_experiment(site, spec, [{"id": f"m{n}", "motion": f"Motion number {n}."} for n in range(motions)])
 
 
 def status(site, at):
@@ -112,12 +106,11 @@ CANCEL_AND_ASK_AGAIN = """() => {
 }"""
 
 
-def test_an_experiment_is_started_paused_resumed_and_watched_to_its_end(assert_accessible, open_page, site):
+def test_an_experiment_is_started_paused_resumed_and_watched_to_its_end(assert_accessible, watch, site):
     slow = [{"name": name, "player": "scripted", "think_seconds": 2} for name in ("one", "two")]
     # Many more than are held before somebody stops it, however busy the machine is.
     at = drafted(site, 40, contestants=slow, concurrency=1)
-    page = open_page(at)
-    is_live(page)
+    page = watch(at)
     marked(page)
     page.get_by_role("button", name="Start").click()
     expect(page.locator("#state .badge")).to_have_text("Running")

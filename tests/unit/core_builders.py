@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from app.core.debate import Cursor, Debate, Limits, State, Status, StopReason, TurnType
+from app.core.debate import Cursor, Debate, Limits, State, Status, StopReason, Turn, TurnType
 from app.core.errors import ActionNotAllowed
 from app.core.formats import Format
 from app.core.machine import Move, decide
@@ -54,6 +54,13 @@ def a_debate(
         turn_count=7,
     )
     return debate.evolve(**changes)
+
+
+def a_turn(
+    seq: int, round_: int | None, seat: Seat, kind: TurnType = TurnType.CLAIM, content: str = "Because."
+) -> Turn:
+    """Of the debate of `a_debate`, and of a scripted player."""
+    return Turn(UUID(int=seq), UUID(int=1), seq, round_, seat, kind, content, "scripted")
 
 
 def a_move(seat: Seat, kind: TurnType, **details: object) -> Move:

@@ -6,43 +6,28 @@ from core_builders import EVERY_SEAT, NO_SEAT, a_debate
 from app.core.activity import STALLED_AFTER_SECONDS, Activity, activity_of
 from app.core.debate import State, Status
 
-
-def told(debate, claim_is_live=False, backing_off=False, seconds_due=0.0):
-    return activity_of(debate, claim_is_live=claim_is_live, backing_off=backing_off, seconds_due=seconds_due)
+OF_WORKERS = a_debate(workers=EVERY_SEAT)
+LONG_DUE = {"seconds_due": 1e6}
 
 
 @pytest.mark.parametrize(
-    ("facts", "activity"),
+    ("debate", "facts", "activity"),
     [
-        ({"claim_is_live": True}, Activity.GENERATING),
-        ({"claim_is_live": True, "seconds_due": 1e6}, Activity.GENERATING),
-        ({"backing_off": True}, Activity.RETRYING),
-        ({}, Activity.QUEUED),
-        ({"seconds_due": STALLED_AFTER_SECONDS - 0.1}, Activity.QUEUED),
-        ({"seconds_due": STALLED_AFTER_SECONDS}, Activity.STALLED),
+        pytest.param(OF_WORKERS, {"claim_is_live": True}, Activity.GENERATING, id="claimed"),
+        pytest.param(OF_WORKERS, {"claim_is_live": True, **LONG_DUE}, Activity.GENERATING, id="claimed-long-due"),
+        pytest.param(OF_WORKERS, {"backing_off": True}, Activity.RETRYING, id="backing-off"),
+        pytest.param(OF_WORKERS, {}, Activity.QUEUED, id="queued"),
+        pytest.param(OF_WORKERS, {"seconds_due": STALLED_AFTER_SECONDS - 0.1}, Activity.QUEUED, id="nearly-stalled"),
+        pytest.param(OF_WORKERS, {"seconds_due": STALLED_AFTER_SECONDS}, Activity.STALLED, id="stalled"),
+        pytest.param(a_debate(workers=NO_SEAT), LONG_DUE, Activity.WAITING, id="external"),
+        pytest.param(
+            a_debate(State.INTERVENTION_PENDING, workers=EVERY_SEAT), LONG_DUE, Activity.WAITING, id="intervention"
+        ),
+        pytest.param(OF_WORKERS.evolve(status=Status.PAUSED), LONG_DUE, Activity.PAUSED, id="paused"),
+        pytest.param(OF_WORKERS.evolve(status=Status.FAILED), LONG_DUE, Activity.FAILED, id="failed"),
+        pytest.param(a_debate(State.CLOSED, workers=EVERY_SEAT), LONG_DUE, Activity.CLOSED, id="closed"),
     ],
-    ids=["claimed", "claimed-long-due", "backing-off", "queued", "nearly-stalled", "stalled"],
 )
-def test_a_turn_of_a_workers_player(facts, activity):
-    assert told(a_debate(workers=EVERY_SEAT), **facts) is activity
-
-
-def test_an_external_seat_waits_for_a_person_however_long_it_takes():
-    assert told(a_debate(workers=NO_SEAT), seconds_due=1e6) is Activity.WAITING
-
-
-def test_an_open_intervention_waits_for_a_person_even_where_a_player_judges():
-    assert told(a_debate(State.INTERVENTION_PENDING, workers=EVERY_SEAT)) is Activity.WAITING
-
-
-@pytest.mark.parametrize(
-    ("changes", "activity"),
-    [({"status": Status.PAUSED}, Activity.PAUSED), ({"status": Status.FAILED}, Activity.FAILED)],
-    ids=["paused", "failed"],
-)
-def test_what_is_held_is_not_called_stalled(changes, activity):
-    assert told(a_debate(workers=EVERY_SEAT, **changes), seconds_due=1e6) is activity
-
-
-def test_what_is_closed_does_nothing():
-    assert told(a_debate(State.CLOSED, workers=EVERY_SEAT)) is Activity.CLOSED
+def test_what_a_debate_does_right_now(debate, facts, activity):
+    given = {"claim_is_live": False, "backing_off": False, "seconds_due": 0.0, **facts}
+    assert activity_of(debate, **given) is activity

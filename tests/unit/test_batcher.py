@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -50,8 +51,12 @@ async def ran(statements: Statements, count: int) -> None:
             await asyncio.sleep(0.001)
 
 
-def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(work())
+def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(**fixtures: Any) -> None:
+        asyncio.run(test(**fixtures))
+
+    return run
 
 
 def as_item(number: int) -> Callable[[], int]:
@@ -79,124 +84,113 @@ async def call_all(batcher: Batcher[int, int], statements: Statements, count: in
     return calls
 
 
-def test_the_first_runs_at_once_and_those_that_come_meanwhile_are_the_next_batch(executor: ThreadPoolExecutor) -> None:
-    async def work() -> None:
-        statements = Statements()
-        batcher = batcher_of(statements, executor)
-        calls = await call_all(batcher, statements, 5)
-        assert [call.result() for call in calls] == [0, 2, 4, 6, 8]
-        assert statements.ran == [[0], [1, 2, 3, 4]]
-        assert await batcher(as_item(50)) == 100, "whoever comes later is not held up"
-        assert statements.ran[2:] == [[50]]
-
-    run(work)
-
-
-def test_no_batch_is_larger_than_it_may_be_and_the_order_is_kept(executor: ThreadPoolExecutor) -> None:
-    async def work() -> None:
-        statements = Statements()
-        calls = await call_all(batcher_of(statements, executor, largest=2), statements, 6)
-        assert [call.result() for call in calls] == [0, 2, 4, 6, 8, 10]
-        assert statements.ran == [[0], [1, 2], [3, 4], [5]]
-
-    run(work)
-
-
-def test_calls_of_one_pass_of_the_loop_are_one_batch(executor: ThreadPoolExecutor) -> None:
-    async def work() -> None:
-        statements = Statements(gated=0)
-        batcher = batcher_of(statements, executor, parallel=2)
-        assert await asyncio.gather(*(batcher(as_item(number)) for number in range(10))) == [
-            2 * number for number in range(10)
-        ]
-        assert statements.ran == [list(range(10))]
-
-    run(work)
-
-
-def test_as_many_statements_run_beside_each_other_as_may_and_no_more(executor: ThreadPoolExecutor) -> None:
-    async def work() -> None:
-        statements = Statements(gated=3)
-        batcher = batcher_of(statements, executor, parallel=3)
-        calls = []
-        for number in range(3):
-            calls.append(asyncio.create_task(batcher(as_item(number))))
-            await ran(statements, number + 1)
-        calls += [asyncio.create_task(batcher(as_item(number))) for number in range(3, 6)]
-        await asyncio.sleep(0.05)
-        assert statements.ran == [[0], [1], [2]], "the others wait, though there are threads to spare"
-        statements.gate.set()
-        await asyncio.wait(calls, timeout=60)
-        assert [call.result() for call in calls] == [0, 2, 4, 6, 8, 10]
-        assert statements.ran[3:] == [[3, 4, 5]]
-
-    run(work)
-
-
-def test_items_are_built_when_their_batch_leaves_and_after_those_that_were_answered_have_gone_on(
+@in_a_loop
+async def test_the_first_runs_at_once_and_those_that_come_meanwhile_are_one_batch(
     executor: ThreadPoolExecutor,
 ) -> None:
-    async def work() -> None:
-        statements = Statements()
-        batcher = batcher_of(statements, executor, largest=2)
-        happened: list[str] = []
-
-        def build(number: int) -> int:
-            happened.append(f"{number} is built")
-            return number
-
-        async def call(number: int) -> None:
-            await batcher(lambda: build(number))
-            happened.append(f"{number} goes on")
-
-        calls = [asyncio.create_task(call(0))]
-        await ran(statements, 1)
-        calls += [asyncio.create_task(call(number)) for number in range(1, 5)]
-        await asyncio.sleep(0)
-        assert happened == ["0 is built"], "four come in a burst, and wait for the statement that runs"
-        statements.gate.set()
-        await asyncio.wait(calls, timeout=60)
-        assert happened[1:4] == ["0 goes on", "1 is built", "2 is built"]
-        assert happened[4:] == ["1 goes on", "2 goes on", "3 is built", "4 is built", "3 goes on", "4 goes on"]
-
-    run(work)
+    statements = Statements()
+    batcher = batcher_of(statements, executor)
+    calls = await call_all(batcher, statements, 5)
+    assert [call.result() for call in calls] == [0, 2, 4, 6, 8]
+    assert statements.ran == [[0], [1, 2, 3, 4]]
+    assert await batcher(as_item(50)) == 100, "whoever comes later is not held up"
+    assert statements.ran[2:] == [[50]]
 
 
-def test_an_item_that_cannot_be_built_fails_for_its_own_caller_only(executor: ThreadPoolExecutor) -> None:
+@in_a_loop
+async def test_no_batch_is_larger_than_it_may_be_and_the_order_is_kept(executor: ThreadPoolExecutor) -> None:
+    statements = Statements()
+    calls = await call_all(batcher_of(statements, executor, largest=2), statements, 6)
+    assert [call.result() for call in calls] == [0, 2, 4, 6, 8, 10]
+    assert statements.ran == [[0], [1, 2], [3, 4], [5]]
+
+
+@in_a_loop
+async def test_calls_of_one_pass_of_the_loop_are_one_batch(executor: ThreadPoolExecutor) -> None:
+    statements = Statements(gated=0)
+    batcher = batcher_of(statements, executor, parallel=2)
+    assert await asyncio.gather(*(batcher(as_item(number)) for number in range(10))) == [
+        2 * number for number in range(10)
+    ]
+    assert statements.ran == [list(range(10))]
+
+
+@in_a_loop
+async def test_as_many_statements_run_beside_each_other_as_may_and_no_more(executor: ThreadPoolExecutor) -> None:
+    statements = Statements(gated=3)
+    batcher = batcher_of(statements, executor, parallel=3)
+    calls = []
+    for number in range(3):
+        calls.append(asyncio.create_task(batcher(as_item(number))))
+        await ran(statements, number + 1)
+    calls += [asyncio.create_task(batcher(as_item(number))) for number in range(3, 6)]
+    await asyncio.sleep(0.05)
+    assert statements.ran == [[0], [1], [2]], "the others wait, though there are threads to spare"
+    statements.gate.set()
+    await asyncio.wait(calls, timeout=60)
+    assert [call.result() for call in calls] == [0, 2, 4, 6, 8, 10]
+    assert statements.ran[3:] == [[3, 4, 5]]
+
+
+@in_a_loop
+async def test_items_are_built_when_their_batch_leaves_and_after_those_that_were_answered_have_gone_on(
+    executor: ThreadPoolExecutor,
+) -> None:
+    statements = Statements()
+    batcher = batcher_of(statements, executor, largest=2)
+    happened: list[str] = []
+
+    def build(number: int) -> int:
+        happened.append(f"{number} is built")
+        return number
+
+    async def call(number: int) -> None:
+        await batcher(lambda: build(number))
+        happened.append(f"{number} goes on")
+
+    calls = [asyncio.create_task(call(0))]
+    await ran(statements, 1)
+    calls += [asyncio.create_task(call(number)) for number in range(1, 5)]
+    await asyncio.sleep(0)
+    assert happened == ["0 is built"], "four come in a burst, and wait for the statement that runs"
+    statements.gate.set()
+    await asyncio.wait(calls, timeout=60)
+    assert happened[1:4] == ["0 goes on", "1 is built", "2 is built"]
+    assert happened[4:] == ["1 goes on", "2 goes on", "3 is built", "4 is built", "3 goes on", "4 goes on"]
+
+
+@in_a_loop
+async def test_an_item_that_cannot_be_built_fails_for_its_own_caller_only(executor: ThreadPoolExecutor) -> None:
     def refuse() -> int:
         raise ValueError("nothing to store")
 
-    async def work() -> None:
-        statements = Statements(gated=0)
-        batcher = batcher_of(statements, executor)
-        with pytest.raises(ValueError, match="nothing to store"):
-            await batcher(refuse)
-        assert statements.ran == [], "a batch of nothing is no statement"
-        calls = [asyncio.create_task(batcher(build)) for build in (as_item(1), refuse, as_item(3))]
-        await asyncio.wait(calls, timeout=60)
-        assert [calls[0].result(), calls[2].result()] == [2, 6]
-        assert isinstance(calls[1].exception(), ValueError)
-        assert statements.ran == [[1, 3]]
-
-    run(work)
+    statements = Statements(gated=0)
+    batcher = batcher_of(statements, executor)
+    with pytest.raises(ValueError, match="nothing to store"):
+        await batcher(refuse)
+    assert statements.ran == [], "a batch of nothing is no statement"
+    calls = [asyncio.create_task(batcher(build)) for build in (as_item(1), refuse, as_item(3))]
+    await asyncio.wait(calls, timeout=60)
+    assert [calls[0].result(), calls[2].result()] == [2, 6]
+    assert isinstance(calls[1].exception(), ValueError)
+    assert statements.ran == [[1, 3]]
 
 
-def test_a_bad_item_fails_for_its_own_caller_only(executor: ThreadPoolExecutor) -> None:
-    async def work() -> None:
-        statements = Statements(lambda items: ValueError("three") if 3 in items else None)
-        batcher = batcher_of(statements, executor)
-        calls = await call_all(batcher, statements, 5)
-        assert [call.result() for call in calls if call is not calls[3]] == [0, 2, 4, 8]
-        with pytest.raises(ValueError, match="three"):
-            calls[3].result()
-        assert statements.ran == [[0], [1, 2, 3, 4], [1], [2], [3], [4]]
-        assert await batcher(as_item(50)) == 100
-
-    run(work)
+@in_a_loop
+async def test_a_bad_item_fails_for_its_own_caller_only(executor: ThreadPoolExecutor) -> None:
+    statements = Statements(lambda items: ValueError("three") if 3 in items else None)
+    batcher = batcher_of(statements, executor)
+    calls = await call_all(batcher, statements, 5)
+    assert [call.result() for call in calls if call is not calls[3]] == [0, 2, 4, 8]
+    with pytest.raises(ValueError, match="three"):
+        calls[3].result()
+    assert statements.ran == [[0], [1, 2, 3, 4], [1], [2], [3], [4]]
+    assert await batcher(as_item(50)) == 100
 
 
 @pytest.mark.parametrize("problem", [Away("gone"), SystemExit(3)], ids=["what fails all", "what is no error"])
-def test_what_fails_all_is_not_run_again_and_each_caller_gets_its_own_exception(
+@in_a_loop
+async def test_what_fails_all_is_not_run_again_and_each_caller_gets_its_own_exception(
     executor: ThreadPoolExecutor, problem: BaseException
 ) -> None:
     async def failure(batcher: Batcher[int, int], item: int) -> BaseException | None:
@@ -207,59 +201,54 @@ def test_what_fails_all_is_not_run_again_and_each_caller_gets_its_own_exception(
             return raised
         return None
 
-    async def work() -> None:
-        statements = Statements(lambda items: problem if 1 in items else None)
-        batcher = batcher_of(statements, executor)
-        first = asyncio.create_task(batcher(as_item(0)))
-        await ran(statements, 1)
-        others = [asyncio.create_task(failure(batcher, number)) for number in (1, 2, 3)]
-        await asyncio.sleep(0)
-        statements.gate.set()
-        raised = await asyncio.gather(*others)
-        assert await first == 0
-        assert statements.ran == [[0], [1, 2, 3]]
-        assert [type(one) for one in raised] == [type(problem)] * 3
-        assert [one and one.args for one in raised] == [problem.args] * 3
-        assert len({id(one) for one in raised}) == 3, "a traceback that one adds is not the others'"
-        assert all(one is problem or (one and one.__cause__ is problem) for one in raised)
-        assert await batcher(as_item(50)) == 100, "nobody is left waiting"
-
-    run(work)
+    statements = Statements(lambda items: problem if 1 in items else None)
+    batcher = batcher_of(statements, executor)
+    first = asyncio.create_task(batcher(as_item(0)))
+    await ran(statements, 1)
+    others = [asyncio.create_task(failure(batcher, number)) for number in (1, 2, 3)]
+    await asyncio.sleep(0)
+    statements.gate.set()
+    raised = await asyncio.gather(*others)
+    assert await first == 0
+    assert statements.ran == [[0], [1, 2, 3]]
+    assert [type(one) for one in raised] == [type(problem)] * 3
+    assert [one and one.args for one in raised] == [problem.args] * 3
+    assert len({id(one) for one in raised}) == 3, "a traceback that one adds is not the others'"
+    assert all(one is problem or (one and one.__cause__ is problem) for one in raised)
+    assert await batcher(as_item(50)) == 100, "nobody is left waiting"
 
 
-def test_a_caller_that_is_cancelled_while_it_waits_spoils_no_neighbours_answer(executor: ThreadPoolExecutor) -> None:
-    async def work() -> None:
-        statements = Statements()
-        batcher = batcher_of(statements, executor)
-        first = asyncio.create_task(batcher(as_item(0)))
-        await ran(statements, 1)
-        calls = [asyncio.create_task(batcher(as_item(number))) for number in (1, 2, 3)]
-        await asyncio.sleep(0)
-        first.cancel()
-        calls[1].cancel()
-        await asyncio.wait([first, calls[1]], timeout=60)
-        statements.gate.set()
-        assert [await calls[0], await calls[2]] == [2, 6]
-        assert first.cancelled()
-        assert calls[1].cancelled()
-        assert await batcher(as_item(50)) == 100
+@in_a_loop
+async def test_a_caller_that_is_cancelled_as_it_waits_spoils_no_neighbours_answer(
+    executor: ThreadPoolExecutor,
+) -> None:
+    statements = Statements()
+    batcher = batcher_of(statements, executor)
+    first = asyncio.create_task(batcher(as_item(0)))
+    await ran(statements, 1)
+    calls = [asyncio.create_task(batcher(as_item(number))) for number in (1, 2, 3)]
+    await asyncio.sleep(0)
+    first.cancel()
+    calls[1].cancel()
+    await asyncio.wait([first, calls[1]], timeout=60)
+    statements.gate.set()
+    assert [await calls[0], await calls[2]] == [2, 6]
+    assert first.cancelled()
+    assert calls[1].cancelled()
+    assert await batcher(as_item(50)) == 100
 
-    run(work)
 
-
-def test_a_crowd_gets_each_its_own_answer(executor: ThreadPoolExecutor) -> None:
+@in_a_loop
+async def test_a_crowd_gets_each_its_own_answer(executor: ThreadPoolExecutor) -> None:
     sizes: list[int] = []
 
     def double(items: Sequence[int]) -> list[int]:
         sizes.append(len(items))
         return [2 * number for number in items]
 
-    async def work() -> None:
-        batcher = batcher_of(double, executor, parallel=2, largest=8)
-        assert await asyncio.gather(*(batcher(as_item(number)) for number in range(5000))) == [
-            2 * number for number in range(5000)
-        ]
-
-    run(work)
+    batcher = batcher_of(double, executor, parallel=2, largest=8)
+    assert await asyncio.gather(*(batcher(as_item(number)) for number in range(5000))) == [
+        2 * number for number in range(5000)
+    ]
     assert sum(sizes) == 5000
     assert max(sizes) <= 8

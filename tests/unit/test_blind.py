@@ -1,13 +1,12 @@
 """What a blind judge is shown, and who gets a page at the address that browsers and programs share."""
 
 from dataclasses import replace
-from uuid import UUID
 
 import pytest
-from core_builders import a_debate
+from core_builders import a_debate, a_turn
 
 from app.core.blind import HIDDEN, blind, shown_order, winner_of
-from app.core.debate import State, Turn, TurnType
+from app.core.debate import State, TurnType
 from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import JudgeOrder
@@ -16,22 +15,18 @@ from app.core.seats import Seat
 from app.web.negotiation import wants_page
 
 NAMES = {"claude fan": "anthropic:claude-sonnet-5", "base": "scripted", "GPT5": "openai:gpt-5-mini"}
+FAMILIES = {"a": "openai:o3", "b": "google:flash"}
 
 
-def turn(seq, seat, content, kind=TurnType.CLAIM, round_=1):
-    return Turn(UUID(int=seq), UUID(int=1), seq, round_, seat, kind, content, "openai:gpt-5-mini")
-
-
-MOTION = turn(1, Seat.PROPOSER, "Tabs.", TurnType.MOTION, 0)
+MOTION = a_turn(1, 0, Seat.PROPOSER, TurnType.MOTION, "Tabs.")
 TURNS = [
-    turn(2, Seat.PROPOSER, "First."),
-    turn(3, Seat.OPPONENT, "Second. (scripted player, not a model)"),
-    turn(4, Seat.ARBITRATOR, "Why?", TurnType.QUESTION),
-    turn(5, Seat.PROPOSER, "Third.", round_=2),
-    turn(6, Seat.OPPONENT, "Fourth.", round_=2),
-    turn(7, Seat.ARBITRATOR, "The opponent wins.", TurnType.RULING, 2),
+    a_turn(2, 1, Seat.PROPOSER, content="First."),
+    a_turn(3, 1, Seat.OPPONENT, content="Second. (scripted player, not a model)"),
+    a_turn(4, 1, Seat.ARBITRATOR, TurnType.QUESTION, "Why?"),
+    a_turn(5, 2, Seat.PROPOSER, content="Third."),
+    a_turn(6, 2, Seat.OPPONENT, content="Fourth."),
+    a_turn(7, 2, Seat.ARBITRATOR, TurnType.RULING, "The opponent wins."),
 ]
-AS_SPOKEN = JudgeOrder.AS_SPOKEN
 CLOSED = a_debate(State.CLOSED, Format.INTERACTIVE)
 
 
@@ -86,28 +81,24 @@ def test_who_argues_alone_has_the_number_of_its_answer():
 
 
 @pytest.mark.parametrize(
-    ("text", "seen"),
+    ("names", "text", "seen"),
     [
-        ("I am Claude, made by Anthropic.", f"I am {HIDDEN}, made by {HIDDEN}."),
-        ("As gpt-5-mini I say so; GPT5 too.", f"As {HIDDEN} I say so; {HIDDEN} too."),
-        ("openai:gpt-5-mini", HIDDEN),
-        ("[see](https://x.example/claude)", f"[see](https://x.example/{HIDDEN})"),
-        ("As ChatGPT, that is GPT-4o or Chat-GPT 5.1:", f"As {HIDDEN}, that is {HIDDEN} or {HIDDEN}:"),
-        ("Claude4, claude_v4, Claude 4.5 and ClaudeSonnet", f"{HIDDEN}, {HIDDEN}, {HIDDEN} and {HIDDEN}"),
-        ("GPT6 and **GPT** and _Claude_", f"{HIDDEN} and **{HIDDEN}** and _{HIDDEN}_"),
-        ("A chat with 4 people in gptland", "A chat with 4 people in gptland"),
-        ("A base of fans, clauded and mini.", "A base of fans, clauded and mini."),
+        (NAMES, "I am Claude, made by Anthropic.", f"I am {HIDDEN}, made by {HIDDEN}."),
+        (NAMES, "As gpt-5-mini I say so; GPT5 too.", f"As {HIDDEN} I say so; {HIDDEN} too."),
+        (NAMES, "openai:gpt-5-mini", HIDDEN),
+        (NAMES, "[see](https://x.example/claude)", f"[see](https://x.example/{HIDDEN})"),
+        (NAMES, "As ChatGPT, that is GPT-4o or Chat-GPT 5.1:", f"As {HIDDEN}, that is {HIDDEN} or {HIDDEN}:"),
+        (NAMES, "Claude4, claude_v4, Claude 4.5 and ClaudeSonnet", f"{HIDDEN}, {HIDDEN}, {HIDDEN} and {HIDDEN}"),
+        (NAMES, "GPT6 and **GPT** and _Claude_", f"{HIDDEN} and **{HIDDEN}** and _{HIDDEN}_"),
+        (NAMES, "A chat with 4 people in gptland", "A chat with 4 people in gptland"),
+        (NAMES, "A base of fans, clauded and mini.", "A base of fans, clauded and mini."),
+        # A family is hidden whatever its model is called.
+        (FAMILIES, "ChatGPT here, and Gemini there.", f"{HIDDEN} here, and {HIDDEN} there."),
     ],
 )
-def test_names_of_contestants_models_and_providers_are_hidden_in_texts(text, seen):
-    shown = blind(CLOSED, MOTION, [turn(2, Seat.PROPOSER, text)], JudgeOrder.AS_SPOKEN, NAMES)
+def test_names_of_contestants_models_and_providers_are_hidden_in_texts(names, text, seen):
+    shown = blind(CLOSED, MOTION, [a_turn(2, 1, Seat.PROPOSER, content=text)], JudgeOrder.AS_SPOKEN, names)
     assert shown.speeches[0].content == seen
-
-
-def test_a_family_is_hidden_whatever_its_model_is_called():
-    names = {"a": "openai:o3", "b": "google:flash"}
-    shown = blind(CLOSED, MOTION, [turn(2, Seat.PROPOSER, "ChatGPT here, and Gemini there.")], AS_SPOKEN, names)
-    assert shown.speeches[0].content == f"{HIDDEN} here, and {HIDDEN} there."
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,12 @@
 """What a player is shown of the debate."""
 
-from uuid import UUID
-
 import pytest
-from core_builders import EVERY_SEAT, a_debate
+from core_builders import EVERY_SEAT, a_debate, a_turn
 
 from app.core.brief import Brief
-from app.core.debate import Cursor, Limits, Turn, TurnType
+from app.core.debate import Cursor, Limits, TurnType
 from app.core.formats import Format
 from app.core.seats import Seat
-
-
-def a_turn(seq: int, round_: int | None, seat: Seat, kind: TurnType = TurnType.CLAIM) -> Turn:
-    return Turn(UUID(int=seq), UUID(int=1), seq, round_, seat, kind, f"turn {seq}", "scripted")
-
 
 MOTION = a_turn(1, 0, Seat.PROPOSER, TurnType.MOTION)
 SAID = (
@@ -38,11 +31,3 @@ def test_only_where_both_speak_at_once_is_the_other_sides_turn_of_the_round_hidd
 
 def test_the_judge_is_shown_everything() -> None:
     assert shown(Format.SIMULTANEOUS, Seat.ARBITRATOR) == [2, 3, 4, 5, 6]
-
-
-@pytest.mark.parametrize("form", Format)
-def test_only_the_proposer_of_a_debate_whose_judge_must_be_called_chooses_its_move(form: Format) -> None:
-    for seat in Seat:
-        debate = a_debate(form=form, workers=EVERY_SEAT, cursor=Cursor(2, seat))
-        expected = form is Format.DIALOGUE and seat is Seat.PROPOSER
-        assert Brief(debate, MOTION, SAID).may_choose_its_move is expected

@@ -1,22 +1,18 @@
 """What a worker may do with a debate that it has claimed, and which share of the worker that needs."""
 
-from uuid import UUID
-
 import pytest
-from core_builders import EVERY_SEAT, NO_SEAT, a_debate
+from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_turn
 
 from app.core.claims import Close, Leave, TakeTurn, decide_claim, reconciled, share_of
-from app.core.debate import Cursor, Limits, State, Status, StopReason, Turn, TurnType, Usage
+from app.core.debate import Cursor, Limits, State, Status, StopReason, Usage
+from app.core.limits import ended_by
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, SeatSetup
 from app.core.seats import Seat
 
 
-def a_turn(seq: int, round_: int, seat: Seat, kind: TurnType = TurnType.CLAIM) -> Turn:
-    return Turn(UUID(int=seq), UUID(int=1), seq, round_, seat, kind, "words", SCRIPTED)
-
-
-def test_a_seat_of_a_worker_is_taken_and_the_debate_runs() -> None:
-    debate = a_debate(workers=EVERY_SEAT, status=Status.CREATED)
+@pytest.mark.parametrize("player", [SCRIPTED, LOCAL, "openai:gpt-5-mini"])
+def test_a_seat_of_a_worker_is_taken_and_the_debate_runs(player: str) -> None:
+    debate = a_debate(seats=dict.fromkeys(Seat, SeatSetup(player)), status=Status.CREATED)
     assert decide_claim(debate) == TakeTurn(debate.evolve(status=Status.RUNNING))
 
 
@@ -51,13 +47,8 @@ def test_where_somebody_outside_has_the_floor_or_nobody_it_is_left_alone(changes
 def test_a_limit_that_was_reached_ends_it_whoever_has_the_floor(
     limits: Limits, changes: dict[str, object], reason: StopReason, workers: frozenset[Seat]
 ) -> None:
-    decision = decide_claim(a_debate(workers=workers, limits=limits, **changes))
-    assert isinstance(decision, Close)
-    after = decision.debate
-    if Seat.ARBITRATOR in workers and reason is not StopReason.MAX_ROUNDS:
-        assert (after.is_closed, after.closing, after.state) == (False, reason, State.AWAITING_ARBITRATOR)
-    else:
-        assert (after.is_closed, after.stop_reason) == (True, reason)
+    debate = a_debate(workers=workers, limits=limits, **changes)
+    assert decide_claim(debate) == Close(ended_by(debate, reason))
 
 
 def test_a_cursor_that_stands_behind_its_turns_is_moved_to_where_they_imply() -> None:

@@ -13,18 +13,8 @@ from app.core.seats import Seat
 
 WITH_ROUNDS = [form for form in Format if form is not Format.DIRECT]
 JUDGED_AT_THE_END = [form for form in WITH_ROUNDS if form is not Format.DIALOGUE]
-# The last move of a round before the last: (state, seat, move)
 RULES = (State.AWAITING_ARBITRATOR, Seat.ARBITRATOR, TurnType.RULING)
-ASKS = (State.AWAITING_ARBITRATOR, Seat.ARBITRATOR, TurnType.QUESTION)
 ANSWERS = (State.AWAITING_OPPONENT, Seat.OPPONENT, TurnType.CLAIM)
-LAST_OF_ROUND = {
-    Format.ROUNDS: RULES,
-    Format.DIALOGUE: ANSWERS,
-    Format.FINAL_RULING: ANSWERS,
-    Format.SIMULTANEOUS: ANSWERS,
-    Format.INTERACTIVE: ASKS,
-    Format.CONSULTANCY: ASKS,
-}
 
 
 def ending(debate):
@@ -67,22 +57,13 @@ def test_a_resolution_is_the_reason_even_when_a_limit_is_reached_with_it():
 @pytest.mark.parametrize(("form", "by_worker"), list(product(WITH_ROUNDS, (False, True))))
 def test_the_last_move_of_the_last_round_completes_the_debate(form, by_worker):
     workers = EVERY_SEAT if by_worker else NO_SEAT
-    state, *move = RULES if form in JUDGED_AT_THE_END else LAST_OF_ROUND[form]
+    state, *move = RULES if form in JUDGED_AT_THE_END else ANSWERS
     debate = a_debate(state, form, workers=workers, round_=3, limits=Limits(max_rounds=3))
 
     after = decide(debate, a_move(*move, by_worker=by_worker)).debate
 
     assert ending(after) == (Status.COMPLETED, StopReason.MAX_ROUNDS)
     assert after.cursor == Cursor(4, Seat.PROPOSER)
-
-
-@pytest.mark.parametrize("form", WITH_ROUNDS)
-def test_the_last_move_of_the_round_before_the_last_goes_on(form):
-    state, *move = LAST_OF_ROUND[form]
-    debate = a_debate(state, form, round_=2, limits=Limits(max_rounds=3))
-    after = decide(debate, a_move(*move)).debate
-    assert ending(after) == (Status.RUNNING, None)
-    assert after.cursor == Cursor(3, Seat.PROPOSER)
 
 
 @pytest.mark.parametrize("form", JUDGED_AT_THE_END)
@@ -176,23 +157,22 @@ def test_an_intervention_does_not_outlive_a_limit():
 # Rulings that close
 
 
-def ruled(form, *, by_worker, round_=2, **changes):
-    debate = a_debate(State.AWAITING_ARBITRATOR, form, workers=EVERY_SEAT, round_=round_, **changes)
+def ruled(form, *, by_worker, state=State.AWAITING_ARBITRATOR, **changes):
+    debate = a_debate(state, form, workers=EVERY_SEAT, **changes)
     return decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, by_worker=by_worker, close=True)).debate
 
 
-def test_a_workers_judge_stops_a_debate_in_rounds_early():
-    after = ruled(Format.ROUNDS, by_worker=True, limits=Limits(max_rounds=3))
-    assert ending(after) == (Status.COMPLETED, StopReason.JUDGE_EARLY_STOP)
-
-
-def test_a_workers_judge_that_closes_in_the_last_round_was_not_early():
-    after = ruled(Format.ROUNDS, by_worker=True, round_=3, limits=Limits(max_rounds=3))
-    assert ending(after) == (Status.COMPLETED, StopReason.MAX_ROUNDS)
-
-
-def test_a_workers_judge_that_was_called_in_a_dialogue_closes_it_with_its_ruling():
-    assert ending(ruled(Format.DIALOGUE, by_worker=True)) == (Status.COMPLETED, StopReason.RULING)
+@pytest.mark.parametrize(
+    ("form", "round_", "reason"),
+    [
+        (Format.ROUNDS, 2, StopReason.JUDGE_EARLY_STOP),
+        (Format.ROUNDS, 3, StopReason.MAX_ROUNDS),
+        (Format.DIALOGUE, 2, StopReason.RULING),
+    ],
+)
+def test_a_workers_judge_closes_early_where_it_judges_every_round(form, round_, reason):
+    after = ruled(form, by_worker=True, round_=round_, limits=Limits(max_rounds=3))
+    assert ending(after) == (Status.COMPLETED, reason)
 
 
 @pytest.mark.parametrize("form", Format)
@@ -205,8 +185,7 @@ def test_a_person_who_closes_closes_with_a_ruling_whatever_limit_is_reached(form
 
 @pytest.mark.parametrize("form", Format)
 def test_a_person_may_close_when_ruling_on_an_intervention(form):
-    debate = a_debate(State.INTERVENTION_PENDING, form)
-    after = decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, close=True)).debate
+    after = ruled(form, by_worker=False, state=State.INTERVENTION_PENDING)
     assert ending(after) == (Status.COMPLETED, StopReason.RULING)
     assert not after.intervention_open
 
@@ -250,10 +229,6 @@ def test_an_end_by_the_rules_is_completed_and_one_cut_short_is_stopped(reason, s
     assert status_after(StopReason(reason)) == status
     closed = close(a_debate(State.INTERVENTION_PENDING), StopReason(reason))
     assert (closed.status, closed.stop_reason, closed.intervention_open) == (status, reason, False)
-
-
-def test_there_are_no_other_reasons_to_end():
-    assert len(StopReason) == 9
 
 
 # Defaults

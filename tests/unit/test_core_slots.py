@@ -74,11 +74,7 @@ def mean_limit(is_refused: Callable[[int, int], bool], call_seconds: float) -> f
 
 
 @pytest.mark.parametrize("call_seconds", [0.5, 3.5, 10])
-def test_a_few_refusals_at_random_leave_nearly_all_slots(call_seconds):
+def test_a_few_refusals_leave_nearly_all_slots_and_a_provider_of_fewer_calls_gets_about_as_many(call_seconds):
     dice = random.Random(1)
     assert mean_limit(lambda _calls, _in_flight: dice.random() < 0.016, call_seconds) > 45
-
-
-@pytest.mark.parametrize("call_seconds", [0.5, 3.5, 10])
-def test_a_provider_that_takes_fewer_calls_at_once_gets_about_as_many(call_seconds):
     assert 10 < mean_limit(lambda _calls, in_flight: in_flight >= 14, call_seconds) < 18

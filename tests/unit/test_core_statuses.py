@@ -21,26 +21,22 @@ def failed(state, workers=EVERY_SEAT, form=Format.ROUNDS):
     return a_debate(state, form, workers=workers, status=Status.FAILED, last_error="The model is away", attempts=5)
 
 
-@pytest.mark.parametrize(("form", "state", "workers"), list(product(Format, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
-def test_a_paused_debate_takes_nothing(form, state, workers):
-    debate = a_debate(state, form, workers=workers, status=Status.PAUSED)
-    for move in EVERY_MOVE:
-        assert refusal(debate, move).context["allowed_roles"] == []
-    assert [allowed_moves(debate, seat) for seat in Seat] == [[], [], []]
-    assert not debate.awaits_worker
+PAUSED = [(Status.PAUSED, state, {}) for state in OPEN_STATES]
+CLOSED = [
+    (status, State.CLOSED, {"cursor": Cursor(2, seat)})
+    for status, seat in product((Status.COMPLETED, Status.STOPPED), Seat)
+]
 
 
-@pytest.mark.parametrize(
-    ("form", "seat", "status", "workers"),
-    list(product(Format, Seat, (Status.COMPLETED, Status.STOPPED), (NO_SEAT, EVERY_SEAT))),
-)
-def test_a_closed_debate_takes_nothing(form, seat, status, workers):
-    debate = a_debate(State.CLOSED, form, workers=workers, status=status, cursor=Cursor(2, seat))
+@pytest.mark.parametrize(("status", "state", "changes"), PAUSED + CLOSED)
+@pytest.mark.parametrize(("form", "workers"), list(product(Format, (NO_SEAT, EVERY_SEAT))))
+def test_a_paused_or_closed_debate_takes_nothing(form, workers, status, state, changes):
+    debate = a_debate(state, form, workers=workers, status=status, **changes)
     for move in EVERY_MOVE:
         refused = refusal(debate, move)
-        assert refused.context["current_state"] == "CLOSED"
-        assert refused.context["allowed_roles"] == []
+        assert (refused.context["current_state"], refused.context["allowed_roles"]) == (state.value, [])
     assert [allowed_moves(debate, seat) for seat in Seat] == [[], [], []]
+    assert not debate.awaits_worker
 
 
 @pytest.mark.parametrize(("form", "state"), list(product(Format, OPEN_STATES)))
@@ -78,14 +74,6 @@ def test_nobody_outside_speaks_for_a_debater_that_failed(state, seat):
         refusal(failed(State(state)), a_move(seat, kind))
 
 
-def test_a_failed_attempt_is_forgotten_once_the_turn_is_taken():
-    debate = a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT, attempts=3, last_error="Timed out")
-
-    after = decide(debate, a_move(Seat.OPPONENT, TurnType.CLAIM, by_worker=True)).debate
-
-    assert (after.attempts, after.last_error) == (0, None)
-
-
 @pytest.mark.parametrize(("status", "state", "workers"), list(product(Status, OPEN_STATES, (NO_SEAT, EVERY_SEAT))))
 def test_a_worker_is_awaited_only_in_its_own_seat_of_an_active_debate_without_an_intervention(status, state, workers):
     debate = a_debate(state, workers=workers, status=status)
@@ -93,13 +81,3 @@ def test_a_worker_is_awaited_only_in_its_own_seat_of_an_active_debate_without_an
         status in (Status.CREATED, Status.RUNNING) and workers == EVERY_SEAT and state is not State.INTERVENTION_PENDING
     )
     assert debate.awaits_worker is expected
-
-
-def test_only_the_seat_under_the_cursor_decides_whether_a_worker_is_awaited():
-    assert a_debate(State.AWAITING_OPPONENT, workers=frozenset({Seat.OPPONENT})).awaits_worker
-    assert not a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT - {Seat.OPPONENT}).awaits_worker
-
-
-def test_rounds_completed_are_those_before_the_cursor():
-    assert a_debate(round_=1).rounds_completed == 0
-    assert a_debate(round_=4).rounds_completed == 3

@@ -1,7 +1,7 @@
 """Who won: the winner never has the lower score, a round's verdict is not the debate's, a limit leaves a verdict."""
 
 import pytest
-from core_builders import a_debate, a_move, seats
+from core_builders import EVERY_SEAT, a_debate, a_move, seats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from app.core.seats import Seat
 from app.core.verdicts import Standing, Verdict, VerdictScope, leader_of, standing_after, why_contradictory
 
 scores = st.fixed_dictionaries(dict.fromkeys(("proposer", "opponent"), st.floats(0, 10)))
-EVERYBODY = frozenset(Seat)
 
 
 def ruled(debate, verdict, **how):
@@ -63,13 +62,17 @@ def test_the_standing_is_the_mean_of_its_rounds(rounds):
 
 def test_a_round_is_judged_for_the_standing_and_the_last_ruling_for_the_debate():
     first, last = {"proposer": 8.0, "opponent": 6.0}, {"proposer": 5.0, "opponent": 7.0}
-    debate = a_debate(State.AWAITING_ARBITRATOR, workers=EVERYBODY, limits=Limits(max_rounds=3))
+    debate = a_debate(State.AWAITING_ARBITRATOR, workers=EVERY_SEAT, limits=Limits(max_rounds=3))
     decision = ruled(debate, Verdict("proposer", first, "Why."), by_worker=True)
     assert decision.turns[0].verdict.scope is VerdictScope.ROUND
     assert (decision.debate.verdict, decision.debate.standing) == (None, Standing(first, 1))
 
     at_the_end = a_debate(
-        State.AWAITING_ARBITRATOR, workers=EVERYBODY, limits=Limits(max_rounds=3), round_=3, standing=Standing(first, 1)
+        State.AWAITING_ARBITRATOR,
+        workers=EVERY_SEAT,
+        limits=Limits(max_rounds=3),
+        round_=3,
+        standing=Standing(first, 1),
     )
     decision = ruled(at_the_end, Verdict("opponent", last, "Why."), by_worker=True)
     assert decision.debate.stop_reason is StopReason.MAX_ROUNDS
@@ -93,7 +96,7 @@ def test_a_person_who_closes_without_a_verdict_leaves_none():
 )
 @pytest.mark.parametrize("form", [form for form in Format if form.facts.has_rounds])
 def test_a_limit_ends_the_speeches_and_the_judge_still_rules(form, limits, usage, late, reason):
-    debate = a_debate(form=form, workers=EVERYBODY, limits=limits, usage=usage, past_deadline=late)
+    debate = a_debate(form=form, workers=EVERY_SEAT, limits=limits, usage=usage, past_deadline=late)
     assert limit_reached(debate) is reason
     closing = ended_by(debate, reason)
     assert (closing.status, closing.closing, closing.state) == (Status.RUNNING, reason, State.AWAITING_ARBITRATOR)
@@ -107,7 +110,7 @@ def test_a_limit_ends_the_speeches_and_the_judge_still_rules(form, limits, usage
 
 def test_a_limit_closes_at_once_where_a_person_judges_or_somebody_has_not_spoken():
     of_a_person = a_debate(workers=frozenset({Seat.PROPOSER, Seat.OPPONENT}))
-    too_early = a_debate(State.AWAITING_OPPONENT, workers=EVERYBODY, round_=1)
+    too_early = a_debate(State.AWAITING_OPPONENT, workers=EVERY_SEAT, round_=1)
     for debate in (of_a_person, too_early):
         closed = ended_by(debate, StopReason.TIME_LIMIT)
         assert (closed.status, closed.stop_reason, closed.verdict) == (Status.STOPPED, StopReason.TIME_LIMIT, None)
@@ -116,7 +119,7 @@ def test_a_limit_closes_at_once_where_a_person_judges_or_somebody_has_not_spoken
 def test_a_closing_ruling_that_the_budget_does_not_allow_is_not_asked_for_again():
     debate = a_debate(
         State.AWAITING_ARBITRATOR,
-        seats={**seats(EVERYBODY), Seat.ARBITRATOR: SeatSetup("openai:gpt-5-mini")},
+        seats={**seats(EVERY_SEAT), Seat.ARBITRATOR: SeatSetup("openai:gpt-5-mini")},
         limits=Limits(max_cost_usd=1.0, kept_back_usd=0.25),
         usage=Usage(cost_usd=1.0),
         closing=StopReason.TOKEN_LIMIT,
@@ -124,4 +127,4 @@ def test_a_closing_ruling_that_the_budget_does_not_allow_is_not_asked_for_again(
     assert limit_reached(debate) is StopReason.COST_LIMIT
     closed = ended_by(debate, StopReason.COST_LIMIT)
     assert (closed.status, closed.stop_reason) == (Status.STOPPED, StopReason.TOKEN_LIMIT)
-    assert limit_reached(debate.evolve(seats=seats(EVERYBODY))) is None, "a judge that costs nothing still rules"
+    assert limit_reached(debate.evolve(seats=seats(EVERY_SEAT))) is None, "a judge that costs nothing still rules"

@@ -17,7 +17,6 @@ from worker.process import FINISH_SECONDS
 UNITS = sorted((REPOSITORY / "deploy" / "systemd").iterdir())
 MANIFESTS = REPOSITORY / "deploy" / "kubernetes"
 SETTINGS = {f"DEBATE_{name.upper()}" for name in Settings.model_fields}
-ALERTS = (REPOSITORY / "monitoring" / "alerts.yml").read_text()
 PAGE = (REPOSITORY / "docs" / "deploy.md").read_text()
 SYSTEMD = shutil.which("systemd-analyze")
 needs_systemd = pytest.mark.skipif(SYSTEMD is None, reason="systemd-analyze is not installed: apt-get install systemd")
@@ -74,9 +73,6 @@ def test_systemd_takes_the_units_and_finds_them_hardened(tmp_path: Path) -> None
     assert systemd("verify", "--man=no", *files) == ""
     for file in files:
         assert systemd("security", "--offline=yes", "--threshold=25", "--no-pager", file) == "", "of 100; 20 is 2.0"
-    broken = tmp_path / "debate-api.service"
-    broken.write_text(broken.read_text().replace("Restart=always", "Restart=allways"))
-    assert "allways" in systemd("verify", "--man=no", str(broken))
 
 
 def systemd(*arguments: str) -> str:
@@ -144,6 +140,3 @@ def test_kubernetes_schemas_accept_the_manifests() -> None:
     schemas = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate: its schemas")
     for document in ALL.values():
         schemas.validate(document, "1.33", strict=True)
-    wrong = {**ALL["Service", "debate-api"], "spek": {}}
-    with pytest.raises(schemas.ValidationError):
-        schemas.validate(wrong, "1.33", strict=True)

@@ -1,11 +1,10 @@
 """What a developer can call or break is written down. These fail when something is added without its line."""
 
 import re
-from pathlib import Path
+
+from harness import REPOSITORY
 
 from app.observe import failpoints
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 def test_every_script_is_in_the_scripts_page() -> None:

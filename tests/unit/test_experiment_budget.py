@@ -2,44 +2,35 @@
 
 import random
 
+import pytest
+
 from app.core.experiments.budget import Money, Spent, how_to_raise, may_begin
 
-NOTHING_SPENT = Spent(0.0, 0.0)
+BEFORE_ANY_WAS_OVER, TENTH_OF_MAXIMUM = Spent(0.0, 0.0), Spent(usd=1.0, most_usd=10.0)
+MATCHES = [1.0] * 50
 
 
-def money(left: float, begun: float = 0.0, largest_call: float = 0.1) -> Money:
-    return Money(left, begun, begun > 0, largest_call)
-
-
-def test_before_the_first_match_is_over_each_counts_with_its_maximum():
-    assert may_begin(money(10.1), [1.0] * 50, NOTHING_SPENT) == 10
-    assert may_begin(money(10.1, begun=9.5), [1.0] * 50, NOTHING_SPENT) == 0
-    assert may_begin(money(10.1, begun=9.0), [1.0] * 50, NOTHING_SPENT) == 1
-
-
-def test_afterwards_each_counts_with_twice_what_the_others_have_cost():
-    spent = Spent(usd=1.0, most_usd=10.0)
-    assert may_begin(money(4.11), [1.0] * 50, spent) == 20
-    assert may_begin(money(4.11, begun=10.0), [1.0] * 50, spent) == 10
-    assert may_begin(money(4.11), [1.0, 100.0, 1.0], spent) == 1, "in their order"
-
-
-def test_the_last_part_of_a_budget_is_used_by_one_match_at_a_time():
-    spent = Spent(usd=1.0, most_usd=10.0)
-    assert may_begin(money(0.2), [1.0] * 50, spent) == 1
-    assert may_begin(money(0.2, begun=0.5), [1.0] * 50, spent) == 0
-    assert may_begin(money(0.5), [1.0] * 50, NOTHING_SPENT) == 1, "its cost is not known yet"
-
-
-def test_a_budget_is_used_up_when_no_match_is_expected_to_fit_or_no_call_can_begin():
-    assert may_begin(money(0.09), [1.0], Spent(1.0, 10.0)) == 0
-    assert may_begin(money(0.5, largest_call=0.6), [1.0], NOTHING_SPENT) == 0
-    assert may_begin(money(0.0), [1.0], NOTHING_SPENT) == 0
-
-
-def test_matches_that_cost_nothing_always_begin():
-    assert may_begin(Money(0.0, 0.0, False, 0.0), [0.0] * 5, NOTHING_SPENT) == 5
-    assert may_begin(money(1.0), [], NOTHING_SPENT) == 0
+@pytest.mark.parametrize(
+    ("left", "begun", "largest_call", "matches", "spent", "more"),
+    [
+        pytest.param(10.1, 0.0, 0.1, MATCHES, BEFORE_ANY_WAS_OVER, 10, id="each counts with its maximum"),
+        pytest.param(10.1, 9.5, 0.1, MATCHES, BEFORE_ANY_WAS_OVER, 0, id="with those begun, none fits"),
+        pytest.param(10.1, 9.0, 0.1, MATCHES, BEFORE_ANY_WAS_OVER, 1, id="with those begun, one fits"),
+        pytest.param(4.11, 0.0, 0.1, MATCHES, TENTH_OF_MAXIMUM, 20, id="each counts with twice what the others cost"),
+        pytest.param(4.11, 10.0, 0.1, MATCHES, TENTH_OF_MAXIMUM, 10, id="those begun count so too"),
+        pytest.param(4.11, 0.0, 0.1, [1.0, 100.0, 1.0], TENTH_OF_MAXIMUM, 1, id="in their order"),
+        pytest.param(0.2, 0.0, 0.1, MATCHES, TENTH_OF_MAXIMUM, 1, id="the last part goes to one match at a time"),
+        pytest.param(0.2, 0.5, 0.1, MATCHES, TENTH_OF_MAXIMUM, 0, id="while that one runs, none begins"),
+        pytest.param(0.5, 0.0, 0.1, MATCHES, BEFORE_ANY_WAS_OVER, 1, id="its cost is not known yet"),
+        pytest.param(0.09, 0.0, 0.1, [1.0], TENTH_OF_MAXIMUM, 0, id="no match is expected to fit"),
+        pytest.param(0.5, 0.0, 0.6, [1.0], BEFORE_ANY_WAS_OVER, 0, id="no call can begin"),
+        pytest.param(0.0, 0.0, 0.1, [1.0], BEFORE_ANY_WAS_OVER, 0, id="nothing is left"),
+        pytest.param(0.0, 0.0, 0.0, [0.0] * 5, BEFORE_ANY_WAS_OVER, 5, id="what costs nothing always begins"),
+        pytest.param(1.0, 0.0, 0.1, [], BEFORE_ANY_WAS_OVER, 0, id="no match to begin"),
+    ],
+)
+def test_how_many_matches_begin(left, begun, largest_call, matches, spent, more):
+    assert may_begin(Money(left, begun, begun > 0, largest_call), matches, spent) == more
 
 
 def test_what_is_begun_is_finished_whatever_matches_cost():

@@ -3,10 +3,8 @@
 from itertools import product
 
 import pytest
-from core_builders import a_debate
 
-from app.core.debate import State, Status, TurnType
-from app.core.formats import Format
+from app.core.debate import State, TurnType
 from app.core.guidance import NextAction, action_for
 from app.core.seats import Seat
 
@@ -49,22 +47,5 @@ def test_the_judge_asks_before_the_last_round_of_a_format_in_which_it_does():
 
 
 @pytest.mark.parametrize(("state", "role", "latest", "action"), CELLS)
-@pytest.mark.parametrize("form", Format)
-def test_the_action_follows_from_the_state_the_role_and_the_last_argument(form, state, role, latest, action):
-    for workers in (frozenset(), frozenset({Seat.ARBITRATOR}), frozenset(Seat)):
-        debate = a_debate(State(state), form, workers=workers)
-        assert action_for(debate.state, Seat(role), TurnType(latest)) == action
-
-
-@pytest.mark.parametrize("status", [Status.CREATED, Status.RUNNING, Status.PAUSED, Status.FAILED])
-@pytest.mark.parametrize(("role", "action"), [("proposer", "respond"), ("opponent", "wait_for_proposer")])
-def test_an_open_debate_says_whose_turn_it_is_whatever_holds_it_up(status, role, action):
-    debate = a_debate(State.AWAITING_PROPOSER, status=status)
-    assert action_for(debate.state, Seat(role), TurnType.CLAIM) == action
-
-
-@pytest.mark.parametrize("status", [Status.COMPLETED, Status.STOPPED])
-@pytest.mark.parametrize("state", [state for state in State if state is not State.CLOSED])
-def test_a_debate_that_is_over_is_closed_wherever_it_stood(status, state):
-    debate = a_debate(state, status=status)
-    assert {action_for(debate.state, seat, TurnType.RULING) for seat in Seat} == {"debate_closed"}
+def test_the_action_follows_from_the_state_the_role_and_the_last_argument(state, role, latest, action):
+    assert action_for(State(state), Seat(role), TurnType(latest)) == action

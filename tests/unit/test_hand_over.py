@@ -16,14 +16,6 @@ Wire = tuple[Connection, socket.socket]
 
 
 @pytest.fixture
-def wire() -> Iterator[Wire]:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.settimeout(20)
-        yield Connection(ours, WSConnection(ConnectionType.SERVER), most_bytes=1000), theirs
-
-
-@pytest.fixture
 def listener() -> Listener:
     feed = Feed(UUID(int=1))
     feed.start(0, "running/0", "2026-11-16T07:24:24.377Z")
@@ -31,6 +23,17 @@ def listener() -> Listener:
     made.bell = CountingBell()
     feed.add(made)
     return made
+
+
+@pytest.fixture
+def wire(listener: Listener) -> Iterator[Wire]:
+    """The listener's connection, to which turns are handed over, and its other end."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(20)
+        connection = Connection(ours, WSConnection(ConnectionType.SERVER), most_bytes=1000)
+        listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
+        yield connection, theirs
 
 
 def an_item(seq: int, length: int = 10) -> Item:
@@ -74,8 +77,7 @@ def rings(listener: Listener) -> bool:
 
 
 def test_a_turn_goes_out_at_once_and_nobody_is_woken(wire: Wire, listener: Listener) -> None:
-    connection, theirs = wire
-    listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
+    _, theirs = wire
     items = [an_item(1), an_item(2, 3 * PIECE_CHARACTERS), an_item(3)]
     for item in items:
         listener.feed.offer([item], "running/0")
@@ -85,7 +87,6 @@ def test_a_turn_goes_out_at_once_and_nobody_is_woken(wire: Wire, listener: Liste
 
 def test_what_a_full_connection_does_not_take_is_left_to_the_listener_whole(wire: Wire, listener: Listener) -> None:
     connection, theirs = wire
-    listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
     items = [an_item(seq, 60_000) for seq in range(1, LOG_LENGTH)]
     for item in items:
         listener.feed.offer([item], "running/0")
@@ -106,15 +107,12 @@ def test_what_a_full_connection_does_not_take_is_left_to_the_listener_whole(wire
 
 
 def test_the_listener_is_woken_for_the_rest_of_a_turn_also_when_it_was_the_last(wire: Wire, listener: Listener) -> None:
-    connection, _ = wire
-    listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
     listener.feed.offer([an_item(1, 2_000_000)], "running/0")
     assert (listener.seq, rings(listener)) == (1, True)
 
 
 def test_a_message_that_is_being_sent_is_not_interrupted(wire: Wire, listener: Listener) -> None:
     connection, theirs = wire
-    listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
     slow = Message("initial_state", "{}")
 
     def messages() -> Iterator[Message]:
@@ -127,15 +125,12 @@ def test_a_message_that_is_being_sent_is_not_interrupted(wire: Wire, listener: L
 
 
 def test_a_listener_is_woken_when_the_turns_are_no_longer_at_hand(wire: Wire, listener: Listener) -> None:
-    connection, _ = wire
-    listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
     listener.feed.start(5, "running/0", listener.feed.created_at)
     assert (listener.seq, rings(listener)) == (0, True)
 
 
 def test_nothing_is_handed_over_after_the_goodbye(wire: Wire, listener: Listener) -> None:
     connection, _ = wire
-    listener.hand_over = lambda: connection.send_each_at_once(listener.take_next)
     connection.close(1001, "")
     listener.feed.offer([an_item(1)], "running/0")
     assert (listener.seq, rings(listener)) == (0, True)

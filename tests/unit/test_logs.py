@@ -9,9 +9,9 @@ import subprocess
 import sys
 import time
 from functools import cache
-from pathlib import Path
 
-REPOSITORY = Path(__file__).parents[2]
+from harness import REPOSITORY
+
 PAGE = (REPOSITORY / "docs" / "logs.md").read_text()
 EVERY_LINE = {"timestamp", "level", "logger", "event"}
 PROGRAM = """
@@ -77,7 +77,6 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 def test_lines_of_many_threads_and_of_signals_are_whole_and_in_order() -> None:
     """The pipe is small and read late, so that most lines find another one being written."""
     with subprocess.Popen([sys.executable, "-c", CROWD], stderr=subprocess.PIPE) as talking:
-        assert talking.stderr is not None
         time.sleep(0.5)
         lines = [json.loads(line) for line in talking.stderr]
     assert talking.returncode == 0

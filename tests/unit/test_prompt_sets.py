@@ -5,7 +5,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
-from test_model_prompts import brief_of
+from test_model_prompts import brief_of, in_every_seat
 
 from app.core.brief import Brief
 from app.core.errors import ContentTooLarge, InvalidInput
@@ -41,8 +41,7 @@ def test_there_is_a_hash_of_every_version() -> None:
     assert {path.name for path in FOLDER.parent.iterdir()} == BUILT_IN.keys()
 
 
-@pytest.mark.parametrize("form", list(Format))
-@pytest.mark.parametrize("seat", list(Seat))
+@in_every_seat
 def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_were(seat: Seat, form: Format) -> None:
     brief = brief_of("A motion", "One", seat=seat, form=form)
     old = prompts_of(PromptSet("mine", "h", "v2", {"manners": "Be brief."}))
@@ -56,8 +55,7 @@ def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_we
         assert '"answers": {"proposer": "Yes"' in document(with_answers, 1000, JudgeOrder.SWAPPED, prompts).text
 
 
-@pytest.mark.parametrize("form", list(Format))
-@pytest.mark.parametrize("seat", list(Seat))
+@in_every_seat
 def test_the_longest_instructions_with_the_schema_of_the_answer_are_within_what_is_reserved(
     seat: Seat, form: Format
 ) -> None:
@@ -106,8 +104,7 @@ def test_a_hash_tells_sets_apart_and_does_not_depend_on_the_order_or_the_name() 
     assert hash_of("v1", one.files) != one.hash
 
 
-@pytest.mark.parametrize("form", list(Format))
-@pytest.mark.parametrize("seat", list(Seat))
+@in_every_seat
 def test_what_a_set_lacks_comes_from_the_built_in_one(seat: Seat, form: Format) -> None:
     brief = brief_of("A motion", "One", seat=seat, form=form, persona="A pirate")
     mine = prompts_of(PromptSet("mine", "h", BASE, {"persona": "Speak as $persona, for $$5."}))

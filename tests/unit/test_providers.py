@@ -23,8 +23,6 @@ def test_every_name_of_pydantic_ai_can_fill_a_seat_or_says_why_not() -> None:
 
 def source_of(name: str) -> str:
     spec = importlib.util.find_spec(f"pydantic_ai.providers.{name.replace('-', '_')}")
-    assert spec
-    assert spec.origin
     with open(spec.origin, encoding="utf-8") as file:
         return file.read()
 
@@ -83,7 +81,7 @@ def test_a_model_is_named_by_its_provider_or_endpoint() -> None:
         ("lab=ftp://host", "does not have the form"),
         ("Lab=https://host/v1", "does not have the form"),
         ("a_b=https://host/v1", "does not have the form"),
-        ("openai=https://host/v1", "'openai' is the name of a provider"),
+        ("openai=https://user:hunter22@host/v1", "'openai' is the name of a provider"),
         ("litellm=https://host/v1", "is the name of a provider"),
         ("scripted=https://host/v1", "is the name of a provider or player"),
         ("lab=https://one/v1,lab=https://two/v1", "two servers have the same name"),
@@ -96,12 +94,6 @@ def test_an_endpoint_that_cannot_be_used_stops_the_process(
     with pytest.raises(SettingsError, match=says) as problem:
         load_settings()
     assert "DEBATE_ENDPOINTS" in str(problem.value)
-
-
-def test_a_password_in_an_endpoint_is_not_in_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEBATE_ENDPOINTS", "openai=https://user:hunter22@host/v1")
-    with pytest.raises(SettingsError) as problem:
-        load_settings()
     assert "hunter22" not in str(problem.value)
 
 

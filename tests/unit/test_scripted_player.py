@@ -1,4 +1,5 @@
 import asyncio
+import math
 import threading
 import time
 from dataclasses import replace
@@ -56,10 +57,10 @@ def think(brief: Brief) -> Thought:
     return asyncio.run(player_for(SCRIPTED).think(brief))
 
 
-def played(debate: Debate, motion: str = MOTION) -> tuple[Debate, list[Turn]]:
-    """The debate to its end, with every seat scripted, and the turns after the motion."""
-    first, turns = motion_of(debate, motion), []
-    while not debate.is_closed:
+def played(debate: Debate, last_round: float = math.inf) -> tuple[Debate, list[Turn]]:
+    """The debate to its end or over this round, with every seat scripted, and the turns after the motion."""
+    first, turns = motion_of(debate), []
+    while not debate.is_closed and debate.cursor.round <= last_round:
         thought = think(Brief(debate, first, tuple(turns[-RECENT_TURNS:])))
         move = Move(
             debate.cursor.seat, thought.type, thought.content, True, thought.close, thought.verdict, thought.usage
@@ -104,11 +105,6 @@ def test_the_registry_refuses_an_unknown_player_for_good() -> None:
     assert "nobody:at-all" in refusal.value.message
 
 
-def test_the_same_debate_is_always_played_the_same_way() -> None:
-    for form in Format:
-        assert played(debate_of(7, form, 20)) == played(debate_of(7, form, 20))
-
-
 def test_two_debates_are_played_differently() -> None:
     assert [t.content for t in played(debate_of(1))[1]] != [t.content for t in played(debate_of(2))[1]]
 
@@ -122,17 +118,11 @@ def test_three_rounds_are_nine_turns_and_no_seat_says_the_same_twice() -> None:
             assert len({t.content for t in turns if t.seat is seat}) == 3
 
 
-def test_a_debater_speaks_60_to_110_words() -> None:
+def test_a_debater_speaks_60_to_110_words_and_refers_to_the_motion() -> None:
     for number in range(300):
         for turn in played(debate_of(number))[1]:
             if turn.seat in DEBATERS:
                 assert 60 <= len(turn.content.removesuffix(SIGNATURE).split()) <= 110, turn.content
-
-
-def test_every_turn_of_a_debater_refers_to_the_motion() -> None:
-    for number in range(50):
-        for turn in played(debate_of(number))[1]:
-            if turn.seat in DEBATERS:
                 assert "ban private cars from their centres" in turn.content
 
 
@@ -169,7 +159,6 @@ def test_a_scripted_turn_is_quoted_for_its_argument_and_not_for_its_phrases() ->
     for number in range(50):
         for turn in played(debate_of(number))[1]:
             said = telling_phrase(turn.content)
-            assert said is not None
             assert "scripted" not in said
             assert "ask for your support" not in said
 
@@ -195,7 +184,6 @@ def test_a_judge_quotes_both_sides_and_prints_the_scores() -> None:
     con = turn_of(debate, 3, Seat.OPPONENT, "Tracks cost a fortune to lay in old streets.", 1)
     thought = think(brief_at(debate, 1, Seat.ARBITRATOR, pro, con))
     assert thought.type is TurnType.RULING
-    assert thought.verdict
     for expected in ("Trams are quiet", "Tracks cost a fortune"):
         assert expected in thought.verdict.reasoning
     for score in thought.verdict.scores.values():
@@ -209,7 +197,6 @@ def test_answering_the_other_side_is_worth_points() -> None:
     for reply in ("Narrow streets, hundreds of people: trams carry neither gladly.", "I do not agree with any of it."):
         con = turn_of(debate, 3, Seat.OPPONENT, reply, 1)
         verdict = think(brief_at(debate, 1, Seat.ARBITRATOR, pro, con)).verdict
-        assert verdict
         scores.append(verdict.scores["opponent"])
     assert scores[0] > scores[1]
 
@@ -221,7 +208,6 @@ def test_a_judge_copes_with_a_side_that_did_not_speak() -> None:
     for recent in ((), (old,), (old, now)):
         assert_sound(think(brief_at(debate, 2, Seat.ARBITRATOR, *recent)))
     verdict = think(brief_at(debate, 2, Seat.ARBITRATOR, old, now)).verdict
-    assert verdict
     assert verdict.winner == "opponent"
     assert "earlier round" not in verdict.reasoning
 
@@ -234,7 +220,6 @@ def test_a_judge_stops_early_only_where_that_was_asked_for_and_the_lead_is_clear
         assert not any(t.verdict.stop for t in turns if t.verdict)
         eager, turns = played(debate_of(number, early_stop=True))
         last = turns[-1].verdict
-        assert last
         assert last.stop is (abs(last.scores["proposer"] - last.scores["opponent"]) > CLEAR_LEAD - 0.01)
         assert not any(t.verdict.stop for t in turns[:-1] if t.verdict)
         if eager.stop_reason is StopReason.JUDGE_EARLY_STOP:

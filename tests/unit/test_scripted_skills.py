@@ -80,6 +80,5 @@ def test_the_same_judgment_is_always_the_same_and_another_repeat_may_differ():
 def test_a_ruling_says_what_was_drawn_and_nothing_is_drawn_where_nothing_is_stated():
     assert by_skill(brief(1)) is None
     verdict = ruling(brief(1, skills=(30, 0))).verdict
-    assert verdict is not None
     assert verdict.winner == "proposer"
     assert verdict.scores["proposer"] > verdict.scores["opponent"]

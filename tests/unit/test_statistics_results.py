@@ -384,7 +384,6 @@ def of_lengths(spread: float) -> dict[str, Any] | None:
 def test_an_effect_of_length_is_at_most_all_points() -> None:
     assert of_lengths(0.01) is None, "it would be thousands of points a doubling"
     shown = of_lengths(0.22)
-    assert shown is not None
     assert -1 <= shown["low"] < shown["value"] <= shown["high"] <= 1
 
 

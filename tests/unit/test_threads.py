@@ -2,15 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from harness import wait_until
+from harness import REPOSITORY, wait_until
 
 from app.observe import metrics, threads
 from app.observe.threads import SupervisedThread
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 class Broken(Exception):

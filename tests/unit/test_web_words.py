@@ -3,14 +3,13 @@
 import sys
 import unicodedata
 from dataclasses import replace
-from uuid import UUID
 
 import pytest
-from core_builders import EVERY_SEAT, a_debate
+from core_builders import EVERY_SEAT, a_debate, a_turn
 
 from app.cli.words import ending, judged
 from app.core.activity import Activity
-from app.core.debate import Limits, State, Status, StopReason, Turn, TurnType, stop_words
+from app.core.debate import Limits, State, Status, StopReason, TurnType, stop_words
 from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import SeatSetup
@@ -29,18 +28,15 @@ AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared"
 EVEN = Verdict("tie", {"proposer": 7, "opponent": 7}, "Even")
 
 
-@pytest.mark.parametrize("status", list(Status))
-def test_every_status_has_a_word(status):
-    assert words.STATUS_WORDS[status]
-
-
 def test_a_tie_of_two_readings_says_that_they_disagree():
     readings = {"as_spoken": {"winner": "opponent"}, "swapped": {"winner": "proposer"}}
     verdict = Verdict("tie", {"proposer": 6.5, "opponent": 7.5}, "Both", orders=readings, scope=VerdictScope.DEBATE)
     said = "A tie: the judge's two readings disagree, 6.5 to 7.5 on average"
     assert words.winner(verdict) == said
-    turn = Turn(UUID(int=3), UUID(int=1), 4, 2, Seat.ARBITRATOR, TurnType.RULING, "A tie", "scripted")
-    assert words.judged(turn, replace(verdict, scope=VerdictScope.ROUND)) == f"Round 2: a{said[1:]}"
+    assert (
+        words.judged(a_turn(4, 2, Seat.ARBITRATOR, TurnType.RULING), replace(verdict, scope=VerdictScope.ROUND))
+        == f"Round 2: a{said[1:]}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +53,8 @@ def test_a_debate_in_which_nobody_has_spoken_says_what_it_waits_for(debate, expe
     assert words.status(debate) == expected
 
 
-def test_every_state_reason_stance_and_kind_of_turn_has_words():
+def test_every_status_state_reason_stance_and_kind_of_turn_has_words():
+    assert set(words.STATUS_WORDS) == set(Status)
     assert set(words.STATE_WORDS) == set(State)
     assert all(" " in stop_words(reason, None) for reason in StopReason)
     assert stop_words("of_tomorrow", None) == "of_tomorrow"
@@ -85,7 +82,7 @@ def test_every_activity_is_a_sentence_about_the_debate(activity):
     ids=["ahead", "tie"],
 )
 def test_a_ruling_says_what_it_judges(verdict, of_round, of_debate):
-    ruling = Turn(UUID(int=1), UUID(int=2), 4, 2, Seat.ARBITRATOR, TurnType.RULING, "Why.", "external")
+    ruling = a_turn(4, 2, Seat.ARBITRATOR, TurnType.RULING)
     assert words.judged(ruling, verdict) == of_round
     assert words.judged(ruling, replace(verdict, scope=VerdictScope.DEBATE)) == of_debate
     on_interruption = replace(ruling, round=None)
@@ -169,28 +166,18 @@ def test_a_dialogue_has_two_steps_a_round_and_the_called_judge_is_between_rounds
     assert words.share_done(debate) == 0.5
 
 
-@pytest.mark.parametrize(
-    ("usd", "said"),
-    [(0, "$0"), (0.00002, "under $0.0001"), (0.00021, "$0.0002"), (0.1, "$0.10"), (12.345, "$12.35")],
-    ids=str,
-)
-def test_money(usd, said):
-    assert words.cost(usd) == said
+SAID = [
+    (words.cost, {0: "$0", 0.00002: "under $0.0001", 0.00021: "$0.0002", 0.1: "$0.10", 12.345: "$12.35"}),
+    (words.duration, {-3: "0 s", 59.9: "59 s", 60: "1 min", 3599: "59 min", 7200: "2 h", 90_000: "1 d"}),
+    # To the next smaller unit.
+    (words.time_left, {-3: "0 s", 59.9: "59 s", 60: "1 min", 61: "1 min 1 s", 7199: "1 h 59 min"}),
+    (words.time_left, {90_000: "1 d 1 h"}),
+]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(-3, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (7200, "2 h"), (90_000, "1 d")]
-)
-def test_durations(seconds, said):
-    assert words.duration(seconds) == said
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(-3, "0 s"), (59.9, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (7199, "1 h 59 min"), (90_000, "1 d 1 h")],
-)
-def test_the_time_that_is_left_is_said_to_the_next_smaller_unit(seconds, said):
-    assert words.time_left(seconds) == said
+@pytest.mark.parametrize(("say", "value", "said"), [(say, *case) for say, cases in SAID for case in cases.items()])
+def test_money_and_durations(say, value, said):
+    assert say(value) == said
 
 
 def test_a_seat_shows_all_that_was_chosen_for_it():

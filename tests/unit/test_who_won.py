@@ -1,7 +1,6 @@
 """Who wins a scripted debate: never the side with the lower total, in any format that has a judge."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import product
 from uuid import uuid5
 
@@ -53,18 +52,9 @@ def test_over_two_hundred_debates_the_winner_never_has_the_lower_total(form):
 
 @pytest.mark.parametrize("form", [form for form in Format if form.facts.has_rounds])
 def test_a_debate_that_a_limit_cuts_short_is_judged_as_a_whole(form):
-    debate = debate_of(5, form, 20)
-    first, turns = motion_of(debate), []
-    while debate.cursor.round < 3:
-        thought = think(Brief(debate, first, tuple(turns)))
-        move = Move(debate.cursor.seat, thought.type, thought.content, True, thought.close, thought.verdict)
-        decision = decide(debate, move)
-        for made in decision.turns:
-            said = turn_of(debate, made.seq, made.seat, made.content, made.round, made.type)
-            turns.append(replace(said, verdict=made.verdict))
-        debate = decision.debate
+    debate, turns = played(debate_of(5, form, 20), last_round=2)
     closing = ended_by(debate, StopReason.TOKEN_LIMIT)
-    thought = think(Brief(closing, first, tuple(turns)))
+    thought = think(Brief(closing, motion_of(debate), tuple(turns)))
     assert thought.type is TurnType.RULING
     assert "the whole debate" in thought.content
     after = decide(closing, Move(Seat.ARBITRATOR, thought.type, thought.content, True, False, thought.verdict)).debate

@@ -7,12 +7,11 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from agents import TOKEN, new_agent, operator, revoke
+from agents import new_agent, revoke
 from harness import new_debate, wait_until
 from test_api_envelope import data_of, nothing_written, refusal_of
-from watchers import closing, heard, watching
+from watchers import EXTERNAL, closing, heard, watching
 
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 SCOPES = {
     "reader": ("read",),
     "opponent": ("read", "debate"),
@@ -32,13 +31,7 @@ JUDGES = ("operator", "referee")
 
 
 @pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def callers(api):
-    boss = operator(api)
+def callers(boss):
     return {"operator": boss, **{name: new_agent(boss, *scopes) for name, scopes in SCOPES.items()}}
 
 
@@ -169,8 +162,8 @@ def socket_of(api, caller, debate_id=None, by_header=False):
 
 @pytest.mark.parametrize("by_header", [False, True], ids=["query", "header"])
 @pytest.mark.parametrize("who", ["operator", *SCOPES])
-def test_who_may_watch_over_a_websocket(api, callers, debate, who, by_header):
-    with socket_of(api, callers[who], debate[0], by_header) as socket:
+def test_who_may_watch_over_a_websocket(guarded, callers, debate, who, by_header):
+    with socket_of(guarded, callers[who], debate[0], by_header) as socket:
         if who in WATCHERS:
             assert heard(socket)[0] == "initial_state"
         else:
@@ -179,10 +172,10 @@ def test_who_may_watch_over_a_websocket(api, callers, debate, who, by_header):
 
 @pytest.mark.parametrize("what", ["rule", "intervene"])
 @pytest.mark.parametrize("who", WATCHERS)
-def test_who_may_rule_and_intervene_over_a_websocket(api, module_place, callers, debate, who, what):
+def test_who_may_rule_and_intervene_over_a_websocket(guarded, module_place, callers, debate, who, what):
     event = {"rule": "submit_ruling", "intervene": "submit_intervention"}[what]
     data = {"debate_id": debate[0], **({"content": "So be it."} if what == "rule" else {})}
-    with socket_of(api, callers[who], debate[0]) as socket:
+    with socket_of(guarded, callers[who], debate[0]) as socket:
         heard(socket)
         socket.send(json.dumps({"event": event, "data": data}))
         answer, told = heard(socket)
@@ -198,9 +191,9 @@ def test_who_may_rule_and_intervene_over_a_websocket(api, module_place, callers,
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "dbr_wrong"], ids=str)
-def test_a_websocket_without_a_valid_token_is_closed(api, callers, token):
+def test_a_websocket_without_a_valid_token_is_closed(guarded, callers, token):
     debate_id, _ = a_debate(callers["operator"])
-    with watching(api, debate_id, token=token) as socket:
+    with watching(guarded, debate_id, token=token) as socket:
         assert closing(socket) == 4401
 
 
@@ -214,13 +207,13 @@ def ends_within(seconds, thread):
 
 @pytest.mark.parametrize("end", ["revoke", "rotate"])
 @pytest.mark.parametrize("feed", ["debate", "all debates"])
-def test_a_revoked_keys_open_websocket_is_closed(api, callers, feed, end):
+def test_a_revoked_keys_open_websocket_is_closed(guarded, callers, feed, end):
     boss = callers["operator"]
     watcher = new_agent(boss)
     debate_id, _ = a_debate(boss)
     with (
-        socket_of(api, watcher, debate_id if feed == "debate" else None) as socket,
-        socket_of(api, boss, debate_id) as other,
+        socket_of(guarded, watcher, debate_id if feed == "debate" else None) as socket,
+        socket_of(guarded, boss, debate_id) as other,
     ):
         if feed == "debate":
             heard(socket)
@@ -231,11 +224,11 @@ def test_a_revoked_keys_open_websocket_is_closed(api, callers, feed, end):
         assert heard(other)[0] == "state_changed", "nobody else is closed"
 
 
-def test_a_revoked_key_rules_no_more_over_a_websocket_that_is_still_open(api, module_place, callers):
+def test_a_revoked_key_rules_no_more_over_a_websocket_that_is_still_open(guarded, module_place, callers):
     boss = callers["operator"]
     referee = new_agent(boss, "read", "arbitrate")
     debate_id, _ = a_debate(boss)
-    with socket_of(api, referee, debate_id) as socket:
+    with socket_of(guarded, referee, debate_id) as socket:
         heard(socket)
         revoke(boss, referee)
         socket.send(json.dumps({"event": "submit_intervention", "data": {"debate_id": debate_id}}))
@@ -247,7 +240,7 @@ def test_a_revoked_key_rules_no_more_over_a_websocket_that_is_still_open(api, mo
     assert module_place.sql("SELECT count(*) FROM turns WHERE debate_id = %s", debate_id) == [(1,)]
 
 
-def test_a_revoked_keys_open_stream_ends(api, callers):
+def test_a_revoked_keys_open_stream_ends(guarded, callers):
     boss = callers["operator"]
     watcher = new_agent(boss)
     debate_id, _ = a_debate(boss)
@@ -255,7 +248,7 @@ def test_a_revoked_keys_open_stream_ends(api, callers):
 
     def read():
         address, headers = (
-            f"{api.http.base_url}/debates/{debate_id}/stream",
+            f"{guarded.http.base_url}/debates/{debate_id}/stream",
             {"Authorization": f"Bearer {watcher.token}"},
         )
         with httpx.stream("GET", address, headers=headers, timeout=60) as answer:
@@ -270,7 +263,7 @@ def test_a_revoked_keys_open_stream_ends(api, callers):
     assert not any("debate_closed" in line for line in lines)
 
 
-def test_a_revoked_keys_long_poll_is_refused(api, callers):
+def test_a_revoked_keys_long_poll_is_refused(guarded, callers):
     boss = callers["operator"]
     watcher = new_agent(boss)
     debate_id, motion = a_debate(boss)

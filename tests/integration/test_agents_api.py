@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from agents import TOKEN, Caller, new_agent, operator, revoke
+from agents import Caller, new_agent, revoke
 from sqlalchemy import event
 
 from app.core.access import OPERATOR, Scope
@@ -13,16 +13,6 @@ from app.usecases.identity import identify
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 A_KEY = re.compile(r"dbr_[A-Za-z0-9_-]{43}")
-
-
-@pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
 
 
 def refused(answer, status, code):

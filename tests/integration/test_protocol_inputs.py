@@ -254,11 +254,6 @@ def test_with_a_token_set_the_agents_need_it_too(guarded, path):
     refusal_of(guarded.http.request(method, f"/debates/{NO_SUCH_DEBATE}/{path}"), "AUTH_FAILED")
 
 
-@pytest.fixture(scope="module")
-def guarded(module_place):
-    return module_place.start_api(auth_token="a-long-enough-token")  # noqa: S106 (the tests' own)
-
-
 def test_the_motion_of_a_dialogue_can_be_answered_straight_away(api):
     created = data_of(api.http.post("/debates", json=new_debate(format="dialogue")), 201)
     motion, debate_id = created["argument"]["id"], created["debate"]["id"]

@@ -5,25 +5,15 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from agents import TOKEN, Caller, new_agent, operator
+from agents import Caller, new_agent
 from harness import new_debate, numbers, wait_until
 from test_api_envelope import data_of, nothing_written, refusal_of
 from test_protocol_repeats import all_at_once, replayed
+from watchers import EXTERNAL
 
 from app.store.ids import debate_id_for
 
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 VERDICT = {"winner": "proposer", "scores": {"proposer": 7, "opponent": 5.5}, "reasoning": "Clearer."}
-
-
-@pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
 
 
 @pytest.fixture(scope="module")

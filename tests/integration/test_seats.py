@@ -3,10 +3,10 @@
 import threading
 
 import pytest
-from agents import TOKEN, new_agent, operator
+from agents import TOKEN, new_agent
 from harness import new_debate
 from test_api_envelope import data_of, refusal_of
-from watchers import heard, watching
+from watchers import EXTERNAL, heard, watching
 
 from app.core.access import Agent, Scope
 from app.core.debate import TurnType
@@ -18,18 +18,6 @@ from app.usecases.identity import OPEN, identify
 from app.usecases.invitations import invite
 from app.usecases.seats import release_seat, take_seat
 from app.usecases.submit import Submission, submit
-
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-
-
-@pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
 
 
 @pytest.fixture
@@ -207,10 +195,10 @@ def test_a_debate_says_until_when_it_waits_and_forgets_it_while_it_is_held(boss)
     assert data_of(boss.post(f"{path}/arguments", said), 201)["debate"]["waiting_until"] is None
 
 
-def test_whose_turn_it_is_is_told_over_the_websocket(api, boss):
+def test_whose_turn_it_is_is_told_over_the_websocket(guarded, boss):
     debate = a_debate(boss, seats={"proposer": {"player": "external", "deadline_seconds": 500}})
     motion = data_of(boss.get(f"/debates/{debate['id']}"))["motion"]["id"]
-    with watching(api, debate["id"], token=TOKEN) as socket:
+    with watching(guarded, debate["id"], token=TOKEN) as socket:
         assert heard(socket)[0] == "initial_state"
         said = {"role": "opponent", "target_id": motion, "content": "No.", "client_request_id": "1"}
         data_of(boss.post(f"/debates/{debate['id']}/arguments", said), 201)
@@ -221,14 +209,14 @@ def test_whose_turn_it_is_is_told_over_the_websocket(api, boss):
         assert told["waiting_until"] == told["debate"]["waiting_until"] is not None
 
 
-def test_who_took_and_gave_back_a_seat_is_in_the_events(api, boss, alice):
+def test_who_took_and_gave_back_a_seat_is_in_the_events(guarded, boss, alice):
     debate = a_debate(boss)
     for _ in range(2):
         data_of(take(alice, debate))
     data_of(release(boss, debate))
     link = data_of(boss.post(f"/debates/{debate['id']}/invitations", {"role": "opponent"}), 201)["url"]
-    path = link.removeprefix(str(api.http.base_url).rstrip("/"))
-    assert api.http.post(path, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
+    path = link.removeprefix(str(guarded.http.base_url).rstrip("/"))
+    assert guarded.http.post(path, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
     events = data_of(boss.get(f"/debates/{debate['id']}/events"))["events"]
     assert [(event["kind"], event["by"], event["about"].get("role")) for event in events[1:]] == [
         ("seat_taken", alice.username, "opponent"),
@@ -237,15 +225,15 @@ def test_who_took_and_gave_back_a_seat_is_in_the_events(api, boss, alice):
     ]
 
 
-def test_the_page_says_who_holds_a_seat_and_until_when_it_must_answer(boss, alice, api):
+def test_the_page_says_who_holds_a_seat_and_until_when_it_must_answer(boss, alice, guarded):
     late = {"player": "external", "deadline_seconds": 600}
     debate = a_debate(boss, seats={**EXTERNAL, "opponent": late})
-    answer = api.http.post("/sign-in", data={"token": TOKEN}, headers={"Sec-Fetch-Site": "same-origin"})
+    answer = guarded.http.post("/sign-in", data={"token": TOKEN}, headers={"Sec-Fetch-Site": "same-origin"})
     cookie = {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
-    api.http.cookies.clear()
+    guarded.http.cookies.clear()
 
     def page():
-        return api.http.get(f"/debates/{debate['id']}/view", headers=cookie).text
+        return guarded.http.get(f"/debates/{debate['id']}/view", headers=cookie).text
 
     assert page().count("Let an agent take this seat") == 3
     assert "must answer in" in page()

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from agents import new_agent, revoke
 from harness import new_debate, wait_until
+from situations import debates
 from test_api_envelope import data_of, nothing_written, refusal_of
 from watchers import EXTERNAL, closing, heard, watching
 
@@ -293,10 +294,7 @@ def test_an_agent_is_never_the_judge_of_a_debate_that_it_debates_in(module_place
             assert refusal_of(answer, "INVALID_INPUT", "arbitrator")["field"] == "seats.arbitrator.agent_id"
     # One that was made before this was refused.
     debate_id, _ = a_debate(callers["operator"], **{role: me.id})
-    module_place.sql(
-        "UPDATE debates SET seats = jsonb_set(seats::jsonb, '{arbitrator,agent_id}', to_jsonb(%s::text)) WHERE id = %s",
-        me.id,
-        debate_id,
-    )
+    bound = "seats = jsonb_set(seats::jsonb, '{arbitrator,agent_id}', to_jsonb(%s::text))"
+    debates.change(module_place, bound, me.id, debate_id=debate_id)
     with nothing_written(module_place):
         refusal_of(me.post(f"/debates/{debate_id}/intervention", {}), "FORBIDDEN", "cannot act as the arbitrator")

@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 from harness import new_debate
+from situations import debates
 from test_api_envelope import data_of, nothing_written, refusal_of
 
 from app.bootstrap import build_services, close_services
@@ -152,8 +153,7 @@ def test_a_closed_debate_is_neither_paused_nor_resumed(api, module_place, debate
 
 def test_resume_restarts_a_failed_debate_and_forgets_what_broke(api, module_place):
     debate_id = api.create()["id"]
-    fail = "UPDATE debates SET status = 'failed', attempts = 5, last_error = 'It broke' WHERE id = %s"
-    module_place.sql(fail, debate_id)
+    debates.fail(module_place, debate_id, "It broke")
 
     assert not_allowed(post(api, debate_id, "pause"), "AWAITING_PROPOSER", [])["suggestion"].startswith("Resume")
     resumed = data_of(post(api, debate_id, "resume"))["debate"]

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from agents import TOKEN, Caller, new_agent
 from harness import new_debate
+from situations import invitations
 from test_api_envelope import data_of, refusal_of
 from watchers import EXTERNAL
 
@@ -166,7 +167,7 @@ def test_a_link_that_is_not_valid_is_refused_in_words(api, boss, what):
     if what == "unknown":
         path = "/join/nonsense"
     elif what == "expired":
-        api.place.sql("UPDATE invitations SET expires_at = now() WHERE debate_id = %s", debate_id)
+        invitations.expire(api.place, debate_id)
     else:
         guest, _ = joined(api, f"http://x{path}")
         data_of(boss.ask("DELETE", f"/debates/{debate_id}"))
@@ -271,7 +272,7 @@ def test_an_expired_link_is_listed_while_a_browser_that_accepted_it_has_its_sess
     debate_id, _ = a_debate(boss)
     unused, used = issued_by(boss, debate_id, "watcher"), issued_by(boss, debate_id)
     joined(api, used["url"])
-    api.place.sql("UPDATE invitations SET expires_at = now() WHERE debate_id = %s", debate_id)
+    invitations.expire(api.place, debate_id)
     assert [one["id"] for one in listed(boss, debate_id)] == [used["id"]] != [unused["id"]]
 
 

@@ -3,6 +3,7 @@ that is too large is answered with."""
 
 import pytest
 from harness import Api, Place, new_debate
+from situations import debates
 from test_api_envelope import data_of, refusal_of
 from watchers import heard, watching
 
@@ -33,14 +34,9 @@ def test_a_required_query_value_that_is_empty_is_missing(api: Api) -> None:
 
 
 def test_a_page_of_more_than_200_is_a_page_of_200(api: Api, module_place: Place) -> None:
-    module_place.sql(
-        "INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits,"
-        " turn_count) SELECT gen_random_uuid(), 'Many', 'general_debate', 'dialogue', 'created', 1, 'debater_b',"
-        """ '{"proposer": {"player": "external"}, "opponent": {"player": "external"},"""
-        """ "arbitrator": {"player": "external"}}', '{}', 1 FROM generate_series(1, 205)"""
-    )
+    debates.fill(module_place, 205)
     for limit in (200, 201, 5_000, 99_999_999_999_999_999_999):
-        page = data_of(api.http.get("/debates", params={"q": "Many", "limit": limit}))
+        page = data_of(api.http.get("/debates", params={"q": "number", "limit": limit}))
         assert (len(page["debates"]), page["total"]) == (200, 205)
         assert page["next_cursor"]
 

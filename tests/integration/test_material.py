@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from claimed_debates import a_debate, claimed, take_turn
 from harness import Api, Place, new_debate
+from situations import debates, materials
 from test_api_envelope import data_of, refusal_of
 
 from app.core.access import OPERATOR, Agent, Scope, may_read_document
@@ -30,6 +31,7 @@ from worker.players.scripted.player import ScriptedPlayer
 DOCUMENT = "The mill at Ashford closed in 1987. A year later the Greens bought it. Nobody knows why they did so."
 ANSWERS = {"proposer": "The Greens own the mill", "opponent": "Nobody owns the mill"}
 MATERIAL = NewMaterial(DOCUMENT, None, ANSWERS, "proposer")
+DAY = 86_400
 RULING = Thought(TurnType.RULING, "so", Verdict("proposer", {"proposer": 8, "opponent": 4}, "because"))
 
 
@@ -99,12 +101,12 @@ CREATE TRIGGER counted BEFORE DELETE ON materials FOR EACH ROW EXECUTE FUNCTION 
 def test_pruning_deletes_the_documents_that_no_debate_has(services: Services, place: Place) -> None:
     debate = a_debate(services, material=MATERIAL)
     control.stop_debate(services, OPERATOR, debate.id, None)
-    place.sql("UPDATE debates SET updated_at = now() - interval '9 days'")
+    debates.age(place, 9 * DAY)
     [(week_ago,)] = place.sql("SELECT now() - interval '7 days'")
     assert sum(batch.debates for batch in maintenance.prune(services, week_ago)) == 1
     # A creation that stored it may be under way.
     assert place.sql("SELECT count(*) FROM materials") == [(1,)]
-    place.sql("UPDATE materials SET used_at = now() - interval '2 hours'")
+    materials.age(place)
     assert list(maintenance.prune(services, week_ago)) == []
     assert place.sql("SELECT count(*) FROM materials") == [(0,)]
 
@@ -115,8 +117,8 @@ def test_documents_are_pruned_in_batches_past_those_that_a_debate_has(
     monkeypatch.setattr(maintenance, "BATCH", 2)
     made = [a_debate(services, material=replace(MATERIAL, document=f"Document {number}.")) for number in range(7)]
     kept = {made[number].id for number in (1, 4)}
-    place.sql("DELETE FROM debates WHERE NOT id = ANY(%s)", list(kept))
-    place.sql("UPDATE materials SET used_at = now() - interval '2 hours'")
+    materials.abandon(place, list(kept))
+    materials.age(place)
     place.sql(COUNTED_TRANSACTIONS)
     [(week_ago,)] = place.sql("SELECT now() - interval '7 days'")
     assert list(maintenance.prune(services, week_ago)) == []

@@ -4,6 +4,7 @@ requests are counted."""
 import pytest
 from agents import TOKEN, new_agent, operator
 from harness import new_debate
+from situations import sessions
 from test_api_envelope import data_of, refusal_of
 from watchers import closing, heard, watching
 from websockets.exceptions import ConnectionClosed
@@ -157,7 +158,7 @@ def test_what_a_session_has_open_is_ended_when_it_is_signed_out(unlimited):
 def test_a_session_lasts_no_longer_than_the_database_says_and_is_then_forgotten(unlimited, module_place):
     here, _ = unlimited
     mine = signed_in(here)
-    module_place.sql("UPDATE sessions SET expires_at = now() - interval '1 second'")
+    sessions.expire_all(module_place)
     refusal_of(here.http.get("/debates", headers=mine), "AUTH_FAILED")
     signed_in(here)
     assert module_place.sql("SELECT count(*) FROM sessions") == [(1,)]

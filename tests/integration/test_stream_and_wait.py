@@ -13,7 +13,8 @@ from uuid import uuid4
 import httpx
 import pytest
 from harness import Api, Place, wait_until
-from watchers import a_dialogue, argue
+from situations import contents, debates
+from watchers import EXTERNAL, a_dialogue, argue
 
 from app.http.streams import WRITE_SECONDS
 
@@ -193,14 +194,9 @@ def test_a_reader_that_takes_nothing_is_cut_off_and_misses_nothing_when_it_comes
     api: Api, module_place: Place
 ) -> None:
     """Far more than the buffers between the two hold, to a reader that asks and then does not read."""
-    debate_id, _ = a_dialogue(api)
-    module_place.sql(
-        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
-        " SELECT gen_random_uuid(), %s, n, n, 'debater_b', 'CLAIM', repeat('words ', 4000), 'external'"
-        " FROM generate_series(2, 600) AS n",
-        debate_id,
-    )
-    module_place.sql("UPDATE debates SET turn_count = 600 WHERE id = %s", debate_id)
+    debate_id = api.create(seats=EXTERNAL)["id"]
+    debates.lengthen(module_place, debate_id, 600)
+    contents.enlarge(module_place, debate_id, 4_000)
     host, port = api.http.base_url.host, api.http.base_url.port
     with socket.create_connection((host, port), timeout=60) as reader:
         reader.sendall(f"GET /debates/{debate_id}/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 from access_matrix import operations
 from agents import Caller, new_agent
+from harness import new_debate
 
 BROKEN = b"{"
 OF_THE_MESSAGE = {"POST /mcp"}
@@ -31,20 +32,10 @@ def test_a_body_of_a_caller_who_lacks_the_scope_is_not_parsed(boss, with_bodies)
 
 
 def test_a_body_of_a_guest_is_not_parsed_where_the_invitation_does_not_reach(guarded, boss, with_bodies):
-    invited = boss.post(f"/debates/{a_debate(boss)}/invitations", {"role": "opponent"}).json()["data"]
+    debate = boss.post("/debates", new_debate(format="dialogue")).json()["data"]["debate"]
+    invited = boss.post(f"/debates/{debate['id']}/invitations", {"role": "opponent"}).json()["data"]
     guest = Caller(guarded, invited["key"])
     assert {name: sent(guest, name) for name in with_bodies} == dict.fromkeys(with_bodies, 403)
-
-
-def a_debate(boss) -> str:
-    body = {
-        "title": "Cars",
-        "debate_type": "general_debate",
-        "motion_content": "Ban cars.",
-        "client_request_id": "invited",
-        "seats": {"opponent": {"player": "external"}},
-    }
-    return boss.post("/debates", body).json()["data"]["debate"]["id"]
 
 
 def test_the_body_of_a_caller_who_may_is_parsed(boss, with_bodies):

@@ -75,18 +75,6 @@ def test_a_name_that_is_taken_is_refused_whatever_its_case(boss):
     refused(boss.post("/api/v1/agents", {"username": agent.username.upper()}), 409, "CONFLICT")
 
 
-def test_only_the_operator_sees_to_agents(boss):
-    agent = new_agent(boss, *Scope)
-    refused(agent.post("/api/v1/agents", {"username": "mine"}), 403, "FORBIDDEN")
-    refused(agent.get("/api/v1/agents"), 403, "FORBIDDEN")
-    for what in ("revoke", "rotate"):
-        for about in (agent.id, NOBODY):
-            refused(agent.post(f"/api/v1/agents/{about}/{what}"), 403, "FORBIDDEN")
-    nobody = Caller(boss.api, None)
-    refused(nobody.post("/api/v1/agents", {"username": "mine"}), 401, "UNAUTHORIZED")
-    refused(nobody.get("/api/v1/agents"), 401, "UNAUTHORIZED")
-
-
 @pytest.mark.parametrize("what", ["revoke", "rotate"])
 def test_an_agent_that_is_not_there_is_not_found(boss, what):
     refused(boss.post(f"/api/v1/agents/{NOBODY}/{what}"), 404, "NOT_FOUND")

@@ -30,8 +30,10 @@ def connected(api: Api) -> socket.socket:
 
 
 def head(line: str, *headers: str | bytes) -> bytes:
+    """For localhost, unless a header names another host."""
     lines = [header if isinstance(header, bytes) else header.encode("latin-1") for header in headers]
-    return b"\r\n".join([f"{line} HTTP/1.1".encode(), b"Host: localhost", *lines, b"", b""])
+    host = [] if any(header.lower().startswith(b"host:") for header in lines) else [b"Host: localhost"]
+    return b"\r\n".join([f"{line} HTTP/1.1".encode(), *host, *lines, b"", b""])
 
 
 def to_the_end(sock: socket.socket) -> bytes:

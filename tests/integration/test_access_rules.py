@@ -76,16 +76,6 @@ def test_a_seat_bound_to_another_agent_is_refused_and_the_words_say_which(caller
     assert error["role"] == "opponent"
 
 
-def test_a_bound_arbitrator_rules_and_no_other_agent_does(callers):
-    boss = callers["operator"]
-    judge = new_agent(boss, "read", "arbitrate")
-    debate = a_debate(boss, arbitrator=judge.id)
-    refusal_of(attempt(callers["referee"], "intervene", debate), "FORBIDDEN", "arbitrator")
-    data_of(attempt(judge, "intervene", debate), 201)
-    refusal_of(attempt(callers["referee"], "rule", debate), "FORBIDDEN", "arbitrator")
-    data_of(attempt(judge, "rule", debate), 201)
-
-
 def test_a_seat_bound_to_nobody_there_is_refused_at_creation(callers, module_place):
     seats = {"opponent": {"player": "external", "agent_id": str(uuid4())}}
     with nothing_written(module_place):

@@ -246,42 +246,20 @@ def test_10240_bytes_are_not_too_many_however_long_their_json_is(api, content):
 
 
 @pytest.mark.parametrize("request_id", ["x" * 201, "é" * 101])
-def test_a_client_request_id_has_at_most_200_bytes(api, module_place, awaits_ruling, request_id):
-    requests = [
-        ("/debates", new_debate(client_request_id=request_id)),
-        (f"/debates/{awaits_ruling}/ruling", {"content": "x", "client_request_id": request_id}),
-        (f"/debates/{awaits_ruling}/intervention", {"client_request_id": request_id}),
-    ]
-    for path, body in requests:
-        with nothing_written(module_place):
-            error = refusal_of(api.http.post(path, json=body), "CONTENT_TOO_LARGE", "client_request_id")
-        assert error["max_length"] == 200
+def test_a_client_request_id_has_at_most_200_bytes(api, module_place, request_id):
+    with nothing_written(module_place):
+        answer = api.http.post("/debates", json=new_debate(client_request_id=request_id))
+    assert refusal_of(answer, "CONTENT_TOO_LARGE", "client_request_id")["max_length"] == 200
 
 
 # The fields of the other requests
 
 WRONG_ACTIONS = [
-    ("/ruling", {}, "content"),
-    ("/ruling", {"content": None}, "content"),
-    ("/ruling", {"content": 5}, "content"),
-    ("/ruling", {"content": ""}, "content"),
-    ("/ruling", {"content": " \n"}, "content"),
-    ("/ruling", {"content": "a\x00b"}, "content"),
-    ("/ruling", {"content": LONE_SURROGATE}, "content"),
     ("/ruling", {"content": "x", "close": "true"}, "close"),
     ("/ruling", {"content": "x", "close": 1}, "close"),
     ("/ruling", {"content": "x", "close": []}, "close"),
     ("/ruling", {"content": "x", "closed": True}, "closed"),
-    ("/ruling", {"content": "x", "client_request_id": ""}, "client_request_id"),
-    ("/ruling", {"content": "x", "client_request_id": 5}, "client_request_id"),
-    ("/ruling", {"content": "x", "client_request_id": "a\x00b"}, "client_request_id"),
-    ("/intervention", {"content": ""}, "content"),
-    ("/intervention", {"content": "\u3000"}, "content"),
-    ("/intervention", {"content": "a\x00b"}, "content"),
-    ("/intervention", {"content": LONE_SURROGATE}, "content"),
-    ("/intervention", {"content": 5}, "content"),
     ("/intervention", {"close": True}, "close"),
-    ("/intervention", {"client_request_id": " "}, "client_request_id"),
     ("/stop", {"reason": ""}, "reason"),
     ("/stop", {"reason": "a\x00b"}, "reason"),
     ("/stop", {"reason": LONE_SURROGATE}, "reason"),

@@ -238,19 +238,16 @@ TURNS = [
 ]
 
 
-@pytest.mark.parametrize("debate", DEBATES)
-def test_every_debate_on_the_wire_has_the_documented_shape(debate):
-    wire = debate_json(debate)
-    assert list(wire) == list(answers.DebateShape.model_fields)
-    shown = answers.DebateShape.model_validate_json(json.dumps(wire), strict=True)
-    assert shown.model_dump(mode="json", exclude_unset=True) == wire
-
-
-@pytest.mark.parametrize("turn", TURNS)
-def test_every_argument_on_the_wire_has_the_documented_shape(turn):
-    wire = argument_json(turn)
-    assert list(wire) == list(answers.ArgumentShape.model_fields)
-    shown = answers.ArgumentShape.model_validate_json(json.dumps(wire), strict=True)
+@pytest.mark.parametrize(
+    ("shape", "wire"),
+    [
+        *((answers.DebateShape, debate_json(debate)) for debate in DEBATES),
+        *((answers.ArgumentShape, argument_json(turn)) for turn in TURNS),
+    ],
+)
+def test_every_debate_and_argument_on_the_wire_has_the_documented_shape(shape, wire):
+    assert list(wire) == list(shape.model_fields)
+    shown = shape.model_validate_json(json.dumps(wire), strict=True)
     assert shown.model_dump(mode="json", exclude_unset=True) == wire
 
 

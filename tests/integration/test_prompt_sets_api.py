@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from claimed_debates import a_debate, is_closed, until
@@ -14,8 +15,9 @@ from typer.testing import CliRunner
 from worker_loop import PATIENCE_SECONDS, working
 
 from app.cli.main import app as command_line
-from app.core.access import OPERATOR
+from app.core.access import OPERATOR, Agent, Scope
 from app.core.debate import Debate, Limits
+from app.core.errors import Forbidden
 from app.core.players import SeatSetup
 from app.core.prompt_sets import BASE
 from app.core.seats import Seat
@@ -81,6 +83,11 @@ def test_a_debate_keeps_its_language_and_its_set_and_a_repetition_compares_them(
     assert (plain["language"], plain["prompts"]) == (None, None)
 
 
+def test_only_the_operator_adds_a_set(services: Services) -> None:
+    with pytest.raises(Forbidden):
+        add_prompt_set(services, Agent(UUID(int=1), "a", frozenset(Scope)), "x", SHORT)
+
+
 def held(services: Services, place: Place, models: ModelServer, debate: Debate) -> Any:
     async def hold() -> None:
         async with working(services, models) as runner:
@@ -103,17 +110,8 @@ def test_turns_are_made_with_the_set_that_the_name_meant_when_the_debate_was_cre
     with ModelServer() as models:
         told = [turn.prompts_hash for debate in (old, new, usual) for turn in held(services, place, models, debate)]
         sent = [call.instructions for call in models.calls]
-    assert told == [
-        first.hash,
-        first.hash,
-        None,
-        second.hash,
-        second.hash,
-        None,
-        built_in().hash,
-        built_in().hash,
-        None,
-    ]
+    # The judge is scripted.
+    assert told == [one for used in (first, second, built_in()) for one in (used.hash, used.hash, None)]
     # In any order: a worker takes along what is due.
     mine = 'Answer in one sentence, in this language: "German".'
     assert [sum(words in text for text in sent) for words in (mine, "Answer at length.", "Be brief: at most")] == [

@@ -1,6 +1,6 @@
 """What a submission, a poll and an export may say: wrong ones are refused by the name of the field, and write nothing.
 
-Rulings and interventions are in test_api_errors.py; here are the endpoints of the agents.
+Verdicts and the fields that an arbitrator alone sends are in test_api_errors.py.
 """
 
 from itertools import product
@@ -84,7 +84,11 @@ def test_the_arbitrator_names_no_target_and_answers_the_last_argument(api, submi
 
 @pytest.mark.parametrize(
     ("submission", "field"),
-    [("argue as proposer", "role"), *product(AGENTS, ("target_id", "content", "client_request_id"))],
+    [
+        ("argue as proposer", "role"),
+        ("rule", "content"),
+        *product(AGENTS, ("target_id", "content", "client_request_id")),
+    ],
 )
 def test_a_missing_field_is_named(api, module_place, standing, submission, field):
     with nothing_written(module_place):
@@ -95,9 +99,15 @@ def test_a_missing_field_is_named(api, module_place, standing, submission, field
 WRONG_TEXTS = [None, 5, True, ["x"], {}, "", " \t\n", "\u3000", "a\x00b", "\x00", LONE_SURROGATE]
 
 
-@pytest.mark.parametrize("value", WRONG_TEXTS, ids=repr)
-@pytest.mark.parametrize("field", ["content", "client_request_id"])
-@pytest.mark.parametrize("submission", AGENTS)
+MAY_BE_NULL = {("rule", "client_request_id"), ("intervene", "content"), ("intervene", "client_request_id")}
+TEXTS_OF = product([*AGENTS, "rule", "intervene"], ("content", "client_request_id"), WRONG_TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("submission", "field", "value"),
+    [case for case in TEXTS_OF if case[2] is not None or case[:2] not in MAY_BE_NULL],
+    ids=repr,
+)
 def test_a_text_that_is_no_text_is_refused(api, module_place, standing, submission, field, value):
     with nothing_written(module_place):
         error = refusal_of(send(api, standing, submission, **{field: value}), "INVALID_INPUT")
@@ -159,9 +169,9 @@ def test_one_byte_more_is_too_large_in_any_state(api, module_place, standing, su
 
 
 @pytest.mark.parametrize("request_id", ["x" * 200, "é" * 100])
-@pytest.mark.parametrize("submission", AGENTS)
+@pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_a_request_id_of_200_bytes_is_taken_and_one_more_is_not(api, module_place, standing, submission, request_id):
-    debate_id = standing_in(api, "AWAITING_PROPOSER", "dialogue")
+    debate_id = standing_in(api, STATE_FOR[submission], "dialogue")
     with nothing_written(module_place):
         error = refusal_of(send(api, standing, submission, client_request_id=request_id + "x"), "CONTENT_TOO_LARGE")
     assert error["max_length"] == 200

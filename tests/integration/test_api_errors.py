@@ -5,6 +5,7 @@ import json
 import pytest
 from harness import new_debate
 from test_api_envelope import NO_SUCH_DEBATE, data_of, nothing_written, refusal_of
+from test_protocol_table import standing_in
 
 JSON = {"Content-Type": "application/json"}
 TAKE_BODIES = ("stop", "pause", "resume", "ruling", "intervention", "arguments", "appeal", "resolution")
@@ -32,9 +33,7 @@ def post_raw(api, body, path="/debates", headers=JSON):
 
 @pytest.fixture
 def awaits_ruling(api):
-    debate_id = api.create(format="dialogue")["id"]
-    data_of(api.http.post(f"/debates/{debate_id}/intervention"), 201)
-    return debate_id
+    return standing_in(api, "INTERVENTION_PENDING", "dialogue")
 
 
 # The body as a whole

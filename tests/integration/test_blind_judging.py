@@ -4,7 +4,9 @@ import json
 import re
 import uuid
 from collections import Counter
+from functools import partial
 
+import agents
 import httpx
 import pytest
 from agents import new_agent
@@ -12,7 +14,8 @@ from experiment_steps import a_spec
 from harness import wait_until
 from test_api_envelope import data_of, refusal_of
 
-SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+browser = partial(agents.browser, Accept="text/html")
+joined = partial(agents.joined, Accept="text/html")
 NAMES = ("Zanzibar-9", "Quetzal-7")
 
 
@@ -39,17 +42,6 @@ def held(boss, module_place):
 
 def invited(boss, held, name, **body):
     return data_of(boss.post(f"{held}/invitations", {"name": name, **body}), 201)
-
-
-def browser(api):
-    return httpx.Client(base_url=api.http.base_url, headers=SAME_ORIGIN, trust_env=False, timeout=60)
-
-
-def joined(api, url):
-    guest = browser(api)
-    answer = guest.post(httpx.URL(url).path)
-    assert answer.status_code == 303, answer.text
-    return guest, answer
 
 
 def ticket_of(page):

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from agents import TOKEN, Caller, new_agent
+from agents import TOKEN, Caller, browser, joined, new_agent
 from harness import new_debate
 from situations import invitations
 from test_api_envelope import data_of, refusal_of
@@ -36,18 +36,6 @@ def a_debate(boss, **changes):
 
 def invited(boss, debate_id, role="opponent", **body):
     return data_of(boss.post(f"/debates/{debate_id}/invitations", {"role": role, **body}), 201)["url"]
-
-
-def browser(api):
-    """One that keeps cookies as a browser does, by path, and says where its requests come from."""
-    return httpx.Client(base_url=api.http.base_url, headers=SAME_ORIGIN, trust_env=False, timeout=60)
-
-
-def joined(api, url):
-    guest = browser(api)
-    answer = guest.post(httpx.URL(url).path)
-    assert answer.status_code == 303, answer.text
-    return guest, answer
 
 
 def claim(motion, role="opponent"):

@@ -69,9 +69,8 @@ def test_the_session_opens_a_websocket_from_our_own_pages_only(guarded, session)
     [("POST", "/debates"), ("DELETE", "/debates/{id}"), ("POST", "/debates/{id}/stop"), ("POST", "/api/v1/agents")],
 )
 def test_another_sites_page_changes_nothing_with_the_cookie(guarded, session, module_place, method, path):
-    debate_id = data_of(guarded.http.post("/debates", json=new_debate(), headers={**session, **OURS}), 201)["debate"][
-        "id"
-    ]
+    ours = {**session, **OURS}
+    debate_id = data_of(guarded.http.post("/debates", json=new_debate(), headers=ours), 201)["debate"]["id"]
     before = module_place.sql("SELECT count(*) FROM debates UNION ALL SELECT count(*) FROM agents")
     body = new_debate() if path == "/debates" else {"username": "mallory"} if path == "/api/v1/agents" else None
     answer = guarded.http.request(method, path.format(id=debate_id), json=body, headers={**session, **ELSEWHERE})

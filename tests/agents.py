@@ -44,5 +44,19 @@ def new_agent(by: Caller, *scopes: str, username: str | None = None, display_nam
     return Caller(by.api, made.key, made.id, made.username)
 
 
+def browser(api: Api, **headers: str) -> httpx.Client:
+    """One that keeps cookies as a browser does, by path, and says where its requests come from."""
+    sent = {"Sec-Fetch-Site": "same-origin", **headers}
+    return httpx.Client(base_url=api.http.base_url, headers=sent, trust_env=False, timeout=60)
+
+
+def joined(api: Api, url: str, **headers: str) -> tuple[httpx.Client, httpx.Response]:
+    """A browser that has accepted this invitation, and the answer to that."""
+    guest = browser(api, **headers)
+    answer = guest.post(httpx.URL(url).path)
+    assert answer.status_code == 303, answer.text
+    return guest, answer
+
+
 def revoke(by: Caller, agent: Caller) -> None:
     assert by.post(f"/api/v1/agents/{agent.id}/revoke").status_code == 200

@@ -16,7 +16,12 @@ PATIENCE_SECONDS = 60.0
 """For a server that is busy; what must not happen is that it never answers."""
 SHORT_SECONDS = 2
 """How long the API of these tests waits for anybody."""
-KEY = base64.b64encode(b"0123456789abcdef")
+HANDSHAKE = (
+    b"Connection: Upgrade",
+    b"Upgrade: websocket",
+    b"Sec-WebSocket-Version: 13",
+    b"Sec-WebSocket-Key: " + base64.b64encode(b"0123456789abcdef"),
+)
 
 
 def connected(api: Api) -> socket.socket:
@@ -25,8 +30,10 @@ def connected(api: Api) -> socket.socket:
 
 
 def head(line: str, *headers: str | bytes) -> bytes:
+    """For localhost, unless a header names another host."""
     lines = [header if isinstance(header, bytes) else header.encode("latin-1") for header in headers]
-    return b"\r\n".join([f"{line} HTTP/1.1".encode(), b"Host: localhost", *lines, b"", b""])
+    host = [] if any(header.lower().startswith(b"host:") for header in lines) else [b"Host: localhost"]
+    return b"\r\n".join([f"{line} HTTP/1.1".encode(), *host, *lines, b"", b""])
 
 
 def to_the_end(sock: socket.socket) -> bytes:
@@ -75,15 +82,7 @@ def send_all_or_be_cut_off(sock: socket.socket, pieces: Iterable[bytes]) -> int:
 def websocket(api: Api, path: str = "/ws") -> socket.socket:
     """After the handshake."""
     sock = connected(api)
-    sock.sendall(
-        head(
-            f"GET {path}",
-            "Connection: Upgrade",
-            "Upgrade: websocket",
-            "Sec-WebSocket-Version: 13",
-            b"Sec-WebSocket-Key: " + KEY,
-        )
-    )
+    sock.sendall(head(f"GET {path}", *HANDSHAKE))
     answer = b""
     while b"\r\n\r\n" not in answer:
         answer += sock.recv(4096)

@@ -1,28 +1,32 @@
 """Everybody who may call, and a request of every operation of the OpenAPI document, in the process of a test."""
 
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 from uuid import UUID, uuid4
 
+from agents import TOKEN
 from flask.testing import FlaskClient
 from harness import new_debate, numbers
 
+from app.bootstrap import build_relay, build_services, close_services
 from app.core.access import OPERATOR, Scope
 from app.core.errors import AuthFailed
 from app.http.requests import CreateDebateBody
 from app.http.sessions import COOKIE, guest_cookie
+from app.settings import Settings
 from app.store.experiments.reading import MatchFilters
 from app.usecases import agents, invitations
 from app.usecases.create import create_debate
 from app.usecases.experiments import feed, manage, read
 from app.usecases.identity import begin_session, identify
 from app.usecases.services import Services
+from app.web.application import make_application
 
-TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 OURS = {"Host": "localhost", "Sec-Fetch-Site": "same-origin"}
 SCOPES = {
     "reader": {Scope.READ},
@@ -171,6 +175,15 @@ class World:
         }
         named = {name: value for name, value in given.items() if name in schema.get("properties", {})}
         return {"json": {**example, **unique, **named}}
+
+
+@contextmanager
+def a_world(settings: Settings) -> Iterator[World]:
+    services = build_services(settings, name="matrix", database_connections=10)
+    relay = build_relay(services)
+    yield World(services, make_application(services, relay).test_client(use_cookies=False))
+    relay.end()
+    close_services(services)
 
 
 def refusal_of(answer: Any) -> int | None:

@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 from access_matrix import operations
-from agents import TOKEN, new_agent, operator
+from agents import Caller, new_agent
+from harness import new_debate
 
 BROKEN = b"{"
 OF_THE_MESSAGE = {"POST /mcp"}
@@ -13,13 +14,8 @@ OF_THE_MESSAGE = {"POST /mcp"}
 
 
 @pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def with_bodies(api):
-    described = operations(api.http.get("/openapi.json").json())
+def with_bodies(guarded):
+    described = operations(guarded.http.get("/openapi.json").json())
     return [name for name, operation in described.items() if "requestBody" in operation and name not in OF_THE_MESSAGE]
 
 
@@ -30,31 +26,19 @@ def sent(caller, operation: str) -> int:
     return caller.ask(method, path, content=BROKEN, headers=headers, params={"name": "n"}).status_code
 
 
-def test_a_body_of_a_caller_who_lacks_the_scope_is_not_parsed(api, with_bodies):
-    reader = new_agent(operator(api), "read")
+def test_a_body_of_a_caller_who_lacks_the_scope_is_not_parsed(boss, with_bodies):
+    reader = new_agent(boss, "read")
     assert {name: sent(reader, name) for name in with_bodies} == dict.fromkeys(with_bodies, 403)
 
 
-def test_a_body_of_a_guest_is_not_parsed_where_the_invitation_does_not_reach(api, with_bodies):
-    boss = operator(api)
-    invited = boss.post(f"/debates/{a_debate(boss)}/invitations", {"role": "opponent"}).json()["data"]
-    guest = type(boss)(api, invited["key"])
+def test_a_body_of_a_guest_is_not_parsed_where_the_invitation_does_not_reach(guarded, boss, with_bodies):
+    debate = boss.post("/debates", new_debate(format="dialogue")).json()["data"]["debate"]
+    invited = boss.post(f"/debates/{debate['id']}/invitations", {"role": "opponent"}).json()["data"]
+    guest = Caller(guarded, invited["key"])
     assert {name: sent(guest, name) for name in with_bodies} == dict.fromkeys(with_bodies, 403)
 
 
-def a_debate(boss) -> str:
-    body = {
-        "title": "Cars",
-        "debate_type": "general_debate",
-        "motion_content": "Ban cars.",
-        "client_request_id": "invited",
-        "seats": {"opponent": {"player": "external"}},
-    }
-    return boss.post("/debates", body).json()["data"]["debate"]["id"]
-
-
-def test_the_body_of_a_caller_who_may_is_parsed(api, with_bodies):
+def test_the_body_of_a_caller_who_may_is_parsed(boss, with_bodies):
     agents_alone = {name for name in with_bodies if "/solutions" in name}
-    boss = operator(api)
     asked = [name for name in with_bodies if name not in agents_alone]
     assert {name: sent(boss, name) for name in asked} == dict.fromkeys(asked, 400)

@@ -4,16 +4,14 @@ Seats, WebSockets and what a revoked key has open: test_access_rules.py. What is
 """
 
 import pytest
-from access_matrix import CALLERS, GUESTS, OURS, TOKEN, UNKNOWN, World, operations, refusal_of
+from access_matrix import CALLERS, GUESTS, OURS, TOKEN, UNKNOWN, operations, refusal_of
 from documents import rows
 from harness import new_debate, numbers
 from test_api_envelope import nothing_written
 
-from app.bootstrap import build_relay, build_services, close_services
 from app.core.access import OPERATOR, Scope
 from app.http.sessions import COOKIE
 from app.usecases import agents
-from app.web.application import make_application
 
 ALL = frozenset(CALLERS)
 OPERATORS = frozenset({"operator", "session"})
@@ -180,16 +178,6 @@ DOCUMENTED = {
 """The rows of docs/access.md, by how they begin. What counts is in test_others_judgments.py."""
 NEED_THE_SERVER = {"GET /debates/{debate_id}/stream", "GET /metrics"}
 """Whoever may is answered by gunicorn's processes, which are not here."""
-
-
-@pytest.fixture(scope="module")
-def world(module_place):
-    settings = module_place.settings.with_changes(auth_token=TOKEN, rate_limit="off")
-    services = build_services(settings, name="matrix", database_connections=10)
-    relay = build_relay(services)
-    yield World(services, make_application(services, relay).test_client(use_cookies=False))
-    relay.end()
-    close_services(services)
 
 
 def test_every_operation_has_a_row_and_every_row_an_operation(world):

@@ -10,6 +10,7 @@ import pytest
 from agents import TOKEN, Caller, new_agent, operator
 from claimed_debates import WORKER, ensure_lease
 from harness import Api, Place, new_debate
+from situations import quotas
 from test_api_envelope import data_of, refusal_of
 from watchers import heard, watching
 
@@ -72,7 +73,7 @@ def test_a_key_stores_no_more_than_its_quota_however_many_requests_come_at_once(
     for other in (operator(api), new_agent(operator(api), *SCOPES)):
         create(other, motion_content=LONG)
     assert agent.get("/debates").status_code == 200
-    place.sql("UPDATE agent_quotas SET day = day - 1")
+    quotas.end_day(place)
     create(agent, motion_content=LONG)
 
 

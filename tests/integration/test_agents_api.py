@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from agents import TOKEN, Caller, new_agent, operator, revoke
+from agents import Caller, new_agent, revoke
 from sqlalchemy import event
 
 from app.core.access import OPERATOR, Scope
@@ -13,16 +13,6 @@ from app.usecases.identity import identify
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 A_KEY = re.compile(r"dbr_[A-Za-z0-9_-]{43}")
-
-
-@pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
 
 
 def refused(answer, status, code):
@@ -83,18 +73,6 @@ def test_a_name_that_is_taken_is_refused_whatever_its_case(boss):
     agent = new_agent(boss)
     refused(boss.post("/api/v1/agents", {"username": agent.username}), 409, "CONFLICT")
     refused(boss.post("/api/v1/agents", {"username": agent.username.upper()}), 409, "CONFLICT")
-
-
-def test_only_the_operator_sees_to_agents(boss):
-    agent = new_agent(boss, *Scope)
-    refused(agent.post("/api/v1/agents", {"username": "mine"}), 403, "FORBIDDEN")
-    refused(agent.get("/api/v1/agents"), 403, "FORBIDDEN")
-    for what in ("revoke", "rotate"):
-        for about in (agent.id, NOBODY):
-            refused(agent.post(f"/api/v1/agents/{about}/{what}"), 403, "FORBIDDEN")
-    nobody = Caller(boss.api, None)
-    refused(nobody.post("/api/v1/agents", {"username": "mine"}), 401, "UNAUTHORIZED")
-    refused(nobody.get("/api/v1/agents"), 401, "UNAUTHORIZED")
 
 
 @pytest.mark.parametrize("what", ["revoke", "rotate"])

@@ -1,12 +1,12 @@
 """With a token set, everything but what a load balancer reads wants it."""
 
 import pytest
-from harness import Api, new_debate
+from agents import TOKEN
+from harness import new_debate
 from test_api_envelope import NO_SUCH_DEBATE, data_of, nothing_written, refusal_of
 from test_api_errors import EVERY_ENDPOINT
 from watchers import heard, watching
 
-TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 WRONG = [
     None,
     "",
@@ -21,11 +21,6 @@ WRONG = [
     f"Token {TOKEN}",
     "Bearer é",
 ]
-
-
-@pytest.fixture(scope="module")
-def guarded(module_place) -> Api:
-    return module_place.start_api(auth_token=TOKEN)
 
 
 def sent(authorization):

@@ -2,16 +2,14 @@
 
 import re
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from uuid import uuid4
 
-import httpx
 import psycopg
 import pytest
 from harness import new_debate, wait_until
 from psycopg.types.json import Jsonb
 from test_api_envelope import data_of, nothing_written, refusal_of
+from test_protocol_repeats import all_at_once
 
 DATABASE_CONNECTIONS = 16
 """Of one API process (app/web/wsgi.py, which cannot be imported without starting it)."""
@@ -29,24 +27,12 @@ EXTERNAL, SCRIPTED = {"player": "external"}, {"player": "scripted"}
 UTC_WITH_MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
+def sent_at_once(api, bodies):
+    return all_at_once([lambda body=body: api.http.post("/debates", json=body) for body in bodies])
+
+
 def create(api, **changes):
     return data_of(api.http.post("/debates", json=new_debate(**changes)), 201)
-
-
-def at_once(api, bodies, meanwhile=lambda: None):
-    """Sends all of them at the same time, each on a connection of its own."""
-    start = Barrier(len(bodies) + 1)
-
-    def send(body):
-        with httpx.Client(base_url=api.http.base_url, timeout=60, trust_env=False, verify=False) as client:  # noqa: S501 (plain http)
-            start.wait(60)
-            return client.post("/debates", json=body)
-
-    with ThreadPoolExecutor(len(bodies)) as pool:
-        sent = [pool.submit(send, body) for body in bodies]
-        start.wait(60)
-        meanwhile()
-        return [answer.result() for answer in sent]
 
 
 def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
@@ -127,15 +113,6 @@ def test_a_debate_is_a_dialogue_of_external_seats_unless_said_otherwise(api):
     assert debate["limits"] == NO_LIMITS
 
 
-def test_in_a_dialogue_the_motion_is_the_first_turn_and_the_opponent_answers_it(api):
-    created = create(api, format="dialogue")
-    debate = created["debate"]
-
-    assert (created["argument"]["round"], created["argument"]["seq"]) == (1, 1)
-    assert (debate["state"], debate["next_round"], debate["next_actor"]) == ("AWAITING_OPPONENT", 1, "debater_b")
-    assert (debate["status"], debate["rounds_completed"], debate["argument_count"]) == ("created", 0, 1)
-
-
 @pytest.mark.parametrize(
     ("form", "seats", "rounds"),
     [
@@ -173,11 +150,6 @@ def test_a_seat_keeps_what_was_said_about_it_and_nothing_more(api):
     assert create(api, seats=seats)["debate"]["seats"] == seats
 
 
-@pytest.mark.parametrize("debate_type", ["coding_plan_debate", "general_debate"])
-def test_both_types_of_debate_are_taken(api, debate_type):
-    assert create(api, debate_type=debate_type)["debate"]["debate_type"] == debate_type
-
-
 @pytest.mark.parametrize("title", ["x", "x" * 200, "日" * 200, "🙂" * 200])
 def test_a_title_has_one_to_two_hundred_characters(api, title):
     assert create(api, title=title)["debate"]["title"] == title
@@ -186,19 +158,6 @@ def test_a_title_has_one_to_two_hundred_characters(api, title):
 @pytest.mark.parametrize("content", ["x" * 10_240, "é" * 5_120, "日" * 3_413 + "x", "🙂" * 2_560])
 def test_a_motion_may_have_10240_bytes(api, content):
     assert create(api, motion_content=content)["argument"]["content"] == content
-
-
-@pytest.mark.parametrize("names_the_debate", [False, True])
-def test_the_same_request_again_finds_the_same_debate(api, module_place, names_the_debate):
-    body = new_debate(debate_id=str(uuid4()) if names_the_debate else None)
-    first = api.http.post("/debates", json=body)
-    with nothing_written(module_place):
-        again = api.http.post("/debates", json=body)
-
-    assert data_of(again, 200) == data_of(first, 201)
-    assert again.headers["Idempotent-Replayed"] == "true"
-    assert "Idempotent-Replayed" not in first.headers
-    assert body.get("debate_id") in (None, data_of(again)["debate"]["id"])
 
 
 def test_a_repeated_request_sees_how_far_its_debate_has_come(api):
@@ -237,7 +196,7 @@ def test_of_twenty_identical_requests_at_once_one_creates_the_debate(api, module
     body = new_debate(debate_id=str(uuid4()) if names_the_debate else None)
     [(debates, turns)] = module_place.sql("SELECT count(*), (SELECT count(*) FROM turns) FROM debates")
 
-    answers = at_once(api, [body] * 20)
+    answers = sent_at_once(api, [body] * 20)
 
     assert Counter(answer.status_code for answer in answers) == {201: 1, 200: 19}
     assert len({answer.json()["data"]["argument"]["id"] for answer in answers}) == 1
@@ -268,13 +227,14 @@ def test_more_repeated_requests_at_once_than_the_api_has_connections_are_all_ans
             wait_until(lambda: module_place.sql(waiting) == [(DATABASE_CONNECTIONS,)], 60, "every connection waits")
             somebody_else.commit()
 
-        answers = at_once(api, [body] * (DATABASE_CONNECTIONS + 4), let_all_go)
+        sent = [lambda: api.http.post("/debates", json=body)] * (DATABASE_CONNECTIONS + 4)
+        *answers, _ = all_at_once([*sent, let_all_go])
 
     assert Counter(answer.status_code for answer in answers) == {200: len(answers)}
 
 
 def test_of_twenty_requests_for_one_debate_id_at_once_one_wins(api):
     debate_id = str(uuid4())
-    answers = at_once(api, [new_debate(debate_id=debate_id) for _ in range(20)])
+    answers = sent_at_once(api, [new_debate(debate_id=debate_id) for _ in range(20)])
 
     assert Counter(answer.status_code for answer in answers) == {201: 1, 409: 19}

@@ -97,14 +97,6 @@ def test_letters_of_any_script_come_back_as_they_were_sent(api):
     assert api.transcript(created["debate"]["id"])["motion"]["content"] == title * 2
 
 
-def test_health_speaks_of_the_process_only(api):
-    assert data_of(api.http.get("/health")) == {"status": "ok"}
-
-
-def test_ready_tells_what_is_up(api):
-    assert data_of(api.http.get("/ready")) == {"database": "up", "queue": "up", "workers": 0, "threads": "up"}
-
-
 @pytest.mark.parametrize("path", ["/debate", "/debates/", "/debates//", "/api", "/health/x", "/%00"])
 def test_an_unknown_route_is_not_found(api, path):
     refusal_of(api.http.get(path), "NOT_FOUND")

@@ -17,10 +17,8 @@ def answer(api: Api, seats: dict[str, Any], **changes: Any) -> dict[str, Any]:
     [GPT, "anthropic:claude-sonnet-5", "google:gemini-3.5-flash", "groq:openai/gpt-oss-20b", "local", "openai:a:b@c"],
 )
 def test_a_model_may_fill_any_seat(api: Api, player: str) -> None:
-    seats = {
-        role: {"player": player, "persona": "Calm", "temperature": 0.5, "max_tokens": 500} for role in ("proposer",)
-    }
-    assert answer(api, seats)["data"]["debate"]["seats"]["proposer"]["player"] == player
+    seat = {"player": player, "persona": "Calm", "temperature": 0.5, "max_tokens": 500}
+    assert answer(api, {"proposer": seat})["data"]["debate"]["seats"]["proposer"]["player"] == player
 
 
 @pytest.mark.parametrize(

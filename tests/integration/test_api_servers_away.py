@@ -1,93 +1,51 @@
 """The API when its servers are not there: it says so, and works again when they are back."""
 
-import psycopg
-import pytest
 from harness import new_debate
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from test_api_envelope import data_of, refusal_of
+from test_api_errors import EVERY_ENDPOINT, body_for
+from worker_loop import database_away
 
 NOBODY_LISTENS = "redis://127.0.0.1:1/0"
 
 
-class Switch:
-    """Makes the database of a place unreachable, and reachable again."""
-
-    def __init__(self, place):
-        self.database_url = place.settings.database_url
-        self.database = conninfo_to_dict(self.database_url)["dbname"]
-
-    def off(self):
-        self._run(f"ALTER DATABASE {self.database} ALLOW_CONNECTIONS false")
-        self._run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", self.database)
-
-    def on(self):
-        self._run(f"ALTER DATABASE {self.database} ALLOW_CONNECTIONS true")
-
-    def _run(self, statement, *parameters):
-        elsewhere = make_conninfo(self.database_url, dbname="postgres")
-        with psycopg.connect(elsewhere, autocommit=True) as connection:
-            connection.execute(statement, parameters or None)
-
-
-@pytest.fixture
-def database(module_place):
-    switch = Switch(module_place)
-    yield switch
-    switch.on()
-
-
-def every_request(api, debate_id):
-    http, one = api.http, f"/debates/{debate_id}"
-    yield http.post("/debates", json=new_debate())
-    yield http.get("/debates")
-    yield http.get(one)
-    yield http.post(f"{one}/stop")
-    yield http.post(f"{one}/pause")
-    yield http.post(f"{one}/resume")
-    yield http.post(f"{one}/intervention")
-    yield http.post(f"{one}/ruling", json={"content": "So be it"})
-    yield http.delete(one)
-
-
-def test_while_the_database_is_away_every_request_is_told_to_come_back(api, database):
+def test_while_the_database_is_away_every_request_is_told_to_come_back(api, module_place):
     debate_id = api.create()["id"]
     before = api.transcript(debate_id)
-    database.off()
+    with database_away(module_place):
+        of_debate = [(method, f"/debates/{debate_id}{path}", body_for(path)) for method, path in EVERY_ENDPOINT]
+        for method, path, body in [("POST", "/debates", new_debate()), ("GET", "/debates", None), *of_debate]:
+            answer = api.http.request(method, path, json=body)
+            refusal_of(answer, "SERVICE_UNAVAILABLE")
+            assert int(answer.headers["Retry-After"]) >= 1
 
-    for answer in every_request(api, debate_id):
-        refusal_of(answer, "SERVICE_UNAVAILABLE")
-        assert int(answer.headers["Retry-After"]) >= 1
-
-    database.on()
     answers = [api.http.get(f"/debates/{debate_id}") for _ in range(2)]
     assert data_of(answers[-1]) == before
     assert api.create()["status"] == "created"
 
 
-def test_one_lost_connection_costs_at_most_one_answer(api, database):
+def test_one_lost_connection_costs_at_most_one_answer(api, module_place):
     debate_id = api.create()["id"]
-    database.off()
-    database.on()
+    with database_away(module_place):
+        """Every connection is lost."""
 
     statuses = [api.http.get(f"/debates/{debate_id}").status_code for _ in range(5)]
 
     assert statuses in ([200] * 5, [503, 200, 200, 200, 200])
 
 
-def test_a_request_that_is_wrong_in_itself_hears_so_even_without_a_database(api, database):
-    database.off()
-    refusal_of(api.http.post("/debates", json=new_debate(title="")), "INVALID_INPUT", "title")
-    refusal_of(api.http.get("/debates?limit=0"), "INVALID_INPUT", "limit")
+def test_a_request_that_is_wrong_in_itself_hears_so_even_without_a_database(api, module_place):
+    with database_away(module_place):
+        refusal_of(api.http.post("/debates", json=new_debate(title="")), "INVALID_INPUT", "title")
+        refusal_of(api.http.get("/debates?limit=0"), "INVALID_INPUT", "limit")
 
 
-def test_without_a_database_the_process_is_healthy_but_not_ready(api, database):
-    database.off()
-    assert data_of(api.http.get("/health")) == {"status": "ok"}
-    not_ready = api.http.get("/ready")
-    assert (not_ready.status_code, not_ready.json()["success"]) == (503, False)
-    assert not_ready.json()["data"] == {"database": "down", "queue": "up", "workers": 0, "threads": "up"}
+def test_without_a_database_the_process_is_healthy_but_not_ready(api, module_place):
+    with database_away(module_place):
+        assert data_of(api.http.get("/health")) == {"status": "ok"}
+        not_ready = api.http.get("/ready")
+        assert (not_ready.status_code, not_ready.json()["success"]) == (503, False)
+        assert not_ready.json()["data"] == {"database": "down", "queue": "up", "workers": 0, "threads": "up"}
 
-    database.on()
     assert data_of(api.http.get("/ready")) == {"database": "up", "queue": "up", "workers": 0, "threads": "up"}
 
 

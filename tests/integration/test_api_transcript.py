@@ -38,12 +38,6 @@ def test_without_a_limit_all_arguments_come_in_order(api, long_debate):
     ]
 
 
-def test_each_argument_answers_the_one_before_it(api, long_debate):
-    transcript = read(api, long_debate)
-    said = [transcript["motion"], *transcript["arguments"]]
-    assert [argument["parent_id"] for argument in said] == [None, *[argument["id"] for argument in said[:-1]]]
-
-
 @pytest.mark.parametrize(
     ("limit", "wanted"),
     [
@@ -63,15 +57,6 @@ def test_a_limit_gives_the_last_arguments_and_does_not_count_the_motion(api, lon
     assert seqs(some) == wanted
     assert some["arguments"] == [one for one in everything["arguments"] if one["seq"] in wanted]
     assert (some["debate"], some["motion"]) == (everything["debate"], everything["motion"])
-
-
-@pytest.mark.parametrize("query", [{}, {"limit": 0}, {"limit": 1}, {"limit": 50}])
-@pytest.mark.parametrize("form", ["dialogue", "rounds"])
-def test_the_motion_comes_only_as_the_motion(api, form, query):
-    transcript = read(api, api.create(format=form)["id"], **query)
-
-    assert (transcript["motion"]["type"], transcript["motion"]["seq"]) == ("MOTION", 1)
-    assert transcript["arguments"] == []
 
 
 def test_a_debate_is_found_however_its_uuid_is_spelt(api, long_debate):

@@ -4,15 +4,18 @@ import json
 import re
 import uuid
 from collections import Counter
+from functools import partial
 
+import agents
 import httpx
 import pytest
-from agents import TOKEN, new_agent, operator
+from agents import new_agent
 from experiment_steps import a_spec
 from harness import wait_until
 from test_api_envelope import data_of, refusal_of
 
-SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+browser = partial(agents.browser, Accept="text/html")
+joined = partial(agents.joined, Accept="text/html")
 NAMES = ("Zanzibar-9", "Quetzal-7")
 
 
@@ -32,16 +35,6 @@ def make_experiment(boss, place, motions, name, answers=None, **spec):
 
 
 @pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
-
-
-@pytest.fixture(scope="module")
 def held(boss, module_place):
     """Eight debates."""
     return make_experiment(boss, module_place, 4, f"{NAMES[0]} against {NAMES[1]}")
@@ -49,17 +42,6 @@ def held(boss, module_place):
 
 def invited(boss, held, name, **body):
     return data_of(boss.post(f"{held}/invitations", {"name": name, **body}), 201)
-
-
-def browser(api):
-    return httpx.Client(base_url=api.http.base_url, headers=SAME_ORIGIN, trust_env=False, timeout=60)
-
-
-def joined(api, url):
-    guest = browser(api)
-    answer = guest.post(httpx.URL(url).path)
-    assert answer.status_code == 303, answer.text
-    return guest, answer
 
 
 def ticket_of(page):
@@ -79,14 +61,14 @@ def judgments(boss, held):
     return [json.loads(line) for line in lines]
 
 
-def test_the_link_says_who_invites_to_what_and_opens_the_judging_alone(api, boss, held):
+def test_the_link_says_who_invites_to_what_and_opens_the_judging_alone(guarded, boss, held):
     made = invited(boss, held, "Ana")
     assert made["judge"] == "person:Ana"
-    page = browser(api).get(httpx.URL(made["url"]).path)
+    page = browser(guarded).get(httpx.URL(made["url"]).path)
     assert page.status_code == 200
     assert "Ana" in page.text
     assert not any(name in page.text for name in NAMES)
-    guest, answer = joined(api, made["url"])
+    guest, answer = joined(guarded, made["url"])
     [cookie] = answer.headers.get_list("set-cookie")
     assert f"Path={held}/judge" in cookie
     assert "HttpOnly" in cookie
@@ -104,8 +86,8 @@ def test_the_link_says_who_invites_to_what_and_opens_the_judging_alone(api, boss
     refusal_of(guest.post(f"/debates/{debate}/judgments", json=given, headers=secret), "AUTH_FAILED")
 
 
-def test_nothing_on_the_page_tells_who_argued(api, boss, held):
-    guest, _ = joined(api, invited(boss, held, "Blind")["url"])
+def test_nothing_on_the_page_tells_who_argued(guarded, boss, held):
+    guest, _ = joined(guarded, invited(boss, held, "Blind")["url"])
     debates = {match["debate_id"] for match in data_of(boss.get(f"{held}/matches"))["matches"]}
     for _ in range(8):
         page, _, answer = judge_one(guest, held)
@@ -117,9 +99,9 @@ def test_nothing_on_the_page_tells_who_argued(api, boss, held):
     assert "You have judged 8 debates" in guest.get(f"{held}/judge").text
 
 
-def test_judgments_are_spread_evenly_and_stand_beside_the_models(api, boss, module_place):
+def test_judgments_are_spread_evenly_and_stand_beside_the_models(guarded, boss, module_place):
     held = make_experiment(boss, module_place, 3, f"spread-{uuid.uuid4()}")
-    ana, bob = (joined(api, invited(boss, held, name)["url"])[0] for name in ("ana", "bob"))
+    ana, bob = (joined(guarded, invited(boss, held, name)["url"])[0] for name in ("ana", "bob"))
     for judge in (ana, bob) * 3:
         judge_one(judge, held, winner="2", confidence="0.75")
     people = [row for row in judgments(boss, held) if row["judge"].startswith("person:")]
@@ -135,10 +117,10 @@ def test_judgments_are_spread_evenly_and_stand_beside_the_models(api, boss, modu
     assert ["model-judge", "person:ana"] in [pair["judges"] for pair in found["agreement"]["pairs"]]
 
 
-def test_where_there_are_answers_the_page_asks_which_one_is_correct(api, boss, module_place):
+def test_where_there_are_answers_the_page_asks_which_one_is_correct(guarded, boss, module_place):
     answers = {"answer_a": "Green owns it.", "answer_b": "Blue owns it.", "correct": "a"}
     held = make_experiment(boss, module_place, 4, f"questions-{uuid.uuid4()}", answers, format="consultancy")
-    guest, _ = joined(api, invited(boss, held, "Asked")["url"])
+    guest, _ = joined(guarded, invited(boss, held, "Asked")["url"])
     for _ in range(16):
         page = guest.get(f"{held}/judge")
         assert "Which answer is correct?" in page.text
@@ -159,8 +141,8 @@ def test_where_there_are_answers_the_page_asks_which_one_is_correct(api, boss, m
     assert person["accuracy"]["value"] == 1.0
 
 
-def test_the_side_that_was_shown_is_the_side_that_wins(api, boss, module_place, held):
-    guest, _ = joined(api, invited(boss, held, "Sides")["url"])
+def test_the_side_that_was_shown_is_the_side_that_wins(guarded, boss, module_place, held):
+    guest, _ = joined(guarded, invited(boss, held, "Sides")["url"])
     seen = {}
     for _ in range(8):
         page, _, _ = judge_one(guest, held, winner="1")
@@ -180,8 +162,8 @@ def test_the_side_that_was_shown_is_the_side_that_wins(api, boss, module_place, 
     assert sum(orders.values()) == 8
 
 
-def test_a_judgment_counts_once_and_what_is_malformed_is_refused(api, boss, held):
-    guest, _ = joined(api, invited(boss, held, "Twice")["url"])
+def test_a_judgment_counts_once_and_what_is_malformed_is_refused(guarded, boss, held):
+    guest, _ = joined(guarded, invited(boss, held, "Twice")["url"])
     _, given, _ = judge_one(guest, held, winner="1")
     again = guest.post(f"{held}/judge", data={**given, "winner": "2"})
     assert again.headers["Location"].endswith("again=1")
@@ -201,12 +183,12 @@ def test_a_judgment_counts_once_and_what_is_malformed_is_refused(api, boss, held
     )
     assert cross.status_code == 403
     # Another judge's ticket of the same debate is no ticket here.
-    other, _ = joined(api, invited(boss, held, "Other")["url"])
+    other, _ = joined(guarded, invited(boss, held, "Other")["url"])
     assert other.post(f"{held}/judge", data={"ticket": ticket, "winner": "1"}).status_code == 404
 
 
 @pytest.mark.parametrize("what", ["unknown", "expired", "deleted"])
-def test_a_link_that_is_not_valid_is_refused_in_words(api, boss, module_place, what):
+def test_a_link_that_is_not_valid_is_refused_in_words(guarded, boss, module_place, what):
     made = data_of(boss.post("/experiments", a_spec(name=f"links-{uuid.uuid4()}")), 201)["experiment"]
     at = f"/experiments/{made['id']}"
     path = httpx.URL(invited(boss, at, "Ana")["url"]).path
@@ -215,11 +197,11 @@ def test_a_link_that_is_not_valid_is_refused_in_words(api, boss, module_place, w
     elif what == "expired":
         module_place.sql("UPDATE judge_invitations SET expires_at = now() WHERE experiment_id = %s", made["id"])
     else:
-        guest, _ = joined(api, f"http://x{path}")
+        guest, _ = joined(guarded, f"http://x{path}")
         assert "There is nothing to judge yet" in guest.get(f"{at}/judge").text
         data_of(boss.ask("DELETE", at))
         assert guest.get(f"{at}/judge").headers["Location"].startswith("/sign-in")
-    for answer in (browser(api).get(path), browser(api).post(path)):
+    for answer in (browser(guarded).get(path), browser(guarded).post(path)):
         assert answer.status_code == 404
         assert ("expired" if what == "expired" else "not valid") in answer.text
 
@@ -233,37 +215,39 @@ def test_who_may_invite_and_what_is_refused(boss, held):
     refusal_of(boss.post(f"/experiments/{uuid.uuid4()}/invitations", {"name": "x"}), "NOT_FOUND")
 
 
-def test_a_revoked_invitation_to_judge_opens_nothing(api, boss, held):
+def test_a_revoked_invitation_to_judge_opens_nothing(guarded, boss, held):
     path = f"{held}/invitations"
     made, kept = invited(boss, held, "Gone"), invited(boss, held, "Kept")
-    guest, _ = joined(api, made["url"])
+    guest, _ = joined(guarded, made["url"])
     shown = {one["id"]: (one["judge"], one["invited_by"]) for one in data_of(boss.get(path))["invitations"]}
     assert shown[made["id"]] == ("person:Gone", "operator")
     assert data_of(boss.ask("DELETE", f"{path}/{made['id']}")) == {"deleted": True}
-    assert browser(api).get(httpx.URL(made["url"]).path).status_code == 404
+    assert browser(guarded).get(httpx.URL(made["url"]).path).status_code == 404
     assert guest.get(f"{held}/judge").headers["Location"].startswith("/sign-in")
     left = {one["id"] for one in data_of(boss.get(path))["invitations"]}
     assert left & {made["id"], kept["id"]} == {kept["id"]}
     refusal_of(boss.ask("DELETE", f"{path}/{uuid.uuid4()}"), "NOT_FOUND")
 
 
-def test_an_invitation_to_judge_needs_the_scopes_of_a_judge_and_ends_with_its_issuers_key(api, boss):
+def test_an_invitation_to_judge_needs_the_scopes_of_a_judge_and_ends_with_its_issuers_key(guarded, boss):
     issuer, referee = new_agent(boss, "read", "debate", "arbitrate"), new_agent(boss, "read", "arbitrate")
     own = data_of(issuer.post("/experiments", a_spec(name=f"own-{uuid.uuid4()}")), 201)["experiment"]["id"]
     at = f"/experiments/{own}"
     assert refusal_of(referee.post(f"{at}/invitations", {"name": "x"}), "FORBIDDEN")["required_scope"] == "debate"
     made = invited(issuer, at, "Ana")
-    guest, _ = joined(api, made["url"])
+    guest, _ = joined(guarded, made["url"])
     assert guest.get(f"{at}/judge").status_code == 200
     assert boss.post(f"/api/v1/agents/{issuer.id}/rotate").status_code == 200
     assert guest.get(f"{at}/judge").headers["Location"].startswith("/sign-in")
-    assert browser(api).post(httpx.URL(made["url"]).path).status_code == 404
+    assert browser(guarded).post(httpx.URL(made["url"]).path).status_code == 404
     assert data_of(boss.get(f"{at}/invitations"))["invitations"] == []
 
 
-def test_the_cookie_under_another_experiments_name_opens_nothing(api, boss, held):
+def test_the_cookie_under_another_experiments_name_opens_nothing(guarded, boss, held):
     other = data_of(boss.post("/experiments", a_spec(name=f"other-{uuid.uuid4()}")), 201)["experiment"]["id"]
-    _, answer = joined(api, invited(boss, held, "Forger")["url"])
+    _, answer = joined(guarded, invited(boss, held, "Forger")["url"])
     secret = answer.headers["set-cookie"].partition(";")[0].partition("=")[2]
     forged = {"Cookie": f"debate_judge_{uuid.UUID(other).hex}={secret}"}
-    assert browser(api).get(f"/experiments/{other}/judge", headers=forged).headers["Location"].startswith("/sign-in")
+    assert (
+        browser(guarded).get(f"/experiments/{other}/judge", headers=forged).headers["Location"].startswith("/sign-in")
+    )

@@ -21,12 +21,6 @@ def api(module_place):
 
 
 @pytest.fixture(scope="module")
-def closed(module_place):
-    """Allows no other origin."""
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
 def open_server(module_place):
     return module_place.start_api(allowed_origins=(PAGE,))
 
@@ -99,9 +93,9 @@ def test_a_page_of_any_other_origin_is_allowed_nothing(api, origin):
     assert "Origin" in answer.headers["Vary"], "or a cache would give it to a page that is allowed to read it"
 
 
-def test_nothing_is_said_about_origins_where_none_is_allowed(closed):
-    assert cors_headers(preflight(closed, PAGE)) == set()
-    answer = closed.http.get("/debates", headers={**of(PAGE), **BEARER})
+def test_nothing_is_said_about_origins_where_none_is_allowed(guarded):
+    assert cors_headers(preflight(guarded, PAGE)) == set()
+    answer = guarded.http.get("/debates", headers={**of(PAGE), **BEARER})
     assert cors_headers(answer) == set()
     assert "Vary" not in answer.headers
 

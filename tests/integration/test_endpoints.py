@@ -34,10 +34,7 @@ def lab() -> Iterator[ModelServer]:
         yield server
 
 
-@pytest.fixture
-def cellar() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
+cellar = lab
 
 
 @pytest.fixture

@@ -133,14 +133,7 @@ def test_pages_follow_each_other_without_a_gap(api: Api) -> None:
     for command in ("pause", "resume", "pause", "resume", "stop"):
         assert api.http.post(f"/debates/{debate_id}/{command}").status_code == 200
     whole = data_of(api.http.get(f"/debates/{debate_id}/events"))
-    assert [event["kind"] for event in whole["events"]] == [
-        "created",
-        "paused",
-        "resumed",
-        "paused",
-        "resumed",
-        "stopped",
-    ]
+    assert [event["kind"] for event in whole["events"]] == ["created", *2 * ["paused", "resumed"], "stopped"]
     assert whole["next_cursor"] is None
     pages, cursor = [], ""
     while cursor is not None:

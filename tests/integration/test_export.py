@@ -201,12 +201,6 @@ def test_html_renders_markdown_of_motions_and_turns(api):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_motion_alone_can_be_exported(api, form):
-    debate_id = api.create(motion_content="Nobody has answered yet")["id"]
-    assert "Nobody has answered yet" in words(api, debate_id, form)
-
-
-@pytest.mark.parametrize("form", FORMATS)
 def test_a_long_transcript_comes_whole(api, form):
     debate_id = after(api, "dialogue", ["argue as opponent", "argue as proposer"] * 15)
     text = words(api, debate_id, form)

@@ -115,8 +115,7 @@ def test_what_a_page_says_about_a_proxy_changes_nothing(module_place):
     data_of(proxied.http.get("/debates", headers={"X-Forwarded-Host": "localhost"}))
 
 
-def test_a_server_with_a_token_is_reached_under_any_name(module_place):
-    guarded = module_place.start_api(auth_token=TOKEN)
+def test_a_server_with_a_token_is_reached_under_any_name(guarded):
     headers = {"Host": "debates.example", "Authorization": f"Bearer {TOKEN}"}
     data_of(guarded.http.get("/debates", headers=headers))
     refusal_of(guarded.http.get("/debates", headers={"Host": "debates.example"}), "AUTH_FAILED")

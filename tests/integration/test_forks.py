@@ -1,5 +1,6 @@
 """A fork copies turns and goes on with other players; nobody is asked again for what is copied."""
 
+import re
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -42,31 +43,21 @@ def forked(services: Services, source: UUID, after_seq: int, **changes: Any) -> 
     return fork_debate(services, OPERATOR, source, new).debate
 
 
-def test_a_turn_that_is_not_there_yet_cannot_be_forked_from(services: Services) -> None:
-    source = held(services, CLAIM)
-    with pytest.raises(InvalidInput, match="after_seq: the debate has 2 turns"):
-        forked(services, source.id, 3)
-    with pytest.raises(DebateNotFound):
-        forked(services, uuid4(), 1)
-
-
-def test_the_ruling_that_closed_a_debate_is_the_end_of_it_in_a_fork_too(services: Services) -> None:
-    source = held(services, CLAIM, CLAIM, RULING, limits=Limits(max_rounds=1))
-    assert source.is_closed
-    with pytest.raises(InvalidInput, match="after_seq: turn 4 closed the debate"):
-        forked(services, source.id, 4, limits=Limits(max_rounds=5))
-
-
-def test_no_more_rounds_than_the_limit_can_have_been_held(services: Services) -> None:
-    source = held(services, CLAIM, CLAIM, RULING, CLAIM)
-    with pytest.raises(InvalidInput, match=r"limits\.max_rounds: all 1 rounds were held"):
-        forked(services, source.id, 5, limits=Limits(max_rounds=1))
-
-
-def test_an_unknown_player_is_refused(services: Services) -> None:
-    source = held(services, CLAIM)
-    with pytest.raises(InvalidInput, match=r"seats\.opponent\.player: unknown player"):
-        forked(services, source.id, 2, seats={Seat.OPPONENT: SeatSetup("nobody")})
+@pytest.mark.parametrize(
+    ("thoughts", "rounds", "changes", "says"),
+    [
+        ([CLAIM], 3, {"after_seq": 3}, "after_seq: the debate has 2 turns"),
+        ([CLAIM, CLAIM, RULING], 1, {"limits": Limits(max_rounds=5)}, "after_seq: turn 4 closed the debate"),
+        ([CLAIM, CLAIM, RULING, CLAIM], 3, {"limits": Limits(max_rounds=1)}, "max_rounds: all 1 rounds were held"),
+        ([CLAIM], 3, {"seats": {Seat.OPPONENT: SeatSetup("nobody")}}, "seats.opponent.player: unknown player"),
+    ],
+)
+def test_a_fork_that_could_not_go_on_is_refused(
+    services: Services, thoughts: list[Thought], rounds: int, changes: dict[str, Any], says: str
+) -> None:
+    source = held(services, *thoughts, limits=Limits(max_rounds=rounds))
+    with pytest.raises(InvalidInput, match=re.escape(says)):
+        forked(services, source.id, **{"after_seq": len(thoughts) + 1, **changes})
 
 
 def test_a_fork_has_the_same_turns_and_nothing_of_their_cost(services: Services, place: Place) -> None:

@@ -79,12 +79,6 @@ def test_the_judge_asks_between_the_rounds_and_rules_after_the_last(api, form):
     assert (closed["verdict"]["scope"], closed["verdict"]["winner"]) == ("debate", "opponent")
 
 
-def test_a_judge_that_has_heard_enough_may_rule_instead(api):
-    debate_id = after(api, "interactive", SPEECHES["interactive"])
-    goes_on = data_of(send(api, debate_id, "rule"), 201)["debate"]
-    assert (goes_on["state"], goes_on["next_round"]) == ("AWAITING_PROPOSER", 2)
-
-
 @pytest.mark.parametrize("form", ["rounds", "dialogue", "final_ruling"])
 def test_where_the_judge_does_not_ask_a_question_is_refused(api, module_place, form):
     way = ["argue as opponent", "appeal"] if form == "dialogue" else ["appeal"]

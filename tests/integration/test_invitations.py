@@ -5,17 +5,13 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from agents import TOKEN, Caller, new_agent
+from agents import TOKEN, Caller, browser, joined, new_agent
 from harness import new_debate
+from situations import invitations
 from test_api_envelope import data_of, refusal_of
+from watchers import EXTERNAL
 
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
-MAY = {
-    "debates.get", "debates.poll", "debates.export_", "realtime.wait", "realtime.events", "submissions.argue",
-    "submissions.appeal", "submissions.resolution", "submissions.ruling", "submissions.question",
-    "submissions.intervention", "seats.take", "seats.release",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=[TOKEN, None], ids=["with a token", "without a token"])
@@ -40,18 +36,6 @@ def a_debate(boss, **changes):
 
 def invited(boss, debate_id, role="opponent", **body):
     return data_of(boss.post(f"/debates/{debate_id}/invitations", {"role": role, **body}), 201)["url"]
-
-
-def browser(api):
-    """One that keeps cookies as a browser does, by path, and says where its requests come from."""
-    return httpx.Client(base_url=api.http.base_url, headers=SAME_ORIGIN, trust_env=False, timeout=60)
-
-
-def joined(api, url):
-    guest = browser(api)
-    answer = guest.post(httpx.URL(url).path)
-    assert answer.status_code == 303, answer.text
-    return guest, answer
 
 
 def claim(motion, role="opponent"):
@@ -125,40 +109,6 @@ def test_the_judges_seat_and_a_watchers_place(api, boss):
     assert re.search(r'data-controls="([^"]*)"', watcher.get(f"/debates/{debate_id}/view").text)[1] == ""
 
 
-def test_every_endpoint_of_the_openapi_document_refuses_a_guest_but_those_of_its_seat(api, boss):
-    """A new endpoint refuses guests until somebody lists it, here and in app.http.access."""
-    debate_id, _ = a_debate(boss)
-    guest, _ = joined(api, invited(boss, debate_id, "watcher"))
-    cookie = {c.name: c.value for c in guest.cookies.jar if c.path != "/ws"}
-    header = {**SAME_ORIGIN, "Cookie": "; ".join(f"{name}={value}" for name, value in cookie.items())}
-    plain = httpx.Client(base_url=api.http.base_url, headers=header, trust_env=False, timeout=60)
-    document = plain.get("/openapi.json").json()
-    looked_at = 0
-    for path, methods in document["paths"].items():
-        if not path.startswith("/debates/{debate_id}"):
-            # Without the debate's id in the address the cookie is not looked at; a browser does not even send it.
-            continue
-        own = path.replace("{debate_id}", debate_id).replace("{role}", "opponent")
-        address = re.sub(r"\{[a-z_]+\}", str(uuid4()), own)
-        for method, described in methods.items():
-            if method == "get" and address.endswith("/stream"):
-                continue
-            answer = plain.request(method.upper(), address, json={} if method != "get" else None)
-            looked_at += 1
-            is_listed = any(described["operationId"].replace("__", "_").startswith(_id(name)) for name in MAY)
-            is_json = answer.headers["Content-Type"] == "application/json"
-            code = answer.json().get("error", {}).get("code") if is_json else None
-            if not is_listed:
-                assert code == "FORBIDDEN", (method, path, answer.text)
-            elif method != "get":
-                assert code in ("FORBIDDEN", "INVALID_INPUT"), (method, path, answer.text)
-    assert looked_at > 12
-
-
-def _id(name):
-    return name.replace(".", "_").rstrip("_")
-
-
 @pytest.mark.parametrize("what", ["unknown", "expired", "deleted"])
 def test_a_link_that_is_not_valid_is_refused_in_words(api, boss, what):
     debate_id, _ = a_debate(boss)
@@ -166,7 +116,7 @@ def test_a_link_that_is_not_valid_is_refused_in_words(api, boss, what):
     if what == "unknown":
         path = "/join/nonsense"
     elif what == "expired":
-        api.place.sql("UPDATE invitations SET expires_at = now() WHERE debate_id = %s", debate_id)
+        invitations.expire(api.place, debate_id)
     else:
         guest, _ = joined(api, f"http://x{path}")
         data_of(boss.ask("DELETE", f"/debates/{debate_id}"))
@@ -271,7 +221,7 @@ def test_an_expired_link_is_listed_while_a_browser_that_accepted_it_has_its_sess
     debate_id, _ = a_debate(boss)
     unused, used = issued_by(boss, debate_id, "watcher"), issued_by(boss, debate_id)
     joined(api, used["url"])
-    api.place.sql("UPDATE invitations SET expires_at = now() WHERE debate_id = %s", debate_id)
+    invitations.expire(api.place, debate_id)
     assert [one["id"] for one in listed(boss, debate_id)] == [used["id"]] != [unused["id"]]
 
 

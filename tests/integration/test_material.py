@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
@@ -10,6 +11,7 @@ from uuid import uuid4
 import pytest
 from claimed_debates import a_debate, claimed, take_turn
 from harness import Api, Place, new_debate
+from situations import debates, materials
 from test_api_envelope import data_of, refusal_of
 
 from app.core.access import OPERATOR, Agent, Scope, may_read_document
@@ -30,7 +32,13 @@ from worker.players.scripted.player import ScriptedPlayer
 DOCUMENT = "The mill at Ashford closed in 1987. A year later the Greens bought it. Nobody knows why they did so."
 ANSWERS = {"proposer": "The Greens own the mill", "opponent": "Nobody owns the mill"}
 MATERIAL = NewMaterial(DOCUMENT, None, ANSWERS, "proposer")
+DAY = 86_400
 RULING = Thought(TurnType.RULING, "so", Verdict("proposer", {"proposer": 8, "opponent": 4}, "because"))
+
+
+def documents(place: Place) -> list[str]:
+    """Those that are stored."""
+    return sorted(text for (text,) in place.sql("SELECT document FROM materials"))
 
 
 def said(content: str) -> Thought:
@@ -78,12 +86,12 @@ def test_a_document_is_stored_once_and_deleted_with_the_last_debate_that_has_it(
     first, second = (a_debate(services, material=MATERIAL) for _ in range(2))
     fork = fork_debate(services, OPERATOR, first.id, NewFork(1, "fork")).debate
     assert fork.material == first.material
-    assert place.sql("SELECT count(*), max(document) FROM materials") == [(1, DOCUMENT)]
+    assert documents(place) == [DOCUMENT]
     for left in (first, second):
         control.delete_debate(services, OPERATOR, left.id)
-        assert place.sql("SELECT count(*) FROM materials") == [(1,)]
+        assert documents(place) == [DOCUMENT]
     control.delete_debate(services, OPERATOR, fork.id)
-    assert place.sql("SELECT count(*) FROM materials") == [(0,)]
+    assert documents(place) == []
 
 
 COUNTED_TRANSACTIONS = """
@@ -99,14 +107,14 @@ CREATE TRIGGER counted BEFORE DELETE ON materials FOR EACH ROW EXECUTE FUNCTION 
 def test_pruning_deletes_the_documents_that_no_debate_has(services: Services, place: Place) -> None:
     debate = a_debate(services, material=MATERIAL)
     control.stop_debate(services, OPERATOR, debate.id, None)
-    place.sql("UPDATE debates SET updated_at = now() - interval '9 days'")
-    [(week_ago,)] = place.sql("SELECT now() - interval '7 days'")
+    debates.age(place, 9 * DAY)
+    week_ago = datetime.now(UTC) - timedelta(days=7)
     assert sum(batch.debates for batch in maintenance.prune(services, week_ago)) == 1
     # A creation that stored it may be under way.
-    assert place.sql("SELECT count(*) FROM materials") == [(1,)]
-    place.sql("UPDATE materials SET used_at = now() - interval '2 hours'")
+    assert documents(place) == [DOCUMENT]
+    materials.age(place)
     assert list(maintenance.prune(services, week_ago)) == []
-    assert place.sql("SELECT count(*) FROM materials") == [(0,)]
+    assert documents(place) == []
 
 
 def test_documents_are_pruned_in_batches_past_those_that_a_debate_has(
@@ -115,12 +123,12 @@ def test_documents_are_pruned_in_batches_past_those_that_a_debate_has(
     monkeypatch.setattr(maintenance, "BATCH", 2)
     made = [a_debate(services, material=replace(MATERIAL, document=f"Document {number}.")) for number in range(7)]
     kept = {made[number].id for number in (1, 4)}
-    place.sql("DELETE FROM debates WHERE NOT id = ANY(%s)", list(kept))
-    place.sql("UPDATE materials SET used_at = now() - interval '2 hours'")
+    materials.abandon(place, list(kept))
+    materials.age(place)
     place.sql(COUNTED_TRANSACTIONS)
-    [(week_ago,)] = place.sql("SELECT now() - interval '7 days'")
+    week_ago = datetime.now(UTC) - timedelta(days=7)
     assert list(maintenance.prune(services, week_ago)) == []
-    assert {text for (text,) in place.sql("SELECT document FROM materials")} == {"Document 1.", "Document 4."}
+    assert documents(place) == ["Document 1.", "Document 4."]
     deleted = place.sql("SELECT count(*) FROM deleted_documents GROUP BY transaction")
     assert sum(count for (count,) in deleted) == 5
     assert max(count for (count,) in deleted) <= 2

@@ -1,22 +1,10 @@
 """Messages that are JSON and odd are refused in words: whoever sends them, none is answered with 500."""
 
 import pytest
-from access_matrix import OURS, TOKEN, World
-
-from app.bootstrap import build_relay, build_services, close_services
-from app.web.application import make_application
+from access_matrix import OURS
 
 HALF = '"\\ud83d"'
 """A JSON string with one half of a surrogate pair."""
-
-
-@pytest.fixture(scope="module")
-def world(module_place):
-    services = build_services(module_place.settings.with_changes(auth_token=TOKEN), name="odd", database_connections=10)
-    relay = build_relay(services)
-    yield World(services, make_application(services, relay).test_client(use_cookies=False))
-    relay.end()
-    close_services(services)
 
 
 def sent(world, message):

@@ -3,26 +3,15 @@
 import json
 
 import pytest
-from access_matrix import OURS, TOKEN, World
+from access_matrix import OURS, a_world
 
-from app.bootstrap import build_relay, build_services, close_services
 from app.http.mcp import tools
-from app.web.application import make_application
 
 TOOLS = {
     "seat key": {"take_seat", "wait_for_turn", "argue", "appeal", "resolve", "transcript"},
     "judge's seat key": {"take_seat", "wait_for_turn", "rule", "ask", "transcript"},
     "watcher's key": {"wait_for_turn", "transcript"},
 }
-
-
-@pytest.fixture(scope="module")
-def world(module_place):
-    services = build_services(module_place.settings.with_changes(auth_token=TOKEN), name="mcp", database_connections=10)
-    relay = build_relay(services)
-    yield World(services, make_application(services, relay).test_client(use_cookies=False))
-    relay.end()
-    close_services(services)
 
 
 def asked(world, headers, method, **params):
@@ -95,15 +84,11 @@ def test_another_seat_and_another_debate_are_refused(world):
 
 
 def test_on_a_server_without_a_token_too(module_place):
-    services = build_services(module_place.settings, name="open", database_connections=10)
-    relay = build_relay(services)
-    world = World(services, make_application(services, relay).test_client(use_cookies=False))
-    debate, _ = world.new_debate("seat key")
-    headers = {**OURS, **world.headers("seat key", debate)}
-    assert world.client.get(f"/debates/{debate}", headers=headers).status_code == 200
-    for path in ("/debates", "/webhooks", "/api/v1/agents"):
-        assert world.client.get(path, headers=headers).status_code == 403
-    wrong = {**OURS, "Authorization": "Bearer dbs_wrong"}
-    assert world.client.get(f"/debates/{debate}", headers=wrong).status_code == 401
-    relay.end()
-    close_services(services)
+    with a_world(module_place.settings) as world:
+        debate, _ = world.new_debate("seat key")
+        headers = {**OURS, **world.headers("seat key", debate)}
+        assert world.client.get(f"/debates/{debate}", headers=headers).status_code == 200
+        for path in ("/debates", "/webhooks", "/api/v1/agents"):
+            assert world.client.get(path, headers=headers).status_code == 403
+        wrong = {**OURS, "Authorization": "Bearer dbs_wrong"}
+        assert world.client.get(f"/debates/{debate}", headers=wrong).status_code == 401

@@ -122,18 +122,6 @@ def test_the_arbitrator_is_told_to_rule_and_to_wait(api):
     assert told(api, debate_id, "arbitrator")["action"] == "rule"
 
 
-def test_asking_again_shows_what_came_meanwhile(api):
-    debate_id = after(api, "dialogue", [])
-    seen = told(api, debate_id, "proposer")["argument"]["id"]
-    assert poll(api, debate_id, "proposer", seen)["has_new_argument"] is False
-
-    answer = data_of(send(api, debate_id, "argue as opponent"), 201)["argument"]
-
-    news = told(api, debate_id, "proposer", seen)
-    assert (news["argument"], news["action"]) == (answer, "respond")
-    assert poll(api, debate_id, "proposer", answer["id"])["last_seen_seq"] == 2
-
-
 def test_the_proposer_of_a_resolution_sees_the_ruling_that_came_with_it(api):
     debate_id = after(api, "dialogue", ["argue as opponent"])
     resolution = data_of(send(api, debate_id, "resolve"), 201)["argument"]

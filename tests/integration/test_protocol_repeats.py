@@ -9,18 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from harness import numbers, wait_until
 from test_api_envelope import data_of, nothing_written
-from test_protocol_table import FORMATS, SUBMISSIONS, after, not_allowed, said_in, send, standing_in
+from test_protocol_table import FORMATS, STATE_FOR, SUBMISSIONS, after, not_allowed, said_in, send, standing_in
 
 AT_ONCE = 50
-STATE_FOR = {
-    "argue as proposer": "AWAITING_PROPOSER",
-    "argue as opponent": "AWAITING_OPPONENT",
-    "appeal": "AWAITING_PROPOSER",
-    "resolve": "AWAITING_PROPOSER",
-    "rule": "AWAITING_ARBITRATOR",
-    "rule and close": "AWAITING_ARBITRATOR",
-    "intervene": "AWAITING_OPPONENT",
-}
 TURNS_OF = {submission: 2 if submission == "resolve" else 1 for submission in SUBMISSIONS}
 
 
@@ -113,7 +104,9 @@ def test_of_fifty_times_the_same_submission_one_is_stored_and_all_are_answered_w
 def test_a_repeated_submission_answers_what_was_stored_whatever_happened_since(api, module_place, form, submission):
     debate_id = standing_in(api, STATE_FOR[submission], form)
     request_id = f"again-{next(numbers)}"
-    first = data_of(send(api, debate_id, submission, client_request_id=request_id), 201)
+    answer = send(api, debate_id, submission, client_request_id=request_id)
+    assert "Idempotent-Replayed" not in answer.headers
+    first = data_of(answer, 201)
 
     def again():
         with nothing_written(module_place):

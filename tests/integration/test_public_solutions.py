@@ -1,19 +1,9 @@
 """What the solutions API shows to whoever sends no key, whom it asks for one, and how it names a wrong field."""
 
 import pytest
-from agents import TOKEN, Caller, new_agent, operator
+from agents import TOKEN, Caller, new_agent
 from test_agents_api import NOBODY, refused
 from test_solutions_api import contribute, data_of, ids, listed, proposed, settle, thread
-
-
-@pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +88,7 @@ def test_the_document_says_which_need_no_token(nobody):
 
 
 @pytest.fixture(scope="module")
-def open_server(module_place, api):
+def open_server(module_place):
     return Caller(module_place.start_api(), None)
 
 

@@ -5,25 +5,16 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from agents import TOKEN, Caller, new_agent, operator
+from agents import Caller, new_agent
 from harness import new_debate, numbers, wait_until
+from situations import debates
 from test_api_envelope import data_of, nothing_written, refusal_of
 from test_protocol_repeats import all_at_once, replayed
+from watchers import EXTERNAL
 
 from app.store.ids import debate_id_for
 
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 VERDICT = {"winner": "proposer", "scores": {"proposer": 7, "opponent": 5.5}, "reasoning": "Clearer."}
-
-
-@pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +126,7 @@ def test_a_request_that_is_repeated_across_the_upgrade_finds_its_debate(
     caller = ours if who == "agent" else boss
     body = new_debate(client_request_id=request_id, debate_id=str(uuid4()) if names_the_debate else None)
     first = data_of(caller.post("/debates", body), 201)
-    module_place.sql(
-        "UPDATE debates SET created_by = NULL, client_request_id = NULL WHERE id = %s", first["debate"]["id"]
-    )
+    debates.change(module_place, "created_by = NULL, client_request_id = NULL", debate_id=first["debate"]["id"])
 
     assert replayed(caller.post("/debates", body))["argument"] == first["argument"]
     refusal_of(caller.post("/debates", {**body, "title": "Other"}), "REQUEST_ID_REUSED")

@@ -19,6 +19,7 @@ from schemathesis.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from situations import evaluations, exchanges
 from test_experiment_import import HEAD, ROWS
 from test_experiments_api import draft, motion_lines
 from test_formats_api import SPEECHES
@@ -123,10 +124,7 @@ class Known:
         body = {"stance": "support", "content": "Because the streets belong to everybody who walks in them, too."}
         contribution = api.http.post(thread, json=body, headers=key).json()["data"]
         # There is no worker here: a verdict as one would leave it.
-        place.sql("UPDATE contributions SET guardrail_status = 'approved'")
-        place.sql(
-            "UPDATE guardrail_evaluations SET verdict = 'flagged', evaluator = 'x', evaluated_at = now(), due_at = NULL"
-        )
+        evaluations.flag_all(place)
         self._ids = {
             "agentId": author["agentId"],
             "solutionId": contribution["solutionId"],
@@ -145,23 +143,8 @@ class Known:
         """An argument and a judgment, with the exchanges that a worker would leave."""
         transcript = self._api.transcript(standing_in(self._api, "AWAITING_PROPOSER", "dialogue"))
         argument = transcript["arguments"][-1]
-        place.sql(
-            "INSERT INTO exchanges (turn_id, number, system, messages, settings, model, answer)"
-            " VALUES (%s, 1, 'S', '[]', '{}', 'm', 'A')",
-            argument["id"],
-        )
-        judgment_id = str(uuid4())
-        place.sql(
-            'INSERT INTO judgments (id, debate_id, judge, "order", setup, status)'
-            """ VALUES (%s, %s, 'model', 'swapped', '{"player": "openai:m"}', 'planned')""",
-            judgment_id,
-            argument["debate_id"],
-        )
-        place.sql(
-            "INSERT INTO judgment_exchanges (judgment_id, number, system, messages, settings, model, answer)"
-            " VALUES (%s, 1, 'S', '[]', '{}', 'm', 'A')",
-            judgment_id,
-        )
+        exchanges.add_of_turn(place, argument["id"])
+        judgment_id = exchanges.add_of_judgment(place, argument["debate_id"])
         return {"argument_id": argument["id"], "judgment_id": judgment_id, "debate_id": argument["debate_id"]}
 
     def _made_for(self, case: schemathesis.Case) -> dict[str, str]:

@@ -3,10 +3,11 @@
 import threading
 
 import pytest
-from agents import TOKEN, new_agent, operator
+from agents import TOKEN, new_agent
 from harness import new_debate
 from test_api_envelope import data_of, refusal_of
-from watchers import heard, watching
+from test_session_access import signed_in
+from watchers import EXTERNAL, heard, watching
 
 from app.core.access import Agent, Scope
 from app.core.debate import TurnType
@@ -18,18 +19,6 @@ from app.usecases.identity import OPEN, identify
 from app.usecases.invitations import invite
 from app.usecases.seats import release_seat, take_seat
 from app.usecases.submit import Submission, submit
-
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-
-
-@pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
 
 
 @pytest.fixture
@@ -54,6 +43,14 @@ def release(caller, debate, role="opponent"):
     return caller.post(f"/debates/{debate['id']}/seats/{role}/release")
 
 
+def argue(caller, debate):
+    """As the opponent, to the motion."""
+    path = f"/debates/{debate['id']}"
+    motion = data_of(caller.get(path))["motion"]["id"]
+    said = {"role": "opponent", "target_id": motion, "content": "No.", "client_request_id": "1"}
+    return data_of(caller.post(f"{path}/arguments", said), 201)
+
+
 def test_the_second_is_refused_and_the_first_may_ask_again(boss, alice, bob):
     debate = a_debate(boss)
     seat = data_of(take(alice, debate))["debate"]["seats"]["opponent"]
@@ -76,13 +73,6 @@ def test_only_the_holder_speaks_from_a_taken_seat_until_it_is_given_back(boss, a
     data_of(bob.post(f"/debates/{debate['id']}/arguments", said), 201)
 
 
-def test_the_operator_frees_a_seat_whose_holder_is_gone(boss, alice, bob):
-    debate = a_debate(boss)
-    data_of(take(alice, debate))
-    data_of(release(boss, debate))
-    data_of(take(bob, debate))
-
-
 def test_callers_without_a_key_cannot_be_told_apart_so_the_second_is_refused(boss):
     debate = a_debate(boss)
     data_of(take(boss, debate))
@@ -96,11 +86,6 @@ def test_an_agent_holds_one_seat_of_a_debate(boss, role, code):
     debate = a_debate(boss)
     data_of(take(both, debate))
     refusal_of(take(both, debate, role), code)
-
-
-def test_a_seat_needs_its_scope(boss, alice):
-    refusal_of(take(alice, a_debate(boss), "arbitrator"), "FORBIDDEN")
-    refusal_of(take(new_agent(boss, "read"), a_debate(boss)), "FORBIDDEN")
 
 
 def test_what_is_not_an_open_seat_is_refused_in_words(boss, alice, bob):
@@ -202,18 +187,14 @@ def test_a_debate_says_until_when_it_waits_and_forgets_it_while_it_is_held(boss)
     assert data_of(boss.post(f"{path}/pause"))["debate"]["waiting_until"] is None
     again = data_of(boss.post(f"{path}/resume"))["debate"]["waiting_until"]
     assert again > debate["waiting_until"]
-    motion = data_of(boss.get(path))["motion"]["id"]
-    said = {"role": "opponent", "target_id": motion, "content": "No.", "client_request_id": "1"}
-    assert data_of(boss.post(f"{path}/arguments", said), 201)["debate"]["waiting_until"] is None
+    assert argue(boss, debate)["debate"]["waiting_until"] is None
 
 
-def test_whose_turn_it_is_is_told_over_the_websocket(api, boss):
+def test_whose_turn_it_is_is_told_over_the_websocket(guarded, boss):
     debate = a_debate(boss, seats={"proposer": {"player": "external", "deadline_seconds": 500}})
-    motion = data_of(boss.get(f"/debates/{debate['id']}"))["motion"]["id"]
-    with watching(api, debate["id"], token=TOKEN) as socket:
+    with watching(guarded, debate["id"], token=TOKEN) as socket:
         assert heard(socket)[0] == "initial_state"
-        said = {"role": "opponent", "target_id": motion, "content": "No.", "client_request_id": "1"}
-        data_of(boss.post(f"/debates/{debate['id']}/arguments", said), 201)
+        argue(boss, debate)
         assert heard(socket)[0] == "new_argument"
         event, told = heard(socket)
         assert event == "seat.waiting"
@@ -221,14 +202,14 @@ def test_whose_turn_it_is_is_told_over_the_websocket(api, boss):
         assert told["waiting_until"] == told["debate"]["waiting_until"] is not None
 
 
-def test_who_took_and_gave_back_a_seat_is_in_the_events(api, boss, alice):
+def test_who_took_and_gave_back_a_seat_is_in_the_events(guarded, boss, alice):
     debate = a_debate(boss)
     for _ in range(2):
         data_of(take(alice, debate))
     data_of(release(boss, debate))
     link = data_of(boss.post(f"/debates/{debate['id']}/invitations", {"role": "opponent"}), 201)["url"]
-    path = link.removeprefix(str(api.http.base_url).rstrip("/"))
-    assert api.http.post(path, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
+    path = link.removeprefix(str(guarded.http.base_url).rstrip("/"))
+    assert guarded.http.post(path, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
     events = data_of(boss.get(f"/debates/{debate['id']}/events"))["events"]
     assert [(event["kind"], event["by"], event["about"].get("role")) for event in events[1:]] == [
         ("seat_taken", alice.username, "opponent"),
@@ -237,15 +218,13 @@ def test_who_took_and_gave_back_a_seat_is_in_the_events(api, boss, alice):
     ]
 
 
-def test_the_page_says_who_holds_a_seat_and_until_when_it_must_answer(boss, alice, api):
+def test_the_page_says_who_holds_a_seat_and_until_when_it_must_answer(boss, alice, guarded):
     late = {"player": "external", "deadline_seconds": 600}
     debate = a_debate(boss, seats={**EXTERNAL, "opponent": late})
-    answer = api.http.post("/sign-in", data={"token": TOKEN}, headers={"Sec-Fetch-Site": "same-origin"})
-    cookie = {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
-    api.http.cookies.clear()
+    cookie = signed_in(guarded)
 
     def page():
-        return api.http.get(f"/debates/{debate['id']}/view", headers=cookie).text
+        return guarded.http.get(f"/debates/{debate['id']}/view", headers=cookie).text
 
     assert page().count("Let an agent take this seat") == 3
     assert "must answer in" in page()
@@ -266,9 +245,7 @@ def former(boss):
     agent = new_agent(boss, "read", "debate", "arbitrate")
     debate = a_debate(boss, seats=EXTERNAL)
     data_of(take(agent, debate))
-    said = {"role": "opponent", "content": "No.", "client_request_id": "1"}
-    motion = data_of(boss.get(f"/debates/{debate['id']}"))["motion"]["id"]
-    data_of(agent.post(f"/debates/{debate['id']}/arguments", {**said, "target_id": motion}), 201)
+    argue(agent, debate)
     data_of(release(agent, debate))
     return agent, debate
 

@@ -4,6 +4,7 @@ requests are counted."""
 import pytest
 from agents import TOKEN, new_agent, operator
 from harness import new_debate
+from situations import sessions
 from test_api_envelope import data_of, refusal_of
 from watchers import closing, heard, watching
 from websockets.exceptions import ConnectionClosed
@@ -68,9 +69,8 @@ def test_the_session_opens_a_websocket_from_our_own_pages_only(guarded, session)
     [("POST", "/debates"), ("DELETE", "/debates/{id}"), ("POST", "/debates/{id}/stop"), ("POST", "/api/v1/agents")],
 )
 def test_another_sites_page_changes_nothing_with_the_cookie(guarded, session, module_place, method, path):
-    debate_id = data_of(guarded.http.post("/debates", json=new_debate(), headers={**session, **OURS}), 201)["debate"][
-        "id"
-    ]
+    ours = {**session, **OURS}
+    debate_id = data_of(guarded.http.post("/debates", json=new_debate(), headers=ours), 201)["debate"]["id"]
     before = module_place.sql("SELECT count(*) FROM debates UNION ALL SELECT count(*) FROM agents")
     body = new_debate() if path == "/debates" else {"username": "mallory"} if path == "/api/v1/agents" else None
     answer = guarded.http.request(method, path.format(id=debate_id), json=body, headers={**session, **ELSEWHERE})
@@ -157,7 +157,7 @@ def test_what_a_session_has_open_is_ended_when_it_is_signed_out(unlimited):
 def test_a_session_lasts_no_longer_than_the_database_says_and_is_then_forgotten(unlimited, module_place):
     here, _ = unlimited
     mine = signed_in(here)
-    module_place.sql("UPDATE sessions SET expires_at = now() - interval '1 second'")
+    sessions.expire_all(module_place)
     refusal_of(here.http.get("/debates", headers=mine), "AUTH_FAILED")
     signed_in(here)
     assert module_place.sql("SELECT count(*) FROM sessions") == [(1,)]

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
-from agents import TOKEN, Caller, new_agent, operator, revoke
+from agents import Caller, new_agent, revoke
 from sqlalchemy import event
 from test_agents_api import NOBODY, refused
 
@@ -21,16 +21,6 @@ FIELDS = [
     "id", "solutionId", "agentId", "agent", "parentDebateId", "depth", "stance", "content", "evidenceLinks",
     "guardrailStatus", "guardrailEvaluationId", "upvotes", "createdAt",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def api(module_place):
-    return module_place.start_api(auth_token=TOKEN, rate_limit="off")
-
-
-@pytest.fixture(scope="module")
-def boss(api):
-    return operator(api)
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,16 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 from harness import Api, Place, wait_until
-from watchers import a_dialogue, argue
+from situations import contents, debates
+from watchers import EXTERNAL, a_dialogue, argue
 
 from app.http.streams import WRITE_SECONDS
 
@@ -32,17 +33,24 @@ def events_of(api: Api, debate_id: str, **options: Any) -> Iterator[dict[str, st
                 fields = {}
 
 
-def test_a_stream_starts_with_the_motion_goes_on_live_and_ends_with_the_debate(api: Api) -> None:
-    debate_id, motion = a_dialogue(api)
+@contextmanager
+def following(api: Api, debate_id: str) -> Iterator[list[dict[str, str]]]:
+    """What a stream that has begun with the motion brings. It must end by itself."""
     got: list[dict[str, str]] = []
     reader = threading.Thread(target=lambda: got.extend(events_of(api, debate_id)))
     reader.start()
     wait_until(lambda: len(got) == 2, 60, "the motion came")
-    first = argue(api, debate_id, motion)
-    wait_until(lambda: len(got) == 3, 2, "the argument came")
-    argue(api, debate_id, first, path="resolution")
+    yield got
     reader.join(5)
     assert not reader.is_alive(), "the stream ends when the debate is closed"
+
+
+def test_a_stream_starts_with_the_motion_goes_on_live_and_ends_with_the_debate(api: Api) -> None:
+    debate_id, motion = a_dialogue(api)
+    with following(api, debate_id) as got:
+        first = argue(api, debate_id, motion)
+        wait_until(lambda: len(got) == 3, 2, "the argument came")
+        argue(api, debate_id, first, path="resolution")
     turns = [api.transcript(debate_id)["motion"], *api.transcript(debate_id)["arguments"]]
     assert got[0] == {"retry": "2000"}
     assert [event["id"] for event in got[1:-1]] == [turn["id"] for turn in turns]
@@ -86,17 +94,28 @@ def test_a_stream_is_marked_so_that_no_proxy_holds_it_back(api: Api) -> None:
 
 def test_a_stop_by_hand_ends_the_stream(api: Api) -> None:
     debate_id, _ = a_dialogue(api)
-    got: list[dict[str, str]] = []
-    reader = threading.Thread(target=lambda: got.extend(events_of(api, debate_id)))
-    reader.start()
-    wait_until(lambda: len(got) == 2, 60, "the motion came")
-    api.http.post(f"/debates/{debate_id}/stop")
-    reader.join(5)
+    with following(api, debate_id) as got:
+        api.http.post(f"/debates/{debate_id}/stop")
     assert got[-1]["event"] == "debate_closed"
 
 
 def wait(api: Api, debate_id: str, **query: Any) -> httpx.Response:
     return httpx.get(f"{api.http.base_url}/debates/{debate_id}/wait", params=query, timeout=60)
+
+
+def listeners(api: Api, kind: str = "wait") -> float:
+    """How many wait at this server."""
+    found = re.search(rf'^debate_listeners{{kind="{kind}"}} (\S+)', api.http.get("/metrics").text, re.MULTILINE)
+    return float(found[1]) if found else 0
+
+
+@contextmanager
+def waiting(api: Api, debate_id: str, **query: Any) -> Iterator[Future[httpx.Response]]:
+    """A wait that the server holds."""
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(wait, api, debate_id, **query)
+        wait_until(lambda: listeners(api) == 1, 60, "it waits")
+        yield held
 
 
 def test_wait_answers_at_once_when_there_is_something_new(api: Api) -> None:
@@ -107,10 +126,7 @@ def test_wait_answers_at_once_when_there_is_something_new(api: Api) -> None:
 
 def test_wait_is_woken_by_the_commit(api: Api) -> None:
     debate_id, motion = a_dialogue(api)
-    with ThreadPoolExecutor(1) as pool:
-        held = pool.submit(wait, api, debate_id, role="proposer", argument_id=motion)
-        time.sleep(0.5)
-        assert not held.done()
+    with waiting(api, debate_id, role="proposer", argument_id=motion) as held:
         argument = argue(api, debate_id, motion)
         data = held.result(5).json()["data"]
     assert (data["argument"]["id"], data["action"]) == (argument, "respond")
@@ -119,9 +135,7 @@ def test_wait_is_woken_by_the_commit(api: Api) -> None:
 @pytest.mark.parametrize("role", ["proposer", "opponent", "arbitrator"])
 def test_wait_is_woken_by_a_stop_and_answers_at_once_ever_after(api: Api, role: str) -> None:
     debate_id, motion = a_dialogue(api)
-    with ThreadPoolExecutor(1) as pool:
-        held = pool.submit(wait, api, debate_id, role=role, argument_id=motion)
-        wait_until(lambda: listeners(api) == 1, 60, "it waits")
+    with waiting(api, debate_id, role=role, argument_id=motion) as held:
         api.http.post(f"/debates/{debate_id}/stop")
         # The server would hold it for a minute, and this client's patience is half of that.
         answers = [held.result().json()["data"], wait(api, debate_id, role=role, argument_id=motion).json()["data"]]
@@ -133,18 +147,10 @@ def test_wait_is_woken_by_a_stop_and_answers_at_once_ever_after(api: Api, role: 
 def test_the_arbitrator_waits_for_its_turn(api: Api) -> None:
     debate_id, motion = a_dialogue(api)
     claim = argue(api, debate_id, motion)
-    with ThreadPoolExecutor(1) as pool:
-        held = pool.submit(wait, api, debate_id, role="arbitrator", argument_id=claim)
-        wait_until(lambda: listeners(api) == 1, 60, "it waits")
+    with waiting(api, debate_id, role="arbitrator", argument_id=claim) as held:
         appeal = argue(api, debate_id, claim, path="appeal")
         data = held.result().json()["data"]
     assert (data["argument"]["id"], data["action"]) == (appeal, "rule")
-
-
-def listeners(api: Api) -> float:
-    """How many wait at this server."""
-    found = re.search(r'^debate_listeners\{kind="wait"\} (\S+)', api.http.get("/metrics").text, re.MULTILINE)
-    return float(found[1]) if found else 0
 
 
 def test_wait_answers_nothing_new_at_its_timeout(api: Api) -> None:
@@ -165,7 +171,7 @@ def test_five_hundred_wait_at_once_on_one_process(api: Api) -> None:
     )
     with everybody, ThreadPoolExecutor(500) as pool:
         held = [pool.submit(everybody.get, f"/debates/{debate_id}/wait", params=query) for _ in range(500)]
-        time.sleep(6)
+        wait_until(lambda: listeners(api) == 500, 60, "all of them wait")
         assert not any(answer.done() for answer in held)
         assert api.http.get(f"/debates/{debate_id}").status_code == 200, "others are served meanwhile"
         argument = argue(api, debate_id, motion)
@@ -179,7 +185,7 @@ def test_a_server_that_ends_lets_its_listeners_go(place: Place) -> None:
     with ThreadPoolExecutor(2) as pool:
         stream = pool.submit(lambda: list(events_of(api, debate_id)))
         held = pool.submit(wait, api, debate_id, role="proposer", argument_id=motion)
-        time.sleep(1)
+        wait_until(lambda: listeners(api) == listeners(api, "stream") == 1, 60, "both are held")
         began = time.monotonic()
         place.programs[-1].terminate()
         assert place.programs[-1].wait(60) == 0
@@ -193,14 +199,9 @@ def test_a_reader_that_takes_nothing_is_cut_off_and_misses_nothing_when_it_comes
     api: Api, module_place: Place
 ) -> None:
     """Far more than the buffers between the two hold, to a reader that asks and then does not read."""
-    debate_id, _ = a_dialogue(api)
-    module_place.sql(
-        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
-        " SELECT gen_random_uuid(), %s, n, n, 'debater_b', 'CLAIM', repeat('words ', 4000), 'external'"
-        " FROM generate_series(2, 600) AS n",
-        debate_id,
-    )
-    module_place.sql("UPDATE debates SET turn_count = 600 WHERE id = %s", debate_id)
+    debate_id = api.create(seats=EXTERNAL)["id"]
+    debates.lengthen(module_place, debate_id, 600)
+    contents.enlarge(module_place, debate_id, 4_000)
     host, port = api.http.base_url.host, api.http.base_url.port
     with socket.create_connection((host, port), timeout=60) as reader:
         reader.sendall(f"GET /debates/{debate_id}/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())

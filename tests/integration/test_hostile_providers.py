@@ -42,7 +42,7 @@ from worker.players.models.player import ModelPlayer
 GPT = "openai:gpt-4o-mini"
 NEVER_SECONDS = 3600.0
 Answer = TypeVar("Answer")
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
@@ -119,7 +119,6 @@ any_count = st.one_of(
 )
 
 
-@pytest.mark.long
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=any_text, reads=any_count, writes=any_count)
 def test_whatever_a_provider_answers_is_a_turn_or_a_failed_attempt_and_paid_for(

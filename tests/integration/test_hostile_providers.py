@@ -119,6 +119,7 @@ any_count = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=any_text, reads=any_count, writes=any_count)
 def test_whatever_a_provider_answers_is_a_turn_or_a_failed_attempt_and_paid_for(

@@ -38,14 +38,17 @@ RUNS_TO_KEEP_A_PLAN = 12
 """psycopg prepares a statement at its sixth run; Postgres keeps the plan of the sixth run after that."""
 CLAIM = Thought(TurnType.CLAIM, "words")
 PAGE = 50
-FEW = 60
-"""Rows that a claim, a commit or a change reads of one table."""
-COUNTED = EXACT_TOTAL + 1 + 2 * PAGE
+FEW = 200
+"""Rows that a claim, a commit, a change or a short page reads, and those that are read to learn how many they were."""
+COUNTED = EXACT_TOTAL + 1 + FEW
 """Rows that a page reads of all tables where its total is counted as far as it is exact."""
 MANY = 15_000
 """Where what matches is counted in one table and read in another."""
 LIST_TWICE = 2 * (DEBATES + BACKLOG) + 1_000
 """Without statistics Postgres takes a third of the list for new, or none for closed, and reads all of it."""
+READ_BY_KEPT_PLANS = 7 * (DEBATES + BACKLOG)
+"""Three times every turn, each debate having two. The API's connections keep plans of statements that name one debate,
+and these read all until Postgres analyzes the tables; a worker's plan for tables of any size (app/store/engine.py)."""
 TEXTS = 200
 """Turns whose text a request reads: to take one apart costs far more than to read a row."""
 OPEN = "status IN ('created', 'running', 'paused', 'failed')"
@@ -82,17 +85,17 @@ LISTS = {
         {"state": "AWAITING_OPPONENT"}, f"{OPEN} AND next_actor = 'debater_b'", 1_000, LIST_TWICE
     ),
     "pending first opponent": Listed({"pending_first_opponent": "true"}, PENDING, 500),
-    "nothing": Listed({"format": "direct"}, "format = 'direct'", PAGE),
+    "nothing": Listed({"format": "direct"}, "format = 'direct'", FEW),
 }
 SEARCHES = {
-    "a title": Listed({"q": "lighthouse, 100%"}, "title LIKE '%%lighthouse, 100\\%%%%'", PAGE, 1_000),
+    "a title": Listed({"q": "lighthouse, 100%"}, "title LIKE '%%lighthouse, 100\\%%%%'", FEW, 1_000),
     "some titles": Listed({"q": "harbour"}, "title LIKE '%%harbour%%'", 1_000, MANY),
     "many titles": Listed({"q": "trams"}, "title LIKE '%%trams%%'", MANY),
-    "no title": Listed({"q": "zeppelin"}, "false", PAGE),
-    "a text": Listed({"q": "lantern", "texts": "true"}, SAID.format("lantern"), PAGE, LIST_TWICE),
+    "no title": Listed({"q": "zeppelin"}, "false", FEW),
+    "a text": Listed({"q": "lantern", "texts": "true"}, SAID.format("lantern"), FEW, LIST_TWICE),
     "some texts": Listed({"q": "quay", "texts": "true"}, SAID.format("quay"), 1_000, LIST_TWICE),
     "many texts": Listed({"q": "council", "texts": "true"}, SAID.format("council"), MANY, LIST_TWICE),
-    "no text": Listed({"q": "zeppelin", "texts": "true"}, "false", PAGE, LIST_TWICE),
+    "no text": Listed({"q": "zeppelin", "texts": "true"}, "false", FEW, LIST_TWICE),
 }
 
 
@@ -121,12 +124,15 @@ class ProductionConditions:
         assert [debate["id"] for debate in page["debates"]] == [str(debate_id) for (debate_id,) in expected]
         assert sum(read.values()) <= COUNTED
 
-    def test_a_debate_is_created_and_argued_in_by_few_rows(self, stage: Stage) -> None:
+    def test_a_debate_is_created_read_and_argued_in_by_a_bounded_number_of_rows(self, stage: Stage) -> None:
+        most_read = FEW if self.has_statistics else READ_BY_KEPT_PLANS
         made, read = stage.reads.of(lambda: stage.api.create(format="dialogue"))
-        assert max(read.values()) <= FEW
-        debate, read = stage.reads.of(lambda: argue(stage.api, made["id"]))
-        assert max(read.values()) <= FEW
-        assert debate["argument_count"] == 2
+        assert max(read.values()) <= most_read, read
+        transcript, read = stage.reads.of(lambda: stage.api.transcript(made["id"]))
+        assert max(read.values()) <= most_read, read
+        argued, read = stage.reads.of(lambda: argue(stage.api, transcript))
+        assert max(read.values()) <= most_read, read
+        assert argued["argument_count"] == 2
 
     def test_a_claim_and_a_commit_read_few_rows(self, stage: Stage) -> None:
         debate = a_debate(stage.services)
@@ -196,6 +202,7 @@ class TestWithAStalePlan(ProductionConditions):
             place.sql("ANALYZE")
             do_everything_once(stage)
             meet_many_debates(place)
+            rows_read(stage.services.engine)
             stage.reads.report()
             yield stage
 
@@ -219,7 +226,7 @@ def do_everything_once(stage: Stage) -> None:
     """Everything that the tests do."""
     for listed in (*LISTS.values(), *SEARCHES.values()):
         a_page(stage.api, **listed.query)
-    argue(stage.api, stage.api.create(format="dialogue")["id"])
+    argue(stage.api, stage.api.transcript(stage.api.create(format="dialogue")["id"]))
     claim = claimed(stage.services, a_debate(stage.services), "dead worker")
     leases.expire(stage.place, "dead worker")
     sweep(stage.services)
@@ -231,12 +238,12 @@ def a_page(api: Api, **query: str) -> dict[str, Any]:
     return page
 
 
-def argue(api: Api, debate_id: str) -> dict[str, Any]:
-    motion = api.transcript(debate_id)["motion"]["id"]
+def argue(api: Api, transcript: dict[str, Any]) -> dict[str, Any]:
+    """As the opponent of the motion; the debate afterwards."""
+    debate_id, motion = transcript["debate"]["id"], transcript["motion"]["id"]
     body = {"role": "opponent", "target_id": motion, "content": "No.", "client_request_id": f"argue-{debate_id}"}
-    answer = api.http.post(f"/debates/{debate_id}/arguments", json=body)
-    assert answer.status_code == 201, answer.text
-    return api.debate(debate_id)
+    debate: dict[str, Any] = data_of(api.http.post(f"/debates/{debate_id}/arguments", json=body), 201)["debate"]
+    return debate
 
 
 def rows_read_by_worker(stage: Stage, act: Callable[[], Any]) -> tuple[Any, dict[str, int]]:

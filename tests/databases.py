@@ -1,14 +1,17 @@
 """Databases for tests. One is emptied for the next test: that takes far less time than making one."""
 
 import itertools
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import psycopg
-from harness import Place
+from harness import Api, Place, wait_until
 
 from app.embedded import ServerUrls
 from app.store.engine import Engine
 
+Answer = TypeVar("Answer")
 MOST_GROWTH_BYTES = 4_000_000
 """What was larger is not used again: rows that were deleted would still be there to be read past."""
 ENDING = """
@@ -39,6 +42,15 @@ SELECT pg_database_size(current_database()), (
         UNION ALL SELECT (count(*), 0, 7)::text FROM pg_db_role_setting
     ) AS found (changes)
 )
+"""
+REPORT_SECONDS = 1.0
+"""Postgres: PGSTAT_MIN_INTERVAL."""
+# Searches read these.
+LISTED = ("debates", "debate_titles", "indexed_turns", "turns")
+READ = "SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = ANY(%s)"
+SCANS = "SELECT seq_scan + idx_scan FROM pg_stat_user_tables WHERE relname = 'debates'"
+CONNECTIONS_OF_APIS = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'debate-api:%%'
 """
 
 
@@ -98,8 +110,47 @@ def rows_read(engine: Engine) -> dict[str, int]:
     read at most once a second by themselves, and only this one is asked to."""
     with engine.autocommit() as connection:
         connection.execute("SELECT pg_stat_force_next_flush()")
-        found = connection.execute(
-            "SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables"
-            " WHERE relname IN ('debates', 'turns')"
-        )
-        return dict(found.fetchall())
+        return dict(connection.execute(READ, [list(LISTED)]).fetchall())
+
+
+class ApiReads:
+    """How many rows an API reads, on its only connection. Every request of a test goes through this, or counts for the
+    next one that does."""
+
+    def __init__(self, place: Place, api: Api) -> None:
+        self._place = place
+        self._api = api
+        # Neither rolls back, after which psycopg prepares everything anew, nor keeps a plan.
+        self._one_more_scan = {"id": api.create(title="Scanned")["id"]}
+        self._reported_at = 0.0
+        self.report()
+
+    def of(self, ask: Callable[[], Answer]) -> tuple[Answer, dict[str, int]]:
+        """The answer, and the rows that were read for it, by table."""
+        before = self._counts()
+        answer = ask()
+        self.report()
+        return answer, {table: count - before[table] for table, count in self._counts().items()}
+
+    def report(self) -> None:
+        """A session reports its reads at the end of a statement, at most once a second. Where the count of scans rises
+        now, it has reported all reads before this call. Looking for that reads a few rows more."""
+        [(scans,)] = self._place.sql(SCANS)
+        wait_until(lambda: time.monotonic() - self._reported_at > REPORT_SECONDS, 60, "the session may report")
+
+        def has_reported() -> bool:
+            self._api.http.get("/debates", params=self._one_more_scan).raise_for_status()
+            return bool(self._place.sql(SCANS)[0][0] > scans)
+
+        wait_until(has_reported, 60, "the API's session reports what it has read")
+        self._reported_at = time.monotonic()
+        assert self._place.sql(CONNECTIONS_OF_APIS) == [(1,)]
+
+    def _counts(self) -> dict[str, int]:
+        report_reads_of_the_test(self._place)
+        return dict(self._place.sql(READ, list(LISTED)))
+
+
+def report_reads_of_the_test(place: Place) -> None:
+    """What the test itself has read so far does not count for what it measures next."""
+    place.sql("SELECT pg_stat_force_next_flush()")

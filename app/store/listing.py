@@ -185,9 +185,8 @@ def _total_statement(filters: Filters, by_index: bool = False) -> Statement:
     in_all = (
         select(text("greatest(reltuples, 0)")).select_from(text("pg_class")).where(text("oid = 'debates'::regclass"))
     )
-    return Statement(
-        _counted(filters, by_index).add_columns(in_all.scalar_subquery()), planned_each_time=_is_search(filters)
-    )
+    # As with pages: a plan from when there were few debates would read all of them.
+    return Statement(_counted(filters, by_index).add_columns(in_all.scalar_subquery()), planned_each_time=True)
 
 
 @lru_cache(maxsize=256)

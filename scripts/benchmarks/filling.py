@@ -49,8 +49,10 @@ SELECT uuidv7(created_at - clock_timestamp()), id, seq, seq - 1, 'debater_a',
             WHEN mod(number, 2) = 0 THEN 'The council should decide' ELSE 'Nobody should decide' END || ' ' || number
             || ' word' || mod(number, 401) || ' word' || mod(number / 401, 401) || ' word' || mod(seq * number, 397),
        'scripted', created_at
-FROM (SELECT id, created_at, substring(title FROM '[0-9]+$')::int AS number FROM debates) AS numbered,
-     generate_series(1, 2) AS seq
+FROM (
+    SELECT id, created_at, substring(title FROM '[0-9]+$')::int AS number
+    FROM debates WHERE NOT EXISTS (SELECT FROM turns WHERE debate_id = debates.id)
+) AS numbered, generate_series(1, 2) AS seq
 """
 # What workers would do within minutes.
 _WORDS = "INSERT INTO indexed_turns SELECT debate_id, seq, strip(turn_words(content)) FROM turns"
@@ -61,11 +63,16 @@ _INDEXED = (
 
 
 def fill(settings: Settings, count: int, status: str, days_ago: int = 0) -> None:
-    """An empty database with so many debates, the last of which was touched so many days ago."""
+    """Fill an empty database, the last of whose debates was active this many days ago, and analyze it."""
     print(f"  filling a database with {count:,} debates", file=sys.stderr)
+    insert(settings, count, status, days_ago)
+    # What autovacuum does by itself, a minute later.
+    sql(settings, "VACUUM ANALYZE debates, debate_titles, turns, indexed_turns")
+
+
+def insert(settings: Settings, count: int, status: str, days_ago: int = 0) -> None:
+    """Insert debates, indexed turns and titles. Postgres keeps the statistics that it has."""
     sql(settings, _DEBATES.replace("{status}", status), days_ago, count)
     sql(settings, _TURNS)
     sql(settings, _WORDS)
     sql(settings, _INDEXED)
-    # What autovacuum does by itself, a minute later.
-    sql(settings, "VACUUM ANALYZE debates, debate_titles, turns, indexed_turns")

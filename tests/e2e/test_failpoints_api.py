@@ -9,8 +9,6 @@ from harness import Api, Place, StartWorker, assert_all_is_well, new_debate
 from test_failpoints import CARRIED, IN_THE_API
 from watchers import EXTERNAL, a_dialogue
 
-pytestmark = pytest.mark.long
-
 Ask = Callable[[Api], httpx.Response]
 
 
@@ -33,6 +31,7 @@ def control(api: Api) -> Ask:
 ASK = {"create": create, "submit": submit, "control": control}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", IN_THE_API)
 def test_what_the_api_was_doing_when_it_broke_can_be_repeated_and_happens_once(

@@ -12,8 +12,6 @@ import psutil
 import pytest
 from harness import Api, Place, StartWorker, assert_all_is_well, new_debate, wait_until
 
-pytestmark = pytest.mark.long
-
 THINKING = {role: {"player": "scripted", "think_seconds": 1.5} for role in ("proposer", "opponent", "arbitrator")}
 
 
@@ -74,6 +72,7 @@ def is_gone(process: psutil.Process) -> bool:
         return True
 
 
+@pytest.mark.long
 def test_an_api_that_is_stopped_for_a_while_answers_when_it_goes_on(
     api: Api, module_place: Place, worker: object
 ) -> None:
@@ -97,6 +96,7 @@ def test_an_api_that_is_stopped_for_a_while_answers_when_it_goes_on(
     assert (master(module_place), serving(module_place)) == stopped
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
 @pytest.mark.parametrize("which", ["the serving process", "its master"])
 def test_an_api_that_is_gone_comes_back_to_debates_that_went_on(

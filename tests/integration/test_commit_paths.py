@@ -801,7 +801,6 @@ def take_all_turns(services: Services, debate: Debate) -> int:
     return away
 
 
-@pytest.mark.long
 def test_connections_lost_again_and_again_under_load_lose_no_turn_and_store_none_twice(
     services: Services, with_connections: Callable[[int], Services], place: Place
 ) -> None:

@@ -42,7 +42,7 @@ from worker.players.models.player import ModelPlayer
 GPT = "openai:gpt-4o-mini"
 NEVER_SECONDS = 3600.0
 Answer = TypeVar("Answer")
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture

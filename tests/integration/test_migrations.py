@@ -229,11 +229,17 @@ def place(walk: Walk, make_place: Any) -> Iterator[Place]:
 
 def test_what_older_versions_wrote_is_read_and_goes_on(walk: Walk, place: Place) -> None:
     api = place.start_api()
-    for ids in walk.debates:
+    assert_read_and_going_on(place, api, walk.debates)
+    assert api.http.get("/api/v1/solutions").json()["data"][0]["title"] == "Trams"
+
+
+def assert_read_and_going_on(place: Place, api: Api, fills: list[dict[str, UUID]]) -> None:
+    """The debates of each fill are served as they were left, and end."""
+    for ids in fills:
         for debate in DEBATES:
             _is_as_it_was_left(api, debate.status, len(debate.turns), ids[debate.name])
     place.start_worker()
-    for ids in walk.debates:
+    for ids in fills:
         for name in ("paused", "failed", "held", "broken"):
             assert api.http.post(f"/debates/{ids[name]}/resume").status_code == 200
         answer = api.http.post(f"/debates/{ids['waiting']}/ruling", json={"content": "Too early", "close": True})
@@ -256,7 +262,6 @@ def test_what_older_versions_wrote_is_read_and_goes_on(walk: Walk, place: Place)
     everything = "SELECT count(*) FROM debates WHERE status NOT IN ('completed', 'stopped')"
     wait_until(lambda: place.sql(everything) == [(0,)], 100, "every debate has ended")
     assert_all_is_well(place)
-    assert api.http.get("/api/v1/solutions").json()["data"][0]["title"] == "Trams"
 
 
 def _is_as_it_was_left(api: Api, status: str, turns: int, debate_id: UUID) -> None:

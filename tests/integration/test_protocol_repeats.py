@@ -39,7 +39,6 @@ def counts(answers):
 # At once
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("submission", SUBMISSIONS)
 def test_of_fifty_submissions_for_one_turn_one_is_taken(api, submission):
     debate_id = standing_in(api, STATE_FOR[submission], "dialogue")

@@ -5,7 +5,6 @@ from dataclasses import replace
 from random import Random
 from uuid import UUID, uuid4
 
-import pytest
 from harness import Place
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,8 +23,6 @@ from app.store.rows import debate_row, turn_row
 from app.store.tables import debates, turns
 from app.usecases.maintenance import repair
 from app.usecases.services import Services
-
-pytestmark = pytest.mark.long
 
 Played = tuple[Debate, list[Turn]]
 INTERVENES = (Seat.ARBITRATOR, TurnType.INTERVENTION)

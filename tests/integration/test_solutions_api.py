@@ -396,7 +396,6 @@ def test_votes_at_the_same_moment_are_all_counted_and_each_once(boss, author, so
 # At the same moment
 
 
-@pytest.mark.long
 def test_a_hundred_contributions_at_once_count_exactly_a_hundred_and_change_the_status_once(
     author, solution, module_place
 ):

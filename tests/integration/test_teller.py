@@ -213,7 +213,6 @@ def test_thousands_of_messages_take_a_few_trips_and_no_batch_is_too_large(noted:
     assert sizes == [1, *[500] * 10]
 
 
-@pytest.mark.long
 def test_watchers_and_workers_get_thousands_of_messages_in_order(services: Services, place: Place) -> None:
     watchers = place.redis().pubsub()
     watchers.psubscribe(EVENTS)

@@ -50,12 +50,13 @@ IMPORTED = {
         *("app.bootstrap", "app.web.application", "app.observe.tracing"),
     ],
 }
-# For workers that call models, and for commands about experiments: these imports take seconds, and most tests need none.
+# For workers that call models, and for commands about experiments: seconds of imports that most tests do not need.
 IMPORTED[LABORATORY] = [
     *IMPORTED[PLAIN],
     *("pydantic_ai.direct", "pydantic_ai.models.openai", "pydantic_ai.providers.openai"),
     *("pydantic_ai.models.anthropic", "pydantic_ai.providers.anthropic", "yaml"),
-    *("app.statistics.results", "app.statistics.exported", "app.cli.experiment.source", "app.cli.experiment.report"),
+    *("app.statistics.results", "app.statistics.exported"),
+    *("app.cli.experiment.source", "app.cli.experiment.report"),
 ]
 TEMPLATE_OF = {"app.cli": PLAIN, "worker": PLAIN, "gunicorn": PATCHED}
 LENGTH = struct.Struct("!I")

@@ -12,10 +12,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from experiment_runs import assert_whole, has_judged
 from harness import REPOSITORY, OwnValkey, Place, assert_all_is_well, wait_until
 from model_place import model_place
 from model_server import INPUT_TOKENS
-from test_experiment_workers import assert_whole, has_judged, start
+from test_experiment_workers import start
 
 from app.embedded import EmbeddedServers
 from app.embedded.binaries import postgres_program

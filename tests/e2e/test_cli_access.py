@@ -6,6 +6,7 @@ import subprocess
 
 from agents import Caller, new_agent, operator
 from cli_home import NOBODY, assert_one_sentence
+from contributions import contribute, thread
 from harness import REPOSITORY, wait_until
 
 from app.cli.children import API_COMMAND
@@ -61,9 +62,8 @@ def test_an_agents_key_serves_the_agents_commands(guarded_cli, guarded):
 
 def test_what_was_flagged_is_listed_and_decided(guarded_cli, guarded):
     agent = new_agent(operator(guarded), username="author")
-    solution = agent.post("/api/v1/solutions", {"title": "x", "description": "x"}).json()["data"]["id"]
-    path = f"/api/v1/solutions/{solution}/debates"
-    contribution = agent.post(path, {"stance": "support", "content": FLAGGED}).json()["data"]
+    path = thread(agent)
+    contribution = contribute(agent, path, FLAGGED)
 
     def status():
         return agent.get(f"{path}/{contribution['id']}").json()["data"]["guardrailStatus"]

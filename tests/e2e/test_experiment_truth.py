@@ -5,8 +5,10 @@ import os
 import signal
 
 import pytest
-from harness import Api, Place, wait_until
-from test_experiment_workers import assert_whole, has_judged, start, wait_status
+from experiment_runs import assert_whole, exported, has_judged, wait_status
+from experiment_runs import results as results_of
+from harness import Place, wait_until
+from test_experiment_workers import start
 
 from app.statistics.exported import judgment_of
 from app.statistics.results import results
@@ -18,11 +20,6 @@ JUDGES = [
 ]
 SEED = 11
 COMPUTED_APART = ("ratings", "matrix", "sides", "arms", "differences", "judges", "agreement")
-
-
-def exported(api: Api, at: str, what: str) -> list[dict]:
-    answer = api.http.get(f"{at}/export", params={"what": what, "format": "jsonl"}, timeout=60)
-    return [json.loads(line) for line in answer.text.splitlines()]
 
 
 @pytest.mark.long
@@ -55,7 +52,7 @@ def test_three_hundred_debates_give_exactly_the_results_of_their_data_computed_o
         for row in rows
     ]
     offline = results(given, seed=SEED)
-    system = api.http.get(f"{at}/results", timeout=60).json()["data"]["results"]
+    system = results_of(api, at)
     assert len(given) == 1200
     for name in COMPUTED_APART:
         assert json.loads(json.dumps(offline[name])) == system[name], name

@@ -1,6 +1,5 @@
 """Whole debates between models, on real workers, against a provider on this machine that speaks their wires."""
 
-import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -226,11 +225,13 @@ def test_prompts_name_the_seat_and_hold_what_was_said_as_data(at: ModelPlace) ->
 
 
 def test_no_key_prompt_or_answer_is_in_the_logs(at: ModelPlace) -> None:
-    at.models.plan("logged", "401", "500", "wrong_schema", "invalid_json", "cut", "404", "400", "refusal")
-    for judge in itertools.repeat("openai:logged", 3):
-        body = seats(GPT, CLAUDE, judge, persona="Persona-that-nobody-logs")
-        motion = "Motion-that-nobody-logs: cars are loud"
-        debate_id = at.api.create(seats=body, motion_content=motion, limits={"max_rounds": 1})["id"]
+    motion = "Motion-that-nobody-logs: cars are loud"
+    debates = []
+    for behaviour in ("401", "500", "wrong_schema", "invalid_json", "cut", "404", "400", "refusal"):
+        at.models.plan(f"logged-{behaviour}", behaviour)
+        body = seats(GPT, CLAUDE, f"openai:logged-{behaviour}", persona="Persona-that-nobody-logs")
+        debates.append(at.api.create(seats=body, motion_content=motion, limits={"max_rounds": 1})["id"])
+    for debate_id in debates:
         at.wait_ended(debate_id)
     log = at.log.read_text()
     assert "turn.failed" in log

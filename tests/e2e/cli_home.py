@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import prefork
 import psycopg
@@ -175,6 +175,19 @@ def new_home(*, is_real: bool = False, **settings: str) -> Iterator[Home]:
         yield home
     finally:
         home.close()
+
+
+def run_program(
+    *command: str | Path,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    seconds: float = 100,
+) -> "subprocess.CompletedProcess[str]":
+    """To its end, with no interpreter of ours and nothing inherited but this environment."""
+    return subprocess.run(
+        command, cwd=cwd, env=env, stdin=stdin, capture_output=True, text=True, timeout=seconds, check=False
+    )
 
 
 def url_of(api: Api) -> str:

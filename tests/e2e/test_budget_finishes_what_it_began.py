@@ -1,10 +1,12 @@
 """With a budget, an experiment finishes the debates that it has begun before it begins more."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from experiment_runs import drafted, started, wait_status
+from cli_home import new_home, url_of
+from experiment_runs import ExperimentCli, assert_well, drafted, path_of, shown, wait_status
 from model_place import model_place
 
 BUDGET = 0.25
@@ -23,10 +25,20 @@ SPEC = {
 
 @pytest.mark.timeout(300)
 def test_a_budget_stop_leaves_whole_debates_and_says_how_to_raise_it(make_place: Any, tmp_path: Path) -> None:
-    with model_place(make_place, tmp_path, claim_seconds=30) as here:
+    with (
+        model_place(make_place, tmp_path, claim_seconds=30) as here,
+        new_home(DEBATE_SERVER_URL=url_of(here.api)) as home,
+    ):
         here.models.count = lambda _: COUNTED
-        at = started(here.api, {**SPEC, "budget_usd": BUDGET})
-        stopped = wait_status(here.api, at, "stopped", 120)
+        cli = ExperimentCli(home)
+        (cli.directory / "budget.yaml").write_text(json.dumps({**SPEC, "budget_usd": BUDGET}))
+        ran = cli("run", "budget.yaml", "--yes")
+        assert ran.code == 1
+        assert "budget" in ran.stderr
+        at = path_of(here.api, "budget")
+        stopped = shown(here.api, at)
+        assert stopped["status"] == "stopped"
+        assert "gpt-4o-mini" in cli.well("results", "budget"), "what it has is reported"
         assert stopped["stop_reason"] == "budget"
         progress = stopped["progress"]
         assert progress["matches"]["running"] <= 1
@@ -39,3 +51,4 @@ def test_a_budget_stop_leaves_whole_debates_and_says_how_to_raise_it(make_place:
         assert drafted(here.api, {**SPEC, "budget_usd": 50}) == at
         assert here.api.http.post(f"{at}/start").json()["data"]["experiment"]["stop_note"] is None
         assert wait_status(here.api, at, "completed", 120)["progress"]["matches"]["completed"] == 2 * MOTIONS
+        assert_well(here.place)

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from cli_home import NOBODY, Command, Home, url_of
+from cli_home import NOBODY, Command, Home, run_program, url_of
 from harness import REPOSITORY, Api, Place, assert_whole, wait_until
 from lossy_proxy import (
     BAD_GATEWAY,
@@ -24,6 +24,7 @@ from lossy_proxy import (
     LossyProxy,
     lossy_proxy,
 )
+from seating import all_played_by
 from situations.debates import fail
 from typer.main import get_command
 from watchers import argue
@@ -150,8 +151,7 @@ def test_get_context_shows_what_was_said_and_what_each_role_can_do(cli: Home, ap
 
 
 def test_get_context_knows_seats_of_workers_and_pauses(cli: Home, api: Api) -> None:
-    seats = {role: {"player": "scripted"} for role in ("proposer", "opponent", "arbitrator")}
-    debate_id = api.create(seats=seats)["id"]
+    debate_id = api.create(seats=all_played_by("scripted"))["id"]
     assert cli.json("get-context", debate_id)["available_actions"] == {
         "proposer": [],
         "opponent": [],
@@ -580,14 +580,8 @@ def test_delete_asks_at_a_terminal(cli: Home, api: Api, dialogue: Json, answer: 
     ours, theirs = pty.openpty()
     try:
         os.write(ours, answer.encode())
-        asked = subprocess.run(
-            [sys.executable, "-m", "app.cli", "delete", dialogue["id"]],
-            env=cli.environment({}),
-            stdin=theirs,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
+        command = (sys.executable, "-m", "app.cli", "delete", dialogue["id"])
+        asked = run_program(*command, cwd=cli.top, env=cli.environment({}), stdin=theirs)
     finally:
         os.close(ours)
         os.close(theirs)
@@ -666,15 +660,8 @@ def test_the_commands_in_the_document_lead_a_person_to_the_verdict(cli: Home, ap
     [script] = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
     module_place.start_worker()
     debate = f"debate() {{ '{sys.executable}' -m app.cli \"$@\"; }}\n"
-    ran = subprocess.run(
-        ["/bin/sh", "-eu", "-c", debate + script + "echo $id"],
-        cwd=cli.top,
-        env=cli.environment({}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    program = ("/bin/sh", "-eu", "-c", debate + script + "echo $id")
+    ran = run_program(*program, cwd=cli.top, env=cli.environment({}))
     assert ran.returncode == 0, ran.stderr
     assert re.findall(r"^action +(\w+)", ran.stdout, re.MULTILINE) == ["respond", "respond", "debate_closed"]
     assert "The debate is completed: all rounds were held." in ran.stdout

@@ -1,13 +1,9 @@
 """`debate experiment …` against a real server: from a file to its results, extended, steered, exported, deleted."""
 
-import csv
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from arro3.io import read_parquet
 from cli_home import Home
 from experiment_runs import ExperimentCli, path_of
 from harness import Api, Place, wait_until
@@ -67,38 +63,6 @@ def test_the_example_runs_to_its_results(experiments: Cli, worker: Place) -> Non
     said = experiments.well("run", "demo/experiment.yaml", "--yes")
     assert "From 240 judgments of 60 debates by 2 judges on 10 motions." in said
     assert said.index("strong") < said.index("weak")
-
-
-@pytest.mark.long
-def test_the_same_file_again_holds_only_what_is_new(experiments: Cli, worker: Place) -> None:
-    file = experiments.write("grown", 2)
-    first = experiments.json("run", file, "--yes")
-    assert first["experiment"]["progress"]["judgments"]["completed"] == 8
-    before = held(worker, "grown")
-    again = experiments("run", file)
-    assert again.code == 0, "there is nothing to ask about"
-    assert "Nothing is left to run." in again.stderr
-    assert held(worker, "grown") == before, "no new debate, and no call"
-    experiments.write("grown", 2, judges=[*JUDGES, "{name: second, player: scripted}"])
-    plan = experiments.json("run", file, "--dry-run")
-    assert (plan["matches"], plan["judgments"]) == (0, 4), "only the new judge's"
-    # A motion, a contestant and a judge more: 3 motions x 3 pairs x 2 sides, 4 of them held; 3 judgments each, 8 made.
-    more = [*CONTESTANTS, "{name: third, player: scripted, skill: 1}"]
-    experiments.write("grown", 3, contestants=more, judges=[*JUDGES, "{name: second, player: scripted}"])
-    plan = experiments.json("run", file, "--dry-run")
-    assert (plan["matches"], plan["judgments"]) == (14, 54 - 8)
-    assert held(worker, "grown") == before, "a dry run holds nothing"
-    [(judges, motions)] = worker.sql(
-        "SELECT jsonb_array_length(spec -> 'judges'),"
-        " (SELECT count(*) FROM motions WHERE experiment_id = experiments.id) FROM experiments WHERE name = 'grown'"
-    )
-    assert (judges, motions) == (len(JUDGES), 2), "and adds nothing"
-    assert experiments("run", file, "--yes").code == 0
-    [(debates, _, judgments)] = held(worker, "grown")
-    assert (len(debates), len(judgments)) == (18, 54)
-    [(old_debates, _, old_judgments)] = before
-    assert set(old_debates) < set(debates)
-    assert set(old_judgments) < set(judgments)
 
 
 @pytest.mark.parametrize(
@@ -182,37 +146,3 @@ def test_it_is_steered_shown_and_deleted(experiments: Cli, api: Api, worker: Pla
     assert worker.sql("SELECT count(*) FROM debates WHERE experiment_id = %s", experiment_id) == [(0,)]
     gone = experiments("show", "steered")
     assert (gone.code, "No experiment is named 'steered'" in gone.stderr) == (1, True)
-
-
-def rows_in(path: Path) -> int:
-    if path.suffix == ".parquet":
-        return int(read_parquet(path).read_all().num_rows)
-    with path.open(newline="") as stream:
-        return len([json.loads(line) for line in stream] if path.suffix == ".jsonl" else list(csv.DictReader(stream)))
-
-
-@pytest.mark.long
-def test_it_is_exported_reported_imported_and_compared(experiments: Cli, worker: Place) -> None:
-    assert experiments("run", experiments.write("data", 3), "--yes").code == 0
-    rows = list(csv.DictReader(experiments("export", "data").stdout.splitlines()))
-    assert len(rows) == 12
-    assert {row["judge"] for row in rows} == {"fair"}
-    wanted = {"debates": (6, ("jsonl",)), "turns": (24, ("csv", "parquet")), "judgments": (12, ("csv", "jsonl"))}
-    for what, (count, forms) in wanted.items():
-        for form in forms:
-            file = f"{what}.{form}"
-            assert experiments("export", "data", "--what", what, "--format", form, "--output", file).code == 0
-            assert rows_in(experiments.directory / file) == count
-    assert experiments("export", "data", "--output", "turns.csv").code == 1, "nothing is overwritten"
-    found = experiments.json("results", "data")
-    offline = experiments.json("results", "judgments.csv")
-    for part in ("ratings", "matrix", "sides"):
-        assert found[part] == offline[part], "the same data gives the same results without a server"
-    assert "●" in experiments.well("results", "data", "--plot")
-    assert experiments("report", "data", "--output", "report.html").code == 0
-    assert "<svg" in (experiments.directory / "report.html").read_text()
-    assert "## Ratings" in experiments("report", "data").stdout
-    assert "12 judgments" in experiments.well("import", "judgments.csv", "--name", "elsewhere")
-    assert "motions" in experiments.well("compare", "data", "elsewhere")
-    assert experiments.well("matches", "data", "--contestant", "strong").count("completed") == 6
-    assert experiments("matches", "data", "--motion", "nothing").stdout == ""

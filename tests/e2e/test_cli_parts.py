@@ -3,7 +3,6 @@
 import signal
 from collections.abc import Callable
 
-import httpx
 import pytest
 from cli_home import Home, servers_of
 from harness import Api, Place, wait_until
@@ -12,7 +11,7 @@ pytestmark = pytest.mark.long
 
 
 def api_of(home: Home) -> Api:
-    api = Api(httpx.Client(base_url=f"http://127.0.0.1:{home.port}", timeout=60, trust_env=False))
+    api = Api.at(home.port)
     wait_until(api.is_up, 60, "the API answers")
     return api
 

@@ -1,6 +1,5 @@
 """What an experiment with models costs: as it is estimated, and as it is shown, over documents of different sizes."""
 
-import random
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -12,33 +11,8 @@ from agents import Caller, new_agent
 from contributions import contribute, thread
 from experiment_runs import drafted, exported, results, shown, wait_status
 from harness import Api, Place, wait_until
+from model_experiments import ARMS, CLAUDE, GPT, JUDGE, motions, of_its_length
 from model_place import ModelPlace, model_place
-from model_server import Call
-
-GPT, CLAUDE, JUDGE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6", "openai:gpt-4o"
-ARMS: dict[str, dict[str, Any]] = {
-    "debate": {"format": "final_ruling", "rounds": 3},
-    "at_once": {"format": "simultaneous", "rounds": 2},
-    "interactive": {"format": "interactive", "rounds": 2},
-    "consultancy": {"format": "consultancy", "rounds": 2},
-    "blind": {"format": "direct"},
-    "informed": {"format": "direct", "document_visible_to": ["arbitrator"]},
-}
-
-
-def motions(count: int, sentences: Callable[[random.Random], int], seed: int) -> list[dict[str, Any]]:
-    chance = random.Random(seed)
-    return [
-        {
-            "id": f"q{n}",
-            "motion": f"Which key opens the door of house {n}?",
-            "document": f"House {n}. " + "It was a long street, and nobody had the key. " * sentences(chance),
-            "answer_a": "the brass key",
-            "answer_b": "the iron key",
-            "correct": chance.choice("ab"),
-        }
-        for n in range(count)
-    ]
 
 
 def spec(name: str, given: list[dict[str, Any]], arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -50,16 +24,6 @@ def spec(name: str, given: list[dict[str, Any]], arms: dict[str, dict[str, Any]]
         "concurrency": 10,
         "motions": given,
     }
-
-
-def of_its_length(call: Call) -> dict[str, int]:
-    """Four characters are a token; a judge that is asked for an answer's shape also reads that shape. What is said has
-    another length every time."""
-    sent = (len(call.instructions) + len(call.text) + len(str(call.shape or ""))) // 4
-    said = random.Random(call.text).randint(30, 90) + (40 if call.shape else 0)
-    if call.wire == "anthropic":
-        return {"input_tokens": sent, "output_tokens": said}
-    return {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
 
 
 @pytest.fixture
@@ -81,7 +45,7 @@ def cost_of(api: Api, at: str) -> float:
 def test_what_it_costs_is_within_the_interval_of_its_estimate(priced: ModelPlace) -> None:
     """The server has seen the models with small documents in every kind of call; then come documents of 50 bytes to
     50 kB, in arms that show them to debaters, to the judge, and to nobody."""
-    first = drafted(priced.api, spec("seen", motions(2, lambda _: 5, 1), {"interactive": ARMS["interactive"]}))
+    first = drafted(priced.api, spec("seen", motions(2, lambda _: 5), {"interactive": ARMS["interactive"]}))
     assert shown(priced.api, first)["estimate"]["low_usd"] is None, "nothing of these models was seen"
     cost_of(priced.api, first)
     for name, seed in (("mixed", 2), ("large", 3)):
@@ -114,7 +78,7 @@ def test_costs_failures_and_seconds_are_those_of_the_calls_and_one_total(
         here.models.seconds = 0.15
         here.models.plan("gpt-4o-mini", "500", "500", "used_up")
         here.models.plan("gpt-4o", "500", "500")
-        at = drafted(here.api, spec("failures", motions(1, lambda _: 5, 1), {"debate": ARMS["debate"]}))
+        at = drafted(here.api, spec("failures", motions(1, lambda _: 5), {"debate": ARMS["debate"]}))
         began = time.monotonic()
         cost = cost_of(here.api, at)
         elapsed = time.monotonic() - began
@@ -135,7 +99,7 @@ def test_costs_failures_and_seconds_are_those_of_the_calls_and_one_total(
 
 
 def test_the_cost_of_players_without_a_price_is_unknown_and_not_nothing(priced: ModelPlace) -> None:
-    given = spec("unpriced", motions(1, lambda _: 5, 1), {"debate": {"format": "final_ruling", "rounds": 1}})
+    given = spec("unpriced", motions(1, lambda _: 5), {"debate": {"format": "final_ruling", "rounds": 1}})
     given["contestants"][0]["player"] = "openai:a-model-without-a-price"
     at = drafted(priced.api, given)
     assert shown(priced.api, at)["cost_usd"] == 0, "nothing was called yet"
@@ -164,7 +128,7 @@ def test_what_was_spent_today_has_turns_judgments_and_the_guardrail(
     """Without a limit for a day, too."""
     with model_place(make_place, tmp_path, workers=1, claim_seconds=60, guardrail=GPT) as here:
         here.models.count = of_its_length
-        given = spec("today", motions(1, lambda _: 5, 1), {"debate": {"format": "final_ruling", "rounds": 1}})
+        given = spec("today", motions(1, lambda _: 5), {"debate": {"format": "final_ruling", "rounds": 1}})
         cost = cost_of(here.api, drafted(here.api, given))
         today = spent_today(here)
         assert (today["spent_usd"], today["limit_usd"]) == (pytest.approx(cost), None)

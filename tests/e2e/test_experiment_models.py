@@ -90,6 +90,8 @@ def test_the_same_file_goes_on_and_an_arm_that_is_added_runs_alone(cli: Experime
     grown = {**SPEC, "arms": {"at_once": {"format": "simultaneous", "rounds": 1}, **SPEC["arms"]}}
     (cli.directory / "grown.yaml").write_text(json.dumps(grown))
     assert cli.json("plan", "grown.yaml")["matches"] == 4
+    assert cli.json("run", "grown.yaml", "--dry-run")["matches"] == 4
+    assert held(here.place, "models") == before, "a dry run creates nothing"
     assert cli("run", "grown.yaml", "--yes").code == 0
     [(debates, _, judgments)] = held(here.place, "models")
     assert (set(debates) > set(before[0][0]), set(judgments) > set(before[0][2])) == (True, True)
@@ -129,5 +131,8 @@ def test_what_is_exported_is_read_back_and_imported_with_its_arms(cli: Experimen
     for part in ("ratings", "matrix", "sides", "arms", "differences"):
         assert found[part] == offline[part], part
     assert (found["arms"], found["differences"]) == (imported["arms"], imported["differences"])
+    assert cli("export", "models", "--output", "judgments.csv").code == 1, "nothing is overwritten"
+    assert cli.well("matches", "models", "--contestant", "gpt-4o").count("completed") == 12
+    assert cli.well("matches", "models", "--motion", "nothing") == ""
     for first, second in (("models", "from-csv"), ("judgments.csv", "judgments.jsonl")):
         assert "difference" in cli.well("compare", first, second)

@@ -1,7 +1,6 @@
 """An experiment as researchers run one: models, arms, hidden documents and a budget, from a file to its report."""
 
 import csv
-import random
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,18 +12,9 @@ import yaml
 from cli_home import Home
 from experiment_runs import ExperimentCli, assert_well, path_of
 from harness import Api, Place, wait_until
+from model_experiments import ARMS, CLAUDE, GPT, JUDGE, motions, of_its_length
 from model_place import ModelPlace, model_place
-from model_server import Call
 
-GPT, CLAUDE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6"
-FORMATS: dict[str, dict[str, Any]] = {
-    "debate": {"format": "final_ruling"},
-    "at_once": {"format": "simultaneous"},
-    "interactive": {"format": "interactive"},
-    "consultancy": {"format": "consultancy"},
-    "blind": {"format": "direct"},
-    "informed": {"format": "direct", "document_visible_to": ["arbitrator"]},
-}
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 MATCHES = {"debate": 2, "at_once": 2, "interactive": 2, "consultancy": 4, "blind": 1, "informed": 1}
 """Of two contestants on one question: each on each side, each for each answer, or the judge alone."""
@@ -42,18 +32,7 @@ class Study(ExperimentCli):
 
 
 def questions(first: int, count: int) -> list[dict[str, Any]]:
-    chance = random.Random(first)
-    return [
-        {
-            "id": f"q{n}",
-            "motion": f"Question {n}: which key opens the door of house {n}?",
-            "document": f"The story of house {n}. " + "It was a long street. " * chance.randrange(5, 400),
-            "answer_a": "the brass key",
-            "answer_b": "the iron key",
-            "correct": chance.choice("ab"),
-        }
-        for n in range(first, first + count)
-    ]
+    return motions(count, lambda chance: chance.randrange(5, 400), seed=first, first=first)
 
 
 def a_study(cli: Home, arms: list[str], motions: int) -> Study:
@@ -64,7 +43,7 @@ def a_study(cli: Home, arms: list[str], motions: int) -> Study:
     document = {
         "name": "study",
         "contestants": contestants,
-        "judges": [{"name": "main", "player": "openai:gpt-4o", "orders": "both", "max_tokens": 300}],
+        "judges": [{"name": "main", "player": JUDGE, "orders": "both", "max_tokens": 300}],
         "arms": {name: _rules(name) for name in arms},
         "language": "English",
         "budget_usd": 20,
@@ -76,23 +55,14 @@ def a_study(cli: Home, arms: list[str], motions: int) -> Study:
 
 
 def _rules(arm: str) -> dict[str, Any]:
-    return FORMATS[arm] if FORMATS[arm]["format"] == "direct" else {**FORMATS[arm], "rounds": 1}
-
-
-def by_length(call: Call) -> dict[str, int]:
-    """What a provider would count of this call: four characters are a token."""
-    sent = (len(call.instructions) + len(call.text)) // 4
-    said = 60 if call.shape is None else 40
-    if call.wire == "anthropic":
-        return {"input_tokens": sent, "output_tokens": said}
-    return {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
+    return {name: 1 if name == "rounds" else value for name, value in ARMS[arm].items()}
 
 
 @pytest.fixture
 def study_place(make_place: Callable[[], Place], tmp_path: Path) -> Iterator[ModelPlace]:
     # A lease that expires because the machine is busy would repeat calls, and this walk counts them.
     with model_place(make_place, tmp_path, workers=2, claim_seconds=60) as here:
-        here.models.count = by_length
+        here.models.count = of_its_length
         yield here
 
 
@@ -238,20 +208,3 @@ def test_a_study_with_models_runs_from_its_file_to_its_report(study_place: Model
 @pytest.mark.long
 def test_a_study_of_six_arms_runs_from_its_file_to_its_report(study_place: ModelPlace, cli: Home) -> None:
     walk(study_place, cli, ["debate", "at_once", "interactive", "consultancy", "informed", "blind"], 12)
-
-
-def test_a_study_that_spends_its_budget_continues_with_a_higher_one(study_place: ModelPlace, cli: Home) -> None:
-    study = a_study(cli, ["debate", "informed"], 4)
-    trial = Study(cli, {**study.document, "name": "trial", "motions": questions(0, 2)})
-    trial.well("run", trial.save(), "--yes")
-    budget = trial.json("show", "trial")["cost_usd"]
-    study.document["budget_usd"] = budget
-    stopped = study("run", study.save(), "--yes")
-    assert stopped.code == 1
-    assert "budget" in stopped.stderr
-    [(spent,)] = study_place.place.sql("SELECT spent_usd FROM experiments WHERE name = 'study'")
-    assert 0 < float(spent) <= budget
-    assert "accuracy" in study.well("results", "study").lower(), "what it has is reported"
-    study.document["budget_usd"] = 20
-    study.well("run", study.save(), "--yes")
-    assert_ran(study_place, study, 4 * 3)

@@ -9,9 +9,10 @@ import pytest
 from harness import Place, wait_until
 from model_place import ModelPlace, model_place
 from model_server import INPUT_TOKENS, OUTPUT_TOKENS
+from seating import all_played_by
 
 GPT = "openai:gpt-4o-mini"
-ALL_GPT = {role: {"player": GPT} for role in ("proposer", "opponent", "arbitrator")}
+ALL_GPT = all_played_by(GPT)
 CALL_COSTS = INPUT_TOKENS * 0.15e-6 + OUTPUT_TOKENS * 0.6e-6
 LIMIT = 6
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -103,7 +104,7 @@ def test_a_model_without_a_price_is_refused_where_a_day_has_a_limit(
     make_place: Callable[[], Place], tmp_path: Any
 ) -> None:
     with model_place(make_place, tmp_path, workers=0, max_cost_usd_per_day=5) as at:
-        body = {role: {"player": "openai:my-own-model"} for role in ALL_GPT}
+        body = all_played_by("openai:my-own-model")
         with pytest.raises(AssertionError, match="no price is known for 'openai:my-own-model'"):
             at.api.create(seats=body)
-        assert at.api.create(seats={role: {"player": "local"} for role in ALL_GPT})["status"] == "created"
+        assert at.api.create(seats=all_played_by("local"))["status"] == "created"

@@ -3,12 +3,12 @@
 import signal
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from harness import assert_whole, wait_until
 from model_place import ModelPlace, model_place
 from model_server import INPUT_TOKENS
+from seating import all_played_by
 
 from worker.players.models.adapter import guessed_tokens
 
@@ -24,8 +24,7 @@ def at(make_place: Any, tmp_path: Any) -> Iterator[ModelPlace]:
 
 
 def debated_by(model: str) -> dict[str, Any]:
-    seats = {role: {"player": f"openai:{model}"} for role in ("proposer", "opponent", "arbitrator")}
-    return {"seats": seats, "limits": {"max_rounds": ROUNDS}}
+    return {"seats": all_played_by(f"openai:{model}"), "limits": {"max_rounds": ROUNDS}}
 
 
 def paid(at: ModelPlace, debate_id: str, model: str, calls: int) -> dict[str, Any]:
@@ -49,17 +48,6 @@ def test_a_pause_lets_the_turn_under_way_finish_and_a_resume_asks_for_the_next_o
         assert at.api.http.post(f"/debates/{debate_id}/resume").status_code == 200
     at.models.seconds = 0
     paid(at, debate_id, "paused", TURNS)
-
-
-def test_a_pause_that_is_resumed_before_the_answer_came_asks_nobody_again(at: ModelPlace) -> None:
-    at.place.start_worker()
-    at.models.seconds = 2
-    debate_id = at.api.create(**debated_by("hasty"))["id"]
-    wait_until(lambda: len(at.models.calls_of("hasty")) == 1, 60, "the first call has begun")
-    assert at.api.http.post(f"/debates/{debate_id}/pause").status_code == 200
-    assert at.api.http.post(f"/debates/{debate_id}/resume").status_code == 200
-    at.models.seconds = 0
-    paid(at, debate_id, "hasty", TURNS)
 
 
 def test_a_pause_now_cuts_the_call_off_and_its_cost_is_counted(at: ModelPlace) -> None:
@@ -102,25 +90,3 @@ def test_a_worker_killed_before_the_answer_was_stored_costs_one_more_call_and_th
     assert transcript["debate"]["usage"]["cost_usd"] > sum(
         turn["usage"]["cost_usd"] for turn in transcript["arguments"]
     )
-
-
-def test_a_fork_asks_nobody_for_what_it_copies(at: ModelPlace) -> None:
-    at.place.start_worker()
-    source = at.api.create(**debated_by("first"))["id"]
-    whole = paid(at, source, "first", TURNS)
-    seats = {"opponent": {"player": "openai:second"}}
-    body = {"after_seq": 4, "seats": seats, "client_request_id": str(uuid4())}
-    answer = at.api.http.post(f"/debates/{source}/fork", json=body)
-    assert answer.status_code == 201, answer.text
-    fork = answer.json()["data"]["debate"]
-    transcript = at.api.wait_closed(fork["id"], 120)
-    assert_whole(transcript, ROUNDS)
-    assert [turn["player"] for turn in transcript["arguments"][3:]] == ["openai:first", "openai:second", "openai:first"]
-    assert [turn["content"] for turn in transcript["arguments"][:3]] == [
-        turn["content"] for turn in whole["arguments"][:3]
-    ]
-    assert len(at.models.calls_of("first")) == TURNS + 2
-    assert len(at.models.calls_of("second")) == 1
-    assert transcript["debate"]["usage"]["input_tokens"] == 3 * INPUT_TOKENS
-    assert at.api.http.post(f"/debates/{source}/fork", json=body).status_code == 200
-    assert len(at.models.calls_of("second")) == 1

@@ -11,8 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 from harness import Api, Place, assert_whole, wait_until
+from seating import all_thinking
 
-THINKING = {role: {"player": "scripted", "think_seconds": 30} for role in ("proposer", "opponent", "arbitrator")}
+THINKING = all_thinking(30)
 ONLY_JUDGE_THINKS = {
     "proposer": {"player": "scripted"},
     "opponent": {"player": "scripted"},
@@ -178,7 +179,7 @@ def test_a_worker_that_is_told_to_end_hands_its_turns_back(place: Place) -> None
 def test_turns_in_hand_finish_when_a_worker_is_told_to_end(place: Place) -> None:
     api = place.start_api()
     worker = place.start_worker()
-    debate_id = api.create(seats={role: {"player": "scripted", "think_seconds": 2} for role in THINKING})["id"]
+    debate_id = api.create(seats=all_thinking(2))["id"]
     wait_until(lambda: place.is_claimed(debate_id), 60, "a turn is being thought about")
     worker.terminate()
     assert worker.wait(60) == 0

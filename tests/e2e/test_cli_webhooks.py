@@ -9,6 +9,7 @@ import pytest
 from cli_home import Home, assert_one_sentence, new_home, url_of
 from harness import Api, Place, wait_until
 
+from app.cli.stack import free_port
 from app.core.webhooks import WebhookEvent
 
 
@@ -43,15 +44,13 @@ def test_every_command_with_a_receiver_that_knows_the_secret(place: Place, api: 
     port = httpx.URL(api.http.base_url).port
     refused = cli("webhooks", "listen", "--port", str(port))
     assert_one_sentence(refused, 2, "Cannot listen")
-    listening = cli.start("webhooks", "listen", "--json", "--count", "2", "--secret", "whsec_" + "A" * 44)
-    listening.wait_for("Listening on")
-    address = listening.stderr.split()[2].rstrip(".")
-
-    made = cli("webhooks", "create", address, "--description", "for a test", "--json")
-    webhook = json.loads(made.stdout)
+    port = str(free_port("127.0.0.1"))
+    webhook = cli.json("webhooks", "create", f"http://127.0.0.1:{port}/", "--description", "for a test")
     assert webhook["secret"].startswith("whsec_")
     assert webhook["events"] == list(WebhookEvent)
-    place.sql("UPDATE webhooks SET secret = %s", "whsec_" + "A" * 44)
+    options = ("--count", "2", "--secret", webhook["secret"], "--port", port)
+    listening = cli.start("webhooks", "listen", "--json", *options)
+    listening.wait_for(f"Listening on http://127.0.0.1:{port}/")
     assert webhook["id"] in cli("webhooks", "list").stdout
     sent = json.loads(cli("webhooks", "test", webhook["id"], "--json").stdout)
 

@@ -57,14 +57,6 @@ def test_the_slots_of_a_killed_worker_are_free_again(make_place: Callable[[], Pl
         wait_until(lambda: open_debates(at) == 0, 150, "another worker has held both debates to their end")
 
 
-def test_a_rate_limit_makes_all_workers_hold_back(make_place: Callable[[], Place], tmp_path: Any) -> None:
-    with model_place(make_place, tmp_path, model_concurrency=8) as at:
-        at.models.plan("gpt-4o-mini", "429")
-        at.api.create(seats=ALL_GPT, limits={"max_rounds": 1})
-        wait_until(lambda: open_debates(at) == 0, 150, "it is completed all the same")
-        assert at.place.sql("SELECT name, lowered_to FROM providers") == [("openai", 4)]
-
-
 def test_a_days_limit_is_shared_and_never_passed(make_place: Callable[[], Place], tmp_path: Any) -> None:
     limit = 0.01  # a turn may cost 0.001 at the most with so small a window, and each call costs a small part of that
     seats = {role: {**seat, "max_tokens": 500} for role, seat in ALL_GPT.items()}

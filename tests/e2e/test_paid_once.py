@@ -47,6 +47,17 @@ def test_a_pause_lets_the_turn_under_way_finish_and_a_resume_asks_for_the_next_o
     paid(at, debate_id, "paused", TURNS)
 
 
+def test_a_pause_that_is_resumed_before_the_answer_came_asks_nobody_again(at: ModelPlace) -> None:
+    at.place.start_worker()
+    at.models.seconds = 2
+    debate_id = at.api.create(**debated_by("hasty"))["id"]
+    wait_until(lambda: len(at.models.calls_of("hasty")) == 1, 60, "the first call has begun")
+    assert at.api.http.post(f"/debates/{debate_id}/pause").status_code == 200
+    assert at.api.http.post(f"/debates/{debate_id}/resume").status_code == 200
+    at.models.seconds = 0
+    paid(at, debate_id, "hasty", TURNS)
+
+
 def test_a_pause_now_cuts_the_call_off_and_its_cost_is_counted(at: ModelPlace) -> None:
     at.place.start_worker()
     at.models.plan("cut", "hang")

@@ -31,7 +31,7 @@ from typing import IO, Any
 REPOSITORY = Path(__file__).resolve().parent.parent
 # What each template imports before it is asked for anything. Nothing that reads a setting when it is imported, as
 # worker.celery_app and app.web.wsgi do.
-PLAIN, PATCHED = "plain", "patched"
+PLAIN, PATCHED, LABORATORY = "plain", "patched", "laboratory"
 IMPORTED = {
     PLAIN: [
         *("app.cli.main", "app.cli.client", "app.cli.stack", "app.cli.show", "app.cli.words", "app.store.migrate"),
@@ -50,6 +50,14 @@ IMPORTED = {
         *("app.bootstrap", "app.web.application", "app.observe.tracing"),
     ],
 }
+# For workers that call models, and for commands about experiments: seconds of imports that most tests do not need.
+IMPORTED[LABORATORY] = [
+    *IMPORTED[PLAIN],
+    *("pydantic_ai.direct", "pydantic_ai.models.openai", "pydantic_ai.providers.openai"),
+    *("pydantic_ai.models.anthropic", "pydantic_ai.providers.anthropic", "yaml"),
+    *("app.statistics.results", "app.statistics.exported"),
+    *("app.cli.experiment.source", "app.cli.experiment.report"),
+]
 TEMPLATE_OF = {"app.cli": PLAIN, "worker": PLAIN, "gunicorn": PATCHED}
 LENGTH = struct.Struct("!I")
 START_SECONDS = 60.0
@@ -148,6 +156,8 @@ def start(
 ) -> Forked:
     """`python -m <module> <arguments>`. The files are its standard input, output and error; None is /dev/null."""
     name = TEMPLATE_OF[module]
+    if (module == "worker" and "OPENAI_BASE_URL" in env) or arguments[:1] == ["experiment"]:
+        name = LABORATORY
     if name not in _templates:
         _templates[name] = _Template(name)
     given = [os.fsdecode(argument) for argument in arguments]

@@ -96,9 +96,12 @@ def _wait(api: "Api", options: WaitOptions) -> None:
                 return _print_news(api, options, news)
             if news["has_new_argument"]:
                 last_seen = news["argument"]["id"]
-            # A failure adds no argument and closes nothing: the debate can be resumed.
             elif words.has_ended(debate := _debate(api, options.debate_id, deadline)):
-                return _print_end(options, news, debate)
+                # A failure adds no argument and closes nothing: the debate can be resumed.
+                if debate["status"] == Status.FAILED:
+                    return _print_end(options, news, debate)
+                # It was closed after the server had answered. The next response says so immediately.
+                continue
         except Unavailable as failure:
             # A server that has answered before may come back before the deadline.
             if not (news or failure.was_answered) or time.monotonic() + RETRY_PAUSE_SECONDS >= deadline:

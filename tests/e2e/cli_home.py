@@ -1,12 +1,13 @@
 """A data directory of one's own, and `debate` commands run in it as a user would run them."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,13 @@ from typing import IO, Any
 
 import prefork
 import psycopg
-from harness import REPOSITORY, Program, wait_until
+from harness import REPOSITORY, Api, Place, Program, wait_until
 
 from app.cli.stack import free_port
 from app.embedded import EmbeddedServers
+
+NOBODY = "00000000-0000-4000-8000-000000000000"
+"""An ID that nothing has."""
 
 
 @dataclass
@@ -35,6 +39,17 @@ class Command:
     @property
     def stderr(self) -> str:
         return self.complaints.read_text()
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code; None while it runs."""
+        return self.process.poll()
+
+    @property
+    def document(self) -> Any:
+        """The JSON that it printed, and nothing else."""
+        assert (self.code, self.stderr) == (0, "")
+        return json.loads(self.stdout)
 
     def wait_for(self, words: str, seconds: float = 60) -> None:
         def has_come() -> bool:
@@ -64,34 +79,34 @@ class Home:
         self._commands: list[Command] = []
 
     def environment(self, changes: dict[str, Any]) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("DEBATE_")}
         ours = {"PYTHONPATH": REPOSITORY, "DEBATE_DATA_DIR": self.data_dir, "DEBATE_SERVER_PORT": self.port}
-        given = {**inherited, **ours, **self.settings, **changes}
+        given = {**_inherited(), **ours, **self.settings, **changes}
         return {name: str(value) for name, value in given.items()}
 
-    def start(self, *arguments: str | bytes, **environment: Any) -> Command:
+    def start(self, *arguments: str | bytes, stdin: bytes | None = None, **environment: Any) -> Command:
         number = len(self._commands)
-        output, complaints = self.top / f"{number}.out", self.top / f"{number}.err"
-        with output.open("wb") as stdout, complaints.open("wb") as stderr:
-            process = self._start([*self.program, *arguments], self.environment(environment), stdout, stderr)
+        given, output, complaints = (self.top / f"{number}.{name}" for name in ("in", "out", "err"))
+        given.write_bytes(stdin or b"")
+        with given.open("rb") as text, output.open("wb") as stdout, complaints.open("wb") as stderr:
+            files = (None if stdin is None else text.fileno(), stdout.fileno(), stderr.fileno())
+            process = self._start([*self.program, *arguments], self.environment(environment), files)
         command = Command(process, output, complaints)
         self._commands.append(command)
         return command
 
     def _start(
-        self, command: list[str | bytes], environment: dict[str, str], stdout: IO[bytes], stderr: IO[bytes]
+        self, command: list[str | bytes], environment: dict[str, str], files: tuple[int | None, int, int]
     ) -> Program:
         module = None if self.is_real else prefork.module_of(command)
         if module:
-            files = (None, stdout.fileno(), stderr.fileno())
             return prefork.start(module, command[3:], env=environment, cwd=self.top, files=files)
         return subprocess.Popen(
             command,
             env=environment,
             cwd=self.top,
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
+            stdin=subprocess.DEVNULL if files[0] is None else files[0],
+            stdout=files[1],
+            stderr=files[2],
             # In the background of a script SIGINT is ignored, and that is inherited; at a terminal it is not.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
@@ -101,6 +116,11 @@ class Home:
         command = self.start(*arguments, **environment)
         command.end(seconds)
         return command
+
+    __call__ = debate
+
+    def json(self, *arguments: str, **environment: Any) -> Any:
+        return self.debate(*arguments, "--json", **environment).document
 
     @contextmanager
     def sql(self) -> Iterator["psycopg.Connection[Any]"]:
@@ -142,6 +162,11 @@ class Home:
         return None
 
 
+def _inherited() -> dict[str, str]:
+    """The environment without the settings of a developer."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("DEBATE_")}
+
+
 @contextmanager
 def new_home(*, is_real: bool = False, **settings: str) -> Iterator[Home]:
     home = Home(is_real=is_real)
@@ -150,6 +175,29 @@ def new_home(*, is_real: bool = False, **settings: str) -> Iterator[Home]:
         yield home
     finally:
         home.close()
+
+
+def run_program(
+    *command: str | Path,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    seconds: float = 100,
+) -> "subprocess.CompletedProcess[str]":
+    """To its end, with no interpreter of ours and nothing inherited but this environment."""
+    return subprocess.run(
+        command, cwd=cwd, env=env, stdin=stdin, capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+def url_of(api: Api) -> str:
+    return str(api.http.base_url).rstrip("/")
+
+
+def servers_of(place: Place) -> dict[str, str]:
+    """The settings with which commands use the servers of this place, and no data directory."""
+    settings = place.settings
+    return {"DEBATE_DATABASE_URL": str(settings.database_url), "DEBATE_REDIS_URL": str(settings.redis_url)}
 
 
 def assert_one_sentence(command: Command, exit_code: int, *words: str) -> None:

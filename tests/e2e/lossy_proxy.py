@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,8 +29,12 @@ class LossyProxy:
     """What happens to the next POSTs, one each; after these, nothing."""
     mishaps_of_gets: list[str] = field(default_factory=list)
     """The same for GETs."""
+    before_answer: Callable[[str], None] | None = None
+    """Called with the path of each request, between the answer of the API and that of the proxy."""
     gets: int = 0
     """How many were answered."""
+    broken: int = 0
+    """How many connections broke."""
     posts: list[dict[str, Any]] = field(default_factory=list)
     """The bodies of all POSTs that came."""
 
@@ -80,6 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = httpx.request(
             self.command, self.proxy.target + self.path, content=body, headers=headers, trust_env=False
         )
+        if self.proxy.before_answer:
+            self.proxy.before_answer(self.path)
         if lose_answer:
             self._break()
         else:
@@ -99,6 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _break(self) -> None:
         self.close_connection = True
+        self.proxy.broken += 1
 
     def log_message(self, *_: Any) -> None:
         """Quiet."""

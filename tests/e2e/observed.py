@@ -17,7 +17,8 @@ from harness import Api, Place, wait_until
 from model_place import ModelPlace, model_place
 from otlp_receiver import OtlpReceiver, Span
 from prometheus_client.parser import text_string_to_metric_families
-from watchers import argue, watching
+from seating import all_played_by
+from watchers import EXTERNAL, argue, watching
 
 from app.cli.stack import free_port
 
@@ -26,8 +27,7 @@ TOKEN, SCRAPER = "the-operators-own-token", "the-token-of-a-scraper"
 CALLERS_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 STREAMS = 8
 SCRAPES = 6
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-MODELS = {role: {"player": MODEL} for role in EXTERNAL}
+MODELS = all_played_by(MODEL)
 
 
 @dataclass

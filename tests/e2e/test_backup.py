@@ -12,10 +12,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from experiment_runs import assert_whole, has_judged
 from harness import REPOSITORY, OwnValkey, Place, assert_all_is_well, wait_until
 from model_place import model_place
 from model_server import INPUT_TOKENS
-from test_experiment_workers import assert_whole, has_judged, start
+from seating import all_thinking
+from test_experiment_workers import start
 
 from app.embedded import EmbeddedServers
 from app.embedded.binaries import postgres_program
@@ -23,7 +25,7 @@ from scripts.breaking.history import History, read
 
 pytestmark = pytest.mark.long
 PAGE = (REPOSITORY / "docs" / "backup.md").read_text()
-THINKING = {role: {"player": "scripted", "think_seconds": 0.2} for role in ("proposer", "opponent", "arbitrator")}
+THINKING = all_thinking(0.2)
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """With a budget, an experiment finishes the debates that it has begun before it begins more."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import wait_until
-from model_place import ModelPlace, model_place
+from cli_home import new_home, url_of
+from experiment_runs import ExperimentCli, assert_well, drafted, path_of, shown, wait_status
+from model_place import model_place
 
 BUDGET = 0.25
 MOTIONS = 6
@@ -21,21 +23,22 @@ SPEC = {
 }
 
 
-def shown(here: ModelPlace, at: str) -> dict[str, Any]:
-    found: dict[str, Any] = here.api.http.get(at).json()["data"]["experiment"]
-    return found
-
-
 @pytest.mark.timeout(300)
 def test_a_budget_stop_leaves_whole_debates_and_says_how_to_raise_it(make_place: Any, tmp_path: Path) -> None:
-    with model_place(make_place, tmp_path, claim_seconds=30) as here:
+    with (
+        model_place(make_place, tmp_path, claim_seconds=30) as here,
+        new_home(DEBATE_SERVER_URL=url_of(here.api)) as home,
+    ):
         here.models.count = lambda _: COUNTED
-        made = here.api.http.post("/experiments", json={**SPEC, "budget_usd": BUDGET})
-        assert made.status_code == 201, made.text
-        at = f"/experiments/{made.json()['data']['experiment']['id']}"
-        assert here.api.http.post(f"{at}/start").status_code == 200
-        wait_until(lambda: shown(here, at)["status"] == "stopped", 120, "its budget is used up")
-        stopped = shown(here, at)
+        cli = ExperimentCli(home)
+        (cli.directory / "budget.yaml").write_text(json.dumps({**SPEC, "budget_usd": BUDGET}))
+        ran = cli("run", "budget.yaml", "--yes")
+        assert ran.code == 1
+        assert "budget" in ran.stderr
+        at = path_of(here.api, "budget")
+        stopped = shown(here.api, at)
+        assert stopped["status"] == "stopped"
+        assert "gpt-4o-mini" in cli.well("results", "budget"), "what it has is reported"
         assert stopped["stop_reason"] == "budget"
         progress = stopped["progress"]
         assert progress["matches"]["running"] <= 1
@@ -45,7 +48,7 @@ def test_a_budget_stop_leaves_whole_debates_and_says_how_to_raise_it(make_place:
         assert "Raise budget_usd" in stopped["stop_note"]
         page = here.api.http.get(f"{at}/view", headers={"Accept": "text/html"}).text
         assert "Raise budget_usd" in page
-        assert here.api.http.post("/experiments", json={**SPEC, "budget_usd": 50}).status_code == 200
+        assert drafted(here.api, {**SPEC, "budget_usd": 50}) == at
         assert here.api.http.post(f"{at}/start").json()["data"]["experiment"]["stop_note"] is None
-        wait_until(lambda: shown(here, at)["status"] == "completed", 120, "a higher budget completes it")
-        assert shown(here, at)["progress"]["matches"]["completed"] == 2 * MOTIONS
+        assert wait_status(here.api, at, "completed", 120)["progress"]["matches"]["completed"] == 2 * MOTIONS
+        assert_well(here.place)

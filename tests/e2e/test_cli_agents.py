@@ -6,81 +6,53 @@ import pty
 import re
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import prefork
 import pytest
+from cli_home import NOBODY, Command, Home, run_program, url_of
 from harness import REPOSITORY, Api, Place, assert_whole, wait_until
-from lossy_proxy import BAD_GATEWAY, GATEWAY_TIMEOUT, LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
+from lossy_proxy import (
+    BAD_GATEWAY,
+    GATEWAY_TIMEOUT,
+    LOSE_ANSWER,
+    LOSE_REQUEST,
+    UNAVAILABLE,
+    LossyProxy,
+    lossy_proxy,
+)
+from seating import all_played_by
+from situations.debates import fail
 from typer.main import get_command
 from watchers import argue
 
 from app.cli.main import app as command_line
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
 MOTION = "Cities should ban private cars from their centres"
 Json = dict[str, Any]
-
-
-@dataclass
-class Ended:
-    code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def document(self) -> Any:
-        assert (self.code, self.stderr) == (0, ""), self
-        return json.loads(self.stdout)
-
-
-class Cli:
-    def __init__(self, directory: Path, server: str) -> None:
-        self.directory = directory
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("DEBATE_")},
-            "PYTHONPATH": str(REPOSITORY),
-            "DEBATE_SERVER_URL": server,
-            "DEBATE_DATA_DIR": str(directory / "data"),
-        }
-
-    def __call__(self, *arguments: str | bytes, stdin: bytes | None = None, **environment: str) -> Ended:
-        environment = {**self.environment, **environment}
-        ran = prefork.run("app.cli", [*arguments], env=environment, cwd=self.directory, stdin=stdin, timeout=60)
-        return Ended(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
-
-    def json(self, *arguments: str) -> Any:
-        return self(*arguments, "--json").document
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-m", "app.cli", *arguments],
-            cwd=self.directory,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-
-@pytest.fixture
-def cli(api: Api, tmp_path: Path) -> Iterator[Cli]:
-    made = Cli(tmp_path, str(api.http.base_url).rstrip("/"))
-    yield made
-    assert not (tmp_path / "data").exists(), "a command that speaks to a server starts none of its own"
 
 
 @pytest.fixture
 def dialogue(api: Api) -> Json:
     """All three seats are held from outside, and the opponent speaks first."""
     return api.create(format="dialogue")
+
+
+@pytest.fixture
+def proxy(cli: Home) -> Iterator[LossyProxy]:
+    """The network between the commands of `cli` and the API."""
+    with lossy_proxy(cli.settings["DEBATE_SERVER_URL"]) as made:
+        cli.settings["DEBATE_SERVER_URL"] = made.url
+        yield made
+
+
+def wait_until_it_waits(proxy: LossyProxy, waiting: Command) -> None:
+    """The command was told twice that there is nothing for it."""
+    wait_until(lambda: proxy.gets > 2, 60, "it has asked")
+    assert waiting.code is None, waiting.stderr
 
 
 def say(api: Api, debate_id: str, role: str, content: str = "A point") -> Json:
@@ -93,7 +65,7 @@ def say(api: Api, debate_id: str, role: str, content: str = "A point") -> Json:
     return argument
 
 
-def assert_fails(ended: Ended, code: int, *words: str) -> None:
+def assert_fails(ended: Command, code: int, *words: str) -> None:
     assert ended.code == code, ended
     assert ended.stdout == ""
     assert "Traceback" not in ended.stderr
@@ -104,18 +76,18 @@ def assert_fails(ended: Ended, code: int, *words: str) -> None:
 # create, list, get-context
 
 
-def test_create_prints_the_id_and_how_to_go_on(cli: Cli, api: Api) -> None:
+def test_create_prints_the_id_and_how_to_go_on(cli: Home, api: Api) -> None:
     created = cli("create", "--content", f"  {MOTION}\n")
     assert (created.code, created.stderr) == (0, "")
     debate_id = re.findall(r"debate wait ([0-9a-f-]{36}) --role opponent --my-turn", created.stdout)[0]
-    assert f"Page: {str(api.http.base_url).rstrip('/')}/debates/{debate_id}/view" in created.stdout.splitlines()
+    assert f"Page: {url_of(api)}/debates/{debate_id}/view" in created.stdout.splitlines()
     transcript = api.transcript(debate_id)
     assert transcript["motion"]["content"] == f"  {MOTION}\n"
     debate = transcript["debate"]
     assert (debate["title"], debate["debate_type"], debate["format"]) == (MOTION, "general_debate", "dialogue")
 
 
-def test_create_takes_every_field_of_the_api(cli: Cli) -> None:
+def test_create_takes_every_field_of_the_api(cli: Home) -> None:
     debate_id = cli("generate-id").stdout.strip()
     options = ["--debate-id", debate_id, "--client-request-id", f"mine-{debate_id}", "--title", "Cars"]
     options += ["--type", "coding_plan_debate", "--format", "rounds", "--max-rounds", "2", "--max-seconds", "60.5"]
@@ -131,7 +103,7 @@ def test_create_takes_every_field_of_the_api(cli: Cli) -> None:
     assert cli.json("create", "--content", MOTION, *options)["argument"]["id"] == created["argument"]["id"]
 
 
-def test_list_passes_every_filter_on(cli: Cli, api: Api) -> None:
+def test_list_passes_every_filter_on(cli: Home, api: Api) -> None:
     mark = os.urandom(4).hex()
     kept = [api.create(format="dialogue", title=f"{mark} {number}")["id"] for number in range(3)]
     api.create(title=f"{mark} in rounds")
@@ -150,7 +122,7 @@ def test_list_passes_every_filter_on(cli: Cli, api: Api) -> None:
     assert (none.code, none.stdout, none.stderr) == (0, "", "No debates match these filters.\n")
 
 
-def test_get_context_shows_what_was_said_and_what_each_role_can_do(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_get_context_shows_what_was_said_and_what_each_role_can_do(cli: Home, api: Api, dialogue: Json) -> None:
     debate_id = dialogue["id"]
     claim = say(api, debate_id, "opponent", "Deliveries need the street")
     shown = cli("get-context", debate_id)
@@ -178,9 +150,8 @@ def test_get_context_shows_what_was_said_and_what_each_role_can_do(cli: Cli, api
     assert {name: document[name] for name in ("debate", "motion", "arguments")} == api.transcript(debate_id)
 
 
-def test_get_context_knows_seats_of_workers_and_pauses(cli: Cli, api: Api) -> None:
-    seats = {role: {"player": "scripted"} for role in ("proposer", "opponent", "arbitrator")}
-    debate_id = api.create(seats=seats)["id"]
+def test_get_context_knows_seats_of_workers_and_pauses(cli: Home, api: Api) -> None:
+    debate_id = api.create(seats=all_played_by("scripted"))["id"]
     assert cli.json("get-context", debate_id)["available_actions"] == {
         "proposer": [],
         "opponent": [],
@@ -192,7 +163,7 @@ def test_get_context_knows_seats_of_workers_and_pauses(cli: Cli, api: Api) -> No
     assert "Once the debate is resumed" in cli("get-context", debate_id).stdout
 
 
-def test_get_context_of_a_debate_that_was_not_started_says_so_and_how_to_start_it(cli: Cli) -> None:
+def test_get_context_of_a_debate_that_was_not_started_says_so_and_how_to_start_it(cli: Home) -> None:
     seats = ["--format", "rounds", "--proposer", "external", "--opponent", "scripted"]
     debate_id = cli.json("create", "--content", MOTION, *seats, "--no-start")["debate"]["id"]
     not_started = "The debate was not started: nobody takes a turn before that."
@@ -211,7 +182,7 @@ def test_get_context_of_a_debate_that_was_not_started_says_so_and_how_to_start_i
 # Moves
 
 
-def test_every_move_from_the_first_argument_to_the_verdict(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_every_move_from_the_first_argument_to_the_verdict(cli: Home, api: Api, dialogue: Json) -> None:
     debate_id = dialogue["id"]
     first = cli.json("submit", debate_id, "--role", "opponent", "--content", "No")
     assert set(first) == {"debate", "argument"}
@@ -240,7 +211,7 @@ def test_every_move_from_the_first_argument_to_the_verdict(cli: Cli, api: Api, d
     assert types == ["CLAIM", "APPEAL", "RULING", "CLAIM", "INTERVENTION", "RULING"]
 
 
-def test_request_completion_closes_the_debate(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_request_completion_closes_the_debate(cli: Home, api: Api, dialogue: Json) -> None:
     say(api, dialogue["id"], "opponent")
     ended = cli("request-completion", dialogue["id"], "--content", "We agree")
     assert (ended.code, ended.stderr) == (0, "")
@@ -248,7 +219,7 @@ def test_request_completion_closes_the_debate(cli: Cli, api: Api, dialogue: Json
     assert f"debate export {dialogue['id']} --format markdown" in ended.stdout
 
 
-def test_the_same_client_request_id_stores_nothing_twice(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_the_same_client_request_id_stores_nothing_twice(cli: Home, api: Api, dialogue: Json) -> None:
     command = ["submit", dialogue["id"], "--role", "opponent", "--content", "Once", "--client-request-id", "one"]
     first = cli.json(*command)["argument"]
     assert cli.json(*command)["argument"] == first
@@ -258,24 +229,19 @@ def test_the_same_client_request_id_stores_nothing_twice(cli: Cli, api: Api, dia
     assert api.debate(dialogue["id"])["argument_count"] == 3
 
 
-def test_the_same_client_request_id_with_other_words_is_refused(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_the_same_client_request_id_with_other_words_is_refused(cli: Home, api: Api, dialogue: Json) -> None:
     command = ["submit", dialogue["id"], "--role", "opponent", "--client-request-id", "one", "--content"]
     cli.json(*command, "Once")
     assert_fails(cli(*command, "Twice"), 1, "client_request_id", "use a new client_request_id")
     assert api.debate(dialogue["id"])["argument_count"] == 2
 
 
-def test_a_move_out_of_turn_ends_with_4_and_says_whose_turn_it_is(cli: Cli, dialogue: Json) -> None:
-    refused = cli("submit", dialogue["id"], "--role", "proposer", "--content", "Me first")
-    assert_fails(refused, 4, "It is the opponent's turn", "Wait for the opponent to submit")
-
-
 # Where the text comes from
 
 
-def test_a_text_comes_from_an_argument_a_file_or_standard_input_as_it_is(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_a_text_comes_from_an_argument_a_file_or_standard_input_as_it_is(cli: Home, api: Api, dialogue: Json) -> None:
     text = "Über\tall\r\n — 🏙 \n"
-    (cli.directory / "text").write_bytes(text.encode())
+    (cli.top / "text").write_bytes(text.encode())
     sources: list[tuple[str, ...]] = [("--content", text), ("--file", "text"), ("--stdin",)]
     for source, role in zip(sources, ("opponent", "proposer", "opponent"), strict=True):
         assert cli("submit", dialogue["id"], "--role", role, *source, stdin=text.encode()).code == 0
@@ -318,11 +284,11 @@ def test_a_text_that_cannot_be_sent_is_an_error_before_anything_is_sent(
     assert words in said
 
 
-def test_standard_input_that_is_not_utf8_is_an_error(cli: Cli) -> None:
+def test_standard_input_that_is_not_utf8_is_an_error(cli: Home) -> None:
     assert_fails(cli("appeal", NOBODY, "--stdin", stdin=b"caf\xe9"), 1, "not valid UTF-8: byte 3 is 0xe9")
 
 
-def test_a_text_over_the_servers_limit_is_an_error_with_the_limit(cli: Cli, dialogue: Json) -> None:
+def test_a_text_over_the_servers_limit_is_an_error_with_the_limit(cli: Home, dialogue: Json) -> None:
     refused = cli("submit", dialogue["id"], "--role", "opponent", "--content", "x" * 10_241)
     assert_fails(refused, 1, "10240")
 
@@ -360,8 +326,8 @@ def test_every_command_about_a_debate_takes_its_id_by_name() -> None:
         assert any("--debate-id" in parameter.opts for parameter in command.params), command.name
 
 
-def test_the_id_by_name_and_short_options_do_the_same(cli: Cli, api: Api, dialogue: Json, tmp_path: Path) -> None:
-    (tmp_path / "text.md").write_text("From a file")
+def test_the_id_by_name_and_short_options_do_the_same(cli: Home, api: Api, dialogue: Json) -> None:
+    (cli.top / "text.md").write_text("From a file")
     named = ("--debate-id", dialogue["id"])
     cli.json("submit", *named, "--role", "opponent", "-f", "text.md")
     assert [one["content"] for one in api.transcript(dialogue["id"])["arguments"]] == ["From a file"]
@@ -370,7 +336,7 @@ def test_the_id_by_name_and_short_options_do_the_same(cli: Cli, api: Api, dialog
     assert len(cli.json("list", "-l", "1")["debates"]) == 1
 
 
-def test_no_id_or_two_of_them_are_wrong_usage(cli: Cli, dialogue: Json) -> None:
+def test_no_id_or_two_of_them_are_wrong_usage(cli: Home, dialogue: Json) -> None:
     assert_fails(cli("stop"), 2, "--debate-id")
     assert_fails(cli("stop", NOBODY, "--debate-id", dialogue["id"]), 2, "--debate-id")
 
@@ -380,14 +346,12 @@ def test_no_id_or_two_of_them_are_wrong_usage(cli: Cli, dialogue: Json) -> None:
 
 @pytest.mark.parametrize("mishap", [LOSE_REQUEST, LOSE_ANSWER, UNAVAILABLE, BAD_GATEWAY, GATEWAY_TIMEOUT])
 def test_a_submit_is_repeated_with_the_same_id_until_it_is_stored_once(
-    cli: Cli, api: Api, dialogue: Json, mishap: str
+    cli: Home, api: Api, proxy: LossyProxy, dialogue: Json, mishap: str
 ) -> None:
-    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
-        proxy.mishaps = [mishap]
-        command = ("submit", dialogue["id"], "--role", "opponent", "--content", "Once", "--json")
-        began = time.monotonic()
-        sent = cli(*command, DEBATE_SERVER_URL=proxy.url)
-        seconds = time.monotonic() - began
+    proxy.mishaps = [mishap]
+    began = time.monotonic()
+    sent = cli("submit", dialogue["id"], "--role", "opponent", "--content", "Once", "--json")
+    seconds = time.monotonic() - began
     assert sent.code == 0, sent
     assert "trying again in" in sent.stderr
     assert len(proxy.posts) == 2
@@ -398,50 +362,45 @@ def test_a_submit_is_repeated_with_the_same_id_until_it_is_stored_once(
     assert seconds >= (1 if mishap == UNAVAILABLE else 0.5), "Retry-After is a second"
 
 
-def test_a_proxy_whose_server_is_restarted_is_asked_again(cli: Cli, dialogue: Json) -> None:
+def test_a_proxy_whose_server_is_restarted_is_asked_again(cli: Home, proxy: LossyProxy, dialogue: Json) -> None:
     """What reads, and what is the same when it is done twice."""
-    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
-        cli.environment["DEBATE_SERVER_URL"] = proxy.url
-        for command in (("list",), ("stop", dialogue["id"])):
-            proxy.mishaps_of_gets = proxy.mishaps = [BAD_GATEWAY, GATEWAY_TIMEOUT]
-            ended = cli(*command, "--json")
-            assert ended.code == 0, ended
-            assert json.loads(ended.stdout)
-            assert "answered 502: not available at the moment; trying again in 0.5 s" in ended.stderr
-            assert proxy.mishaps == []
+    for command in (("list",), ("stop", dialogue["id"])):
+        proxy.mishaps_of_gets = proxy.mishaps = [BAD_GATEWAY, GATEWAY_TIMEOUT]
+        ended = cli(*command, "--json")
+        assert ended.code == 0, ended
+        assert json.loads(ended.stdout)
+        assert "answered 502: not available at the moment; trying again in 0.5 s" in ended.stderr
+        assert proxy.mishaps == []
 
 
-def test_a_proxy_whose_server_stays_away_is_given_up(cli: Cli) -> None:
-    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
-        proxy.mishaps_of_gets = [BAD_GATEWAY] * 4
-        assert_fails(cli("list", DEBATE_SERVER_URL=proxy.url), 1, "answered 502: not available at the moment")
+def test_a_proxy_whose_server_stays_away_is_given_up(cli: Home, proxy: LossyProxy) -> None:
+    proxy.mishaps_of_gets = [BAD_GATEWAY] * 4
+    assert_fails(cli("list"), 1, "answered 502: not available at the moment")
 
 
-def test_create_is_repeated_with_the_same_id_too(cli: Cli, api: Api) -> None:
-    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
-        proxy.mishaps = [LOSE_ANSWER]
-        sent = cli("create", "--content", MOTION, "--json", DEBATE_SERVER_URL=proxy.url)
+def test_create_is_repeated_with_the_same_id_too(cli: Home, proxy: LossyProxy) -> None:
+    proxy.mishaps = [LOSE_ANSWER]
+    sent = cli("create", "--content", MOTION, "--json")
     assert sent.code == 0, sent
     assert proxy.posts[0] == proxy.posts[1]
 
 
-def test_after_three_repetitions_it_gives_up_and_says_how_to_repeat_safely(cli: Cli, api: Api, dialogue: Json) -> None:
-    server = cli.environment["DEBATE_SERVER_URL"]
+def test_after_three_repetitions_it_gives_up_and_says_how_to_repeat_safely(
+    cli: Home, api: Api, proxy: LossyProxy, dialogue: Json
+) -> None:
     command = ("submit", dialogue["id"], "--role", "opponent", "--content", "Once")
-    with lossy_proxy(server) as broken, lossy_proxy(server) as away:
-        broken.mishaps = [LOSE_ANSWER, LOSE_REQUEST, LOSE_REQUEST, LOSE_REQUEST]
+    with lossy_proxy(proxy.target) as away:
+        proxy.mishaps = [LOSE_ANSWER, LOSE_REQUEST, LOSE_REQUEST, LOSE_REQUEST]
         away.mishaps, away.retry_after = [UNAVAILABLE] * 4, "0"
-        cli.environment["DEBATE_SERVER_URL"] = away.url
-        refused = cli.start("intervention", dialogue["id"])
-        failed = cli(*command, DEBATE_SERVER_URL=broken.url)
-        _, complaints = refused.communicate(timeout=60)
-        assert_fails(failed, 3, f"No server answers at {broken.url}")
-        assert (len(broken.posts), len(away.posts)) == (4, 4)
-    assert refused.returncode == 1
-    assert "503" in complaints
-    assert "--client-request-id" in complaints
+        refused = cli.start("intervention", dialogue["id"], DEBATE_SERVER_URL=away.url)
+        failed = cli(*command)
+        assert refused.end() == 1
+        assert_fails(failed, 3, f"No server answers at {proxy.url}")
+        assert (len(proxy.posts), len(away.posts)) == (4, 4)
+    assert "503" in refused.stderr
+    assert "--client-request-id" in refused.stderr
     [option] = re.findall(r"(--client-request-id \S+) cannot store it twice", failed.stderr)
-    again = cli(*command, *option.split(), DEBATE_SERVER_URL=server)
+    again = cli(*command, *option.split())
     assert (again.code, again.stderr) == (0, "")
     assert api.debate(dialogue["id"])["argument_count"] == 2
 
@@ -449,7 +408,7 @@ def test_after_three_repetitions_it_gives_up_and_says_how_to_repeat_safely(cli: 
 # wait
 
 
-def test_wait_prints_what_is_new_and_the_commands_that_answer_it(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_wait_prints_what_is_new_and_the_commands_that_answer_it(cli: Home, api: Api, dialogue: Json) -> None:
     debate_id = dialogue["id"]
     claim = say(api, debate_id, "opponent", "Deliveries need the street")
     news = cli("wait", debate_id, "--role", "proposer")
@@ -469,14 +428,14 @@ def test_wait_prints_what_is_new_and_the_commands_that_answer_it(cli: Cli, api: 
     assert other.endswith(f"Wait for your turn:\n  {again}\n")
 
 
-def test_wait_with_json_prints_the_answer_of_poll(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_wait_with_json_prints_the_answer_of_poll(cli: Home, api: Api, dialogue: Json) -> None:
     polled = api.http.get(f"/debates/{dialogue['id']}/poll", params={"role": "opponent"}).json()["data"]
     assert cli.json("wait", dialogue["id"], "--role", "opponent") == polled
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_wait_that_times_out_ends_with_5_and_prints_the_command_to_go_on(
-    cli: Cli, api: Api, dialogue: Json, as_json: bool
+    cli: Home, api: Api, dialogue: Json, as_json: bool
 ) -> None:
     motion_id = api.transcript(dialogue["id"])["motion"]["id"]
     arguments = ["wait", dialogue["id"], "--role", "opponent", "--argument-id", motion_id]
@@ -491,92 +450,104 @@ def test_wait_that_times_out_ends_with_5_and_prints_the_command_to_go_on(
     assert (json.loads(late.stdout) if as_json else late.stdout) == (nothing if as_json else "")
 
 
-def test_wait_sees_an_argument_come(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_wait_sees_an_argument_come(cli: Home, api: Api, proxy: LossyProxy, dialogue: Json) -> None:
     motion_id = api.transcript(dialogue["id"])["motion"]["id"]
     waiting = cli.start("wait", dialogue["id"], "--role", "proposer", "--argument-id", motion_id, "--interval", "0.1")
-    time.sleep(0.8)
-    assert waiting.poll() is None
+    wait_until_it_waits(proxy, waiting)
     say(api, dialogue["id"], "opponent", "At last")
-    output, complaints = waiting.communicate(timeout=60)
-    assert (waiting.returncode, complaints) == (0, "")
-    assert "  At last" in output
+    assert (waiting.end(), waiting.stderr) == (0, "")
+    assert "  At last" in waiting.stdout
 
 
-def test_wait_for_my_turn_lets_pass_what_leaves_the_turn_with_others(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_wait_for_my_turn_lets_pass_what_leaves_the_turn_with_others(
+    cli: Home, api: Api, proxy: LossyProxy, dialogue: Json
+) -> None:
     say(api, dialogue["id"], "opponent")
     waiting = cli.start("wait", dialogue["id"], "--role", "opponent", "--my-turn", "--interval", "0.1")
-    time.sleep(0.8)
-    assert waiting.poll() is None
+    wait_until_it_waits(proxy, waiting)
     say(api, dialogue["id"], "proposer", "Your turn")
-    output, _ = waiting.communicate(timeout=60)
-    assert waiting.returncode == 0
-    assert "action    respond" in output
+    assert waiting.end() == 0
+    assert "action    respond" in waiting.stdout
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_wait_ends_when_the_debate_is_stopped_and_nothing_was_said(
-    cli: Cli, api: Api, dialogue: Json, as_json: bool
+    cli: Home, api: Api, proxy: LossyProxy, dialogue: Json, as_json: bool
 ) -> None:
     motion_id = api.transcript(dialogue["id"])["motion"]["id"]
     options = ["--argument-id", motion_id, "--interval", "0.1", *(["--json"] if as_json else [])]
     waiting = cli.start("wait", dialogue["id"], "--role", "opponent", *options)
-    threading.Timer(0.6, lambda: api.http.post(f"/debates/{dialogue['id']}/stop")).start()
-    output, complaints = waiting.communicate(timeout=60)
-    assert (waiting.returncode, complaints) == (0, "")
+    wait_until_it_waits(proxy, waiting)
+    api.http.post(f"/debates/{dialogue['id']}/stop")
+    assert (waiting.end(), waiting.stderr) == (0, "")
     if as_json:
-        document = json.loads(output)
+        document = json.loads(waiting.stdout)
         assert (document["action"], document["debate"]["status"]) == ("debate_closed", "stopped")
     else:
-        assert output == "The debate is stopped: it was stopped by hand.\n"
+        assert waiting.stdout == "The debate is stopped: it was stopped by hand.\n"
 
 
-def test_the_arbitrator_waits_for_its_turn_and_is_told_how_to_rule(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_a_stop_right_after_the_server_has_answered_is_told_as_any_other(
+    cli: Home, api: Api, proxy: LossyProxy, dialogue: Json
+) -> None:
+    """The command then learns of the stop from the debate itself, before it waits again."""
+    stops = iter([f"/debates/{dialogue['id']}/stop"])
+
+    def stop(path: str) -> None:
+        if "/wait?" in path and (command := next(stops, None)):
+            api.http.post(command)
+
+    proxy.before_answer = stop
+    motion_id = api.transcript(dialogue["id"])["motion"]["id"]
+    options = ["--argument-id", motion_id, "--interval", "0.1"]
+    told = cli.json("wait", dialogue["id"], "--role", "opponent", *options)
+    assert (told["action"], told["debate"]["status"]) == ("debate_closed", "stopped")
+
+
+def test_the_arbitrator_waits_for_its_turn_and_is_told_how_to_rule(cli: Home, api: Api, dialogue: Json) -> None:
     debate_id = dialogue["id"]
     waiting = cli.start("wait", debate_id, "--role", "arbitrator", "--my-turn", "--interval", "0.1")
     motion_id = api.transcript(debate_id)["motion"]["id"]
     claim = argue(api, debate_id, motion_id)
     argue(api, debate_id, claim, path="appeal")
-    output, complaints = waiting.communicate(timeout=60)
-    assert (waiting.returncode, complaints) == (0, "")
-    assert "action    rule" in output
-    assert f"debate ruling {debate_id}" in output
+    assert (waiting.end(), waiting.stderr) == (0, "")
+    assert "action    rule" in waiting.stdout
+    assert f"debate ruling {debate_id}" in waiting.stdout
 
 
-def test_wait_ends_with_1_when_the_debate_has_failed(cli: Cli, api: Api, module_place: Place, dialogue: Json) -> None:
+def test_wait_ends_with_1_when_the_debate_has_failed(cli: Home, api: Api, module_place: Place, dialogue: Json) -> None:
     motion_id = api.transcript(dialogue["id"])["motion"]["id"]
-    module_place.sql("UPDATE debates SET status = 'failed', last_error = 'no luck' WHERE id = %s", dialogue["id"])
-    failed = cli("wait", dialogue["id"], "--role", "opponent", "--argument-id", motion_id)
+    fail(module_place, dialogue["id"], "no luck")
+    failed = cli("wait", dialogue["id"], "--role", "opponent", "--argument-id", motion_id, "--interval", "0.1")
     assert_fails(failed, 1, "The debate failed: no luck", f"debate resume {dialogue['id']}")
 
 
-def test_wait_outlives_a_server_that_goes_and_comes_back(cli: Cli, api: Api, dialogue: Json) -> None:
-    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
-        cli.environment["DEBATE_SERVER_URL"] = proxy.url
-        waiting = cli.start("wait", dialogue["id"], "--role", "proposer", "--my-turn", "--interval", "0.1")
-        wait_until(lambda: proxy.gets > 0, 60, "it has asked")
-        proxy.is_down = True
-        time.sleep(0.5)
-        say(api, dialogue["id"], "opponent", "Where were you?")
-        assert waiting.poll() is None
-        proxy.is_down = False
-        output, complaints = waiting.communicate(timeout=60)
-    assert (waiting.returncode, complaints) == (0, "")
-    assert "  Where were you?" in output
+def test_wait_outlives_a_server_that_goes_and_comes_back(
+    cli: Home, api: Api, proxy: LossyProxy, dialogue: Json
+) -> None:
+    waiting = cli.start("wait", dialogue["id"], "--role", "proposer", "--my-turn", "--interval", "0.1")
+    wait_until(lambda: proxy.gets > 0, 60, "it has asked")
+    proxy.is_down = True
+    wait_until(lambda: proxy.broken > 0, 60, "it has met a server that is gone")
+    say(api, dialogue["id"], "opponent", "Where were you?")
+    assert waiting.code is None
+    proxy.is_down = False
+    assert (waiting.end(), waiting.stderr) == (0, "")
+    assert "  Where were you?" in waiting.stdout
 
 
-def test_wait_ends_with_3_when_the_server_does_not_come_back_in_time(cli: Cli, dialogue: Json) -> None:
-    with lossy_proxy(cli.environment["DEBATE_SERVER_URL"]) as proxy:
-        cli.environment["DEBATE_SERVER_URL"] = proxy.url
-        options = ("--my-turn", "--interval", "0.1", "--timeout", "1.5")
-        waiting = cli.start("wait", dialogue["id"], "--role", "proposer", *options)
-        wait_until(lambda: proxy.gets > 0, 60, "it has asked")
-        proxy.is_down = True
-        output, complaints = waiting.communicate(timeout=60)
-    assert (waiting.returncode, output) == (3, "")
-    assert complaints.startswith(f"debate: No server answers at {proxy.url}")
+def test_wait_ends_with_3_when_the_server_does_not_come_back_in_time(
+    cli: Home, proxy: LossyProxy, dialogue: Json
+) -> None:
+    options = ("--my-turn", "--interval", "0.1", "--timeout", "1.5")
+    waiting = cli.start("wait", dialogue["id"], "--role", "proposer", *options)
+    wait_until(lambda: proxy.gets > 0, 60, "it has asked")
+    proxy.is_down = True
+    assert (waiting.end(), waiting.stdout) == (3, "")
+    assert waiting.stderr.startswith(f"debate: No server answers at {proxy.url}")
 
 
-def test_wait_without_a_server_ends_with_3_at_once(cli: Cli) -> None:
+def test_wait_without_a_server_ends_with_3_at_once(cli: Home) -> None:
     began = time.monotonic()
     assert_fails(cli("wait", NOBODY, "--role", "opponent", DEBATE_SERVER_URL="http://127.0.0.1:9"), 3)
     assert time.monotonic() - began < 5
@@ -585,7 +556,7 @@ def test_wait_without_a_server_ends_with_3_at_once(cli: Cli) -> None:
 # stop, pause, resume, delete, export, generate-id
 
 
-def test_pause_resume_and_stop(cli: Cli, dialogue: Json) -> None:
+def test_pause_resume_and_stop(cli: Home, dialogue: Json) -> None:
     debate_id = dialogue["id"]
     held = cli("pause", debate_id)
     assert (held.code, held.stderr) == (0, "")
@@ -597,7 +568,7 @@ def test_pause_resume_and_stop(cli: Cli, dialogue: Json) -> None:
     assert_fails(cli("pause", debate_id), 4)
 
 
-def test_delete_needs_a_yes_where_nobody_can_be_asked(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_delete_needs_a_yes_where_nobody_can_be_asked(cli: Home, api: Api, dialogue: Json) -> None:
     assert_fails(cli("delete", dialogue["id"]), 2, "--yes")
     assert api.debate(dialogue["id"])["status"] == "created"
     assert cli.json("delete", dialogue["id"], "--yes") == {"deleted": True}
@@ -605,18 +576,12 @@ def test_delete_needs_a_yes_where_nobody_can_be_asked(cli: Cli, api: Api, dialog
 
 
 @pytest.mark.parametrize(("answer", "code"), [("\n", 1), ("y\n", 0)])
-def test_delete_asks_at_a_terminal(cli: Cli, api: Api, dialogue: Json, answer: str, code: int) -> None:
+def test_delete_asks_at_a_terminal(cli: Home, api: Api, dialogue: Json, answer: str, code: int) -> None:
     ours, theirs = pty.openpty()
     try:
         os.write(ours, answer.encode())
-        asked = subprocess.run(
-            [sys.executable, "-m", "app.cli", "delete", dialogue["id"]],
-            env=cli.environment,
-            stdin=theirs,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
+        command = (sys.executable, "-m", "app.cli", "delete", dialogue["id"])
+        asked = run_program(*command, cwd=cli.top, env=cli.environment({}), stdin=theirs)
     finally:
         os.close(ours)
         os.close(theirs)
@@ -625,7 +590,7 @@ def test_delete_asks_at_a_terminal(cli: Cli, api: Api, dialogue: Json, answer: s
     assert api.http.get(f"/debates/{dialogue['id']}").status_code == (404 if code == 0 else 200)
 
 
-def test_export_prints_what_the_server_exports(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_export_prints_what_the_server_exports(cli: Home, api: Api, dialogue: Json) -> None:
     say(api, dialogue["id"], "opponent", "Ünïcode — 🏙")
     for form in ("json", "markdown", "html"):
         exported = cli("export", dialogue["id"], "--format", form)
@@ -633,8 +598,8 @@ def test_export_prints_what_the_server_exports(cli: Cli, api: Api, dialogue: Jso
         assert exported.stdout == api.http.get(f"/debates/{dialogue['id']}/export", params={"format": form}).text
 
 
-def test_export_does_not_overwrite_a_file_unless_told_to(cli: Cli, dialogue: Json) -> None:
-    file = cli.directory / "debate.json"
+def test_export_does_not_overwrite_a_file_unless_told_to(cli: Home, dialogue: Json) -> None:
+    file = cli.top / "debate.json"
     command = ("export", dialogue["id"], "--output", file.name)
     first = cli(*command)
     assert (first.code, first.stdout, first.stderr) == (0, "", "Written to debate.json.\n")
@@ -646,19 +611,22 @@ def test_export_does_not_overwrite_a_file_unless_told_to(cli: Cli, dialogue: Jso
     assert json.loads(file.read_text())["debate"]["id"] == dialogue["id"]
     assert_fails(cli("export", dialogue["id"], "--output", "no/such/place"), 1, "cannot be written")
     assert_fails(cli("export", NOBODY, "--output", "new.json"), 1, NOBODY)
-    assert not (cli.directory / "new.json").exists()
+    assert not (cli.top / "new.json").exists()
 
 
-def test_generate_id_prints_another_uuid_each_time(cli: Cli) -> None:
+def test_generate_id_prints_another_uuid_each_time(cli: Home) -> None:
     first, second = cli("generate-id").stdout, cli("generate-id").stdout
     assert first != second
     assert str(UUID(first.strip())) + "\n" == first
 
 
-def test_a_reader_that_has_enough_is_no_reason_for_a_traceback(cli: Cli, api: Api, dialogue: Json) -> None:
+def test_a_reader_that_has_enough_is_no_reason_for_a_traceback(cli: Home, api: Api, dialogue: Json) -> None:
     for number in range(20):
         say(api, dialogue["id"], ("opponent", "proposer")[number % 2], "x" * 10_000)
-    exporting = cli.start("export", dialogue["id"])
+    command = [sys.executable, "-m", "app.cli", "export", dialogue["id"]]
+    exporting = subprocess.Popen(
+        command, env=cli.environment({}), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert exporting.stdout is not None
     exporting.stdout.close()
     assert exporting.stderr is not None
@@ -685,22 +653,15 @@ def leaves(command: Any) -> list[Any]:
 
 
 @pytest.mark.long
-def test_the_commands_in_the_document_lead_a_person_to_the_verdict(cli: Cli, api: Api, module_place: Place) -> None:
+def test_the_commands_in_the_document_lead_a_person_to_the_verdict(cli: Home, api: Api, module_place: Place) -> None:
     """docs/agents.md, run as it stands. The last of this module: from here on there is a worker."""
     page = (REPOSITORY / "docs" / "agents.md").read_text()
     section = page.split("\n## A person against the scripted player, by hand\n")[1]
     [script] = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
     module_place.start_worker()
     debate = f"debate() {{ '{sys.executable}' -m app.cli \"$@\"; }}\n"
-    ran = subprocess.run(
-        ["/bin/sh", "-eu", "-c", debate + script + "echo $id"],
-        cwd=cli.directory,
-        env=cli.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    program = ("/bin/sh", "-eu", "-c", debate + script + "echo $id")
+    ran = run_program(*program, cwd=cli.top, env=cli.environment({}))
     assert ran.returncode == 0, ran.stderr
     assert re.findall(r"^action +(\w+)", ran.stdout, re.MULTILINE) == ["respond", "respond", "debate_closed"]
     assert "The debate is completed: all rounds were held." in ran.stdout
@@ -710,4 +671,4 @@ def test_the_commands_in_the_document_lead_a_person_to_the_verdict(cli: Cli, api
     said = [argument["content"] for argument in transcript["arguments"] if argument["player"] == "external"]
     assert len(said) == 2
     assert all(content in script for content in said)
-    assert said[0] in (cli.directory / "debate.md").read_text()
+    assert said[0] in (cli.top / "debate.md").read_text()

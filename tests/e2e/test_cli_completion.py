@@ -3,11 +3,11 @@
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from cli_home import run_program, url_of
 from harness import REPOSITORY, Api, wait_until
 
 from app import __version__
@@ -30,14 +30,12 @@ def shell(api: Api, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "PATH": f"{directory}:{os.environ['PATH']}",
         "HOME": str(directory),
         "PYTHONPATH": str(REPOSITORY),
-        "DEBATE_SERVER_URL": str(api.http.base_url).rstrip("/"),
+        "DEBATE_SERVER_URL": url_of(api),
     }
 
 
 def run(shell: dict[str, str], *command: str, **more: str) -> str:
-    ran = subprocess.run(
-        command, env={**shell, **more}, cwd=shell["HOME"], capture_output=True, text=True, timeout=60, check=False
-    )
+    ran = run_program(*command, cwd=Path(shell["HOME"]), env={**shell, **more})
     assert (ran.returncode, ran.stderr) == (0, "")
     return ran.stdout
 

@@ -1,23 +1,18 @@
 """`debate doctor`, `debate db upgrade`, `debate repair`."""
 
 import json
-from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
-from cli_home import Home, assert_one_sentence, new_home
+from cli_home import Home, assert_one_sentence
 from harness import Place, numbers
+from situations import schema
+from situations.debates import change, damage_cursor
 
 from app.embedded import ServerUrls
 
 NO_DATABASE = "postgresql://debate@127.0.0.1:9/debate"
 NO_REDIS = "redis://127.0.0.1:9/0"
-
-
-@pytest.fixture(scope="module")
-def home() -> Iterator[Home]:
-    with new_home() as made:
-        yield made
 
 
 @pytest.fixture
@@ -30,32 +25,23 @@ def empty_database(servers: ServerUrls) -> dict[str, str]:
     return {"DEBATE_DATABASE_URL": url, "DEBATE_REDIS_URL": servers.redis_url}
 
 
-@pytest.fixture
-def configured(make_place: Callable[[], Place]) -> tuple[Place, dict[str, str]]:
-    place = make_place()
-    settings = place.settings
-    return place, {"DEBATE_DATABASE_URL": str(settings.database_url), "DEBATE_REDIS_URL": str(settings.redis_url)}
-
-
 def findings(text: str) -> dict[str, dict[str, object]]:
     return {finding["part"]: finding for finding in json.loads(text)}
 
 
-def test_doctor_on_an_empty_data_directory_says_what_is_missing_and_makes_nothing(home: Home) -> None:
-    seen = home.debate("doctor")
+def test_doctor_on_an_empty_data_directory_says_what_is_missing_and_makes_nothing(untouched: Home) -> None:
+    seen = untouched.debate("doctor")
     assert seen.process.returncode == 1
-    assert f"there is none yet in {home.data_dir}" in seen.stdout
+    assert f"there is none yet in {untouched.data_dir}" in seen.stdout
     assert "`debate up` and `debate run` make one" in seen.stdout
-    assert not home.data_dir.exists()
 
 
 @pytest.mark.parametrize(
     "arguments", [("prune", "--older-than", "90d"), ("prune", "--older-than", "1d", "--exchanges"), ("repair",)]
 )
-def test_a_command_for_a_database_that_is_not_there_makes_none(home: Home, arguments: tuple[str, ...]) -> None:
-    refused = home.debate(*arguments)
-    assert_one_sentence(refused, 1, f"There is no database in {home.data_dir}", "DEBATE_DATA_DIR")
-    assert not home.data_dir.exists()
+def test_a_command_for_a_database_that_is_not_there_makes_none(untouched: Home, arguments: tuple[str, ...]) -> None:
+    words = f"There is no database in {untouched.data_dir}"
+    assert_one_sentence(untouched.debate(*arguments), 1, words, "DEBATE_DATA_DIR")
 
 
 def test_after_an_upgrade_of_the_embedded_database_doctor_is_content(home: Home) -> None:
@@ -86,8 +72,8 @@ def test_doctor_says_which_configured_server_does_not_answer(home: Home, servers
     assert "Traceback" not in no_queue.stdout + no_queue.stderr
 
 
-def test_doctor_says_that_no_worker_is_there(home: Home, configured: tuple[Place, dict[str, str]]) -> None:
-    seen = home.debate("doctor", **configured[1])
+def test_doctor_says_that_no_worker_is_there(configured: Home) -> None:
+    seen = configured.debate("doctor")
     assert seen.process.returncode == 1
     assert "✗ workers" in seen.stdout
     assert "debate worker" in seen.stdout
@@ -107,19 +93,14 @@ def test_an_upgrade_says_what_it_did_and_the_next_has_nothing_to_do(home: Home, 
     assert "already" in second.stdout
 
 
-def test_a_schema_of_a_newer_version_stays_as_it_is(home: Home, configured: tuple[Place, dict[str, str]]) -> None:
+def test_a_schema_of_a_newer_version_stays_as_it_is(place: Place, configured: Home) -> None:
     """After a rollback: the older version can use it, because migrations only add."""
-    place, environment = configured
-    [(newest,)] = place.sql("SELECT version_num FROM alembic_version")
-    place.sql("UPDATE alembic_version SET version_num = '9999'")
-    try:
-        upgraded = home.debate("db", "upgrade", **environment)
+    with schema.newer(place) as revision:
+        upgraded = configured.debate("db", "upgrade")
         assert upgraded.process.returncode == 0, upgraded.stderr
-        assert "at revision 9999, which is newer than this version" in upgraded.stdout
-        assert "✓ schema" in home.debate("doctor", **environment).stdout
-        assert place.sql("SELECT version_num FROM alembic_version") == [("9999",)]
-    finally:
-        place.sql("UPDATE alembic_version SET version_num = %s", newest)
+        assert f"at revision {revision}, which is newer than this version" in upgraded.stdout
+        assert "✓ schema" in configured.debate("doctor").stdout
+        assert place.sql("SELECT version_num FROM alembic_version") == [(revision,)]
 
 
 def test_two_upgrades_at_once_both_succeed_and_one_of_them_did_it(home: Home, empty_database: dict[str, str]) -> None:
@@ -134,12 +115,10 @@ def test_without_a_database_the_command_says_so(home: Home, arguments: tuple[str
     assert_one_sentence(refused, 1, "The database cannot be reached at the moment")
 
 
-def test_repair_shows_which_cursor_it_put_right(home: Home, configured: tuple[Place, dict[str, str]]) -> None:
-    place, environment = configured
+def test_repair_shows_which_cursor_it_put_right(place: Place, configured: Home) -> None:
     debate_id = place.start_api().create(title="Damaged [red]")["id"]
-    place.end_programs()
-    place.sql("UPDATE debates SET next_round = 9, next_actor = 'debater_b' WHERE id = %s", debate_id)
-    repaired = home.debate("repair", **environment)
+    damage_cursor(place, debate_id, 9, "debater_b")
+    repaired = configured.debate("repair")
     assert (repaired.process.returncode, repaired.stderr) == (0, "")
     database, line, summary = repaired.stdout.splitlines()
     assert database.startswith("Database: postgresql://")
@@ -147,7 +126,6 @@ def test_repair_shows_which_cursor_it_put_right(home: Home, configured: tuple[Pl
         assert words in line
     assert summary == "1 cursor repaired."
 
-    place.sql("UPDATE debates SET turn_count = 5 WHERE id = %s", debate_id)
-    document = json.loads(home.debate("repair", "--json", **environment).stdout)
-    assert [row["debate_id"] for row in document["repaired"]] == [debate_id]
-    assert home.debate("repair", **environment).stdout.splitlines()[1:] == ["Every cursor is correct."]
+    change(place, "turn_count = 5", debate_id=debate_id)
+    assert [row["debate_id"] for row in configured.json("repair")["repaired"]] == [debate_id]
+    assert configured.debate("repair").stdout.splitlines()[1:] == ["Every cursor is correct."]

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Iterator
 
 import pytest
-from cli_home import Home, assert_one_sentence, new_home
+from cli_home import Home, assert_one_sentence, new_home, servers_of
 from harness import Place, wait_until
 
 from app.cli.stack import free_port
@@ -49,9 +49,7 @@ def test_up_binds_the_ipv6_loopback_address_and_prints_it_as_a_url(home: Home) -
 
 
 def test_the_api_alone_binds_it_too(home: Home, make_place: Callable[[], Place]) -> None:
-    settings = make_place().settings
-    servers = {"DEBATE_DATABASE_URL": settings.database_url, "DEBATE_REDIS_URL": settings.redis_url}
-    api = home.start("api", **servers)
+    api = home.start("api", **servers_of(make_place()))
     wait_until(lambda: home.debate("list", "--json").process.returncode == 0, 90, "the API answers")
     assert json.loads(home.debate("list", "--json").stdout)["debates"] == []
     api.send(signal.SIGTERM)

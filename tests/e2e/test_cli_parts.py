@@ -1,24 +1,17 @@
 """`debate api` and `debate worker`, each started by itself."""
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import httpx
 import pytest
-from cli_home import Home, new_home
+from cli_home import Home, servers_of
 from harness import Api, Place, wait_until
 
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture
-def home() -> Iterator[Home]:
-    with new_home() as made:
-        yield made
-
-
 def api_of(home: Home) -> Api:
-    api = Api(httpx.Client(base_url=f"http://127.0.0.1:{home.port}", timeout=60, trust_env=False))
+    api = Api.at(home.port)
     wait_until(api.is_up, 60, "the API answers")
     return api
 
@@ -41,8 +34,7 @@ def test_an_api_and_a_worker_in_one_data_directory_work_together_and_end_when_to
 def test_the_parts_on_configured_servers_need_no_data_directory_and_end_at_ctrl_c(
     home: Home, make_place: Callable[[], Place]
 ) -> None:
-    settings = make_place().settings
-    servers = {"DEBATE_DATABASE_URL": settings.database_url, "DEBATE_REDIS_URL": settings.redis_url}
+    servers = servers_of(make_place())
     worker, api = home.start("worker", **servers), home.start("api", **servers)
     client = api_of(home)
     assert client.wait_closed(client.create()["id"])["debate"]["status"] == "completed"

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import timedelta
-from uuid import uuid4
 
 import psycopg
 import pytest
-from cli_home import Home, assert_one_sentence, new_home
+from cli_home import Home, assert_one_sentence
 from harness import Place, new_debate, wait_until
+from situations.debates import change
+from situations.deliveries import put_delivery
 
 from app.cli.errors import CommandFailed, Exit
 from app.cli.prune import age_of
@@ -23,23 +23,17 @@ from app.usecases.services import Services
 OLD, YOUNG = "100 days", "80 days"
 
 
-@pytest.fixture
-def home(place: Place) -> Iterator[Home]:
-    settings = place.settings
-    with new_home(DEBATE_DATABASE_URL=str(settings.database_url), DEBATE_REDIS_URL=str(settings.redis_url)) as made:
-        yield made
-
-
 def put(services: Services, place: Place, status: Status, age: str) -> str:
     """A debate that came to this status and was last touched so long ago."""
     debate = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
     reason = "max_rounds" if status in (Status.COMPLETED, Status.STOPPED) else None
-    place.sql(
-        "UPDATE debates SET status = %s, stop_reason = %s, updated_at = now() - %s::interval WHERE id = %s",
+    change(
+        place,
+        "status = %s, stop_reason = %s, updated_at = now() - %s::interval",
         status,
         reason,
         age,
-        debate.id,
+        debate_id=debate.id,
     )
     return str(debate.id)
 
@@ -48,12 +42,12 @@ def left(place: Place) -> set[str]:
     return {str(debate_id) for (debate_id,) in place.sql("SELECT id FROM debates")}
 
 
-def test_only_what_ended_long_ago_goes_and_only_when_told(services: Services, place: Place, home: Home) -> None:
+def test_only_what_ended_long_ago_goes_and_only_when_told(services: Services, place: Place, configured: Home) -> None:
     kept = {put(services, place, status, YOUNG) for status in Status}
     kept |= {put(services, place, status, OLD) for status in Status if status not in ENDED_STATUSES}
     gone = {put(services, place, status, OLD) for status in sorted(ENDED_STATUSES)}
 
-    shown = home.debate("prune", "--older-than", "90d")
+    shown = configured("prune", "--older-than", "90d")
     assert (shown.process.returncode, shown.stderr) == (0, "")
     name = str(place.settings.database_url).partition("?")[0].rpartition("/")[2]
     # Which database is meant is said first, so that nobody prunes another one.
@@ -62,7 +56,7 @@ def test_only_what_ended_long_ago_goes_and_only_when_told(services: Services, pl
     assert "Nothing was deleted. Add --yes to delete them." in shown.stdout
     assert left(place) == kept | gone
 
-    told = json.loads(home.debate("prune", "--older-than", "90d", "--yes", "--json").stdout)
+    told = json.loads(configured("prune", "--older-than", "90d", "--yes", "--json").stdout)
     assert told.pop("before").endswith("Z")
     assert told == {
         "found": {"debates": 3, "turns": 3},
@@ -122,15 +116,7 @@ def test_a_batch_begins_where_the_one_before_it_ended(
     assert list(maintenance.prune(services, before)) == [maintenance.EndedCount(1, 1)]
 
 
-DELIVERY = """
-INSERT INTO webhook_deliveries (id, webhook_id, event, data, created_at, due_at, delivered_at)
-VALUES (%s, %s, 'debate.completed', '{}', now() - %s::interval, now() - %s::interval, now() - %s::interval)
-"""
-
-
-def test_deliveries_that_nobody_waits_for_go_by_age_and_those_that_are_due_stay(place: Place, home: Home) -> None:
-    hook = uuid4()
-    place.sql("INSERT INTO webhooks (id, url, events, secret) VALUES (%s, 'https://a.example', '{}', 'whsec_x')", hook)
+def test_deliveries_that_nobody_waits_for_go_by_age_and_those_that_are_due_stay(place: Place, configured: Home) -> None:
     # Made so long ago; due since then, if it is; delivered so long ago, if it was.
     gone = {"delivered": (OLD, None, OLD), "given up": (OLD, None, None)}
     kept = {
@@ -142,18 +128,17 @@ def test_deliveries_that_nobody_waits_for_go_by_age_and_those_that_are_due_stay(
     }
     names = {}
     for name, times in [*gone.items(), *((f"kept: {name}", times) for name, times in kept.items())]:
-        names[uuid4()] = name
-        place.sql(DELIVERY, list(names)[-1], hook, *times)
+        names[put_delivery(place, *times)] = name
 
-    shown = home.debate("prune", "--older-than", "90d", "--deliveries")
+    shown = configured("prune", "--older-than", "90d", "--deliveries")
     assert (shown.process.returncode, shown.stderr) == (0, "")
     assert shown.stdout.startswith("Database: postgresql://")
     assert "2 deliveries from before" in shown.stdout
-    told = json.loads(home.debate("prune", "--older-than", "90d", "--deliveries", "--yes", "--json").stdout)
+    told = json.loads(configured("prune", "--older-than", "90d", "--deliveries", "--yes", "--json").stdout)
     assert (told["found"], told["deleted"]) == ({"deliveries": 2}, {"deliveries": 2})
     left = {names[found] for (found,) in place.sql("SELECT id FROM webhook_deliveries")}
     assert left == {f"kept: {name}" for name in kept}
-    both = home.debate("prune", "--older-than", "90d", "--deliveries", "--exchanges")
+    both = configured("prune", "--older-than", "90d", "--deliveries", "--exchanges")
     assert_one_sentence(both, 2, "--exchanges and --deliveries cannot be combined")
 
 
@@ -169,6 +154,6 @@ def test_anything_else_is_no_age(text: str) -> None:
     assert refusal.value.exit_code is Exit.USAGE
 
 
-def test_without_a_database_the_command_says_so_and_nothing_goes(home: Home) -> None:
-    away = home.debate("prune", "--older-than", "90d", DEBATE_DATABASE_URL="postgresql://debate@127.0.0.1:9/debate")
+def test_without_a_database_the_command_says_so_and_nothing_goes(configured: Home) -> None:
+    away = configured("prune", "--older-than", "90d", DEBATE_DATABASE_URL="postgresql://debate@127.0.0.1:9/debate")
     assert_one_sentence(away, 1, "The database cannot be reached")

@@ -87,15 +87,9 @@ def test_the_first_of_two_runs_to_end_leaves_the_other_alone(home: Home, two_at_
 
 
 @pytest.mark.parametrize("motion", ["", " \n\t "])
-def test_an_empty_motion_is_refused_at_once(motion: str) -> None:
-    with new_home() as untouched:
-        refused = untouched.debate("run", motion)
-        assert_one_sentence(refused, 1, "motion is empty")
-        assert not untouched.data_dir.exists()
+def test_an_empty_motion_is_refused_at_once(untouched: Home, motion: str) -> None:
+    assert_one_sentence(untouched.debate("run", motion), 1, "motion is empty")
 
 
-def test_a_motion_that_is_not_utf8_is_refused_at_once() -> None:
-    with new_home() as untouched:
-        refused = untouched.debate("run", b"caf\xe9")
-        assert_one_sentence(refused, 1, "UTF-8")
-        assert not untouched.data_dir.exists()
+def test_a_motion_that_is_not_utf8_is_refused_at_once(untouched: Home) -> None:
+    assert_one_sentence(untouched.debate("run", b"caf\xe9"), 1, "UTF-8")

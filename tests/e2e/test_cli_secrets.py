@@ -1,10 +1,9 @@
 """A password in an address is in nothing that a program prints."""
 
 import sys
-from collections.abc import Iterator
 
 import pytest
-from cli_home import Command, Home, new_home
+from cli_home import NOBODY, Command, Home
 from harness import wait_until
 
 from app.cli.children import API_COMMAND, WORKER_COMMAND
@@ -19,12 +18,6 @@ AWAY = {
     "DEBATE_DATABASE_URL": f"postgresql://u:{SECRET}@127.0.0.1:1/d",
     "DEBATE_REDIS_URL": f"redis://:{SECRET}@127.0.0.1:1/0",
 }
-
-
-@pytest.fixture
-def home() -> Iterator[Home]:
-    with new_home() as made:
-        yield made
 
 
 def assert_discreet(command: Command) -> None:
@@ -57,7 +50,7 @@ def test_servers_that_are_away_are_spoken_of_without_their_passwords(home: Home)
         assert command.process.returncode != 0
         assert command.stdout + command.stderr
         assert_discreet(command)
-    for arguments in (["list"], ["watch", "00000000-0000-4000-8000-000000000000"], ["run", "Nobody is there"]):
+    for arguments in (["list"], ["watch", NOBODY], ["run", "Nobody is there"]):
         command = home.debate(*arguments, DEBATE_SERVER_URL=f"http://u:{SECRET}@127.0.0.1:1")
         assert command.process.returncode == 3
         assert "http://127.0.0.1:1" in command.stderr

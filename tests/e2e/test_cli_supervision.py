@@ -4,12 +4,9 @@ import json
 import os
 import signal
 import sys
-import time
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from cli_home import Command, Home, new_home
 from harness import Api, wait_until
@@ -17,6 +14,7 @@ from harness import Api, wait_until
 from app.cli.children import Child, RestartPolicy, Supervisor
 from app.cli.errors import CommandFailed
 from app.settings import Settings
+from debate_client import Client, Retries
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 pytestmark = [pytest.mark.long, needs_proc]
@@ -60,31 +58,12 @@ def servers_of(home: Home) -> dict[str, int]:
     return {name: facts[f"{name}_pid"] for name in ("guardian", "postgres", "valkey")}
 
 
-def client_of(home: Home, host: str = "127.0.0.1") -> Api:
-    return Api(httpx.Client(base_url=f"http://{host}:{home.port}", timeout=60, trust_env=False))
-
-
-def hold_debate(api: Api) -> None:
-    def was_created() -> bool:
-        answer = api.http.post("/debates", json=body)
-        assert answer.status_code in (200, 201, 503), answer.text
-        return answer.status_code != 503
-
-    body = {
-        "title": "After a death",
-        "debate_type": "general_debate",
-        "motion_content": "Programs should come back",
-        "client_request_id": f"{time.time_ns()}",
-        "debate_id": str(uuid.uuid4()),
-        "format": "rounds",
-    }
-    wait_until(was_created, 60, "a debate is created")
-
-    def is_completed() -> bool:
-        answer = api.http.get(f"/debates/{body['debate_id']}")
-        return answer.status_code == 200 and answer.json()["data"]["debate"]["status"] == "completed"
-
-    wait_until(is_completed, 90, "the debate is completed")
+def hold_debate(home: Home) -> None:
+    """With the retries of a client that has to do with servers that come back."""
+    with Client(f"http://127.0.0.1:{home.port}", "", retries=Retries((1,) * 60)) as client:
+        debate = client.create("Programs should come back", format="rounds").debate
+        assert len(list(client.watch(debate.id))) == 10
+        assert client.debate(debate.id).status == "completed"
 
 
 def test_a_killed_worker_is_started_again_and_nothing_else_ends(home: Home) -> None:
@@ -105,7 +84,7 @@ def test_a_killed_worker_is_started_again_and_nothing_else_ends(home: Home) -> N
     # The one that is left of the first two goes as well: the one that came anew does the work.
     os.kill(second, signal.SIGKILL)
     up.wait_for("Worker 2 ended (killed by SIGKILL)")
-    hold_debate(client_of(home))
+    hold_debate(home)
 
     up.send(signal.SIGTERM)
     assert up.end(60) == 0, up.stderr
@@ -116,8 +95,8 @@ def test_a_killed_worker_is_started_again_and_nothing_else_ends(home: Home) -> N
 def test_killed_guardian_and_killed_api_come_back_at_the_same_addresses(home: Home) -> None:
     up = home.start("up")
     up.wait_for("logs ", 90)
-    api = client_of(home)
-    hold_debate(api)
+    api = Api.at(home.port)
+    hold_debate(home)
     before, serving, workers = servers_of(home), api_of(up), workers_of(up)
     where = (home.data_dir / "servers.json").read_text()
 
@@ -129,7 +108,7 @@ def test_killed_guardian_and_killed_api_come_back_at_the_same_addresses(home: Ho
     addresses = ("database_url", "redis_url")
     now = json.loads((home.data_dir / "servers.json").read_text())
     assert {name: now[name] for name in addresses} == {name: json.loads(where)[name] for name in addresses}
-    hold_debate(api)
+    hold_debate(home)
     # They have reconnected by themselves.
     assert (api_of(up), workers_of(up)) == (serving, workers)
     assert len(api.http.get("/debates").json()["data"]["debates"]) == 2
@@ -140,9 +119,9 @@ def test_killed_guardian_and_killed_api_come_back_at_the_same_addresses(home: Ho
     up.wait_for("Restarted API", 60)
     # The killed master's processes end a little later, and until then may take a connection and drop it.
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans), 60, "they have ended")
-    api = client_of(home)
+    api = Api.at(home.port)
     wait_until(api.is_up, 60, "the API is back on its port")
-    hold_debate(api)
+    hold_debate(home)
 
     up.send(signal.SIGINT)
     assert up.end(60) == 0, up.stderr
@@ -163,7 +142,7 @@ def test_a_worker_that_is_killed_during_debate_run_is_started_again(home: Home) 
 
 def test_a_part_by_itself_brings_the_servers_back_too(home: Home) -> None:
     part = home.start("api")
-    api = client_of(home)
+    api = Api.at(home.port)
     wait_until(api.is_up, 90, "the API answers")
     os.kill(servers_of(home)["guardian"], signal.SIGKILL)
     part.wait_for("Restarted embedded Postgres and Valkey", 60)

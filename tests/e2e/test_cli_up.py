@@ -11,7 +11,6 @@ from cli_home import Command, Home, assert_one_sentence, new_home
 pytestmark = pytest.mark.long
 
 TOKEN = "the-operators-own-token"  # noqa: S105 (of a server that lives for this module)
-NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +99,6 @@ def test_a_running_debate_is_listed_stopped_and_stopped_again(elsewhere: Home) -
     assert (none.stdout, none.stderr) == ("", "No debates match these filters.\n")
 
 
-def test_list_says_when_there_are_more(elsewhere: Home) -> None:
-    listed = elsewhere.debate("list", "--limit", "1")
-    assert len(listed.stdout.splitlines()) == 2
-    assert "1 of " in listed.stderr
-
-
 def test_escape_sequences_and_markup_in_a_motion_are_printed_harmlessly(elsewhere: Home) -> None:
     motion = "Wipe \x1b[2Jthe \x9b31mscreen [red]x[/red] [/] \u202eright\u00a0left\r\nand a second line"
     run = elsewhere.debate("run", motion, "--rounds", "1")
@@ -129,35 +122,6 @@ def test_a_motion_of_ten_kilobytes_is_debated_and_its_title_cut(elsewhere: Home)
     assert len(title) <= 200
     assert title.endswith("…")
     assert motion.startswith(title[:-1])
-
-
-def test_a_motion_over_ten_kilobytes_is_refused_with_the_limit(elsewhere: Home) -> None:
-    refused = elsewhere.debate("run", "x" * 10_241)
-    assert_one_sentence(refused, 1, "10240")
-
-
-@pytest.mark.parametrize("arguments", [("list",), ("stop", NOBODY), ("run", "Let me in")])
-def test_a_wrong_token_is_refused(elsewhere: Home, arguments: tuple[str, ...]) -> None:
-    refused = elsewhere.debate(*arguments, DEBATE_AUTH_TOKEN="a-wrong-but-long-token")  # noqa: S106 (that it is wrong is the point)
-    assert_one_sentence(refused, 4, "token")
-    assert TOKEN not in refused.stderr
-
-
-def test_no_token_is_refused(elsewhere: Home) -> None:
-    assert_one_sentence(elsewhere.debate("list", DEBATE_AUTH_TOKEN=""), 4, "token")
-
-
-def test_stopping_a_debate_that_does_not_exist_is_an_error(elsewhere: Home) -> None:
-    assert_one_sentence(elsewhere.debate("stop", NOBODY), 1, NOBODY)
-
-
-def test_an_unknown_player_is_an_error_that_names_it(elsewhere: Home) -> None:
-    refused = elsewhere.debate("run", "Who?", "--opponent", "nobody")
-    assert_one_sentence(refused, 1, "'nobody'", "opponent")
-
-
-def test_an_unknown_status_is_an_error_that_names_the_known_ones(elsewhere: Home) -> None:
-    assert_one_sentence(elsewhere.debate("list", "--status", "sleeping"), 1, "status", "running")
 
 
 def test_a_second_server_on_the_same_port_is_refused(home: Home, up: Command) -> None:

@@ -1,19 +1,9 @@
 """How commands fail when no server is there: exit codes and words."""
 
-from collections.abc import Iterator
-
 import pytest
-from cli_home import Home, assert_one_sentence, new_home
+from cli_home import NOBODY, Home, assert_one_sentence
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
 DEAD = "http://127.0.0.1:9"
-
-
-@pytest.fixture(scope="module")
-def home() -> Iterator[Home]:
-    with new_home() as made:
-        yield made
-        assert not made.data_dir.exists(), "none of these commands has any business with the data directory"
 
 
 @pytest.mark.parametrize(
@@ -31,16 +21,18 @@ def home() -> Iterator[Home]:
         (("nonsense",), "nonsense"),
     ],
 )
-def test_wrong_usage_ends_with_2_and_names_what_is_wrong(home: Home, arguments: tuple[str, ...], word: str) -> None:
-    refused = home.debate(*arguments)
+def test_wrong_usage_ends_with_2_and_names_what_is_wrong(
+    untouched: Home, arguments: tuple[str, ...], word: str
+) -> None:
+    refused = untouched.debate(*arguments)
     assert refused.process.returncode == 2
     assert refused.stdout == ""
     assert "Traceback" not in refused.stderr
     assert word in refused.stderr.splitlines()[-1]
 
 
-def test_help_is_on_stdout_and_ends_with_0(home: Home) -> None:
-    helped = home.debate("--help")
+def test_help_is_on_stdout_and_ends_with_0(untouched: Home) -> None:
+    helped = untouched.debate("--help")
     assert (helped.process.returncode, helped.stderr) == (0, "")
     assert "doctor" in helped.stdout
 
@@ -56,10 +48,10 @@ def test_help_is_on_stdout_and_ends_with_0(home: Home) -> None:
     ],
 )
 def test_no_server_ends_with_3_and_says_where_none_was(
-    home: Home, arguments: tuple[str, ...], environment: dict[str, str]
+    untouched: Home, arguments: tuple[str, ...], environment: dict[str, str]
 ) -> None:
-    address = environment.get("DEBATE_SERVER_URL", f"http://127.0.0.1:{home.port}")
-    assert_one_sentence(home.debate(*arguments, **environment), 3, f"No server answers at {address}")
+    address = environment.get("DEBATE_SERVER_URL", f"http://127.0.0.1:{untouched.port}")
+    assert_one_sentence(untouched.debate(*arguments, **environment), 3, f"No server answers at {address}")
 
 
 @pytest.mark.parametrize(
@@ -74,10 +66,11 @@ def test_no_server_ends_with_3_and_says_where_none_was(
         ("DEBATE_RATE_LIMIT", "lots"),
     ],
 )
-def test_a_bad_setting_is_named(home: Home, name: str, value: str) -> None:
-    assert_one_sentence(home.debate("list", **{name: value}), 1, name)
+def test_a_bad_setting_is_named(untouched: Home, name: str, value: str) -> None:
+    assert_one_sentence(untouched.debate("list", **{name: value}), 1, name)
 
 
 @pytest.mark.parametrize("part", ["up", "api"])
-def test_a_server_for_the_whole_network_needs_a_token(home: Home, part: str) -> None:
-    assert_one_sentence(home.debate(part, DEBATE_SERVER_HOST="0.0.0.0"), 2, "DEBATE_SERVER_HOST", "DEBATE_AUTH_TOKEN")  # noqa: S104 (refused)
+def test_a_server_for_the_whole_network_needs_a_token(untouched: Home, part: str) -> None:
+    refused = untouched.debate(part, DEBATE_SERVER_HOST="0.0.0.0")  # noqa: S104 (refused)
+    assert_one_sentence(refused, 2, "DEBATE_SERVER_HOST", "DEBATE_AUTH_TOKEN")

@@ -3,13 +3,13 @@
 import json
 import re
 import signal
-from collections.abc import Iterator
 
 import httpx
 import pytest
-from cli_home import Home, assert_one_sentence, new_home
+from cli_home import Home, assert_one_sentence, new_home, url_of
 from harness import Api, Place, wait_until
 
+from app.cli.stack import free_port
 from app.core.webhooks import WebhookEvent
 
 
@@ -18,15 +18,9 @@ def api(place: Place) -> Api:
     return place.start_api(webhooks_private=True)
 
 
-@pytest.fixture
-def home(api: Api) -> Iterator[Home]:
-    with new_home(DEBATE_SERVER_URL=str(api.http.base_url)) as made:
-        yield made
-
-
-def test_listen_prints_what_happens_and_leaves_nothing_behind(place: Place, api: Api, home: Home) -> None:
+def test_listen_prints_what_happens_and_leaves_nothing_behind(place: Place, api: Api, cli: Home) -> None:
     place.start_worker(webhooks_private=True, webhook_retry_seconds=0.2)
-    listening = home.start("webhooks", "listen", "--event", "debate.started", "--event", "debate.completed")
+    listening = cli.start("webhooks", "listen", "--event", "debate.started", "--event", "debate.completed")
     listening.wait_for("Ctrl-C ends it")
     found = re.search(r"listening on (\S+)\. ", listening.stderr)
     assert found
@@ -45,38 +39,36 @@ def test_listen_prints_what_happens_and_leaves_nothing_behind(place: Place, api:
     assert api.http.get("/webhooks").json()["data"]["webhooks"] == []
 
 
-def test_every_command_with_a_receiver_that_knows_the_secret(place: Place, api: Api, home: Home) -> None:
+def test_every_command_with_a_receiver_that_knows_the_secret(place: Place, api: Api, cli: Home) -> None:
     place.start_worker(webhooks_private=True, webhook_retry_seconds=0.2)
     port = httpx.URL(api.http.base_url).port
-    refused = home.debate("webhooks", "listen", "--port", str(port))
+    refused = cli("webhooks", "listen", "--port", str(port))
     assert_one_sentence(refused, 2, "Cannot listen")
-    listening = home.start("webhooks", "listen", "--json", "--count", "2", "--secret", "whsec_" + "A" * 44)
-    listening.wait_for("Listening on")
-    address = listening.stderr.split()[2].rstrip(".")
-
-    made = home.debate("webhooks", "create", address, "--description", "for a test", "--json")
-    webhook = json.loads(made.stdout)
+    port = str(free_port("127.0.0.1"))
+    webhook = cli.json("webhooks", "create", f"http://127.0.0.1:{port}/", "--description", "for a test")
     assert webhook["secret"].startswith("whsec_")
     assert webhook["events"] == list(WebhookEvent)
-    place.sql("UPDATE webhooks SET secret = %s", "whsec_" + "A" * 44)
-    assert webhook["id"] in home.debate("webhooks", "list").stdout
-    sent = json.loads(home.debate("webhooks", "test", webhook["id"], "--json").stdout)
+    options = ("--count", "2", "--secret", webhook["secret"], "--port", port)
+    listening = cli.start("webhooks", "listen", "--json", *options)
+    listening.wait_for(f"Listening on http://127.0.0.1:{port}/")
+    assert webhook["id"] in cli("webhooks", "list").stdout
+    sent = json.loads(cli("webhooks", "test", webhook["id"], "--json").stdout)
 
     def shown() -> str:
-        return home.debate("webhooks", "deliveries", webhook["id"]).stdout
+        return cli("webhooks", "deliveries", webhook["id"]).stdout
 
     wait_until(lambda: "delivered after 1 attempt" in shown(), 60, "it is delivered")
     assert sent["id"] in shown()
     # The same message again: it is accepted, and not shown again.
-    assert "pending" in home.debate("webhooks", "replay", webhook["id"], sent["id"]).stdout
+    assert "pending" in cli("webhooks", "replay", webhook["id"], sent["id"]).stdout
     listening.wait_for("Delivered again")
-    home.debate("webhooks", "test", webhook["id"])
+    cli("webhooks", "test", webhook["id"])
     assert listening.end() == 0
     messages = json.loads(listening.stdout)["messages"]
     assert [message["type"] for message in messages] == ["webhook.test", "webhook.test"]
-    assert home.debate("webhooks", "delete", webhook["id"]).process.returncode == 0
-    assert_one_sentence(home.debate("webhooks", "delete", webhook["id"]), 1, "There is no webhook")
-    assert "No webhooks yet" in home.debate("webhooks", "list").stderr
+    assert cli("webhooks", "delete", webhook["id"]).process.returncode == 0
+    assert_one_sentence(cli("webhooks", "delete", webhook["id"]), 1, "There is no webhook")
+    assert "No webhooks yet" in cli("webhooks", "list").stderr
 
 
 @pytest.mark.parametrize(
@@ -89,13 +81,13 @@ def test_every_command_with_a_receiver_that_knows_the_secret(place: Place, api: 
         (("listen", "--secret", "whsec_AAAA", "--url", "http://x"), "cannot be combined with --secret"),
     ],
 )
-def test_a_mistake_is_one_sentence(home: Home, arguments: tuple[str, ...], words: str) -> None:
-    command = home.debate("webhooks", *arguments)
+def test_a_mistake_is_one_sentence(cli: Home, arguments: tuple[str, ...], words: str) -> None:
+    command = cli("webhooks", *arguments)
     assert_one_sentence(command, command.process.returncode, words)
     assert command.process.returncode in (1, 2)
 
 
 def test_a_server_that_may_not_send_to_loopback_says_what_allows_it(place: Place) -> None:
     api = place.start_api()
-    with new_home(DEBATE_SERVER_URL=str(api.http.base_url)) as home:
+    with new_home(DEBATE_SERVER_URL=url_of(api)) as home:
         assert_one_sentence(home.debate("webhooks", "listen"), 1, "DEBATE_WEBHOOKS_PRIVATE=true")

@@ -4,7 +4,6 @@ import os
 import pty
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,6 @@ from cli_home import Home, assert_one_sentence, new_home
 from harness import REPOSITORY, Api
 
 Json = dict[str, Any]
-
-
-@pytest.fixture
-def home(api: Api) -> Iterator[Home]:
-    """Commands that reach the server of `api`."""
-    with new_home(DEBATE_SERVER_URL=str(api.http.base_url).rstrip("/")) as made:
-        yield made
-        assert not made.data_dir.exists(), "a command that speaks to a server starts none of its own"
 
 
 def at_80_columns(home: Home, *arguments: str, ends: int = 0) -> list[str]:
@@ -44,113 +35,111 @@ def at_80_columns(home: Home, *arguments: str, ends: int = 0) -> list[str]:
     return [line[at : at + 80] for line in lines for at in range(0, max(len(line), 1), 80)]
 
 
-def test_a_debate_is_named_by_the_first_characters_of_its_id(home: Home, api: Api) -> None:
+def test_a_debate_is_named_by_the_first_characters_of_its_id(cli: Home, api: Api) -> None:
     debate_id = api.create(debate_id="0e5a11aa-0000-4000-8000-00000000000a", format="dialogue")["id"]
     other = api.create(debate_id="0e5a11aa-0000-4000-8000-00000000000b", title="The other one", format="dialogue")["id"]
     for start in (debate_id, debate_id.upper(), debate_id.replace("-", "")):
-        assert debate_id in home.debate("get-context", start).stdout
-    assert_one_sentence(home.debate("get-context", "0e5a11ab"), 1, "No debate's id begins with 0e5a11ab", "debate list")
+        assert debate_id in cli("get-context", start).stdout
+    assert_one_sentence(cli("get-context", "0e5a11ab"), 1, "No debate's id begins with 0e5a11ab", "debate list")
 
-    several = home.debate("get-context", "0e5a11aa…")
+    several = cli("get-context", "0e5a11aa…")
     assert (several.process.returncode, several.stdout) == (2, "")
     assert f"{debate_id}  " in several.stderr
     assert f"{other}  The other one" in several.stderr
 
-    assert home.debate("delete", other, "--yes").process.returncode == 0
-    stopped = home.debate("stop", "--debate-id", "0e5a-11aa")
+    assert cli("delete", other, "--yes").process.returncode == 0
+    stopped = cli("stop", "--debate-id", "0e5a-11aa")
     assert stopped.process.returncode == 0, stopped.stderr
-    assert "nonsense" in home.debate("stop", "nonsense").stderr
+    assert "nonsense" in cli("stop", "nonsense").stderr
 
 
-def test_the_list_shows_winner_players_and_title_at_80_columns(home: Home, api: Api) -> None:
+def test_the_list_shows_winner_players_and_title_at_80_columns(cli: Home, api: Api) -> None:
     title = "Eighty columns are enough for everybody, and this title is longer than that by far, as titles are"
     seats = {"proposer": {"player": "scripted"}, "opponent": {"player": "external"}, "arbitrator": {"player": "local"}}
     debate_id = api.create(title=title, format="dialogue", seats=seats, start=False)["id"]
-    lines = at_80_columns(home, "list", "--q", "Eighty columns")
+    lines = at_80_columns(cli, "list", "--q", "Eighty columns")
     assert len(lines) == 2, lines
     assert lines[0].split() == ["id", "status", "winner", "updated", "players", "title"]
     assert re.match(rf"{debate_id[:8]}  created +\d+ s  +scripted v.*…  +Eighty columns are", lines[1]), lines[1]
 
-    piped = home.debate("list", "--q", "Eighty columns").stdout
+    piped = cli("list", "--q", "Eighty columns").stdout
     assert "scripted v external, judge local" in piped
     assert title in piped
 
 
-def test_a_message_in_a_terminal_is_broken_at_blanks_and_an_id_nowhere(home: Home, api: Api) -> None:
+def test_a_message_in_a_terminal_is_broken_at_blanks_and_an_id_nowhere(cli: Home, api: Api) -> None:
     words = f"{'Incomprehensible deliveries ' * 12}{'0123456789' * 9} https://example.org/{'path/' * 20}"
     debate_id = api.create(format="dialogue", motion_content=words)["id"]
-    shown = "".join(f"{line} " if len(line) < 80 else line for line in at_80_columns(home, "get-context", debate_id))
+    shown = "".join(f"{line} " if len(line) < 80 else line for line in at_80_columns(cli, "get-context", debate_id))
     assert words.split() == [word for word in shown.split() if word in words.split()], shown
     for arguments, ends in ((("--proposer", "nonsense"), 1), (("--format", "nonsense"), 2)):
-        message = at_80_columns(home, "create", "--content", "x", *arguments, ends=ends)
+        message = at_80_columns(cli, "create", "--content", "x", *arguments, ends=ends)
         assert len(message) > 2, message
         assert all(len(line) < 80 for line in message), message
     seen = ("--role", "proposer", "--argument-id", api.transcript(debate_id)["motion"]["id"], "--timeout", "0.1")
-    waited = at_80_columns(home, "wait", debate_id, *seen, ends=5)
+    waited = at_80_columns(cli, "wait", debate_id, *seen, ends=5)
     # The command is one line, however the terminal shows it.
     assert f"debate wait {debate_id} {' '.join(seen)}" in "".join(waited), waited
 
 
-def test_the_judges_reasons_and_the_winner_are_shown(home: Home, api: Api) -> None:
+def test_the_judges_reasons_and_the_winner_are_shown(cli: Home, api: Api) -> None:
     debate_id = api.create(title="Reasons are given", format="dialogue")["id"]
-    ruled = home.debate("intervention", debate_id)
+    ruled = cli("intervention", debate_id)
     assert ruled.process.returncode == 0, ruled.stderr
     verdict = ("--winner", "opponent", "--proposer-score", "6", "--opponent-score", "8")
     why = "The costs were never answered"
-    ruled = home.debate("ruling", debate_id, "--close", "--content", "Well argued", *verdict, "--reasoning", why)
+    ruled = cli("ruling", debate_id, "--close", "--content", "Well argued", *verdict, "--reasoning", why)
     assert ruled.process.returncode == 0, ruled.stderr
     for command in ("watch", "get-context"):
-        shown = home.debate(command, debate_id).stdout
+        shown = cli(command, debate_id).stdout
         assert shown.count(why) == 1, shown
         assert "Well argued" in shown
     # Where the ruling itself is not shown, the result has its reasons.
-    assert home.debate("get-context", debate_id, "--limit", "0").stdout.count(why) == 1
-    listed = home.debate("list", "--q", "Reasons are given").stdout.splitlines()
+    assert cli("get-context", debate_id, "--limit", "0").stdout.count(why) == 1
+    listed = cli("list", "--q", "Reasons are given").stdout.splitlines()
     assert listed[0].index("winner") == listed[1].index("opponent")
-    assert "The whole debate: opponent wins (proposer 6, opponent 8)" in home.debate("watch", debate_id).stdout
-    happened = home.debate("events", debate_id).stdout
+    assert "The whole debate: opponent wins (proposer 6, opponent 8)" in cli("watch", debate_id).stdout
+    happened = cli("events", debate_id).stdout
     assert "Z  A turn was stored: #2, the judge, intervention, external (by operator)\n" in happened
     assert happened.endswith("Z  Closed: a ruling closed it\n")
-    forked = home.debate("fork", debate_id, "--after-seq", "1").stdout
-    page = re.escape(home.settings["DEBATE_SERVER_URL"]) + "/debates/[0-9a-f-]{36}/view"
+    forked = cli("fork", debate_id, "--after-seq", "1").stdout
+    page = re.escape(cli.settings["DEBATE_SERVER_URL"]) + "/debates/[0-9a-f-]{36}/view"
     assert re.search(f"^Page: {page}$", forked, re.MULTILINE), forked
 
 
-def test_a_refusal_is_said_as_a_person_would(home: Home, api: Api) -> None:
+def test_a_refusal_is_said_as_a_person_would(cli: Home, api: Api) -> None:
     debate_id = api.create(format="dialogue")["id"]
-    refused = home.debate("submit", debate_id, "--role", "proposer", "--content", "Too early")
+    refused = cli("submit", debate_id, "--role", "proposer", "--content", "Too early")
     assert_one_sentence(refused, 4, "It is the opponent's turn", "Wait for the opponent to submit")
     assert "cannot perform" not in refused.stderr
 
 
-def test_a_watch_that_is_interrupted_says_how_to_go_on(home: Home, api: Api) -> None:
+def test_a_watch_that_is_interrupted_says_how_to_go_on(cli: Home, api: Api) -> None:
     debate_id = api.create(format="dialogue")["id"]
-    watching = home.start("watch", debate_id)
+    watching = cli.start("watch", debate_id)
     watching.wait_for("Motion")
     watching.send(signal.SIGINT)
     assert watching.end() == 130
     assert watching.stderr == f"\nThe debate goes on. Watch it again: debate watch {debate_id} --after-seq 1\n"
 
 
-def test_a_run_with_an_open_seat_says_how_to_take_it_and_ctrl_c_how_to_go_on(home: Home, api: Api) -> None:
-    run = home.start("run", "Somebody from outside takes part", "--proposer", "external", "--json")
+def test_a_run_with_an_open_seat_says_how_to_take_it_and_ctrl_c_how_to_go_on(cli: Home, api: Api) -> None:
+    run = cli.start("run", "Somebody from outside takes part", "--proposer", "external", "--json")
     run.wait_for("--role proposer --my-turn")
     run.send(signal.SIGINT)
     assert run.end() == 130
     [debate_id] = set(re.findall(r"debates/([0-9a-f-]{36})/view", run.stderr))
     lines = run.stderr.splitlines()
-    assert lines[0] == f"Page: {home.settings['DEBATE_SERVER_URL']}/debates/{debate_id}/view"
+    assert lines[0] == f"Page: {cli.settings['DEBATE_SERVER_URL']}/debates/{debate_id}/view"
     assert lines[1] == "The proposer's seat is open: take it on that page, or with"
     assert lines[2] == f"  debate wait {debate_id} --role proposer --my-turn"
     assert lines[-1] == f"  debate fork {debate_id} --after-seq 1"
     assert api.debate(debate_id)["status"] == "stopped"
 
 
-def test_a_missing_key_is_found_before_anything_starts() -> None:
-    with new_home(OPENAI_API_KEY="") as untouched:
-        refused = untouched.debate("run", "Hello", "--opponent", "openai:gpt-5-mini")
-        assert_one_sentence(refused, 1, "openai:gpt-5-mini cannot play: OPENAI_API_KEY is not set", "debate models")
-        assert not untouched.data_dir.exists()
+def test_a_missing_key_is_found_before_anything_starts(untouched: Home) -> None:
+    refused = untouched.debate("run", "Hello", "--opponent", "openai:gpt-5-mini", OPENAI_API_KEY="")
+    assert_one_sentence(refused, 1, "openai:gpt-5-mini cannot play: OPENAI_API_KEY is not set", "debate models")
 
 
 @pytest.mark.long

@@ -4,10 +4,11 @@ import asyncio
 import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from byte_proxy import byte_proxy
+from cli_home import NOBODY, url_of
 from harness import Api, Place, assert_whole, wait_until
 from lossy_proxy import GATEWAY_TIMEOUT, LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
 from watchers import EXTERNAL, a_dialogue, argue
@@ -29,18 +30,19 @@ from debate_client import (
     Turn,
 )
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
 QUICK = Retries((0.05, 0.1, 0.2, 0.4))
-
-
-def url_of(api: Api) -> str:
-    return str(api.http.base_url).rstrip("/")
 
 
 @pytest.fixture
 def client(api: Api) -> Iterator[Client]:
     with Client(url_of(api), "", retries=QUICK) as made:
         yield made
+
+
+def in_background(target: Callable[..., object], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=target, args=arguments, daemon=True)
+    thread.start()
+    return thread
 
 
 def test_errors_are_classes(client: Client) -> None:
@@ -86,8 +88,7 @@ def test_watch_tells_each_turn_once_over_a_restart_of_the_server(place: Place) -
         with Client(url_of(api), "") as client:
             seen.extend(turn.seq for turn in client.watch(debate_id))
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    watcher = in_background(watch)
     first = argue(api, debate_id, motion)
     place.programs[-1].terminate()
     assert place.programs[-1].wait(60) == 0
@@ -154,9 +155,7 @@ def test_three_seats_hold_a_debate_and_each_function_is_called_once_a_turn(api: 
     for role, function in (("proposer", proposer), ("opponent", opponent), ("arbitrator", arbitrator)):
         seat = Seat(role, client)
         seat.answer(function)
-        threads.append(threading.Thread(target=seat.hold, args=(debate.id,), daemon=True))
-    for thread in threads:
-        thread.start()
+        threads.append(in_background(seat.hold, debate.id))
     for thread in threads:
         thread.join(60)
     turns = [argument["type"] for argument in api.transcript(debate.id)["arguments"]]
@@ -182,8 +181,7 @@ def test_a_paused_debate_is_answered_after_it_and_the_function_is_not_called_aga
         client.pause(debate.id)
         return "Said after the pause"
 
-    holder = threading.Thread(target=seat.hold, args=(debate.id,), daemon=True)
-    holder.start()
+    holder = in_background(seat.hold, debate.id)
     wait_until(lambda: api.debate(debate.id)["status"] == "paused", 60, "the function was called")
     time.sleep(0.3)
     client.resume(debate.id)
@@ -213,8 +211,7 @@ def test_a_seat_started_again_says_nothing_twice_and_is_not_asked_again(api: Api
     second = Seat("opponent", client)
     calls: list[int] = []
     second.answer(lambda turn: calls.append(turn.last.seq) or "Another")
-    holder = threading.Thread(target=second.hold, args=(debate.id,), daemon=True)
-    holder.start()
+    holder = in_background(second.hold, debate.id)
     time.sleep(0.5)
     client.stop(debate.id)
     holder.join(15)
@@ -236,8 +233,7 @@ def test_hold_any_takes_the_next_open_debate(api: Api, client: Client) -> None:
     seat = Seat("opponent", client, look_every_seconds=0.1)
     seat.answer(lambda _: "Here I am")
     ended: list[str] = []
-    holder = threading.Thread(target=lambda: ended.append(seat.hold_any().id), daemon=True)
-    holder.start()
+    holder = in_background(lambda: ended.append(seat.hold_any().id))
     debate = client.create("Anyone?", seats=EXTERNAL).debate
     wait_until(lambda: api.debate(debate.id)["argument_count"] == 2, 60, "the seat was found and answered")
     client.stop(debate.id)

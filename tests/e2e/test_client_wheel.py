@@ -1,17 +1,14 @@
 """The wheel of debate-client alone, in a clean virtual environment with httpx and nothing else of ours."""
 
 import os
-import shutil
 import subprocess
-import sys
-import sysconfig
-import venv
-from importlib.metadata import distribution, distributions
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from cli_home import run_program, url_of
 from harness import REPOSITORY, Place, assert_whole
-from test_wheel import closure, link
+from test_wheel import build, install
 
 pytestmark = pytest.mark.long
 PROGRAM = """
@@ -32,35 +29,16 @@ print(seat.hold(sys.argv[1]).status)
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment that has the wheel and what it asks for."""
     directory = tmp_path_factory.mktemp("client")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(directory)]
-    built = subprocess.run(build, cwd=REPOSITORY / "client", capture_output=True, text=True, timeout=100, check=False)
-    assert built.returncode == 0, built.stderr
-    [wheel] = directory.glob("debate_client-*.whl")
     environment = directory / "venv"
-    venv.create(environment, symlinks=True)
-    uv = shutil.which("uv", path=str(Path(sys.executable).parent))
-    assert uv is not None
-    made = environment / "bin" / "python"
-    options = ["--quiet", "--no-deps", "--no-index", "--no-cache", "--python", str(made)]
-    subprocess.run([uv, "pip", "install", *options, str(wheel)], check=True, timeout=60)
-    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
+    packages = install(build(REPOSITORY / "client", directory), environment, "debate-client")
     [ours] = distributions(name="debate-client", path=[str(packages)])
     assert [need.partition(">")[0] for need in ours.requires or []] == ["httpx"]
-    link([distribution("httpx"), *closure(distribution("httpx"))], packages)
-    return made
+    return environment / "bin" / "python"
 
 
 def run(python: Path, directory: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(
-        [python, *arguments],
-        cwd=directory,
-        env={**inherited, **environment},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    return run_program(python, *arguments, cwd=directory, env={**inherited, **environment})
 
 
 def test_it_brings_no_server_and_is_typed(python: Path, tmp_path: Path) -> None:
@@ -77,7 +55,7 @@ def test_it_holds_a_seat(python: Path, place: Place, tmp_path: Path) -> None:
     place.start_worker()
     debate = api.create(seats={"opponent": {"player": "external"}}, limits={"max_rounds": 2})
     (tmp_path / "agent.py").write_text(PROGRAM)
-    server = str(api.http.base_url).rstrip("/")
+    server = url_of(api)
     ran = run(python, tmp_path, "agent.py", debate["id"], DEBATE_SERVER_URL=server)
     assert (ran.returncode, ran.stdout) == (0, "completed\n"), ran.stderr
     assert_whole(api.transcript(debate["id"]), rounds=2)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_home import Home, new_home
+from cli_home import Home
 from harness import Api, Place, assert_all_is_well, new_debate, wait_until
 from read_only import read_only
 
@@ -27,12 +27,6 @@ def logged_place(make_place: Callable[[], Place], tmp_path_factory: pytest.TempP
 @pytest.fixture(scope="module")
 def logged_api(logged_place: Place) -> Api:
     return logged_place.start_api()
-
-
-@pytest.fixture(scope="module")
-def home() -> Iterator[Home]:
-    with new_home() as made:
-        yield made
 
 
 def log_of(place: Place) -> str:

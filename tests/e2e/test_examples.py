@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from byte_proxy import byte_proxy
+from cli_home import run_program, url_of
 from harness import REPOSITORY, Api, numbers, wait_until
 from lossy_proxy import BAD_GATEWAY, GATEWAY_TIMEOUT, LOSE_ANSWER, LOSE_REQUEST, UNAVAILABLE, lossy_proxy
 from watchers import a_dialogue, argue
@@ -51,7 +52,7 @@ class Programs:
 
 @pytest.fixture
 def programs(api: Api, tmp_path: Path) -> Iterator[Programs]:
-    made = Programs(tmp_path, str(api.http.base_url).rstrip("/"))
+    made = Programs(tmp_path, url_of(api))
     yield made
     for program in made.started:
         program.kill()
@@ -183,10 +184,9 @@ def test_the_smallest_opponent_in_the_document_argues_to_the_end(api: Api, progr
 
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("jq")), reason="needs curl and jq")
 def test_the_curl_commands_in_the_document_work_as_they_stand(api: Api) -> None:
-    environment = {**os.environ, "DEBATE_SERVER_URL": str(api.http.base_url).rstrip("/"), "NO_PROXY": "127.0.0.1"}
-    ran = subprocess.run(
-        ["/bin/sh", "-eu", "-c", block("sh", "With curl")], env=environment, capture_output=True, text=True, timeout=30
-    )
+    environment = {**os.environ, "DEBATE_SERVER_URL": url_of(api), "NO_PROXY": "127.0.0.1"}
+    program = ("/bin/sh", "-eu", "-c", block("sh", "With curl"))
+    ran = run_program(*program, cwd=REPOSITORY, env=environment, seconds=30)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines()[-2:] == ["AWAITING_PROPOSER", "CLOSED"]
 

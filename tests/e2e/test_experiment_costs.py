@@ -1,7 +1,5 @@
 """What an experiment with models costs: as it is estimated, and as it is shown, over documents of different sizes."""
 
-import json
-import random
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -10,34 +8,11 @@ from typing import Any
 
 import pytest
 from agents import Caller, new_agent
-from harness import Place, wait_until
+from contributions import contribute, thread
+from experiment_runs import drafted, exported, results, shown, wait_status
+from harness import Api, Place, wait_until
+from model_experiments import ARMS, CLAUDE, GPT, JUDGE, motions, of_its_length
 from model_place import ModelPlace, model_place
-from model_server import Call
-
-GPT, CLAUDE, JUDGE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6", "openai:gpt-4o"
-ARMS: dict[str, dict[str, Any]] = {
-    "debate": {"format": "final_ruling", "rounds": 3},
-    "at_once": {"format": "simultaneous", "rounds": 2},
-    "interactive": {"format": "interactive", "rounds": 2},
-    "consultancy": {"format": "consultancy", "rounds": 2},
-    "blind": {"format": "direct"},
-    "informed": {"format": "direct", "document_visible_to": ["arbitrator"]},
-}
-
-
-def motions(count: int, sentences: Callable[[random.Random], int], seed: int) -> list[dict[str, Any]]:
-    chance = random.Random(seed)
-    return [
-        {
-            "id": f"q{n}",
-            "motion": f"Which key opens the door of house {n}?",
-            "document": f"House {n}. " + "It was a long street, and nobody had the key. " * sentences(chance),
-            "answer_a": "the brass key",
-            "answer_b": "the iron key",
-            "correct": chance.choice("ab"),
-        }
-        for n in range(count)
-    ]
 
 
 def spec(name: str, given: list[dict[str, Any]], arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -51,16 +26,6 @@ def spec(name: str, given: list[dict[str, Any]], arms: dict[str, dict[str, Any]]
     }
 
 
-def of_its_length(call: Call) -> dict[str, int]:
-    """Four characters are a token; a judge that is asked for an answer's shape also reads that shape. What is said has
-    another length every time."""
-    sent = (len(call.instructions) + len(call.text) + len(str(call.shape or ""))) // 4
-    said = random.Random(call.text).randint(30, 90) + (40 if call.shape else 0)
-    if call.wire == "anthropic":
-        return {"input_tokens": sent, "output_tokens": said}
-    return {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
-
-
 @pytest.fixture
 def priced(make_place: Callable[[], Place], tmp_path: Path) -> Iterator[ModelPlace]:
     with model_place(make_place, tmp_path, workers=1, claim_seconds=60) as here:
@@ -68,22 +33,10 @@ def priced(make_place: Callable[[], Place], tmp_path: Path) -> Iterator[ModelPla
         yield here
 
 
-def drafted(here: ModelPlace, given: dict[str, Any]) -> str:
-    answer = here.api.http.post("/experiments", json=given)
-    assert answer.status_code in (200, 201), answer.text
-    return f"/experiments/{answer.json()['data']['experiment']['id']}"
-
-
-def shown(here: ModelPlace, at: str) -> dict[str, Any]:
-    found: dict[str, Any] = here.api.http.get(at).json()["data"]["experiment"]
-    return found
-
-
-def held(here: ModelPlace, at: str) -> float:
-    """Runs it to its end; returns what it has cost."""
-    assert here.api.http.post(f"{at}/start").status_code == 200
-    wait_until(lambda: shown(here, at)["status"] == "completed", 150, "the experiment is held")
-    experiment = shown(here, at)
+def cost_of(api: Api, at: str) -> float:
+    """Runs it to its end."""
+    assert api.http.post(f"{at}/start").status_code == 200
+    experiment = wait_status(api, at, "completed", 150)
     assert experiment["progress"]["matches"]["failed"] == experiment["progress"]["judgments"]["failed"] == 0
     cost: float = experiment["cost_usd"]
     return cost
@@ -92,27 +45,22 @@ def held(here: ModelPlace, at: str) -> float:
 def test_what_it_costs_is_within_the_interval_of_its_estimate(priced: ModelPlace) -> None:
     """The server has seen the models with small documents in every kind of call; then come documents of 50 bytes to
     50 kB, in arms that show them to debaters, to the judge, and to nobody."""
-    first = drafted(priced, spec("seen", motions(2, lambda _: 5, 1), {"interactive": ARMS["interactive"]}))
-    assert shown(priced, first)["estimate"]["low_usd"] is None, "nothing of these models was seen"
-    held(priced, first)
+    first = drafted(priced.api, spec("seen", motions(2, lambda _: 5), {"interactive": ARMS["interactive"]}))
+    assert shown(priced.api, first)["estimate"]["low_usd"] is None, "nothing of these models was seen"
+    cost_of(priced.api, first)
     for name, seed in (("mixed", 2), ("large", 3)):
         smallest = 1 if name == "mixed" else 900
         given = motions(4, lambda chance, least=smallest: chance.randint(least, 1000), seed)
-        at = drafted(priced, spec(name, given, ARMS))
+        at = drafted(priced.api, spec(name, given, ARMS))
         planned = priced.api.http.get(f"{at}/plan").json()["data"]["plan"]
         offered = {"spec": spec(f"{name} unsent", given, ARMS)}
         unsent = priced.api.http.post("/experiments/plan", json=offered).json()["data"]["plan"]
         assert unsent["expected_usd"] == pytest.approx(planned["expected_usd"]), "a plan knows the motions of its spec"
-        cost = held(priced, at)
+        cost = cost_of(priced.api, at)
         assert planned["low_usd"] <= cost <= planned["high_usd"], (name, planned, cost)
         assert planned["high_usd"] < 1.6 * planned["low_usd"], "an interval that says something"
         assert cost <= planned["at_most_usd"]
-        assert shown(priced, at)["estimate"]["low_usd"] == pytest.approx(cost), "nothing is left"
-
-
-def results(here: ModelPlace, at: str) -> dict[str, Any]:
-    found: dict[str, Any] = here.api.http.get(f"{at}/results").json()["data"]["results"]
-    return found
+        assert shown(priced.api, at)["estimate"]["low_usd"] == pytest.approx(cost), "nothing is left"
 
 
 def text_of(here: ModelPlace, path: str) -> str:
@@ -130,11 +78,11 @@ def test_costs_failures_and_seconds_are_those_of_the_calls_and_one_total(
         here.models.seconds = 0.15
         here.models.plan("gpt-4o-mini", "500", "500", "used_up")
         here.models.plan("gpt-4o", "500", "500")
-        at = drafted(here, spec("failures", motions(1, lambda _: 5, 1), {"debate": ARMS["debate"]}))
+        at = drafted(here.api, spec("failures", motions(1, lambda _: 5), {"debate": ARMS["debate"]}))
         began = time.monotonic()
-        cost = held(here, at)
+        cost = cost_of(here.api, at)
         elapsed = time.monotonic() - began
-        found = results(here, at)["costs"]
+        found = results(here.api, at)["costs"]
         assert found["total_usd"] == cost > 0
         parts = [*found["contestants"], *found["judges"], found["arbitrator"]]
         assert found["other_usd"] > 0, "the answer that was cut off"
@@ -151,28 +99,22 @@ def test_costs_failures_and_seconds_are_those_of_the_calls_and_one_total(
 
 
 def test_the_cost_of_players_without_a_price_is_unknown_and_not_nothing(priced: ModelPlace) -> None:
-    given = spec("unpriced", motions(1, lambda _: 5, 1), {"debate": {"format": "final_ruling", "rounds": 1}})
+    given = spec("unpriced", motions(1, lambda _: 5), {"debate": {"format": "final_ruling", "rounds": 1}})
     given["contestants"][0]["player"] = "openai:a-model-without-a-price"
-    at = drafted(priced, given)
-    assert shown(priced, at)["cost_usd"] == 0, "nothing was called yet"
+    at = drafted(priced.api, given)
+    assert shown(priced.api, at)["cost_usd"] == 0, "nothing was called yet"
     assert priced.api.http.post(f"{at}/start").status_code == 200
-    wait_until(lambda: shown(priced, at)["status"] == "completed", 100, "the experiment is held")
-    assert shown(priced, at)["cost_usd"] is None
-    costs = results(priced, at)["costs"]
+    assert wait_status(priced.api, at, "completed")["cost_usd"] is None
+    costs = results(priced.api, at)["costs"]
     assert (costs["total_usd"], costs["other_usd"]) == (None, None)
     known = {each["contestant"]: each["cost_usd"] for each in costs["contestants"]}
     assert (known["gpt"], known["claude"] > 0) == (None, True)
     assert "no price is known for some of its players" in text_of(priced, at)
-    assert {row["cost_usd"] for row in exported(priced, at, "debates")} == {None}
-    assert all(row["cost_usd"] > 0 for row in exported(priced, at, "judgments"))
-    turns = [row for row in exported(priced, at, "turns") if row["type"] != "MOTION"]
+    assert {row["cost_usd"] for row in exported(priced.api, at, "debates")} == {None}
+    assert all(row["cost_usd"] > 0 for row in exported(priced.api, at, "judgments"))
+    turns = [row for row in exported(priced.api, at, "turns") if row["type"] != "MOTION"]
     assert {row["player"] for row in turns if row["cost_usd"] is None} == {"openai:a-model-without-a-price"}
     assert {row["player"] for row in turns if row["cost_usd"]} == {CLAUDE, JUDGE}
-
-
-def exported(here: ModelPlace, at: str, what: str) -> list[dict[str, Any]]:
-    lines = here.api.http.get(f"{at}/export", params={"what": what, "format": "jsonl"}).text.splitlines()
-    return [json.loads(line) for line in lines]
 
 
 def spent_today(here: ModelPlace) -> dict[str, Any]:
@@ -186,20 +128,21 @@ def test_what_was_spent_today_has_turns_judgments_and_the_guardrail(
     """Without a limit for a day, too."""
     with model_place(make_place, tmp_path, workers=1, claim_seconds=60, guardrail=GPT) as here:
         here.models.count = of_its_length
-        given = spec("today", motions(1, lambda _: 5, 1), {"debate": {"format": "final_ruling", "rounds": 1}})
-        cost = held(here, drafted(here, given))
+        given = spec("today", motions(1, lambda _: 5), {"debate": {"format": "final_ruling", "rounds": 1}})
+        cost = cost_of(here.api, drafted(here.api, given))
         today = spent_today(here)
         assert (today["spent_usd"], today["limit_usd"]) == (pytest.approx(cost), None)
         assert f"Spent today ${cost:.4f}" in text_of(here, "/system")
 
         here.models.say = lambda _: '{"reasons": [], "verdict": "approved"}'
-        contribute(new_agent(Caller(here.api, None)))
+        agent = new_agent(Caller(here.api, None))
+        contribute(agent, thread(agent), "The buses stop at nine, and nurses leave at ten in the evening.")
         evaluated = "SELECT count(verdict) FROM guardrail_evaluations"
         wait_until(lambda: here.place.sql(evaluated) == [(2,)], 60, "the solution and the contribution are evaluated")
         assert spent_today(here)["spent_usd"] > cost * 1.0001
         here.models.say, cost = None, spent_today(here)["spent_usd"]
         given = {**given, "name": "unpriced", "judges": [{"name": "main", "player": "openai:a-model-without-a-price"}]}
-        known = cost + held_unpriced(here, drafted(here, given))
+        known = cost + held_unpriced(here, drafted(here.api, given))
         today = spent_today(here)
         assert (today["spent_usd"], today["known_usd"]) == (None, pytest.approx(known))
         assert today["unpriced_calls"] == 4, "two rulings and two judgments"
@@ -207,22 +150,11 @@ def test_what_was_spent_today_has_turns_judgments_and_the_guardrail(
         assert_no_debate_says_that_it_cost_nothing(here)
 
 
-def contribute(agent: Caller) -> None:
-    solution = agent.post("/api/v1/solutions", {"title": "Price the road", "description": "By the hour."})
-    contribution = {
-        "stance": "oppose",
-        "content": "The buses stop at nine, and nurses leave at ten in the evening.",
-        "evidenceLinks": ["https://example.org"],
-    }
-    answer = agent.post(f"/api/v1/solutions/{solution.json()['data']['id']}/debates", contribution)
-    assert answer.status_code == 201, answer.text
-
-
 def held_unpriced(here: ModelPlace, at: str) -> float:
     """Returns what the players with a price have cost."""
     assert here.api.http.post(f"{at}/start").status_code == 200
-    wait_until(lambda: shown(here, at)["status"] == "completed", 100, "the experiment is held")
-    return float(sum(each["cost_usd"] for each in results(here, at)["costs"]["contestants"]))
+    wait_status(here.api, at, "completed")
+    return float(sum(each["cost_usd"] for each in results(here.api, at)["costs"]["contestants"]))
 
 
 def assert_no_debate_says_that_it_cost_nothing(here: ModelPlace) -> None:

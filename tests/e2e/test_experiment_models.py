@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from cli_home import new_home, url_of
+from experiment_runs import ExperimentCli, exported, path_of, results
 from model_place import ModelPlace, model_place
-from test_cli_experiment import Cli, held
+from test_cli_experiment import held
 
 NAMES = ("gpt-4o", "gpt-4o-mini")
 MOTIONS = [
@@ -43,27 +45,22 @@ def here(make_place: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="module")
-def cli(here: ModelPlace, tmp_path_factory: pytest.TempPathFactory) -> Cli:
+def cli(here: ModelPlace) -> Iterator[ExperimentCli]:
     """Its folder has the file of an experiment that was run to its end."""
-    made = Cli(tmp_path_factory.mktemp("cli"), str(here.api.http.base_url).rstrip("/"))
-    (made.directory / "models.yaml").write_text(json.dumps(SPEC))
-    assert "14 debates" in made.well("run", "models.yaml", "--yes")
-    return made
-
-
-def at(here: ModelPlace, name: str) -> str:
-    [(experiment_id,)] = here.place.sql("SELECT id FROM experiments WHERE name = %s", name)
-    return f"/experiments/{experiment_id}"
+    with new_home(DEBATE_SERVER_URL=url_of(here.api)) as home:
+        made = ExperimentCli(home)
+        (made.directory / "models.yaml").write_text(json.dumps(SPEC))
+        assert "14 debates" in made.well("run", "models.yaml", "--yes")
+        yield made
 
 
 def rows(here: ModelPlace, name: str, what: str) -> list[dict[str, Any]]:
-    answer = here.api.http.get(f"{at(here, name)}/export", params={"what": what, "format": "jsonl"})
-    return [json.loads(line) for line in answer.text.splitlines()]
+    return exported(here.api, path_of(here.api, name), what)
 
 
-def test_its_costs_are_numbers_and_are_shown(cli: Cli, here: ModelPlace) -> None:
+def test_its_costs_are_numbers_and_are_shown(cli: ExperimentCli, here: ModelPlace) -> None:
     # Compared with /openapi.json, as every response of a test is.
-    costs = here.api.http.get(f"{at(here, 'models')}/results").json()["data"]["results"]["costs"]
+    costs = results(here.api, path_of(here.api, "models"))["costs"]
     [judge] = costs["judges"]
     # The local provider counts the same for every call.
     assert (judge["input_tokens"], judge["output_tokens"]) == (100 * judge["calls"], 20 * judge["calls"])
@@ -72,7 +69,9 @@ def test_its_costs_are_numbers_and_are_shown(cli: Cli, here: ModelPlace) -> None
     assert "## All figures" in cli("report", "models").stdout
 
 
-def test_what_stands_above_the_arms_applies_to_those_that_do_not_say_otherwise(cli: Cli, here: ModelPlace) -> None:
+def test_what_stands_above_the_arms_applies_to_those_that_do_not_say_otherwise(
+    cli: ExperimentCli, here: ModelPlace
+) -> None:
     arms = {row["debate_id"]: row["arm"] for row in rows(here, "models", "debates")}
     debates = {debate_id: here.api.debate(debate_id) for debate_id in arms}
     languages = {(arms[debate_id], debate["language"]) for debate_id, debate in debates.items()}
@@ -83,14 +82,16 @@ def test_what_stands_above_the_arms_applies_to_those_that_do_not_say_otherwise(c
     assert all("German" in words or "French" in words for words in asked)
 
 
-def test_the_same_file_goes_on_and_an_arm_that_is_added_runs_alone(cli: Cli, here: ModelPlace) -> None:
+def test_the_same_file_goes_on_and_an_arm_that_is_added_runs_alone(cli: ExperimentCli, here: ModelPlace) -> None:
     before, calls = held(here.place, "models"), len(here.models.calls)
     again = cli("run", "models.yaml", "--yes")
     assert (again.code, "Nothing is left to run." in again.stderr) == (0, True)
     assert (held(here.place, "models"), len(here.models.calls)) == (before, calls)
     grown = {**SPEC, "arms": {"at_once": {"format": "simultaneous", "rounds": 1}, **SPEC["arms"]}}
     (cli.directory / "grown.yaml").write_text(json.dumps(grown))
-    assert cli("plan", "grown.yaml", "--json").document["matches"] == 4
+    assert cli.json("plan", "grown.yaml")["matches"] == 4
+    assert cli.json("run", "grown.yaml", "--dry-run")["matches"] == 4
+    assert held(here.place, "models") == before, "a dry run creates nothing"
     assert cli("run", "grown.yaml", "--yes").code == 0
     [(debates, _, judgments)] = held(here.place, "models")
     assert (set(debates) > set(before[0][0]), set(judgments) > set(before[0][2])) == (True, True)
@@ -117,7 +118,7 @@ def kept(found: list[dict[str, Any]]) -> list[str]:
     )
 
 
-def test_what_is_exported_is_read_back_and_imported_with_its_arms(cli: Cli, here: ModelPlace) -> None:
+def test_what_is_exported_is_read_back_and_imported_with_its_arms(cli: ExperimentCli, here: ModelPlace) -> None:
     exported = rows(here, "models", "judgments")
     assert {row["arm"] for row in exported} >= set(SPEC["arms"])
     assert {row["proposer"] for row in exported if row["arm"] == "informed"} == {None}
@@ -126,11 +127,12 @@ def test_what_is_exported_is_read_back_and_imported_with_its_arms(cli: Cli, here
         assert cli("export", "models", "--format", form, "--output", file).code == 0
         assert cli("import", file, "--name", name).code == 0
         assert kept(rows(here, name, "judgments")) == kept(exported)
-    found, offline, imported = (
-        cli("results", which, "--json").document for which in ("models", "judgments.parquet", "from-csv")
-    )
+    found, offline, imported = (cli.json("results", which) for which in ("models", "judgments.parquet", "from-csv"))
     for part in ("ratings", "matrix", "sides", "arms", "differences"):
         assert found[part] == offline[part], part
     assert (found["arms"], found["differences"]) == (imported["arms"], imported["differences"])
+    assert cli("export", "models", "--output", "judgments.csv").code == 1, "nothing is overwritten"
+    assert cli.well("matches", "models", "--contestant", "gpt-4o").count("completed") == 12
+    assert cli.well("matches", "models", "--motion", "nothing") == ""
     for first, second in (("models", "from-csv"), ("judgments.csv", "judgments.jsonl")):
         assert "difference" in cli.well("compare", first, second)

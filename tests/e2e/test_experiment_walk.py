@@ -1,95 +1,41 @@
 """An experiment as researchers run one: models, arms, hidden documents and a budget, from a file to its report."""
 
 import csv
-import json
-import os
-import random
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import prefork
 import pytest
 import yaml
-from harness import REPOSITORY, Place, assert_all_is_well, wait_until
+from cli_home import Home
+from experiment_runs import ExperimentCli, assert_well, path_of
+from harness import Api, Place, wait_until
+from model_experiments import ARMS, CLAUDE, GPT, JUDGE, motions, of_its_length
 from model_place import ModelPlace, model_place
-from model_server import Call
 
-from scripts.breaking.experiment_history import first_experiment_violation, read_experiments
-
-GPT, CLAUDE = "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-6"
-FORMATS: dict[str, dict[str, Any]] = {
-    "debate": {"format": "final_ruling"},
-    "at_once": {"format": "simultaneous"},
-    "interactive": {"format": "interactive"},
-    "consultancy": {"format": "consultancy"},
-    "blind": {"format": "direct"},
-    "informed": {"format": "direct", "document_visible_to": ["arbitrator"]},
-}
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 MATCHES = {"debate": 2, "at_once": 2, "interactive": 2, "consultancy": 4, "blind": 1, "informed": 1}
 """Of two contestants on one question: each on each side, each for each answer, or the judge alone."""
 
 
 @dataclass
-class Study:
+class Study(ExperimentCli):
     """The file of an experiment, which grows, and the command that runs it."""
 
-    directory: Path
-    server: str
     document: dict[str, Any] = field(default_factory=dict)
 
     def save(self) -> str:
         (self.directory / "study.yaml").write_text(yaml.safe_dump(self.document, sort_keys=False))
         return "study.yaml"
 
-    @property
-    def environment(self) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("DEBATE_")}
-        return {**inherited, "PYTHONPATH": str(REPOSITORY), "DEBATE_SERVER_URL": self.server, "COLUMNS": "80"}
-
-    def ran(self, *arguments: str, seconds: float = 200) -> "subprocess.CompletedProcess[str]":
-        ended = prefork.run(
-            "app.cli", ["experiment", *arguments], env=self.environment, cwd=self.directory, stdin=None, timeout=seconds
-        )
-        said, complaints = ended.stdout.decode(), ended.stderr.decode()
-        assert "Traceback" not in complaints, complaints
-        return subprocess.CompletedProcess(ended.args, ended.returncode, said, complaints)
-
-    def says(self, *arguments: str) -> str:
-        ended = self.ran(*arguments)
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        return ended.stdout
-
-    def json(self, *arguments: str) -> Any:
-        return json.loads(self.says(*arguments, "--json"))
-
-    def starts(self, *arguments: str) -> prefork.Forked:
-        """In the background; it says nothing here."""
-        return prefork.start(
-            "app.cli", ["experiment", *arguments], env=self.environment, cwd=self.directory, files=(None, None, None)
-        )
-
 
 def questions(first: int, count: int) -> list[dict[str, Any]]:
-    chance = random.Random(first)
-    return [
-        {
-            "id": f"q{n}",
-            "motion": f"Question {n}: which key opens the door of house {n}?",
-            "document": f"The story of house {n}. " + "It was a long street. " * chance.randrange(5, 400),
-            "answer_a": "the brass key",
-            "answer_b": "the iron key",
-            "correct": chance.choice("ab"),
-        }
-        for n in range(first, first + count)
-    ]
+    return motions(count, lambda chance: chance.randrange(5, 400), seed=first, first=first)
 
 
-def a_study(directory: Path, server: str, arms: list[str], motions: int) -> Study:
+def a_study(cli: Home, arms: list[str], motions: int) -> Study:
     contestants = [
         {"name": "gpt", "player": GPT, "max_tokens": 300},
         {"name": "claude", "player": CLAUDE, "max_tokens": 300, "persona": "a careful reader"},
@@ -97,7 +43,7 @@ def a_study(directory: Path, server: str, arms: list[str], motions: int) -> Stud
     document = {
         "name": "study",
         "contestants": contestants,
-        "judges": [{"name": "main", "player": "openai:gpt-4o", "orders": "both", "max_tokens": 300}],
+        "judges": [{"name": "main", "player": JUDGE, "orders": "both", "max_tokens": 300}],
         "arms": {name: _rules(name) for name in arms},
         "language": "English",
         "budget_usd": 20,
@@ -105,28 +51,24 @@ def a_study(directory: Path, server: str, arms: list[str], motions: int) -> Stud
         "seed": 7,
         "motions": questions(0, motions),
     }
-    return Study(directory, server, document)
+    return Study(cli, document)
 
 
 def _rules(arm: str) -> dict[str, Any]:
-    return FORMATS[arm] if FORMATS[arm]["format"] == "direct" else {**FORMATS[arm], "rounds": 1}
-
-
-def by_length(call: Call) -> dict[str, int]:
-    """What a provider would count of this call: four characters are a token."""
-    sent = (len(call.instructions) + len(call.text)) // 4
-    said = 60 if call.shape is None else 40
-    if call.wire == "anthropic":
-        return {"input_tokens": sent, "output_tokens": said}
-    return {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
+    return {name: 1 if name == "rounds" else value for name, value in ARMS[arm].items()}
 
 
 @pytest.fixture
 def study_place(make_place: Callable[[], Place], tmp_path: Path) -> Iterator[ModelPlace]:
     # A lease that expires because the machine is busy would repeat calls, and this walk counts them.
     with model_place(make_place, tmp_path, workers=2, claim_seconds=60) as here:
-        here.models.count = by_length
+        here.models.count = of_its_length
         yield here
+
+
+@pytest.fixture
+def api(study_place: ModelPlace) -> Api:
+    return study_place.api
 
 
 def progress(study: Study) -> dict[str, dict[str, int]]:
@@ -137,9 +79,7 @@ def progress(study: Study) -> dict[str, dict[str, int]]:
 def assert_ran(here: ModelPlace, study: Study, matches: int) -> None:
     """Each match ended once with its judgments, and the experiment has paid for exactly the calls that were made."""
     assert progress(study)["matches"] == {"planned": 0, "running": 0, "completed": matches, "failed": 0}
-    url = str(here.place.settings.database_url)
-    assert first_experiment_violation(read_experiments(url)) is None
-    assert_all_is_well(here.place)
+    assert_well(here.place)
     [(spent, reserved)] = here.place.sql("SELECT spent_usd, reserved_usd FROM experiments WHERE name = 'study'")
     assert (spent > 0, reserved) == (True, pytest.approx(0, abs=1e-9))
     [(debates, judgments)] = here.place.sql(
@@ -153,14 +93,14 @@ def assert_ran(here: ModelPlace, study: Study, matches: int) -> None:
 
 def assert_interrupted_runs_continue(here: ModelPlace, study: Study) -> None:
     here.models.seconds = 0.1
-    following = study.starts("run", study.save(), "--yes")
+    following = study.home.start("experiment", "run", study.save(), "--yes")
     begun = "SELECT count(*) > 3 FROM turns WHERE seq > 1"
     wait_until(lambda: here.place.sql(begun) == [(True,)], 60, "the experiment has begun")
-    following.send_signal(signal.SIGINT)
-    assert following.wait(60) == 130
+    following.send(signal.SIGINT)
+    assert following.end() == 130
     here.models.seconds = 0
     calls = len(here.models.calls)
-    said = study.says("run", study.save(), "--yes")
+    said = study.well("run", study.save(), "--yes")
     assert len(here.models.calls) > calls, "the experiment was not over"
     assert "accuracy" in said.lower()
 
@@ -174,12 +114,12 @@ def assert_reported(study: Study, arms: list[str]) -> None:
     assert all(isinstance(each["input_tokens"], int) for each in rows)
     assert costs["total_usd"] == pytest.approx(sum(each["cost_usd"] for each in rows) + costs["other_usd"])
     assert costs["total_usd"] == study.json("show", "study")["cost_usd"]
-    for said in (study.says("results", "study"), study.says("report", "study")):
+    for said in (study.well("results", "study"), study.well("report", "study")):
         assert all(arm in said for arm in arms)
-    study.says("report", "study", "--output", "report.html", "--force")
+    study.well("report", "study", "--output", "report.html", "--force")
     assert "<svg" in (study.directory / "report.html").read_text()
     assert (
-        study.says("matches", "study", "--limit", "1000").count("completed") == progress(study)["matches"]["completed"]
+        study.well("matches", "study", "--limit", "1000").count("completed") == progress(study)["matches"]["completed"]
     )
 
 
@@ -202,30 +142,29 @@ def assert_exported_and_read_back(study: Study, arms: list[str], copy: str) -> N
     figures = ("arms", "differences", "judges", "agreement", "ratings")
     server = study.json("results", "study")
     for form in ("csv", "jsonl"):
-        study.says("export", "study", "--format", form, "--output", f"judgments.{form}", "--force")
+        study.well("export", "study", "--format", form, "--output", f"judgments.{form}", "--force")
         offline = study.json("results", f"judgments.{form}")
         for part in figures:
             assert_same(offline[part], server[part], f"{form}: {part}")
     with (study.directory / "judgments.csv").open(newline="") as stream:
         assert {row["arm"] for row in csv.DictReader(stream)} == set(arms)
-    study.says("import", "judgments.csv", "--name", copy)
+    study.well("import", "judgments.csv", "--name", copy)
     imported = study.json("results", copy)
     assert_same(imported["arms"], server["arms"], "imported")
-    study.says("export", copy, "--output", "again.csv", "--force")
+    study.well("export", copy, "--output", "again.csv", "--force")
     assert_same(study.json("results", "again.csv")["arms"], server["arms"], "exported again")
     for one, other in (("study", copy), ("judgments.csv", "again.csv"), ("study", "judgments.jsonl")):
-        assert "motions" in study.says("compare", one, other)
+        assert "motions" in study.well("compare", one, other)
     for what, form in (("debates", "jsonl"), ("turns", "csv")):
-        study.says("export", "study", "--what", what, "--format", form, "--output", f"{what}.{form}", "--force")
+        study.well("export", "study", "--what", what, "--format", form, "--output", f"{what}.{form}", "--force")
 
 
 def assert_pages_show(here: ModelPlace, study: Study, arms: list[str], copy: str) -> None:
-    experiments = {one["name"]: one["id"] for one in study.json("list")["experiments"]}
-    at = f"/experiments/{experiments['study']}"
+    at = path_of(here.api, "study")
     matches = here.api.http.get(f"{at}/matches", params={"limit": 200}).json()["data"]["matches"]
     debate = next(match for match in matches if match["arm"] == "debate")["debate_id"]
     paths = ("/experiments", at, f"{at}/debates", f"{at}/pair/{debate}", f"{at}/judge", "/system")
-    compared = f"{at}/compare?with={experiments[copy]}"
+    compared = f"{at}/compare?with={path_of(here.api, copy).rpartition('/')[2]}"
     pages = {path: here.api.http.get(path, headers=BROWSER) for path in (*paths, compared, f"/d/{debate}")}
     for path, answer in pages.items():
         if answer.status_code == 404 and path.startswith("/d/"):
@@ -236,8 +175,8 @@ def assert_pages_show(here: ModelPlace, study: Study, arms: list[str], copy: str
     assert pages[at].text.count("<svg") > 0
 
 
-def walk(here: ModelPlace, directory: Path, arms: list[str], motions: int) -> None:
-    study = a_study(directory, str(here.api.http.base_url).rstrip("/"), arms[:-1], motions)
+def walk(here: ModelPlace, cli: Home, arms: list[str], motions: int) -> None:
+    study = a_study(cli, arms[:-1], motions)
     planned = study.json("plan", study.save())
     each = sum(MATCHES[arm] for arm in arms[:-1])
     assert (planned["matches"], planned["judgments"]) == (motions * each, 2 * motions * each)
@@ -246,7 +185,7 @@ def walk(here: ModelPlace, directory: Path, arms: list[str], motions: int) -> No
     assert_ran(here, study, motions * each)
     assert_reported(study, arms[:-1])
     calls = len(here.models.calls)
-    assert "Nothing is left to run" in study.ran("run", study.save(), "--yes").stderr
+    assert "Nothing is left to run" in study("run", study.save(), "--yes").stderr
     assert len(here.models.calls) == calls, "the same file again costs nothing"
 
     # More motions, a judge and an arm.
@@ -254,7 +193,7 @@ def walk(here: ModelPlace, directory: Path, arms: list[str], motions: int) -> No
     study.document["judges"].append({"name": "second", "player": GPT, "max_tokens": 300})
     study.document["arms"][arms[-1]] = _rules(arms[-1])
     each += MATCHES[arms[-1]]
-    study.says("run", study.save(), "--yes")
+    study.well("run", study.save(), "--yes")
     assert_ran(here, study, (motions + 1) * each)
     assert progress(study)["judgments"]["completed"] == 3 * (motions + 1) * each
     assert_reported(study, arms)
@@ -262,27 +201,10 @@ def walk(here: ModelPlace, directory: Path, arms: list[str], motions: int) -> No
     assert_pages_show(here, study, arms, "copy")
 
 
-def test_a_study_with_models_runs_from_its_file_to_its_report(study_place: ModelPlace, tmp_path: Path) -> None:
-    walk(study_place, tmp_path, ["debate", "consultancy", "blind", "informed"], 2)
+def test_a_study_with_models_runs_from_its_file_to_its_report(study_place: ModelPlace, cli: Home) -> None:
+    walk(study_place, cli, ["debate", "consultancy", "blind", "informed"], 2)
 
 
 @pytest.mark.long
-def test_a_study_of_six_arms_runs_from_its_file_to_its_report(study_place: ModelPlace, tmp_path: Path) -> None:
-    walk(study_place, tmp_path, ["debate", "at_once", "interactive", "consultancy", "informed", "blind"], 12)
-
-
-def test_a_study_that_spends_its_budget_continues_with_a_higher_one(study_place: ModelPlace, tmp_path: Path) -> None:
-    study = a_study(tmp_path, str(study_place.api.http.base_url).rstrip("/"), ["debate", "informed"], 4)
-    trial = Study(tmp_path, study.server, {**study.document, "name": "trial", "motions": questions(0, 2)})
-    trial.says("run", trial.save(), "--yes")
-    budget = trial.json("show", "trial")["cost_usd"]
-    study.document["budget_usd"] = budget
-    stopped = study.ran("run", study.save(), "--yes")
-    assert stopped.returncode == 1
-    assert "budget" in stopped.stderr
-    [(spent,)] = study_place.place.sql("SELECT spent_usd FROM experiments WHERE name = 'study'")
-    assert 0 < float(spent) <= budget
-    assert "accuracy" in study.says("results", "study").lower(), "what it has is reported"
-    study.document["budget_usd"] = 20
-    study.says("run", study.save(), "--yes")
-    assert_ran(study_place, study, 4 * 3)
+def test_a_study_of_six_arms_runs_from_its_file_to_its_report(study_place: ModelPlace, cli: Home) -> None:
+    walk(study_place, cli, ["debate", "at_once", "interactive", "consultancy", "informed", "blind"], 12)

@@ -1,6 +1,5 @@
 """Experiments on worker processes: killed in between, broken at each failpoint, and racing for one budget."""
 
-import json
 import os
 import signal
 from functools import partial
@@ -8,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Api, Place, StartWorker, assert_all_is_well, wait_until
+from experiment_runs import assert_whole, drafted, has_judged, started, wait_status
+from harness import Api, Place, StartWorker, wait_until
 from model_place import model_place
 
 from app.core.debate import Usage
 from app.models.table import cost_usd
-from scripts.breaking.experiment_history import first_experiment_violation, read_experiments
 
 pytestmark = pytest.mark.long
 
@@ -35,40 +34,11 @@ def start(api: Api, name: str, count: int, **changes: Any) -> str:
         "name": name,
         "contestants": SCRIPTED,
         "judges": [{"name": "script", "player": "scripted", "orders": "both"}],
+        "motions": [{"id": f"m{n}", "motion": f"Motion {n}."} for n in range(count)],
         "rounds": 1,
         **changes,
     }
-    answer = api.http.post("/experiments", json=spec)
-    assert answer.status_code == 201, answer.text
-    at = f"/experiments/{answer.json()['data']['experiment']['id']}"
-    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion {n}."}) for n in range(count))
-    assert api.http.post(f"{at}/motions", content=lines).json()["data"]["added"] == count
-    assert api.http.post(f"{at}/start").status_code == 200
-    return at
-
-
-def shown(api: Api, at: str) -> dict[str, Any]:
-    return api.http.get(at).json()["data"]["experiment"]
-
-
-def wait_status(api: Api, at: str, status: str, seconds: float = 90) -> dict[str, Any]:
-    wait_until(lambda: shown(api, at)["status"] == status, seconds, f"the experiment is {status}")
-    return shown(api, at)
-
-
-def has_judged(place: Place, least: int) -> bool:
-    return place.sql("SELECT count(*) >= %s FROM judgments WHERE status = 'completed'", least) == [(True,)]
-
-
-def assert_whole(place: Place, matches: int, judgments: int) -> None:
-    """Each match was held once and judged once by each judge in each order, and every debate has its history."""
-    assert_all_is_well(place)
-    assert first_experiment_violation(read_experiments(str(place.settings.database_url))) is None
-    assert place.sql("SELECT status, count(*), count(DISTINCT debate_id) FROM matches GROUP BY status") == [
-        ("completed", matches, matches)
-    ]
-    assert place.sql("SELECT count(*) FROM debates WHERE experiment_id IS NOT NULL") == [(matches,)]
-    assert place.sql("SELECT status, count(*) FROM judgments GROUP BY status") == [("completed", judgments)]
+    return started(api, spec)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -124,8 +94,7 @@ def test_a_budget_is_never_passed_by_workers_that_race_for_it(make_place: Any, t
         calls = len(here.models.calls)
         assert paid() <= BUDGET
         assert calls > 0
-        spec = {**stopped["spec"], "budget_usd": 50}
-        assert here.api.http.post("/experiments", json=spec).status_code == 200
+        assert drafted(here.api, {**stopped["spec"], "budget_usd": 50}) == at
         assert here.api.http.post(f"{at}/start").json()["data"]["experiment"]["status"] == "running"
         wait_until(lambda: len(here.models.calls) > calls, 60, "a higher budget goes on")
 

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 from fleet import Agents, Audience, Fleet
 from harness import Place, assert_whole, wait_until
+from seating import all_thinking
 from watchers import a_dialogue, argue, heard, watching
 
 from scripts.breaking.history import first_violation, read
@@ -23,10 +24,6 @@ def fleet(make_place: Callable[[], Place]) -> Iterator[Fleet]:
     made.wait_for_workers(3)
     yield made
     made.place.end_programs()
-
-
-def thinking(seconds: float) -> dict[str, object]:
-    return {role: {"player": "scripted", "think_seconds": seconds} for role in ("proposer", "opponent", "arbitrator")}
 
 
 def test_sockets_on_either_see_the_same_turns_whoever_took_them(fleet: Fleet) -> None:
@@ -56,7 +53,7 @@ def test_a_request_repeated_at_the_other_server_stores_nothing_twice(fleet: Flee
 
 def test_an_api_and_a_worker_may_die_at_once(fleet: Fleet) -> None:
     """Killed, not told: their watchers go to the other server, their turns lapse and are taken by other workers."""
-    debates = [fleet.create(seats=thinking(0.5), limits={"max_rounds": 2}) for _ in range(12)]
+    debates = [fleet.create(seats=all_thinking(0.5), limits={"max_rounds": 2}) for _ in range(12)]
     audience = Audience(fleet, debates)
     audience.start()
     wait_until(lambda: holders(fleet) == 3, 60, "every worker has turns in hand")
@@ -77,7 +74,7 @@ def test_an_api_and_a_worker_may_die_at_once(fleet: Fleet) -> None:
 def test_a_rolling_restart_of_everything_loses_nothing_and_watchers_miss_nothing(fleet: Fleet) -> None:
     """A hundred debates run all the while: most are far from their end, and are stopped when all was replaced."""
     rounds = [2 if number % 5 == 0 else LONG for number in range(99)]
-    debates = [fleet.create(seats=thinking(2), limits={"max_rounds": most}) for most in rounds]
+    debates = [fleet.create(seats=all_thinking(2), limits={"max_rounds": most}) for most in rounds]
     agents = Agents(fleet)
     audience = Audience(fleet, [*debates, agents.debate_id])
     audience.start()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from agents import TOKEN, new_agent, operator
+from cli_home import run_program, url_of
 from harness import REPOSITORY, Place, assert_whole, wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -110,15 +111,7 @@ def test_it_is_generated_without_a_warning_holds_a_debate_lists_and_reads_result
     path = {**inherited, "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
     def run(*command: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [environment / "bin" / command[0], *command[1:]],
-            cwd=tmp_path,
-            env=path,
-            capture_output=True,
-            text=True,
-            timeout=200,
-            check=False,
-        )
+        return run_program(environment / "bin" / command[0], *command[1:], cwd=tmp_path, env=path, seconds=200)
 
     made = run(
         *("openapi-python-client", "generate", "--path", "openapi.json", "--output-path", "generated"),
@@ -132,7 +125,7 @@ def test_it_is_generated_without_a_warning_holds_a_debate_lists_and_reads_result
     operator(api).post(f"/experiments/{experiment_id}/start")
     ended = "SELECT 1 FROM experiments WHERE status = 'completed'"
     wait_until(lambda: bool(place.sql(ended)), 60, "the experiment has ended")
-    ran = run("python", "agent.py", str(api.http.base_url).rstrip("/"), str(agent.token), experiment_id)
+    ran = run("python", "agent.py", url_of(api), str(agent.token), experiment_id)
     assert ran.returncode == 0, ran.stderr
     debate_id, status, arguments = ran.stdout.split()
     assert (status, int(arguments)) == ("completed", 6)

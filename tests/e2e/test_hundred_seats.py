@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from agents import TOKEN
+from cli_home import url_of
 from harness import REPOSITORY, Place, assert_whole, wait_until
 
 from debate_client import Client
@@ -25,7 +26,7 @@ def test_every_debate_ends_no_turn_twice_and_none_stuck_past_its_deadline(place:
     settings = {"auth_token": TOKEN, "rate_limit": "off"}
     api = place.start_api(**settings)
     place.start_worker(**settings)
-    server = str(api.http.base_url).rstrip("/")
+    server = url_of(api)
     boss = Client(server, TOKEN)
     seats = []
     for number in range(SEATS):

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 from agents import TOKEN, new_agent, operator
-from harness import REPOSITORY, Api, Place, assert_whole
+from cli_home import NOBODY, Home, url_of
+from harness import REPOSITORY, Api, assert_whole, new_debate
 from watchers import EXTERNAL
 
 from app.http.mcp.inputs import LONGEST_WAIT_SECONDS
@@ -25,7 +25,7 @@ from app.wire.guide import GUIDE
 if TYPE_CHECKING:
     from mcp import Client
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
+MOTION = "Cities should ban private cars"
 TOOLS = {
     "list_debates",
     "open_seats",
@@ -71,16 +71,6 @@ async def connected(way: str, mode: str, server: str, key: str) -> AsyncIterator
         yield client
 
 
-@pytest.fixture(scope="module")
-def guarded(module_place: Place) -> Api:
-    module_place.start_worker()
-    return module_place.start_api(auth_token=TOKEN)
-
-
-def url_of(api: Api) -> str:
-    return str(api.http.base_url).rstrip("/")
-
-
 async def called(client: Client, tool: str, **arguments: Any) -> Json:
     result = await client.call_tool(tool, arguments)
     [said] = result.content
@@ -99,16 +89,8 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 def debate_of(api: Api, **changes: Any) -> str:
     """Rounds between a scripted proposer and judge, with an open opponent's seat, made by the operator."""
-    body = {
-        "title": "Cars",
-        "debate_type": "general_debate",
-        "motion_content": "Cities should ban private cars",
-        "client_request_id": f"mcp-{time.monotonic_ns()}",
-        "format": "rounds",
-        "seats": {"opponent": {"player": "external"}},
-        "limits": {"max_rounds": 2},
-        **changes,
-    }
+    seats = {"opponent": {"player": "external"}}
+    body = new_debate(**{"seats": seats, "limits": {"max_rounds": 2}, "motion_content": MOTION, **changes})
     answer = operator(api).post("/debates", body)
     assert answer.status_code == 201, answer.text
     created: str = answer.json()["data"]["debate"]["id"]
@@ -176,7 +158,7 @@ def test_prompts_and_resources_are_read(guarded: Api, way: str, mode: str) -> No
             assert template.uri_template == "debate://{id}"
             assert f"debate://{debate_id}" in [str(each.uri) for each in (await client.list_resources()).resources]
             [page] = (await client.read_resource(f"debate://{debate_id}")).contents
-            assert "Cities should ban private cars" in page.text
+            assert MOTION in page.text
 
     asyncio.run(read())
 
@@ -267,9 +249,8 @@ def test_all_moves_of_a_dialogue_and_a_judgment_of_it(guarded: Api) -> None:
 
 def test_where_there_are_answers_seats_are_told_what_they_defend_and_the_judge_which_is_correct(guarded: Api) -> None:
     answers = {"proposer": 'Green "owns" it', "opponent": "Blue owns it"}
-    seats = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
     debate_id = debate_of(
-        guarded, format="final_ruling", seats=seats, limits={"max_rounds": 1}, material={"answers": answers}
+        guarded, format="final_ruling", seats=EXTERNAL, limits={"max_rounds": 1}, material={"answers": answers}
     )
 
     async def play(client: Client) -> Json:
@@ -384,35 +365,20 @@ def test_the_wire_of_each_revision(guarded: Api) -> None:
     assert "2026-07-28" in tomorrow.json()["error"]["data"]["supported"]
 
 
-def test_the_bridge_says_when_no_server_answers() -> None:
+def test_the_bridge_says_when_no_server_answers(home: Home) -> None:
     message = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "open_seats"}})
-    ran = subprocess.run(
-        [sys.executable, "-m", "app.cli", "mcp"],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "DEBATE_SERVER_URL": "http://127.0.0.1:9"},
-        input=f"{message}\nnot JSON\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ran = home.debate("mcp", stdin=f"{message}\nnot JSON\n".encode(), DEBATE_SERVER_URL="http://127.0.0.1:9")
     said = sorted((json.loads(line) for line in ran.stdout.splitlines()), key=lambda reply: reply["id"] or 0)
     assert [(reply["id"], reply["error"]["code"]) for reply in said] == [(None, -32700), (7, -32603)]
     assert "No server answers" in said[1]["error"]["message"]
     assert "debate up" in said[1]["error"]["message"]
-    assert ran.returncode == 0
+    assert ran.code == 0
 
 
-def test_the_guide_is_the_page_to_paste() -> None:
+def test_the_guide_is_the_page_to_paste(home: Home) -> None:
     assert (REPOSITORY / "AGENTS.md").read_text() == GUIDE
-    ran = subprocess.run(
-        [sys.executable, "-m", "app.cli", "guide"],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert ran.stdout == GUIDE
+    ran = home.debate("guide")
+    assert (ran.code, ran.stdout) == (0, GUIDE)
     assert len(GUIDE) < 3000
     named = set(re.findall(r"`(\w+)`", GUIDE)) & TOOLS
     assert named == {

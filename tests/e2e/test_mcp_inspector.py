@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from agents import TOKEN, new_agent, operator
+from cli_home import run_program, url_of
 from harness import REPOSITORY, Place, new_debate
 from test_mcp import FOR_THE_SCOPE_ARBITRATE, TOOLS
 
@@ -39,15 +40,8 @@ class Inspector:
         self._environment = {**os.environ, "PATH": f"{program}{os.pathsep}{os.environ['PATH']}", "HOME": str(home)}
 
     def ask(self, *options: str) -> Any:
-        ran = subprocess.run(
-            [*self._command, *options, *self._options],
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        command = (*self._command, *options, *self._options)
+        ran = run_program(*command, cwd=REPOSITORY, env=self._environment, seconds=120)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return json.loads(ran.stdout)
 
@@ -62,7 +56,7 @@ def test_it_lists_the_tools_and_holds_a_debate(program: Path, place: Place, tmp_
     api = place.start_api(auth_token=TOKEN)
     place.start_worker()
     boss = operator(api)
-    inspector = Inspector(program, str(api.http.base_url).rstrip("/"), str(new_agent(boss).token), tmp_path)
+    inspector = Inspector(program, url_of(api), str(new_agent(boss).token), tmp_path)
     listed = inspector.ask("--method", "tools/list")
     assert {tool["name"] for tool in listed["tools"]} == TOOLS - FOR_THE_SCOPE_ARBITRATE
     body = new_debate(limits={"max_rounds": 1}, seats={"opponent": {"player": "external"}})

@@ -9,9 +9,10 @@ import pytest
 from harness import Place, wait_until
 from model_place import ModelPlace, model_place
 from model_server import INPUT_TOKENS, OUTPUT_TOKENS
+from seating import all_played_by
 
 GPT = "openai:gpt-4o-mini"
-ALL_GPT = {role: {"player": GPT} for role in ("proposer", "opponent", "arbitrator")}
+ALL_GPT = all_played_by(GPT)
 CALL_COSTS = INPUT_TOKENS * 0.15e-6 + OUTPUT_TOKENS * 0.6e-6
 LIMIT = 6
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -56,14 +57,6 @@ def test_the_slots_of_a_killed_worker_are_free_again(make_place: Callable[[], Pl
         wait_until(lambda: open_debates(at) == 0, 150, "another worker has held both debates to their end")
 
 
-def test_a_rate_limit_makes_all_workers_hold_back(make_place: Callable[[], Place], tmp_path: Any) -> None:
-    with model_place(make_place, tmp_path, model_concurrency=8) as at:
-        at.models.plan("gpt-4o-mini", "429")
-        at.api.create(seats=ALL_GPT, limits={"max_rounds": 1})
-        wait_until(lambda: open_debates(at) == 0, 150, "it is completed all the same")
-        assert at.place.sql("SELECT name, lowered_to FROM providers") == [("openai", 4)]
-
-
 def test_a_days_limit_is_shared_and_never_passed(make_place: Callable[[], Place], tmp_path: Any) -> None:
     limit = 0.01  # a turn may cost 0.001 at the most with so small a window, and each call costs a small part of that
     seats = {role: {**seat, "max_tokens": 500} for role, seat in ALL_GPT.items()}
@@ -103,7 +96,7 @@ def test_a_model_without_a_price_is_refused_where_a_day_has_a_limit(
     make_place: Callable[[], Place], tmp_path: Any
 ) -> None:
     with model_place(make_place, tmp_path, workers=0, max_cost_usd_per_day=5) as at:
-        body = {role: {"player": "openai:my-own-model"} for role in ALL_GPT}
+        body = all_played_by("openai:my-own-model")
         with pytest.raises(AssertionError, match="no price is known for 'openai:my-own-model'"):
             at.api.create(seats=body)
-        assert at.api.create(seats={role: {"player": "local"} for role in ALL_GPT})["status"] == "created"
+        assert at.api.create(seats=all_played_by("local"))["status"] == "created"

@@ -1,16 +1,13 @@
 """No turn is paid for twice: a provider that counts its calls, through pauses, forks and the deaths of workers."""
 
-import signal
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from harness import assert_whole, wait_until
 from model_place import ModelPlace, model_place
 from model_server import INPUT_TOKENS
-
-from worker.players.models.adapter import guessed_tokens
+from seating import all_played_by
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 ROUNDS = 2
@@ -24,8 +21,7 @@ def at(make_place: Any, tmp_path: Any) -> Iterator[ModelPlace]:
 
 
 def debated_by(model: str) -> dict[str, Any]:
-    seats = {role: {"player": f"openai:{model}"} for role in ("proposer", "opponent", "arbitrator")}
-    return {"seats": seats, "limits": {"max_rounds": ROUNDS}}
+    return {"seats": all_played_by(f"openai:{model}"), "limits": {"max_rounds": ROUNDS}}
 
 
 def paid(at: ModelPlace, debate_id: str, model: str, calls: int) -> dict[str, Any]:
@@ -76,51 +72,3 @@ def test_a_pause_now_cuts_the_call_off_and_its_cost_is_counted(at: ModelPlace) -
     transcript = at.api.wait_closed(debate_id, 120)
     assert len(at.models.calls_of("cut")) == TURNS + 1
     assert transcript["debate"]["usage"]["input_tokens"] > TURNS * INPUT_TOKENS
-
-
-def test_a_worker_killed_after_the_answer_was_stored_leaves_nothing_to_pay_again(at: ModelPlace) -> None:
-    victim = at.place.start_worker(failpoints="turn.after_commit=crash@1")
-    debate_id = at.api.create(**debated_by("stored"))["id"]
-    assert victim.wait(60) == -signal.SIGKILL
-    assert at.api.debate(debate_id)["argument_count"] == 2
-    at.place.start_worker()
-    paid(at, debate_id, "stored", TURNS)
-
-
-def test_a_worker_killed_before_the_answer_was_stored_costs_one_more_call_and_the_cost_says_so(at: ModelPlace) -> None:
-    victim = at.place.start_worker(failpoints="turn.before_commit=crash@1")
-    debate_id = at.api.create(**debated_by("gpt-4o-mini"))["id"]
-    assert victim.wait(60) == -signal.SIGKILL
-    assert at.api.debate(debate_id)["argument_count"] == 1
-    at.place.start_worker()
-    transcript = at.api.wait_closed(debate_id, 120)
-    calls = at.models.calls_of("gpt-4o-mini")
-    assert len(calls) == TURNS + 1
-    # What the dead worker was answered died with it; what it had sent is counted, guessed from its length.
-    sent = guessed_tokens(calls[0].instructions + calls[0].text)
-    assert transcript["debate"]["usage"]["input_tokens"] == TURNS * INPUT_TOKENS + sent
-    assert transcript["debate"]["usage"]["cost_usd"] > sum(
-        turn["usage"]["cost_usd"] for turn in transcript["arguments"]
-    )
-
-
-def test_a_fork_asks_nobody_for_what_it_copies(at: ModelPlace) -> None:
-    at.place.start_worker()
-    source = at.api.create(**debated_by("first"))["id"]
-    whole = paid(at, source, "first", TURNS)
-    seats = {"opponent": {"player": "openai:second"}}
-    body = {"after_seq": 4, "seats": seats, "client_request_id": str(uuid4())}
-    answer = at.api.http.post(f"/debates/{source}/fork", json=body)
-    assert answer.status_code == 201, answer.text
-    fork = answer.json()["data"]["debate"]
-    transcript = at.api.wait_closed(fork["id"], 120)
-    assert_whole(transcript, ROUNDS)
-    assert [turn["player"] for turn in transcript["arguments"][3:]] == ["openai:first", "openai:second", "openai:first"]
-    assert [turn["content"] for turn in transcript["arguments"][:3]] == [
-        turn["content"] for turn in whole["arguments"][:3]
-    ]
-    assert len(at.models.calls_of("first")) == TURNS + 2
-    assert len(at.models.calls_of("second")) == 1
-    assert transcript["debate"]["usage"]["input_tokens"] == 3 * INPUT_TOKENS
-    assert at.api.http.post(f"/debates/{source}/fork", json=body).status_code == 200
-    assert len(at.models.calls_of("second")) == 1

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import pytest
 from harness import Place, wait_until
+from situations import deliveries
 from webhook_receiver import receiving
 
 pytestmark = pytest.mark.long
@@ -38,7 +39,7 @@ def test_kill_9_of_every_process_while_the_endpoint_is_down_and_while_it_is_up(p
         place.start_worker(**SETTINGS)
         for debate in debates:
             api.wait_closed(debate, 120)
-        place.sql("UPDATE webhook_deliveries SET created_at = created_at - interval '1 hour'")
+        deliveries.age(place, "1 hour")
         receiver.delay_seconds, receiver.status = 0.2, 200
         wait_until(lambda: len(receiver.accepted()) >= 3, 120, "some of it is delivered")
         kill_everything(place)

@@ -58,7 +58,16 @@ def link(packages: Iterable[Distribution], into: Path) -> None:
                 (into / top).symlink_to(DEVELOPERS / top)
 
 
-def install(wheel: Path, environment: Path) -> Path:
+def build(project: Path, directory: Path) -> Path:
+    """The wheel of this project."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(directory)]
+    built = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=100, check=False)
+    assert built.returncode == 0, built.stderr
+    [made] = directory.glob("*.whl")
+    return made
+
+
+def install(wheel: Path, environment: Path, name: str = "debate-runner") -> Path:
     """Where its packages are."""
     venv.create(environment, symlinks=True)
     uv = shutil.which("uv", path=str(Path(sys.executable).parent))
@@ -66,7 +75,7 @@ def install(wheel: Path, environment: Path) -> Path:
     options = ["--quiet", "--no-deps", "--no-index", "--no-cache", "--python", str(environment / "bin" / "python")]
     subprocess.run([uv, "pip", "install", *options, str(wheel)], check=True, timeout=60)
     packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
-    [ours] = distributions(name="debate-runner", path=[str(packages)])
+    [ours] = distributions(name=name, path=[str(packages)])
     link(closure(ours), packages)
     return packages
 
@@ -87,12 +96,7 @@ class Installed(Home):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(directory)]
-    built = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=False)
-    assert built.returncode == 0, built.stderr
-    [made] = directory.glob("*.whl")
-    return made
+    return build(REPOSITORY, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import time
 
 import pytest
 from harness import OwnValkey, Place, assert_whole, wait_until
+from seating import all_thinking
 from watchers import a_dialogue, argue, heard, watching
 
 pytestmark = pytest.mark.long
@@ -46,7 +47,7 @@ def test_everything_in_redis_thrown_away_loses_nothing(stage: tuple[Place, OwnVa
     wait_until(lambda: place.redis().llen("debates") == 20, 60, "all are queued")
     place.redis().flushall()
     place.start_worker()
-    think = {role: {"player": "scripted", "think_seconds": 0.3} for role in ("proposer", "opponent", "arbitrator")}
+    think = all_thinking(0.3)
     running = [api.create(seats=think)["id"] for _ in range(5)]
     wait_until(lambda: all(place.is_claimed(debate_id) for debate_id in running), 60, "five are thinking")
     place.redis().flushall()

@@ -11,8 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 from harness import Api, Place, assert_whole, wait_until
+from seating import all_thinking
 
-THINKING = {role: {"player": "scripted", "think_seconds": 30} for role in ("proposer", "opponent", "arbitrator")}
+THINKING = all_thinking(30)
 ONLY_JUDGE_THINKS = {
     "proposer": {"player": "scripted"},
     "opponent": {"player": "scripted"},
@@ -59,11 +60,14 @@ class TestWhileAPlayerThinks:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def stage(cls, make_place: Any) -> Iterator[tuple[Place, Api]]:
+    def stage(cls, make_place: Any, tmp_path_factory: Any) -> Iterator[tuple[Place, Api]]:
         place = make_place()
+        place.log = tmp_path_factory.mktemp("thinking") / "log"
         api = place.start_api()
-        place.start_worker()
+        worker = place.start_worker()
         yield place, api
+        # It would wait for the turn that is in flight.
+        worker.kill()
         place.end_programs()
 
     def thinking(self, stage: tuple[Place, Api], actor: str = "debater_a", **changes: Any) -> str:
@@ -96,7 +100,7 @@ class TestWhileAPlayerThinks:
             api.http.post(f"/debates/{debate_id}/resume")
             wait_until(lambda: place.is_claimed(debate_id), 60, "the resumed debate is taken up again")
             api.http.post(f"/debates/{debate_id}/stop")
-        self.assert_stays(api, debate_id, 1)
+        self.assert_stays(stage, debate_id, 1, cancelled=2 if command == "pause" else 1)
 
     def test_a_ruling_takes_the_judges_place(self, stage: tuple[Place, Api]) -> None:
         _, api = stage
@@ -104,20 +108,28 @@ class TestWhileAPlayerThinks:
         answer = api.http.post(f"/debates/{debate_id}/ruling", json={"content": "Enough.", "close": True}, timeout=5)
         assert answer.status_code == 201
         assert answer.json()["data"]["debate"]["stop_reason"] == "ruling"
-        self.assert_stays(api, debate_id, 4)
+        self.assert_stays(stage, debate_id, 4)
 
     def test_delete_deletes(self, stage: tuple[Place, Api]) -> None:
         place, api = stage
         debate_id = self.thinking(stage)
         assert api.http.delete(f"/debates/{debate_id}", timeout=5).json()["data"] == {"deleted": True}
-        time.sleep(2)
+        self.wait_until_cancelled(place, debate_id)
         assert place.sql("SELECT count(*) FROM turns WHERE debate_id = %s", debate_id) == [(0,)]
 
-    def assert_stays(self, api: Api, debate_id: str, count: int) -> None:
+    def assert_stays(self, stage: tuple[Place, Api], debate_id: str, count: int, cancelled: int = 1) -> None:
         """The worker learns within a few beats that its claim is gone, and adds nothing."""
-        time.sleep(2)
+        place, api = stage
+        self.wait_until_cancelled(place, debate_id, cancelled)
         transcript = api.transcript(debate_id)
         assert transcript["debate"]["argument_count"] == count == len(transcript["arguments"]) + 1
+
+    def wait_until_cancelled(self, place: Place, debate_id: str, times: int = 1) -> None:
+        def cancellations() -> int:
+            lines = place.log.read_text().splitlines() if place.log else []
+            return sum('"turn.cancelled"' in line and debate_id in line for line in lines)
+
+        wait_until(lambda: cancellations() == times, 20, "the worker gives the turn up")
 
 
 def test_a_thread_whose_debate_was_stopped_is_free_again_soon(place: Place) -> None:
@@ -133,8 +145,9 @@ def test_a_thread_whose_debate_was_stopped_is_free_again_soon(place: Place) -> N
 def test_a_killed_workers_turn_is_taken_over(place: Place) -> None:
     api = place.start_api()
     victim = place.start_worker()
-    think = {role: {"player": "scripted", "think_seconds": 1} for role in THINKING}
-    debate_id = api.create(seats=think, limits={"max_rounds": 2})["id"]
+    debate_id = api.create(seats={"opponent": {"player": "scripted", "think_seconds": 1}}, limits={"max_rounds": 2})[
+        "id"
+    ]
     wait_until(lambda: place.is_claimed(debate_id, "debater_b"), 60, "the second turn is being thought about")
     [(first_holder,)] = place.sql("SELECT claimed_by FROM debates")
     os.kill(victim.pid, signal.SIGKILL)
@@ -166,7 +179,7 @@ def test_a_worker_that_is_told_to_end_hands_its_turns_back(place: Place) -> None
 def test_turns_in_hand_finish_when_a_worker_is_told_to_end(place: Place) -> None:
     api = place.start_api()
     worker = place.start_worker()
-    debate_id = api.create(seats={role: {"player": "scripted", "think_seconds": 2} for role in THINKING})["id"]
+    debate_id = api.create(seats=all_thinking(2))["id"]
     wait_until(lambda: place.is_claimed(debate_id), 60, "a turn is being thought about")
     worker.terminate()
     assert worker.wait(60) == 0

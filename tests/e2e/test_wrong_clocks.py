@@ -9,13 +9,14 @@ import httpx
 import pytest
 from agents import TOKEN
 from harness import REPOSITORY, Api, Place, assert_all_is_well, wait_until
+from seating import all_thinking
 
 from app.store.ids import time_of
 
 pytestmark = pytest.mark.long
 TWO_HOURS = 7200
 """Longer than any time limit of ours or of the queue's."""
-THINKS = {role: {"player": "scripted", "think_seconds": 300} for role in ("proposer", "opponent", "arbitrator")}
+THINKS = all_thinking(300)
 
 
 def machine(place: Place, wrong_by_seconds: int) -> Place:

@@ -28,6 +28,7 @@ from app.realtime.feed import LOG_LENGTH, Feed, Item, Listener
 from app.realtime.operators import Version
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
+from app.realtime.sse import stream
 from app.usecases import announce, control
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
@@ -354,6 +355,28 @@ def test_the_lag_of_a_missed_turn_is_counted_from_when_that_turn_was_stored(
 
 def lag_seconds() -> float:
     return metrics.REGISTRY.get_sample_value("debate_relay_lag_seconds_sum") or 0.0
+
+
+def test_a_stream_shows_that_it_lives_while_only_events_come_that_it_leaves_out(
+    services: Services, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy would cut it off while a model takes long over a turn, and a client that left would keep its place."""
+    monkeypatch.setattr("app.realtime.sse.KEEP_ALIVE_SECONDS", 0.3)
+    debate_id, ended = a_dialogue(services), threading.Event()
+
+    def say_words() -> None:
+        while not ended.wait(0.02):
+            services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "words"}))
+
+    speaker = threading.Thread(target=say_words)
+    with relay.listen(debate_id, 1) as listener:
+        speaker.start()
+        try:
+            lines = stream(relay, listener)
+            assert [next(lines) for _ in range(3)] == ["retry: 2000\n\n", *2 * [": still here\n\n"]]
+        finally:
+            ended.set()
+            speaker.join()
 
 
 def test_operators_are_told_once_of_what_was_never_published(

@@ -1,6 +1,7 @@
 """Server-sent events: a debate's turns as a stream that browsers resume by themselves."""
 
 import json
+import time
 from collections.abc import Iterator
 
 import structlog
@@ -24,6 +25,7 @@ def stream(relay: Relay, listener: Listener, with_changes: bool = False) -> Iter
     feed = listener.feed
     yield f"retry: {RETRY_MS}\n\n"
     is_told_state = not with_changes
+    quiet_until = time.monotonic() + KEEP_ALIVE_SECONDS
     while not listener.is_over:
         try:
             messages: list[Message] = relay.take_all(listener) if with_changes else [*relay.take(listener)]
@@ -38,14 +40,18 @@ def stream(relay: Relay, listener: Listener, with_changes: bool = False) -> Iter
         for message in messages:
             yield _event(message)
         if messages:
+            quiet_until = time.monotonic() + KEEP_ALIVE_SECONDS
             continue
         if not with_changes:
             listener.passing.clear()
         if feed.is_closed and listener.seq >= feed.known:
             yield f"event: debate_closed\ndata: {json.dumps({'debate_id': str(feed.debate_id)})}\n\n"
             return
-        if not listener.wait(KEEP_ALIVE_SECONDS):
+        listener.wait(max(0.0, quiet_until - time.monotonic()))
+        # Events that this stream leaves out wake it too: they must not put off the sign of life.
+        if time.monotonic() >= quiet_until:
             yield ": still here\n\n"
+            quiet_until = time.monotonic() + KEEP_ALIVE_SECONDS
 
 
 def _event(message: Message) -> str:

@@ -10,8 +10,8 @@ import agents
 import httpx
 import pytest
 from agents import new_agent
-from experiment_steps import a_spec
-from harness import wait_until
+from experiment_steps import a_spec, completed_over_http
+from situations.experiments import expire_judges_invitations
 from test_api_envelope import data_of, refusal_of
 
 browser = partial(agents.browser, Accept="text/html")
@@ -22,16 +22,9 @@ NAMES = ("Zanzibar-9", "Quetzal-7")
 def make_experiment(boss, place, motions, name, answers=None, **spec):
     contestants = [{"name": who, "player": "scripted", "persona": f"a fan of {who}"} for who in NAMES]
     judges = [{"name": "model-judge", "player": "scripted"}]
-    made = data_of(boss.post("/experiments", a_spec(name=name, contestants=contestants, judges=judges, **spec)), 201)
-    at = f"/experiments/{made['experiment']['id']}"
-    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion {n}.", **(answers or {})}) for n in range(motions))
-    data_of(boss.ask("POST", f"{at}/motions", content=lines))
-    data_of(boss.post(f"{at}/start"))
-    worker = place.start_worker()
-    wait_until(lambda: data_of(boss.get(at))["experiment"]["status"] == "completed", 60, "the experiment is held")
-    worker.terminate()
-    worker.wait(60)
-    return at
+    listed = [{"id": f"m{n}", "motion": f"Motion {n}.", **(answers or {})} for n in range(motions)]
+    given = {"motions": listed, "contestants": contestants, "judges": judges, "name": name, **spec}
+    return completed_over_http(boss.ask, place, **given)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +188,7 @@ def test_a_link_that_is_not_valid_is_refused_in_words(guarded, boss, module_plac
     if what == "unknown":
         path = "/join/nonsense"
     elif what == "expired":
-        module_place.sql("UPDATE judge_invitations SET expires_at = now() WHERE experiment_id = %s", made["id"])
+        expire_judges_invitations(module_place, made["id"])
     else:
         guest, _ = joined(guarded, f"http://x{path}")
         assert "There is nothing to judge yet" in guest.get(f"{at}/judge").text

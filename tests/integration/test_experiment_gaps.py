@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from experiment_steps import a_spec, hold_until, made, motions, status_is
+from experiment_steps import a_spec, counts, hold_until, made, motions, status_is
 from harness import Api, Place
+from situations import judgments
 from worker_loop import with_settings
 
 from app.core.access import OPERATOR
@@ -74,6 +75,7 @@ def test_motions_in_a_spec_are_added_with_it(services: Services, place: Place) -
     assert "motions" not in experiment.stated
     manage.draft(services, OPERATOR, {**a_spec(), "motions": ["Two.", "Three."]})
     assert place.sql("SELECT count(*) FROM motions") == [(3,)]
+    assert manage.add_motions(services, OPERATOR, experiment.id, motions(2, first=2)) == (2, 5)
     with pytest.raises(Conflict, match="with a different text"):
         manage.draft(services, OPERATOR, {**a_spec(), "motions": [{"id": "m1", "motion": "Another."}]})
 
@@ -108,10 +110,6 @@ def test_a_large_spec_is_taken_over_http(api: Api) -> None:
     assert api.http.post("/experiments", json=too_large).status_code == 413
 
 
-def of_debates(place: Place) -> dict[str, int]:
-    return dict(place.sql("SELECT status, count(*) FROM debates GROUP BY status"))
-
-
 def test_the_sweeper_pauses_what_a_stop_has_left_and_resumes_what_a_start_has_left(
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,13 +120,13 @@ def test_the_sweeper_pauses_what_a_stop_has_left_and_resumes_what_a_start_has_le
     with monkeypatch.context() as dying:
         dying.setattr(manage, "settle_debates", lambda *_: None)
         manage.stop(services, OPERATOR, experiment_id)
-        assert of_debates(place) == {"created": 3, "paused": 1}
+        assert counts(place, "debates") == {"created": 3, "paused": 1}
         settled.settle_all(services)
-        assert of_debates(place) == {"paused": 4}
+        assert counts(place, "debates") == {"paused": 4}
         manage.start(services, OPERATOR, experiment_id)
-    assert of_debates(place) == {"paused": 4}
+    assert counts(place, "debates") == {"paused": 4}
     settled.settle_all(services)
-    assert of_debates(place) == {"running": 3, "paused": 1}, "what a person has paused stays so"
+    assert counts(place, "debates") == {"running": 3, "paused": 1}, "what a person has paused stays so"
     settled.settle_all(services)
     control.resume_debate(services, OPERATOR, by_hand)
     hold_until(services, status_is(place, "completed"))
@@ -139,22 +137,13 @@ def test_a_judgment_of_a_stopped_experiment_waits_also_when_its_worker_dies(serv
     experiment_id = made(services, 1)
     hold_until(services, status_is(place, "completed"))
     manage.add_judges(services, OPERATOR, experiment_id, [{"name": "late", "player": "scripted"}])
-    place.sql("INSERT INTO worker_leases VALUES ('dead', now(), now() - interval '1 second')")
-    place.sql(
-        "UPDATE judgments SET claim_token = gen_random_uuid(), claimed_by = 'dead' WHERE status = 'planned'"
-        " AND id = (SELECT min(id::text)::uuid FROM judgments WHERE status = 'planned')"
-    )
+    judgments.lose_one(place)
     manage.stop(services, OPERATOR, experiment_id)
     sweep(services)
     assert place.sql("SELECT count(*), count(due_at) FROM judgments WHERE status = 'planned'") == [(2, 0)]
     manage.start(services, OPERATOR, experiment_id)
     hold_until(services, status_is(place, "completed"))
-    assert place.sql("SELECT status, count(*) FROM judgments GROUP BY 1") == [("completed", 6)]
-
-
-def test_motions_sent_apart_are_added_to_those_of_the_spec(services: Services, place: Place) -> None:
-    experiment, _ = manage.draft(services, OPERATOR, {**a_spec(), "motions": ["One."]})
-    assert manage.add_motions(services, OPERATOR, experiment.id, motions(2)) == (2, 3)
+    assert counts(place, "judgments") == {"completed": 6}
 
 
 def test_a_spec_is_planned_without_being_stored(api: Api, module_place: Place) -> None:

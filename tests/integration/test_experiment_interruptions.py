@@ -10,8 +10,20 @@ from uuid import UUID
 
 import pytest
 from claimed_debates import until
-from experiment_steps import a_spec, at_work, hold_until, made, motions, status_is
-from harness import Api, Place, wait_until
+from event_loop import on_event_loop
+from experiment_steps import (
+    a_spec,
+    at_work,
+    counts,
+    debate_ids,
+    hold_until,
+    made,
+    motions,
+    started_over_http,
+    status_is,
+)
+from harness import Place, wait_until
+from situations import debates, experiments
 from structlog.testing import capture_logs
 from worker_loop import PATIENCE_SECONDS
 
@@ -26,9 +38,6 @@ from app.usecases.model_calls import Reservation
 from app.usecases.services import Services
 from worker.players.registry import player_for
 
-MATCHES = "SELECT status, count(*) FROM matches GROUP BY 1 ORDER BY 1"
-FAILED = "UPDATE debates SET status = 'failed', due_at = NULL, last_error = 'The provider was unavailable.'"
-
 
 @pytest.fixture(autouse=True)
 def _disarmed() -> Iterator[None]:
@@ -40,27 +49,24 @@ def failed(services: Services, place: Place, count: int, **changes: Any) -> UUID
     """An experiment all of whose debates have failed, as after an outage of a provider."""
     experiment_id: UUID = made(services, count // 2, **{"concurrency": count, "judges": None, **changes})
     feed.feed_experiment(services, experiment_id)
-    place.sql(FAILED)
+    debates.fail(place, error="The provider was unavailable.")
     feed.feed_experiment(services, experiment_id)
-    assert place.sql(MATCHES) == [("failed", count)]
+    assert counts(place) == {"failed": count}
     return experiment_id
 
 
 # Retrying
 
 
-def test_no_retried_match_is_lost_while_workers_feed(services: Services, place: Place) -> None:
+@on_event_loop
+async def test_no_retried_match_is_lost_while_workers_feed(services: Services, place: Place) -> None:
     experiment_id = failed(services, place, 60)
-
-    async def work() -> None:
-        async with at_work(services):
-            _, count = await asyncio.to_thread(manage.retry_failed, services, OPERATOR, experiment_id)
-            assert count == 60
-            await until(status_is(place, "completed"), PATIENCE_SECONDS, "all of it is held")
-
-    asyncio.run(work())
-    assert place.sql(MATCHES) == [("completed", 60)]
-    assert place.sql("SELECT status, count(*) FROM debates GROUP BY 1") == [("completed", 60)]
+    async with at_work(services):
+        _, count = await asyncio.to_thread(manage.retry_failed, services, OPERATOR, experiment_id)
+        assert count == 60
+        await until(status_is(place, "completed"), PATIENCE_SECONDS, "all of it is held")
+    assert counts(place) == {"completed": 60}
+    assert counts(place, "debates") == {"completed": 60}
     assert manage.retry_failed(services, OPERATOR, experiment_id)[1] == 0
 
 
@@ -88,7 +94,7 @@ def test_a_retry_begins_no_more_than_the_concurrency_allows(services: Services, 
     manage.draft(services, OPERATOR, a_spec(concurrency=3, judges=None))
     manage.retry_failed(services, OPERATOR, experiment_id)
     feed.feed_experiment(services, experiment_id)
-    assert place.sql(MATCHES) == [("planned", 5), ("running", 3)]
+    assert counts(place) == {"planned": 5, "running": 3}
 
 
 def test_a_failed_debate_that_a_person_resumes_to_its_end_completes_its_match(services: Services, place: Place) -> None:
@@ -97,8 +103,8 @@ def test_a_failed_debate_that_a_person_resumes_to_its_end_completes_its_match(se
     first, other = (row[0] for row in place.sql("SELECT id FROM debates ORDER BY id"))
     control.resume_debate(services, OPERATOR, first)
     hold_until(services, status_is(place, "completed"))
-    assert place.sql(MATCHES) == [("completed", 1), ("failed", 1)]
-    assert place.sql("SELECT status, count(*) FROM judgments GROUP BY 1") == [("completed", 2)]
+    assert counts(place) == {"completed": 1, "failed": 1}
+    assert counts(place, "judgments") == {"completed": 2}
     assert manage.retry_failed(services, OPERATOR, experiment_id)[1] == 1, "what was held is not held again"
     hold_until(services, status_is(place, "completed"))
     assert {row[0] for row in place.sql("SELECT debate_id FROM matches WHERE status = 'completed'")} == {first, other}
@@ -106,7 +112,7 @@ def test_a_failed_debate_that_a_person_resumes_to_its_end_completes_its_match(se
 
 def test_an_imported_experiment_cannot_be_retried(services: Services, place: Place) -> None:
     experiment_id = made(services, 1)
-    place.sql("UPDATE experiments SET concurrency = 0, status = 'completed'")
+    experiments.make_imported(place)
     with pytest.raises(Conflict, match="imported"):
         manage.retry_failed(services, OPERATOR, experiment_id)
 
@@ -114,21 +120,12 @@ def test_an_imported_experiment_cannot_be_retried(services: Services, place: Pla
 # Deletions
 
 
-def start_over_http(api: Api, name: str) -> str:
-    listed = [{"id": "m1", "motion": "One."}]
-    made_ = api.http.post("/experiments", json={**a_spec(name=name), "motions": listed})
-    assert made_.status_code == 201, made_.text
-    at = f"/experiments/{made_.json()['data']['experiment']['id']}"
-    assert api.http.post(f"{at}/start").status_code == 200
-    return at
-
-
 def test_an_experiment_survives_the_deletion_of_its_debates(place: Place) -> None:
     api = place.start_api()
-    at = start_over_http(api, "deleted")
+    at = started_over_http(api.http.request, 1)
     place.start_worker()
     wait_until(status_is(place, "completed"), 60, "it is held")
-    first, other = (row[0] for row in place.sql("SELECT debate_id FROM matches ORDER BY position"))
+    first, other = debate_ids(place)
     assert api.http.delete(f"/debates/{first}").status_code == 200
     assert place.sql("SELECT reason FROM matches WHERE debate_id = %s", first) == [("The debate was deleted.",)]
 
@@ -146,7 +143,7 @@ def test_an_experiment_survives_the_deletion_of_its_debates(place: Place) -> Non
     assert works("GET", "/plan")["plan"]["matches"] == 0
     wait_until(status_is(place, "completed"), 60, "it is judged again")
     assert works("POST", "/retry-failed")["count"] == 1
-    wait_until(lambda: place.sql(MATCHES) == [("completed", 2)], 60, "another debate is held")
+    wait_until(lambda: counts(place) == {"completed": 2}, 60, "another debate is held")
     wait_until(status_is(place, "completed"), 60, "and judged")
     assert place.sql("SELECT count(*) FROM judgments") == [(6,)]
     assert place.sql("SELECT count(*) FROM debates WHERE id = %s", other) == [(1,)]
@@ -155,19 +152,18 @@ def test_an_experiment_survives_the_deletion_of_its_debates(place: Place) -> Non
 def test_an_experiment_survives_pruning(services: Services, place: Place) -> None:
     experiment_id = made(services, 1)
     hold_until(services, status_is(place, "completed"))
-    place.sql("UPDATE debates SET updated_at = now() - interval '1 year'")
+    debates.age(place, 365 * 86_400)
     [(now,)] = place.sql("SELECT now()")
     assert sum(batch.debates for batch in maintenance.prune(services, now)) == 2
-    assert place.sql(MATCHES) == [("failed", 2)]
+    assert counts(place) == {"failed": 2}
     manage.add_judges(services, OPERATOR, experiment_id, [{"name": "second", "player": "scripted"}])
     assert manage.start(services, OPERATOR, experiment_id).status == "completed"
 
 
 def test_a_debate_that_was_deleted_before_this_was_noted_is_not_judged(services: Services, place: Place) -> None:
-    """As a version before has left it: the match is completed, and its debate is gone."""
     experiment_id = made(services, 2)
     hold_until(services, status_is(place, "completed"))
-    place.sql("DELETE FROM debates WHERE id = (SELECT debate_id FROM matches LIMIT 1)")
+    experiments.lose_a_debate(place)
     manage.add_motions(services, OPERATOR, experiment_id, motions(3))
     assert manage.add_judges(services, OPERATOR, experiment_id, [{"name": "second", "player": "scripted"}])[1] == 3
     manage.start(services, OPERATOR, experiment_id)
@@ -192,7 +188,8 @@ def test_a_start_during_a_stop_leaves_no_debate_paused(services: Services, place
     hold_until(services, status_is(place, "completed"))
 
 
-def test_stops_and_starts_from_two_threads_end_in_a_whole_experiment(services: Services, place: Place) -> None:
+@on_event_loop
+async def test_stops_and_starts_from_two_threads_end_in_a_whole_experiment(services: Services, place: Place) -> None:
     experiment_id = made(services, 6, concurrency=6)
 
     def repeat(action: Any) -> None:
@@ -202,15 +199,12 @@ def test_stops_and_starts_from_two_threads_end_in_a_whole_experiment(services: S
             except Conflict:
                 continue
 
-    async def work() -> None:
+    with capture_logs() as logs:
         async with at_work(services):
             await asyncio.gather(*(asyncio.to_thread(repeat, action) for action in (manage.stop, manage.start)))
             await asyncio.to_thread(manage.start, services, OPERATOR, experiment_id)
             await until(status_is(place, "completed"), PATIENCE_SECONDS, "all of it is held")
-
-    with capture_logs() as logs:
-        asyncio.run(work())
-    assert place.sql(MATCHES) == [("completed", 12)]
+    assert counts(place) == {"completed": 12}
     assert [line for line in logs if line["log_level"] == "error"] == []
 
 
@@ -247,8 +241,9 @@ def one_judge(name: str) -> dict[str, Any]:
     return {"swap_sides": False, "judges": [{"name": name, "player": "scripted"}]}
 
 
-def test_no_judgment_begins_after_a_stop(services: Services, place: Place) -> None:
-    async def work() -> None:
+@on_event_loop
+async def test_no_judgment_begins_after_a_stop(services: Services, place: Place) -> None:
+    with capture_logs():
         judge = Judge(PlayerError("Later.", retry_after_seconds=0.01))
         stopped = made(services, 1, **one_judge("first"))
         async with at_work(services, lambda _: judge):
@@ -265,12 +260,10 @@ def test_no_judgment_begins_after_a_stop(services: Services, place: Place) -> No
             await asyncio.to_thread(manage.start, services, OPERATOR, stopped)
             await until(status_is(place, "completed", "completed"), PATIENCE_SECONDS, "it is judged")
 
+
+@on_event_loop
+async def test_a_start_releases_what_was_postponed(services: Services, place: Place) -> None:
     with capture_logs():
-        asyncio.run(work())
-
-
-def test_a_start_releases_what_was_postponed(services: Services, place: Place) -> None:
-    async def work() -> None:
         judge = Judge(NotNow("The budget is reached.", 3000.0))
         experiment_id = made(services, 1, **one_judge("first"))
         async with at_work(services, lambda _: judge):
@@ -281,9 +274,6 @@ def test_a_start_releases_what_was_postponed(services: Services, place: Place) -
             await until(lambda: place.sql(is_free) == [(1,)], PATIENCE_SECONDS, "it is postponed")
             await asyncio.to_thread(manage.start, services, OPERATOR, experiment_id)
             await until(status_is(place, "completed"), PATIENCE_SECONDS, "it is judged")
-
-    with capture_logs():
-        asyncio.run(work())
 
 
 # Feeding
@@ -307,7 +297,7 @@ def test_reservations_of_the_budget_do_not_keep_a_feeder_from_feeding(services: 
         made_ = []
         for _ in range(20):
             made_.append(feed.feed_experiment(services, experiment_id).made)
-            place.sql("UPDATE debates SET status = 'completed', stop_reason = 'max_rounds', due_at = NULL")
+            debates.complete(place)
     finally:
         ending.set()
         for each in threads:
@@ -353,11 +343,11 @@ def operate(services: Services, place: Place, experiment_ids: list[UUID], drawn:
                 drawn.choice(EXPERIMENT_ACTIONS)(services, OPERATOR, drawn.choice(experiment_ids))
 
 
-def test_random_operations_from_several_threads_leave_whole_experiments(services: Services, place: Place) -> None:
+@on_event_loop
+async def test_random_operations_from_several_threads_leave_whole_experiments(services: Services, place: Place) -> None:
     player = Unsteady(random.Random(1))
     ids = [made(services, 4, name=f"e{n}", rounds=2) for n in range(2)]
-
-    async def work() -> None:
+    with capture_logs() as logs:
         async with at_work(services, lambda _: player, "one"), at_work(services, lambda _: player, "two"):
             threads = [asyncio.to_thread(operate, services, place, ids, random.Random(n)) for n in range(3)]
             await asyncio.gather(*threads)
@@ -373,12 +363,9 @@ def test_random_operations_from_several_threads_leave_whole_experiments(services
                     manage.retry_failed(services, OPERATOR, experiment_id)
                     if place.sql("SELECT status FROM experiments WHERE id = %s", experiment_id) != [("completed",)]:
                         manage.start(services, OPERATOR, experiment_id)
-                return place.sql(MATCHES) == [("completed", 16)] and status_is(place, "completed", "completed")()
+                return counts(place) == {"completed": 16} and status_is(place, "completed", "completed")()
 
             await until(is_whole, PATIENCE_SECONDS, "both are whole")
-
-    with capture_logs() as logs:
-        asyncio.run(work())
     assert [line for line in logs if line["log_level"] == "error"] == []
     assert place.sql(
         "SELECT DISTINCT debates.status, count(*) FROM matches JOIN debates ON debates.id = debate_id"

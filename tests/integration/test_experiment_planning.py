@@ -1,16 +1,17 @@
 """A plan is counted before it is made, made outside the request, and written in parts."""
 
-import asyncio
 import json
 import signal
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
 import pytest
 from claimed_debates import until
-from experiment_steps import a_spec, at_work, made, motions, status_is
+from event_loop import on_event_loop
+from experiment_steps import a_spec, at_work, drafted, made, motions, status_is
 from harness import Api, Place, wait_until
+from situations.experiments import end_planning_claim
 from worker_loop import PATIENCE_SECONDS
 
 from app.core.access import OPERATOR
@@ -36,9 +37,7 @@ def crowd(count: int, **changes: Any) -> dict[str, Any]:
 
 def large(services: Services) -> UUID:
     """A draft. One debate at a time: this is about its plan."""
-    experiment, _ = manage.draft(services, OPERATOR, a_spec(repeats=REPEATS, concurrency=1))
-    manage.add_motions(services, OPERATOR, experiment.id, motions(MOTIONS))
-    return experiment.id
+    return drafted(services, MOTIONS, repeats=REPEATS, concurrency=1)
 
 
 def whole_plan(count: int = MOTIONS) -> list[str]:
@@ -93,18 +92,15 @@ def test_the_debate_of_every_contestant_on_every_side_is_tried_before_a_draft_is
     assert place.sql("SELECT count(*) FROM experiments") == [(0,)]
 
 
-def test_a_large_plan_is_left_to_workers_and_is_the_same(services: Services, place: Place) -> None:
+@on_event_loop
+async def test_a_large_plan_is_left_to_workers_and_is_the_same(services: Services, place: Place) -> None:
     experiment_id = large(services)
     assert manage.start(services, OPERATOR, experiment_id).status == "running"
     assert place.sql("SELECT count(*) FROM matches") == [(0,)]
     assert feed.feed_experiment(services, experiment_id) == feed.NOTHING
     assert status_is(place, "running")(), "it is not over before it is planned"
-
-    async def work() -> None:
-        async with at_work(services):
-            await until(lambda: place.sql(IS_PLANNED) == [(True,)], PATIENCE_SECONDS, "the plan is written")
-
-    asyncio.run(work())
+    async with at_work(services):
+        await until(lambda: place.sql(IS_PLANNED) == [(True,)], PATIENCE_SECONDS, "the plan is written")
     assert written(place) == whole_plan()
     assert place.sql("SELECT min(position), max(position), count(DISTINCT position) FROM matches") == [
         (1, LARGE, LARGE)
@@ -120,8 +116,7 @@ def test_another_worker_writes_the_rest_of_a_plan(services: Services, place: Pla
     left = written(place)
     assert left == whole_plan()[: len(left)]
     assert 0 < len(left) < LARGE
-    # The claim of the dead worker ends after ten seconds: they have passed.
-    place.sql("UPDATE experiments SET planner_until = now()")
+    end_planning_claim(place)
     place.start_worker()
     wait_until(lambda: place.sql(IS_PLANNED) == [(True,)], 60, "the plan is written")
     assert written(place) == whole_plan()
@@ -162,13 +157,9 @@ def test_a_start_replaces_the_plan_that_another_one_writes(services: Services, p
 
 
 def test_starts_at_the_same_time_plan_each_match_once(services: Services, place: Place) -> None:
-    experiment, _ = manage.draft(services, OPERATOR, a_spec())
-    manage.add_motions(services, OPERATOR, experiment.id, motions(200))
-    threads = [threading.Thread(target=manage.start, args=(services, OPERATOR, experiment.id)) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    experiment_id = drafted(services, 200)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: manage.start(services, OPERATOR, experiment_id), range(4)))
     assert place.sql("SELECT count(*), count(DISTINCT position) FROM matches") == [(400, 400)]
     assert place.sql(IS_PLANNED) == [(True,)]
 
@@ -177,9 +168,7 @@ def test_any_name_can_be_planned(services: Services, place: Place) -> None:
     odd = 'tab\t, line\r\n, back\\slash \\N \\., "quotes", ümläut, 🙂'
     named = 'back\\slash \\N \\., "quotes", ümläut, 🙂'
     contestants = [{"name": name, "player": "scripted"} for name in (named, "other")]
-    experiment, _ = manage.draft(services, OPERATOR, a_spec(contestants=contestants))
-    manage.add_motions(services, OPERATOR, experiment.id, [motion_of({"id": odd, "motion": "One."})])
-    manage.start(services, OPERATOR, experiment.id)
+    made(services, [motion_of({"id": odd, "motion": "One."})], contestants=contestants)
     rows = place.sql("SELECT arm, motion_id, proposer, opponent, key FROM matches ORDER BY proposer")
     assert sorted(row[:4] for row in rows) == sorted([("", odd, named, "other"), ("", odd, "other", named)])
     assert json.loads(rows[0][4])[1] == odd

@@ -7,27 +7,19 @@ from uuid import UUID
 
 import pytest
 from claimed_debates import WORKER, a_debate, ensure_lease, turn
-from experiment_steps import a_spec, motions
+from experiment_steps import made
 from harness import Place
 
-from app.core.access import OPERATOR
 from app.store.claims import Room
 from app.usecases import advance
 from app.usecases.advance import Claim
-from app.usecases.experiments import feed, manage
+from app.usecases.experiments import feed
 from app.usecases.services import Services
 from worker.players.scripted.player import ScriptedPlayer
 
 AT_ONCE = 4
 """Turns that the worker of this test takes at a time, far fewer than are due."""
 OF_EXPERIMENTS = "experiment/scripted"
-
-
-def started(services: Services, name: str, count: int, concurrency: int) -> UUID:
-    experiment, _ = manage.draft(services, OPERATOR, a_spec(name=name, concurrency=concurrency, rounds=3))
-    manage.add_motions(services, OPERATOR, experiment.id, motions(count))
-    manage.start(services, OPERATOR, experiment.id)
-    return experiment.id
 
 
 def claimed(services: Services, at_most: int, room: Room) -> list[Claim]:
@@ -38,7 +30,7 @@ def claimed(services: Services, at_most: int, room: Room) -> list[Claim]:
 def test_a_debate_started_by_hand_is_claimed_before_the_thousands_that_were_due_earlier(
     services: Services, place: Place
 ) -> None:
-    experiment_id = started(services, "crowd", 200, 400)
+    experiment_id = made(services, 200, name="crowd", concurrency=400, rounds=3)
     while feed.feed_experiment(services, experiment_id).made:
         pass
     assert place.sql("SELECT count(*) FROM debates") == [(400,)]
@@ -56,7 +48,10 @@ def test_a_debate_started_by_hand_is_claimed_before_the_thousands_that_were_due_
 
 @pytest.mark.long
 def test_two_experiments_share_a_worker_in_proportion_to_their_concurrency(services: Services, place: Place) -> None:
-    wide, narrow = started(services, "wide", 40, 12), started(services, "narrow", 40, 4)
+    wide, narrow = (
+        made(services, 40, name=name, concurrency=concurrency, rounds=3)
+        for name, concurrency in (("wide", 12), ("narrow", 4))
+    )
     taken: Counter[UUID | None] = Counter()
     for _ in range(60):
         for experiment_id in (wide, narrow):

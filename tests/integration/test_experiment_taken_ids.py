@@ -5,6 +5,7 @@ from uuid import uuid5
 import structlog
 from experiment_steps import hold_until, made, status_is
 from harness import new_debate
+from situations.experiments import lengthen_motion
 
 from app.core.access import OPERATOR
 from app.http.requests import CreateDebateBody
@@ -59,7 +60,7 @@ def test_a_debate_that_postgres_refuses_fails_alone(services, place):
 
 def test_a_match_that_this_server_no_longer_allows_fails_alone(services, place):
     experiment_id = made(services, 2)
-    place.sql("UPDATE motions SET motion = repeat('x', 20000) WHERE id = 'm1'")
+    lengthen_motion(place, "m1", 20_000)
     feed.feed_experiment(services, experiment_id)
     reason = "motion_content: 20000 bytes of UTF-8; the limit is 10240"
     assert [row[:3] for row in matches(place)] == [("m1", "failed", reason)] * 2 + [("m2", "running", None)] * 2

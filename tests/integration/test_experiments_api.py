@@ -7,8 +7,7 @@ import uuid
 
 import pytest
 from arro3.io import read_parquet
-from experiment_steps import a_spec
-from harness import wait_until
+from experiment_steps import a_spec, completed_over_http
 
 LINES = {"Content-Type": "application/x-ndjson"}
 
@@ -23,25 +22,10 @@ def draft(api, **changes):
     return answer.json()["data"]["experiment"]
 
 
-def shown(api, experiment):
-    return api.http.get(f"/experiments/{experiment['id']}").json()["data"]["experiment"]
-
-
 @pytest.fixture(scope="module")
 def held(api, module_place):
     """An experiment of two motions that was held to its end by a real worker."""
-    experiment = draft(api)
-    at = f"/experiments/{experiment['id']}"
-    assert api.http.post(f"{at}/motions", content=motion_lines(2), headers=LINES).json()["data"] == {
-        "added": 2,
-        "motions": 2,
-    }
-    assert api.http.post(f"{at}/start").json()["data"]["experiment"]["status"] == "running"
-    worker = module_place.start_worker()
-    wait_until(lambda: shown(api, experiment)["status"] == "completed", 60, "the experiment is held")
-    worker.terminate()
-    worker.wait(60)
-    return at
+    return completed_over_http(api.http.request, module_place)
 
 
 def test_an_experiment_shows_its_progress_cost_and_estimate(api, held):
@@ -127,7 +111,8 @@ def test_an_empty_export_has_its_columns(api):
 def test_a_plan_says_what_it_would_hold(api):
     experiment = draft(api)
     at = f"/experiments/{experiment['id']}"
-    api.http.post(f"{at}/motions", content=motion_lines(10), headers=LINES)
+    sent = api.http.post(f"{at}/motions", content=motion_lines(10), headers=LINES)
+    assert sent.json()["data"] == {"added": 10, "motions": 10}
     plan = api.http.get(f"{at}/plan").json()["data"]["plan"]
     assert (plan["matches"], plan["judgments"], plan["debate_calls"]) == (20, 40, 60)
     assert plan["at_most_usd"] == 0

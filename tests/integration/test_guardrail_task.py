@@ -1,16 +1,20 @@
 """Evaluations are claimed, settled once and released, whatever dies; and a person has the last word."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
+import psycopg
 import pytest
+from callers import an_agent
 from claimed_debates import ensure_lease, lapse_lease, until
+from event_loop import on_event_loop
 from harness import wait_until
+from situations import leases
+from situations.solutions import make_due, make_simultaneous
 from worker_loop import PATIENCE_SECONDS, database_away, live_lease, with_settings
 
 from app.core.access import OPERATOR, Scope
@@ -19,8 +23,7 @@ from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Sever
 from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
 from app.core.solutions import Stance
 from app.messaging.queue import GUARDRAIL_QUEUE
-from app.usecases.agents import create_agent, revoke_key
-from app.usecases.identity import identify
+from app.usecases.agents import revoke_key
 from app.usecases.solutions import evaluate, review, solutions
 from app.usecases.solutions.solutions import ContributionRequest
 from app.usecases.sweep import sweep
@@ -120,10 +123,6 @@ def looks_once(monkeypatch):
     monkeypatch.setattr(claim_loop, "LOOK_EVERY_SECONDS", NEVER_SECONDS)
 
 
-def an_agent(services, name="author", scopes=frozenset(Scope)):
-    return identify(services, create_agent(services, OPERATOR, name, None, scopes)[1].secret)
-
-
 @pytest.fixture
 def author(services):
     return an_agent(services)
@@ -172,58 +171,16 @@ def test_a_contribution_is_evaluated_with_reasons_and_the_evaluators_version(
     assert evaluations(place, "due_at, claim_token, claimed_by, queued_at") == [(None, None, None, None)]
 
 
-def test_what_nobody_gives_a_hint_of_is_found(services, place, author):
-    async def work():
-        async with guarding(services):
-            await asyncio.sleep(0.2)
-            contribute(services, author)
-            await until(all_settled(place), PATIENCE_SECONDS, "it is evaluated")
-
-    asyncio.run(work())
-
-
-@pytest.mark.usefixtures("looks_once")
-def test_a_hint_is_followed_at_once(services, place, author):
-    async def work():
-        first = contribute(services, author)
-        async with guarding(services) as guardrail:
-            await until(all_settled(place), PATIENCE_SECONDS, "the one that was there is evaluated")
-            contribute(services, author, solution_id=first.solution_id)
-            guardrail.hint()
-            await until(all_settled(place), PATIENCE_SECONDS, "and so is the other")
-
-    asyncio.run(work())
-
-
-def test_many_hints_to_two_workers_evaluate_once(services, place, author):
-    model = saying(APPROVED)
-
-    async def work():
-        async with guarding(services, model, "one") as one, guarding(services, model, "two") as two:
-            solution_id = solutions.propose(services, author, "x", "x").id
-            for _ in range(5):
-                contribute(services, author, solution_id=solution_id)
-                for guardrail in (one, two) * 5:
-                    guardrail.hint()
-            await until(all_settled(place), PATIENCE_SECONDS, "all are evaluated")
-
-    asyncio.run(work())
-    assert model.asked == 5
-
-
-def test_of_many_workers_one_evaluates(services, contribution):
-    barrier = threading.Barrier(8)
+def test_nobody_waits_for_an_evaluation_that_another_worker_is_claiming(services, place, contribution):
     workers = [f"worker {number}" for number in range(8)]
     for worker_id in workers:
         ensure_lease(services, worker_id)
-
-    def claim(worker_id):
-        barrier.wait(60)
-        return evaluate.claim(services, worker_id, 1)
-
-    with ThreadPoolExecutor(8) as pool:
-        claims = [held for claimed in pool.map(claim, workers) for held in claimed]
-    assert [held.id for held in claims] == [contribution.evaluation_id]
+    with ThreadPoolExecutor(8) as pool, psycopg.connect(str(place.settings.database_url)) as other:
+        other.execute("SELECT FROM guardrail_evaluations FOR UPDATE")
+        claims = [pool.submit(evaluate.claim, services, worker_id, 1) for worker_id in workers]
+        wait_until(lambda: all(claim.done() for claim in claims), 60, "each worker looks elsewhere")
+    assert [claim.result() for claim in claims] == [[]] * 8
+    assert claim_one(services).id == contribution.evaluation_id
 
 
 def test_more_than_one_statement_claims_are_all_evaluated(services, place, author, monkeypatch):
@@ -251,9 +208,9 @@ def test_a_dead_workers_evaluation_is_taken_over_and_its_late_verdict_is_dropped
 
 def test_an_evaluation_that_a_worker_from_before_leases_let_lapse_is_taken_over(services, place, contribution):
     claim_one(services, "old")
-    place.sql("DELETE FROM worker_leases")
+    leases.remove_all(place)
     assert try_claim(services, "new") == []
-    place.sql("UPDATE guardrail_evaluations SET due_at = now() WHERE verdict IS NULL")
+    make_due(place)
     assert claim_one(services, "new").id == contribution.evaluation_id
 
 
@@ -263,22 +220,19 @@ def test_an_evaluation_that_a_worker_from_before_leases_let_lapse_is_taken_over(
     [(RuntimeError("no answer"), "crash"), (PlayerError("The provider failed.", kind="server"), "server")],
     ids=["crash", "server"],
 )
-def test_an_evaluator_that_fails_is_tried_again_and_then_a_person_is_asked(
+@on_event_loop
+async def test_an_evaluator_that_fails_is_tried_again_and_then_a_person_is_asked(
     services, place, contribution, problem, kind
 ):
     model = failing(problem)
-
-    async def work():
-        async with guarding(services, model) as guardrail:
-            for attempt in range(1, MAX_ATTEMPTS):
-                await until(tried(place, attempt), PATIENCE_SECONDS, "it was tried")
-                place.sql("UPDATE guardrail_evaluations SET due_at = now() + interval '1 hour' WHERE verdict IS NULL")
-                assert try_claim(services, "other") == [], "not before its delay is over"
-                place.sql("UPDATE guardrail_evaluations SET due_at = now() WHERE verdict IS NULL")
-                guardrail.hint()
-            await until(all_settled(place), PATIENCE_SECONDS, "it was given up")
-
-    asyncio.run(work())
+    async with guarding(services, model) as guardrail:
+        for attempt in range(1, MAX_ATTEMPTS):
+            await until(tried(place, attempt), PATIENCE_SECONDS, "it was tried")
+            make_due(place, seconds_from_now=3600)
+            assert try_claim(services, "other") == [], "not before its delay is over"
+            make_due(place)
+            guardrail.hint()
+        await until(all_settled(place), PATIENCE_SECONDS, "it was given up")
     assert model.asked == MAX_ATTEMPTS
     assert_a_person_is_asked(services, place, contribution, kind)
 
@@ -337,40 +291,34 @@ def test_what_cannot_pass_is_not_tried_again(services, place, contribution):
     ],
     ids=["day", "told-how-long", "not-told"],
 )
-def test_what_only_has_to_wait_uses_up_no_attempt(services, place, contribution, problem, least, most):
+@on_event_loop
+async def test_what_only_has_to_wait_uses_up_no_attempt(services, place, contribution, problem, least, most):
     model = failing(problem)
-
-    async def work():
-        async with guarding(services, model) as guardrail:
-            for attempt in range(1, MAX_ATTEMPTS + 3):
-                await until(
-                    lambda attempt=attempt: model.asked == attempt and tried(place, 0)(),
-                    PATIENCE_SECONDS,
-                    "it was asked",
-                )
-                [(wait,)] = evaluations(place, "extract(epoch FROM due_at - now())::float")
-                assert least - 5 < wait <= most
-                place.sql("UPDATE guardrail_evaluations SET due_at = now() WHERE verdict IS NULL")
-                guardrail.hint()
-
-    asyncio.run(work())
+    async with guarding(services, model) as guardrail:
+        for attempt in range(1, MAX_ATTEMPTS + 3):
+            await until(
+                lambda attempt=attempt: model.asked == attempt and tried(place, 0)(),
+                PATIENCE_SECONDS,
+                "it was asked",
+            )
+            [(wait,)] = evaluations(place, "extract(epoch FROM due_at - now())::float")
+            assert least - 5 < wait <= most
+            make_due(place)
+            guardrail.hint()
     assert status_of(place, contribution) == ("pending", None)
 
 
-def test_a_slow_model_holds_up_nobody_but_its_own(services, place, author):
+@on_event_loop
+async def test_a_slow_model_holds_up_nobody_but_its_own(services, place, author):
     model = hanging()
-
-    async def work():
-        slow = contribute(services, author)
-        async with guarding(services, model):
-            await until(lambda: model.asked == 1, PATIENCE_SECONDS, "the model thinks")
-            fast = contribute(services, author, BAD, slow.solution_id)
-            await until(
-                lambda: status_of(place, fast) == ("rejected", "rejected"), PATIENCE_SECONDS, "the other is evaluated"
-            )
-            assert status_of(place, slow) == ("pending", None)
-
-    asyncio.run(work())
+    slow = contribute(services, author)
+    async with guarding(services, model):
+        await until(lambda: model.asked == 1, PATIENCE_SECONDS, "the model thinks")
+        fast = contribute(services, author, BAD, slow.solution_id)
+        await until(
+            lambda: status_of(place, fast) == ("rejected", "rejected"), PATIENCE_SECONDS, "the other is evaluated"
+        )
+        assert status_of(place, slow) == ("pending", None)
 
 
 # Trouble
@@ -390,7 +338,8 @@ def test_a_shutdown_hands_back_what_cannot_finish(services, place, contribution)
     assert status_of(place, contribution) == ("approved", "approved")
 
 
-def test_a_shutdown_lets_an_evaluation_finish(services, place, contribution):
+@on_event_loop
+async def test_a_shutdown_lets_an_evaluation_finish(services, place, contribution):
     may_answer = asyncio.Event()
 
     async def answer():
@@ -398,37 +347,30 @@ def test_a_shutdown_lets_an_evaluation_finish(services, place, contribution):
         return APPROVED
 
     model = Model(answer)
+    async with guarding(services, model) as guardrail:
+        await until(lambda: model.asked == 1, PATIENCE_SECONDS, "the model thinks")
+        end = asyncio.create_task(guardrail.shut_down(60))
+        await asyncio.sleep(0)
+        may_answer.set()
+        await asyncio.wait_for(end, 60)
+        assert status_of(place, contribution) == ("approved", "approved")
 
-    async def work():
-        async with guarding(services, model) as guardrail:
-            await until(lambda: model.asked == 1, PATIENCE_SECONDS, "the model thinks")
-            end = asyncio.create_task(guardrail.shut_down(60))
-            await asyncio.sleep(0)
+
+@on_event_loop
+async def test_a_verdict_that_the_database_did_not_take_is_stored_when_it_is_back(services, place, contribution):
+    may_answer = asyncio.Event()
+
+    async def answer():
+        await may_answer.wait()
+        return APPROVED
+
+    model = Model(answer)
+    async with guarding(services, model):
+        await until(lambda: model.asked == 1, PATIENCE_SECONDS, "the model thinks")
+        with database_away(place):
             may_answer.set()
-            await asyncio.wait_for(end, 60)
-            assert status_of(place, contribution) == ("approved", "approved")
-
-    asyncio.run(work())
-
-
-def test_a_verdict_that_the_database_did_not_take_is_stored_when_it_is_back(services, place, contribution):
-    may_answer = asyncio.Event()
-
-    async def answer():
-        await may_answer.wait()
-        return APPROVED
-
-    model = Model(answer)
-
-    async def work():
-        async with guarding(services, model):
-            await until(lambda: model.asked == 1, PATIENCE_SECONDS, "the model thinks")
-            with database_away(place):
-                may_answer.set()
-                await asyncio.sleep(0.5)
-            await until(all_settled(place), PATIENCE_SECONDS, "it is settled")
-
-    asyncio.run(work())
+            await asyncio.sleep(0.5)
+        await until(all_settled(place), PATIENCE_SECONDS, "it is settled")
     assert model.asked == 1
     assert status_of(place, contribution) == ("approved", "approved")
 
@@ -448,7 +390,8 @@ def test_claims_whose_answer_was_lost_are_released_and_taken_again(services, pla
     assert [held.id for held in lost] == [contribution.evaluation_id]
 
 
-def test_a_lost_lease_cancels_everything_and_evaluations_go_on_under_the_new_one(services, place, contribution):
+@on_event_loop
+async def test_a_lost_lease_cancels_everything_and_evaluations_go_on_under_the_new_one(services, place, contribution):
     answers = [asyncio.Event().wait]
     cancelled = []
 
@@ -463,15 +406,11 @@ def test_a_lost_lease_cancels_everything_and_evaluations_go_on_under_the_new_one
         return APPROVED
 
     model = Model(answer)
-
-    async def work():
-        async with guarding(services, model, claim_seconds=3):
-            await until(lambda: model.asked == 1, PATIENCE_SECONDS, "the model thinks")
-            answers[0] = approve
-            place.sql("DELETE FROM worker_leases")
-            await until(all_settled(place), PATIENCE_SECONDS, "it is settled")
-
-    asyncio.run(work())
+    async with guarding(services, model, claim_seconds=3):
+        await until(lambda: model.asked == 1, PATIENCE_SECONDS, "the model thinks")
+        answers[0] = approve
+        leases.remove_all(place)
+        await until(all_settled(place), PATIENCE_SECONDS, "it is settled")
     assert cancelled == [True]
 
 
@@ -487,7 +426,7 @@ def flagged(services, place, author):
 
 @pytest.mark.parametrize("decision", [GuardrailVerdict.APPROVED, GuardrailVerdict.REJECTED])
 def test_a_decision_is_recorded_with_who_and_why_and_the_verdict_stays(services, place, flagged, decision):
-    referee = an_agent(services, "referee", frozenset({Scope.ARBITRATE}))
+    referee = an_agent(services, "referee", Scope.ARBITRATE)
     decided = review.decide(services, referee, flagged.evaluation_id, decision, "A public office's address").evaluation
     assert (decided.status.value, decided.verdict, decided.decision) == (
         decision.value,
@@ -518,7 +457,7 @@ def test_a_wrong_rejection_may_be_overruled(services, place, author):
 
 
 def test_who_may_not_decide(services, author, flagged):
-    speaker = an_agent(services, "speaker", frozenset({Scope.READ, Scope.DEBATE}))
+    speaker = an_agent(services, "speaker", Scope.READ, Scope.DEBATE)
     gone = an_agent(services, "gone")
     revoke_key(services, OPERATOR, gone.id)
     for caller, refusal in ((author, Forbidden), (speaker, Forbidden), (gone, AuthFailed)):
@@ -531,7 +470,7 @@ def test_who_may_not_decide(services, author, flagged):
 def test_what_waits_for_a_person_comes_oldest_first_page_after_page(services, place, author):
     solution_id = solutions.propose(services, author, "x", "x").id
     made = [contribute(services, author, FLAGGED, solution_id).evaluation_id for _ in range(5)]
-    place.sql("UPDATE guardrail_evaluations SET created_at = '2026-01-01Z'")
+    make_simultaneous(place, "guardrail_evaluations")
     guard_until(services, all_settled(place))
     seen, cursor = [], None
     while True:
@@ -541,10 +480,3 @@ def test_what_waits_for_a_person_comes_oldest_first_page_after_page(services, pl
         if cursor is None:
             break
     assert seen == sorted(made)
-
-
-def test_a_reason_is_stored_with_its_severity(services, place, contribution):
-    held = claim_one(services)
-    reason = Finding("links", Severity.FLAG, "A shortened link")
-    evaluate.settle(services, held, Opinion(GuardrailVerdict.FLAGGED, (reason,)), "rules/1")
-    assert review.get_review(services, OPERATOR, contribution.evaluation_id).evaluation.reasons == (reason,)

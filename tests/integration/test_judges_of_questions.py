@@ -4,21 +4,19 @@ shown the answers exchanged, and where nothing can be exchanged it is asked once
 The calls are real, to a provider on this machine that records their bytes.
 """
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID
 
 import pytest
-from claimed_debates import a_debate, until
-from experiment_steps import at_work
+from claimed_debates import a_debate
+from experiment_steps import hold_by_models
 from harness import Place
 from model_server import SECRET, Call, ModelServer, ruling, which_answer
+from situations.judgments import age_exchanges
 from test_api_envelope import data_of
-from worker_loop import PATIENCE_SECONDS
 
 from app.core.access import OPERATOR, Agent, Scope
 from app.core.debate import Debate, Limits, TurnType
@@ -29,7 +27,7 @@ from app.core.judgments import Judge, Judgment
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.prompt_sets import BUILT_IN, hash_of
 from app.core.seats import Seat
-from app.settings import ProviderSettings
+from app.core.verdicts import Verdict
 from app.store import prompt_sets
 from app.usecases import judgments, maintenance
 from app.usecases.documents import NewMaterial
@@ -38,9 +36,6 @@ from app.usecases.experiments.read import plan
 from app.usecases.experiments.results import results_of_experiment
 from app.usecases.read import get_transcript
 from app.usecases.services import Services
-from worker.players.models.calls import ModelCalls
-from worker.players.models.player import ModelPlayer
-from worker.players.registry import player_for
 
 GPT = "openai:gpt-4o-mini"
 JUDGE = "openai:gpt-4o"
@@ -59,20 +54,6 @@ def models() -> Iterator[ModelServer]:
         yield server
 
 
-def held(services: Services, models: ModelServer, condition: Callable[[], bool]) -> None:
-    """Until then, by the loops of a worker whose models are on this machine."""
-
-    async def hold() -> None:
-        providers = ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1")
-        calls = ModelCalls(services, "worker", providers)
-        player = ModelPlayer(calls, lambda _: None)
-        async with at_work(services, partial(player_for, models=player)):
-            await until(condition, PATIENCE_SECONDS, "the debates were held and judged")
-        await calls.close()
-
-    asyncio.run(hold())
-
-
 def all_are(place: Place, table: str, status: str) -> Callable[[], bool]:
     query = f"SELECT count(*) > 0 AND count(*) = count(*) FILTER (WHERE status = %s) FROM {table}"  # noqa: S608
     return lambda: place.sql(query, status) == [(True,)]
@@ -89,6 +70,13 @@ def asked(services: Services, form: Format, has_answers: bool, **judge: Any) -> 
         limits=Limits(max_rounds=2 if form.facts.has_rounds else None),
         material=NewMaterial(DOCUMENT, None, ANSWERS, "proposer") if has_answers else None,
     )
+
+
+def ruled(services: Services, place: Place, models: ModelServer) -> Verdict:
+    """The verdict of the judge who has the seat, on a question."""
+    debate = asked(services, Format.DIRECT, has_answers=True)
+    hold_by_models(services, models, all_are(place, "debates", "completed"))
+    return get_transcript(services, debate.id, None).debate.verdict
 
 
 def judged(services: Services, debate: Debate) -> list[Judgment]:
@@ -115,11 +103,11 @@ def test_every_call_about_a_question_speaks_of_its_answers_and_none_of_a_motion(
 ) -> None:
     models.rule = lambda document: right_answer(document) if "answers" in document else ruling("proposer")
     debates = {(form, with_): asked(services, form, with_) for form in Format for with_ in (True, False)}
-    held(services, models, all_are(place, "debates", "completed"))
+    hold_by_models(services, models, all_are(place, "debates", "completed"))
     for debate in debates.values():
         judgments.ask(services, OPERATOR, debate.id, BOTH)
     live = len(models.calls)
-    held(services, models, all_are(place, "judgments", "completed"))
+    hold_by_models(services, models, all_are(place, "judgments", "completed"))
 
     for form, has_answers in debates:
         of_debate = [call for call in models.calls if about(call).startswith(f"{form.value}:")]
@@ -168,11 +156,11 @@ def test_swapped_exchanges_the_answers_and_the_speeches_and_the_winner_is_mapped
 ) -> None:
     models.rule = first_answer
     debates = {form: asked(services, form, has_answers=True) for form in Format}
-    held(services, models, all_are(place, "debates", "completed"))
+    hold_by_models(services, models, all_are(place, "debates", "completed"))
     for debate in debates.values():
         judgments.ask(services, OPERATOR, debate.id, BOTH)
     live = len(models.calls)
-    held(services, models, all_are(place, "judgments", "completed"))
+    hold_by_models(services, models, all_are(place, "judgments", "completed"))
     for form, debate in debates.items():
         documents = [call.document for call in models.calls[live:] if about(call).startswith(f"{form.value}:")]
         shown = {document["answers"]["A"]: document for document in documents}
@@ -205,7 +193,7 @@ def test_a_judge_in_the_seat_is_asked_in_both_orders_where_there_are_two(
     models.calls.clear()
     models.rule = lambda document: first_answer(document) if "answers" in document else ruling("proposer")
     debate = asked(services, form, has_answers, judge_order="both")
-    held(services, models, lambda: get_transcript(services, debate.id, None).debate.is_closed)
+    hold_by_models(services, models, lambda: get_transcript(services, debate.id, None).debate.is_closed)
     assert len([call for call in models.calls_of("gpt-4o") if call.shape]) == calls
     verdict = get_transcript(services, debate.id, None).debate.verdict
     # Who is shown first decides: a tie, that keeps both.
@@ -222,10 +210,8 @@ def test_an_answer_without_a_probability_or_against_itself_is_asked_for_again(
 ) -> None:
     unusable = [{"reasoning": "So.", "answer": "A", "stop": False}, which_answer("A", 0.3), which_answer("C", 0.9)]
     models.rule = lambda document: unusable.pop(0) if unusable else right_answer(document)
-    debate = asked(services, Format.DIRECT, has_answers=True)
-    held(services, models, all_are(place, "debates", "completed"))
+    verdict = ruled(services, place, models)
     assert len(models.calls) == 4
-    verdict = get_transcript(services, debate.id, None).debate.verdict
     assert (verdict.winner, verdict.confidence) == ("proposer", 0.9)
 
 
@@ -233,9 +219,7 @@ def test_a_guess_names_an_answer_and_its_side_has_the_higher_score(
     services: Services, place: Place, models: ModelServer
 ) -> None:
     models.rule = lambda _: which_answer("B", 0.5)
-    debate = asked(services, Format.DIRECT, has_answers=True)
-    held(services, models, all_are(place, "debates", "completed"))
-    verdict = get_transcript(services, debate.id, None).debate.verdict
+    verdict = ruled(services, place, models)
     assert (verdict.winner, verdict.confidence) == ("opponent", 0.5)
     assert verdict.scores["opponent"] > verdict.scores["proposer"]
 
@@ -255,7 +239,7 @@ def test_prompts_that_were_added_under_the_version_before_ask_as_they_did(
         prompts="old",
         material=NewMaterial(None, None, ANSWERS, "proposer"),
     )
-    held(services, models, all_are(place, "debates", "completed"))
+    hold_by_models(services, models, all_are(place, "debates", "completed"))
     assert [call.document["motion"] for call in models.calls] == ["Ban cars"] * 3
     assert [call.document["answers"] for call in models.calls] == [ANSWERS] * 3
     assert "winner" in models.calls[-1].shape["properties"]
@@ -304,7 +288,7 @@ def test_an_experiment_plans_pays_and_compares_each_debate_in_the_orders_that_it
     assert plan(services, OPERATOR, experiment_id)[1].judgments == expected
     manage.start(services, OPERATOR, experiment_id)
     assert plan(services, OPERATOR, experiment_id)[1].judgments == expected
-    held(services, models, all_are(place, "experiments", "completed"))
+    hold_by_models(services, models, all_are(place, "experiments", "completed"))
     assert place.sql("SELECT count(*) FROM judgments WHERE status = 'completed'") == [(expected,)]
     assert plan(services, OPERATOR, experiment_id)[1].judgments == 0
     manage.start(services, OPERATOR, experiment_id)
@@ -327,7 +311,7 @@ def test_a_judges_question_names_no_letter_that_would_mean_the_other_answer_in_t
 ) -> None:
     models.rule = right_answer
     debate = asked(services, Format.INTERACTIVE, has_answers=True)
-    held(services, models, all_are(place, "debates", "completed"))
+    hold_by_models(services, models, all_are(place, "debates", "completed"))
     [question] = [
         turn for turn in get_transcript(services, debate.id, None).arguments if turn.type is TurnType.QUESTION
     ]
@@ -342,10 +326,10 @@ def test_a_judgment_keeps_what_its_model_was_sent_and_answered_until_it_is_prune
 ) -> None:
     models.rule = right_answer
     debate = asked(services, Format.DIRECT, has_answers=True)
-    held(services, models, all_are(place, "debates", "completed"))
+    hold_by_models(services, models, all_are(place, "debates", "completed"))
     setup = SeatSetup(JUDGE, temperature=0.5, persona="A careful clerk")
     judgments.ask(services, OPERATOR, debate.id, Judge("model", setup, JudgeOrder.SWAPPED))
-    held(services, models, all_are(place, "judgments", "completed"))
+    hold_by_models(services, models, all_are(place, "judgments", "completed"))
     [one] = judged(services, debate)
     judgment, [kept] = judgments.get_exchanges(services, OPERATOR, debate.id, one.id)
     call = models.calls[-1]
@@ -370,7 +354,7 @@ def test_a_judgment_keeps_what_its_model_was_sent_and_answered_until_it_is_prune
     with pytest.raises(NotFound, match="no judgment"):
         judgments.get_exchanges(services, OPERATOR, debate.id, UUID(int=7))
 
-    place.sql("UPDATE judgment_exchanges SET created_at = created_at - interval '40 days'")
+    age_exchanges(place, 40)
     before, found = maintenance.count_old_records(services, "exchanges", timedelta(days=30))
     assert found == 1
     assert sum(maintenance.prune_records(services, "exchanges", before)) == 1

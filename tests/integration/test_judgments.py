@@ -9,8 +9,11 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from callers import an_agent
 from claimed_debates import ensure_lease, lapse_lease, until
 from harness import new_debate
+from situations import debates
+from situations.judgments import make_due, spend_tokens
 from structlog.testing import capture_logs
 from worker_loop import PATIENCE_SECONDS, live_lease, live_runner, with_settings
 
@@ -24,9 +27,7 @@ from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
 from app.core.verdicts import Verdict
 from app.http.requests import CreateDebateBody
 from app.usecases import control, judgments
-from app.usecases.agents import create_agent
 from app.usecases.create import create_debate
-from app.usecases.identity import identify
 from app.usecases.sweep import sweep
 from worker.judging import Judging
 from worker.players.registry import player_for
@@ -144,14 +145,6 @@ def test_two_askers_at_the_same_moment_plan_it_once(services, place, closed):
     assert Counter(new) == {2: 1, 0: 3}
 
 
-def test_two_workers_never_hold_the_same_judgment(services, closed):
-    judgments.ask(services, OPERATOR, closed, BOTH)
-    for worker in ("one", "two"):
-        ensure_lease(services, worker)
-    first, second = (judgments.claim(services, worker, 5, []) for worker in ("one", "two"))
-    assert (len(first), second) == (2, [])
-
-
 def test_nothing_is_claimed_of_a_share_without_room_nor_without_a_lease(services, closed):
     judgments.ask(services, OPERATOR, closed, BOTH)
     ensure_lease(services, "one")
@@ -185,18 +178,18 @@ def test_a_failing_judge_is_asked_again_then_fails_and_is_never_a_tie(services, 
     judge = Judges(PlayerError("It fell over.", permanent=False, kind="answer", usage=Usage(1, 1, 0.5)))
     for attempt in range(1, MAX_ATTEMPTS + 1):
         judge_until(services, lambda tried=attempt: rows(place, "attempts") == [(tried,)], judge)
-        place.sql("UPDATE judgments SET due_at = now() WHERE due_at IS NOT NULL")
+        make_due(place)
     assert rows(place, "status, error, verdict, cost_usd") == [("failed", "It fell over.", None, 0.5 * MAX_ATTEMPTS)]
 
 
 def test_an_opinion_that_can_never_be_stored_counts_as_an_attempt(services, place, closed):
     judgments.ask(services, OPERATOR, closed, Judge("x", SeatSetup("openai:gpt-5")))
     most = 2**63 - 1
-    place.sql("UPDATE judgments SET input_tokens = %s", most)
+    spend_tokens(place, most)
     player = Judges(WON)
 
     def is_over():
-        place.sql("UPDATE judgments SET due_at = now() WHERE due_at IS NOT NULL AND claim_token IS NULL")
+        make_due(place)
         return rows(place, "status") == [("failed",)]
 
     with capture_logs() as logs:
@@ -236,10 +229,6 @@ def test_a_judgment_of_a_debate_that_was_deleted_meanwhile_is_dropped(services, 
     assert rows(place, "id") == []
 
 
-def an_agent(services, name, scopes=frozenset({Scope.READ, Scope.DEBATE})):
-    return identify(services, create_agent(services, OPERATOR, name, None, scopes)[1].secret)
-
-
 def test_people_and_agents_judge_under_their_own_names_and_once_in_each_order(services, closed):
     ana, is_new = judgments.give(services, OPERATOR, closed, "ana", JudgeOrder.SWAPPED, WON)
     assert (ana.key.judge, ana.key.order, ana.status, is_new) == (
@@ -259,20 +248,11 @@ def test_people_and_agents_judge_under_their_own_names_and_once_in_each_order(se
     assert given.key.judge == "agent:skeptic"
 
 
-@pytest.mark.parametrize("name", ["=1", "+1", "-1", "@x", "a\tb", "a\u200bb"])
-def test_a_name_that_a_spreadsheet_or_a_reader_would_mistake_is_refused(services, closed, name):
-    with pytest.raises(InvalidInput):
-        judgments.give(services, OPERATOR, closed, name, JudgeOrder.AS_SPOKEN, WON)
-
-
 def test_who_may_not_judge(services, place, closed):
-    reader = an_agent(services, "reader", frozenset({Scope.READ}))
-    debater = an_agent(services, "debater")
-    place.sql(
-        "UPDATE debates SET seats = jsonb_set(seats, '{opponent}', jsonb_build_object('player', 'external',"
-        " 'agent_id', %s::text))",
-        str(debater.id),
-    )
+    reader = an_agent(services, "reader", Scope.READ)
+    debater = an_agent(services, "debater", Scope.READ, Scope.DEBATE)
+    bound = "seats = jsonb_set(seats, '{opponent}', jsonb_build_object('player', 'external', 'agent_id', %s::text))"
+    debates.change(place, bound, str(debater.id))
     for caller in (reader, debater):
         with pytest.raises(Forbidden):
             judgments.give(services, caller, closed, None, JudgeOrder.AS_SPOKEN, WON)
@@ -288,9 +268,6 @@ def test_who_may_not_judge(services, place, closed):
         Judge(" ", SCRIPTED),
         Judge("person:x", SCRIPTED),
         Judge("agent:x", SCRIPTED),
-        Judge("=HYPERLINK(1)", SCRIPTED),
-        Judge("@x", SCRIPTED),
-        Judge("x\u202ey", SCRIPTED),
     ],
 )
 def test_a_judge_that_no_worker_runs_or_with_somebody_elses_name_is_refused(services, place, closed, judge):

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 from harness import Api, Place, new_debate
+from situations import listings
 from test_api_envelope import data_of, refusal_of
 
 from app.store import listing
 from app.store.listing import Filters
-
-VERDICT = '{"winner": "%s", "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "stop": false}'
 
 
 def found(api: Api, **filters: Any) -> set[str]:
@@ -29,22 +28,12 @@ def listed(api: Api, module_place: Place) -> Api:
         "round": {},
     }.items():
         api.create(title=title, **changes)
-    sql = module_place.sql
-    sql("UPDATE debates SET status = 'failed', last_error = 'No answer', due_at = NULL WHERE title = 'failed'")
-    sql("UPDATE debates SET status = 'running', last_error = 'Slow down' WHERE title = 'runs'")
-    for title, winner, scope in (
-        ("won", "opponent", "debate"),
-        ("tied", "tie", "debate"),
-        ("round", "opponent", "round"),
-    ):
-        sql(
-            "UPDATE debates SET status = 'completed', stop_reason = 'max_rounds', due_at = NULL, verdict = %s::jsonb,"
-            " verdict_scope = %s WHERE title = %s",
-            VERDICT % winner,
-            scope,
-            title,
-        )
-    sql("UPDATE debates SET updated_at = '2026-01-01T12:00:00Z' WHERE title = 'won'")
+    listings.change_titled(module_place, "failed", "status = 'failed', last_error = 'No answer', due_at = NULL")
+    listings.change_titled(module_place, "runs", "status = 'running', last_error = 'Slow down'")
+    listings.decide(module_place, "won", "opponent")
+    listings.decide(module_place, "tied", "tie")
+    listings.decide(module_place, "round", "opponent", scope="round")
+    listings.change_titled(module_place, "won", "updated_at = '2026-01-01T12:00:00Z'")
     return api
 
 
@@ -123,26 +112,15 @@ SEEN_BY_AN_INDEX = [
 
 
 @pytest.fixture(scope="module")
-def many(module_place: Place, api: Api) -> Place:
+def many(module_place: Place) -> Place:
     """Among 20,000 debates of the same kind, a tenth of them open, three that are rare in every way."""
-    api.create(title="copied")
-    module_place.sql(
-        "INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits,"
-        " turn_count, stop_reason, tags, updated_at)"
-        " SELECT gen_random_uuid(), 'one of many', debate_type, format,"
-        " CASE WHEN mod(number, 10) = 0 THEN 'created' ELSE 'completed' END, 4, 'debater_a', seats, limits, 10,"
-        " CASE WHEN mod(number, 10) > 0 THEN 'max_rounds' END, '{common}', now() - make_interval(secs => number)"
-        " FROM debates, generate_series(1, 20000) AS number WHERE title = 'copied'"
-    )
-    module_place.sql(
-        "UPDATE debates SET status = 'failed', stop_reason = NULL, last_error = 'No', verdict = %s::jsonb,"
-        " verdict_scope = 'debate' WHERE id IN (SELECT id FROM debates WHERE title = 'one of many' LIMIT 3)",
-        VERDICT % "tie",
-    )
-    module_place.sql(
-        "UPDATE debate_titles SET labels = '{tag:rare,player:openai:rare}' FROM debates"
-        " WHERE debates.id = debate_id AND status = 'failed' AND debates.title = 'one of many'"
-    )
+    common = {"title": "one of many", "opponent": '{"player": "scripted"}', "tags": ["common"]}
+    listings.put(module_place, **common, count=2_000, status="created")
+    listings.put(module_place, **common, count=18_000, status="completed")
+    rare = {"title": "rare", "opponent": '{"player": "openai:rare"}', "tags": ["rare"]}
+    listings.put(module_place, **rare, count=3)
+    listings.decide(module_place, "rare", "tie")
+    listings.change_titled(module_place, "rare", "status = 'failed', stop_reason = NULL, last_error = 'No'")
     module_place.sql("ANALYZE debates")
     module_place.sql("ANALYZE debate_titles")
     return module_place

@@ -2,8 +2,10 @@
 
 import pytest
 from agents import Caller, new_agent
+from callers import an_agent
+from situations.solutions import settle
 from test_agents_api import refused
-from test_guardrail_task import Model, all_settled, an_agent, guard_until
+from test_guardrail_task import Model, all_settled, guard_until
 from test_solutions_api import CONTENT, contribute, data_of, ids, listed, thread
 from worker_loop import with_settings
 
@@ -66,7 +68,7 @@ def test_the_operator_hides_a_solution_and_shows_it_again_and_all_decisions_are_
     made = propose(author)
     assert made["guardrailStatus"] == "approved"
     said = contribute(author, made["id"])
-    module_place.sql("UPDATE contributions SET guardrail_status = 'approved' WHERE id = %s", said["id"])
+    settle(module_place, said["id"], "approved")
     agent, nobody = others
     assert ids(listed(nobody, made["id"])[0]) == [said["id"]]
 

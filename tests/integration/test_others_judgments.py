@@ -1,34 +1,27 @@
 """What others judge of an experiment's debates is kept, and counts in nothing: its results, its budget and its status
 are those of the judges of its spec and of the people who were invited."""
 
-import asyncio
 import random
 from functools import partial
+from uuid import UUID
 
 import pytest
 from access_matrix import TOKEN, World, operations
-from claimed_debates import until
-from experiment_steps import a_spec, at_work, hold_until, made, motions, status_is
-from model_server import SECRET, ModelServer
-from worker_loop import PATIENCE_SECONDS
+from callers import an_agent
+from experiment_steps import a_spec, debate_ids, hold_by_models, hold_until, made, status_is
+from model_server import ModelServer
 
 from app.bootstrap import build_relay, build_services, close_services
-from app.core.access import DEFAULT_SCOPES, OPERATOR, GuestJudge
+from app.core.access import OPERATOR, GuestJudge
 from app.core.errors import Conflict, InvalidInput
 from app.core.judgments import MOST_BY_HAND, Judge
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.verdicts import Verdict
-from app.settings import ProviderSettings
 from app.store.experiments.reading import MatchFilters
 from app.usecases import judgments
-from app.usecases.agents import create_agent
 from app.usecases.experiments import judging, manage, read
 from app.usecases.experiments.results import exported, results_of_experiment
-from app.usecases.identity import identify
 from app.web.application import make_application
-from worker.players.models.calls import ModelCalls
-from worker.players.models.player import ModelPlayer
-from worker.players.registry import player_for
 
 SCRIPT = Judge("script", SeatSetup("scripted"), JudgeOrder.BOTH)
 GPT = Judge("gpt", SeatSetup("openai:gpt-4o"), JudgeOrder.BOTH, repeats=3)
@@ -36,15 +29,11 @@ AGAINST = Verdict("opponent", {"proposer": 0, "opponent": 10}, "Turned around.")
 pytestmark = pytest.mark.timeout(300)
 
 
-def agent(services, name, scopes=DEFAULT_SCOPES):
-    return identify(services, create_agent(services, OPERATOR, name, None, frozenset(scopes))[1].secret)
-
-
 def held(services, place, count=2, **changes):
     """An experiment that was completed, and its debates."""
     experiment_id = made(services, count, **changes)
     hold_until(services, status_is(place, "completed"))
-    return experiment_id, [row[0] for row in place.sql("SELECT debate_id FROM matches ORDER BY position")]
+    return experiment_id, debate_ids(place)
 
 
 def what_counts(services, experiment_id):
@@ -62,27 +51,16 @@ def no_judgment_waits(place):
     return lambda: place.sql("SELECT count(*) FROM judgments WHERE status = 'planned'") == [(0,)]
 
 
-def judged_by_models(services, place):
-    async def work():
-        providers = ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1")
-        calls = ModelCalls(services, "worker", providers)
-        async with at_work(services, partial(player_for, models=ModelPlayer(calls, lambda _: None))):
-            await until(no_judgment_waits(place), PATIENCE_SECONDS, "all was judged")
-        await calls.close()
-
-    with ModelServer() as models:
-        asyncio.run(work())
-
-
 def test_a_strangers_judgments_are_kept_and_count_in_nothing(services, place):
     experiment_id, debates = held(services, place, budget_usd=5.0)
     before = what_counts(services, experiment_id)
-    stranger = agent(services, "stranger")
+    stranger = an_agent(services, "stranger")
     for debate_id in debates:
         assert judgments.give(services, stranger, debate_id, None, JudgeOrder.AS_SPOKEN, AGAINST)[1]
         assert judgments.ask(services, stranger, debate_id, GPT).new == 6
         assert judgments.ask(services, stranger, debate_id, SCRIPT).new == 2, "a name of the spec is not taken"
-    judged_by_models(services, place)
+    with ModelServer() as models:
+        hold_by_models(services, models, no_judgment_waits(place))
     assert what_counts(services, experiment_id) == before
     assert results_of_experiment(services, experiment_id)["other_judgments"] == 9 * len(debates)
     assert place.sql("SELECT sum(cost_usd) > 0 FROM judgments WHERE experiment_id IS NULL") == [(True,)]
@@ -93,22 +71,18 @@ def test_a_strangers_judgments_are_kept_and_count_in_nothing(services, place):
 def test_a_name_that_a_stranger_has_used_is_free_for_the_owner(services, place):
     experiment_id, debates = held(services, place)
     other = Judge("other", SeatSetup("scripted"))
-    assert judgments.ask(services, agent(services, "stranger"), debates[0], other).new == 1
+    assert judgments.ask(services, an_agent(services, "stranger"), debates[0], other).new == 1
     spec = {"name": "other", "player": "scripted"}
     assert manage.add_judges(services, OPERATOR, experiment_id, [spec])[1] == len(debates)
 
 
 def test_the_owner_and_the_operator_ask_judges_of_the_spec_by_hand_and_others_beside_it(services, place):
-    owner = agent(services, "owner")
-    experiment, _ = manage.draft(services, owner, a_spec())
-    manage.add_motions(services, owner, experiment.id, motions(1))
-    manage.start(services, owner, experiment.id)
-    hold_until(services, status_is(place, "completed"))
-    [debate_id, _] = [row[0] for row in place.sql("SELECT debate_id FROM matches")]
+    owner = an_agent(services, "owner")
+    experiment_id, [debate_id, _] = held(services, place, 1, caller=owner)
     again = Judge("script", SeatSetup("scripted"), JudgeOrder.BOTH, repeats=2)
     for caller, new in ((owner, 2), (OPERATOR, 0)):
         found = judgments.ask(services, caller, debate_id, again)
-        assert (found.new, {one.experiment_id for one in found.judgments}) == (new, {experiment.id})
+        assert (found.new, {one.experiment_id for one in found.judgments}) == (new, {experiment_id})
     with pytest.raises(Conflict):
         judgments.ask(services, owner, debate_id, Judge("script", SeatSetup("scripted", noise=0.5)))
     [by_hand] = judgments.ask(services, owner, debate_id, Judge("by hand", SeatSetup("scripted"))).judgments
@@ -122,14 +96,14 @@ def test_people_who_were_invited_count_and_an_agent_does_not(services, place):
     assert isinstance(guest, GuestJudge)
     give = partial(judgments.give, services, debate_id=debates[0], order=JudgeOrder.AS_SPOKEN, verdict=AGAINST)
     assert give(caller=guest, name=None)[0].experiment_id == experiment_id
-    assert give(caller=agent(services, "ana"), name=None)[0].experiment_id is None
+    assert give(caller=an_agent(services, "ana"), name=None)[0].experiment_id is None
     names = [row["judge"] for row in results_of_experiment(services, experiment_id)["judges"]]
     assert names == ["person:ana", "script"]
 
 
 def test_judgments_by_hand_of_one_debate_are_limited(services, place):
     _, debates = held(services, place, 1)
-    stranger = agent(services, "stranger")
+    stranger = an_agent(services, "stranger")
     for number in range(MOST_BY_HAND // 100):
         judgments.ask(services, stranger, debates[0], Judge(f"n{number}", SeatSetup("scripted"), repeats=100))
     with pytest.raises(Conflict, match="at most 1,000 judgments"):
@@ -151,6 +125,8 @@ def test_names_of_judges_are_printable_and_no_formulas(services, place, name):
         judgments._check_judge(services, Judge(name, SeatSetup("scripted")))
     with pytest.raises(InvalidInput):
         judging.named(name)
+    with pytest.raises(InvalidInput):
+        judgments.give(services, OPERATOR, UUID(int=1), name, JudgeOrder.AS_SPOKEN, AGAINST)
 
 
 @pytest.fixture
@@ -168,7 +144,7 @@ def test_pages_show_others_judgments_apart(world, place):
     asked = world.ask("stranger", "POST /debates/{debate_id}/judgments", {"debate_id": debates[0], "judge": "script"})
     [judgment, *_] = asked.json["data"]["judgments"]
     assert (asked.status_code, judgment["experiment_id"]) == (201, None)
-    judgments.give(world.services, agent(world.services, "eve"), debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)
+    judgments.give(world.services, an_agent(world.services, "eve"), debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)
     headers = {**world.headers("session", debates[0]), "Host": "localhost", "Accept": "text/html"}
     page = world.client.get(f"/experiments/{experiment_id}/view", headers=headers).text
     assert "1 judgment by judges that are neither in the spec nor invited: kept, and in no figure." in page

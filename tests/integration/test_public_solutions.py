@@ -2,8 +2,9 @@
 
 import pytest
 from agents import TOKEN, Caller, new_agent
+from situations import solutions
 from test_agents_api import NOBODY, refused
-from test_solutions_api import contribute, data_of, ids, listed, proposed, settle, thread
+from test_solutions_api import contribute, data_of, ids, listed, proposed, thread
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_approved_contributions_are_public_and_no_others_are(nobody, author, sol
     made = {status: contribute(author, solution) for status in ("pending", "approved", "rejected", "flagged")}
     for status, contribution in made.items():
         if status != "pending":
-            settle(module_place, contribution, status)
+            solutions.settle(module_place, contribution["id"], status)
 
     assert ids(listed(nobody, solution)[0]) == [made["approved"]["id"]]
     approved = data_of(nobody.get(f"{thread(solution)}/{made['approved']['id']}"))

@@ -10,17 +10,16 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from harness import OwnValkey, Place, new_debate, wait_until
-from redis import Redis
+from harness import Place, wait_until
+from relays import NEVER_SECONDS, a_dialogue, argue, mute, redis_of, relaying, taken
+from situations import debates, turns
 from watchers import UnreliableBus
 
-from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.debate import Debate, TurnType
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.core.seats import Seat
-from app.http.requests import CreateDebateBody
-from app.messaging.bus import CHANNEL_PREFIX, OPERATORS_CHANNEL, Event, EventBus
+from app.messaging.bus import CHANNEL_PREFIX, OPERATORS_CHANNEL, Event
 from app.messaging.heard import DEBATE_EVENTS, OPERATORS_EVENTS
 from app.messaging.subscription import Subscription
 from app.messaging.teller import Teller
@@ -29,43 +28,22 @@ from app.realtime.feed import LOG_LENGTH, Feed, Item, Listener
 from app.realtime.operators import Version
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
+from app.realtime.sse import stream
 from app.usecases import announce, control
-from app.usecases.create import create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from app.wire.debates import debate_json
 
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-
-
-def redis_of(place: Place) -> "Redis":
-    return Redis.from_url(str(place.settings.redis_url), socket_timeout=5)
-
 
 @pytest.fixture
 def relay(place: Place, services: Services) -> Iterator[Relay]:
-    made = Relay(Subscription(redis_of(place)), PostgresSource(services))
-    wait_until(lambda: made.hears, 60, "Redis is connected")
-    yield made
-    made.end()
+    with relaying(redis_of(place), PostgresSource(services)) as made:
+        yield made
 
 
-def a_dialogue(services: Services) -> UUID:
-    body = new_debate(format="dialogue", seats=EXTERNAL)
-    return create_debate(services, OPERATOR, CreateDebateBody(**body).new_debate()).debate.id
-
-
-def argue(services: Services, debate_id: UUID, count: int, pause: float = 0) -> None:
-    """The opponent and the proposer in turn, from wherever the dialogue stands."""
-    for _ in range(count):
-        for seat in (Seat.OPPONENT, Seat.PROPOSER):
-            submit(services, OPERATOR, debate_id, Submission(seat, TurnType.CLAIM, "words"))
-            time.sleep(pause)
-
-
-def taken(relay: Relay, listener: Listener) -> list[int]:
-    """The turns among what has come. Passing events are taken with them, or nobody could wait for the next turn."""
-    return [message.seq for message in relay.take_all(listener) if isinstance(message, Item)]
+@pytest.fixture
+def silent(place: Place, services: Services) -> Services:
+    return mute(services, redis_of(place))
 
 
 def woken_with(relay: Relay, listener: Listener, seconds: float) -> list[int]:
@@ -129,7 +107,6 @@ def test_listeners_get_every_turn_once_over_a_bus_that_loses_doubles_and_reorder
 def test_a_turn_comes_at_once_and_not_with_the_next_comparison(place: Place, services: Services, relay: Relay) -> None:
     debate_id = a_dialogue(services)
     with relay.listen(debate_id, 1) as listener:
-        wait_until(lambda: relay.hears, 60, "the subscription is up")
         for _ in range(3):
             began = time.monotonic()
             submit(services, OPERATOR, debate_id, Submission(Seat.OPPONENT, TurnType.CLAIM, "words"))
@@ -138,35 +115,6 @@ def test_a_turn_comes_at_once_and_not_with_the_next_comparison(place: Place, ser
             assert time.monotonic() - began < 1
             submit(services, OPERATOR, debate_id, Submission(Seat.PROPOSER, TurnType.CLAIM, "words"))
             wait_until(lambda: len(relay.take(listener)) == 1, 2, "the answer came")
-
-
-def test_without_redis_turns_come_from_postgres_and_nobody_reconnects(place: Place, services: Services) -> None:
-    import tempfile
-    from pathlib import Path
-
-    valkey = OwnValkey(Path(tempfile.mkdtemp(prefix="debate-relay-")))
-    valkey.start()
-    settings = place.settings.with_changes(redis_url=valkey.url)
-    own = build_services(settings, name="tests", database_connections=5)
-    relay = Relay(Subscription(Redis.from_url(valkey.url, socket_timeout=5)), PostgresSource(own))
-    try:
-        debate_id = a_dialogue(own)
-        with relay.listen(debate_id) as listener:
-            wait_until(lambda: relay.hears, 60, "the subscription is up")
-            assert [item.seq for item in relay.take(listener)] == [1]
-            valkey.stop()
-            wait_until(lambda: not relay.hears, 60, "Redis is away")
-            argue(own, debate_id, 1)
-            assert listener.wait(60)
-            wait_until(lambda: bool(relay.take(listener)) or listener.seq == 3, 60, "the turns came from Postgres")
-            valkey.start()
-            wait_until(lambda: relay.hears, 60, "Redis is back")
-            argue(own, debate_id, 1)
-            wait_until(lambda: bool(relay.take(listener)) and listener.seq == 5, 60, "the turns after it came too")
-    finally:
-        relay.end()
-        close_services(own)
-        valkey.stop()
 
 
 def test_a_listener_far_behind_reads_postgres(services: Services, relay: Relay) -> None:
@@ -180,41 +128,39 @@ def test_a_listener_far_behind_reads_postgres(services: Services, relay: Relay) 
         assert seen == list(range(1, 2 + 2 * LOG_LENGTH))
 
 
-def test_a_change_of_state_is_told_also_when_its_event_was_lost(place: Place, services: Services, relay: Relay) -> None:
+def test_a_change_of_state_is_told_also_when_its_event_was_lost(
+    services: Services, silent: Services, relay: Relay
+) -> None:
     debate_id = a_dialogue(services)
-    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
     with relay.listen(debate_id, 1) as listener:
         control.pause_debate(services, OPERATOR, debate_id)
         wait_until(lambda: len(states_told(listener)) == 1, 2, "the pause is told")
-        control.stop_debate(mute, OPERATOR, debate_id, None)
+        control.stop_debate(silent, OPERATOR, debate_id, None)
         wait_until(lambda: len(states_told(listener)) == 2, 60, "the stop is told, from Postgres")
         assert '"status":"stopped"' in states_told(listener)[-1]
         assert listener.feed.is_closed
 
 
 def test_whose_turn_it_is_hides_no_change_of_state_that_was_lost(
-    place: Place, services: Services, relay: Relay
+    services: Services, silent: Services, relay: Relay
 ) -> None:
     """A resume is told as state_changed and then seat.waiting; only the second arrives."""
     debate_id = a_dialogue(services)
-    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
     with relay.listen(debate_id, 1) as listener:
-        wait_until(lambda: relay.hears, 60, "the subscription is up")
         control.pause_debate(services, OPERATOR, debate_id)
         wait_until(lambda: len(states_told(listener)) == 1, 60, "the pause is told")
-        resumed = control.resume_debate(mute, OPERATOR, debate_id)
+        resumed = control.resume_debate(silent, OPERATOR, debate_id)
         services.teller.publish(waiting(resumed))
         wait_until(lambda: len(states_told(listener)) == 2, 60, "the resumption is told, from Postgres")
         assert f'"status":"{resumed.status.value}"' in states_told(listener)[-1]
 
 
 def test_a_change_that_a_comparison_has_told_is_not_told_again_by_its_late_event(
-    place: Place, services: Services, relay: Relay
+    services: Services, silent: Services, relay: Relay
 ) -> None:
     debate_id = a_dialogue(services)
-    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
     with relay.listen(debate_id, 1) as listener:
-        paused = control.pause_debate(mute, OPERATOR, debate_id)
+        paused = control.pause_debate(silent, OPERATOR, debate_id)
         wait_until(lambda: len(states_told(listener)) == 1, 60, "the pause is told, from Postgres")
         services.teller.publish(announce.state_changed(paused))
         control.resume_debate(services, OPERATOR, debate_id)
@@ -225,7 +171,6 @@ def test_a_change_that_a_comparison_has_told_is_not_told_again_by_its_late_event
 def test_whose_turn_it_was_is_not_told_after_the_stop(services: Services, relay: Relay) -> None:
     debate_id = a_dialogue(services)
     with relay.listen(debate_id, 1) as listener:
-        wait_until(lambda: relay.hears, 60, "the subscription is up")
         control.pause_debate(services, OPERATOR, debate_id)
         resumed = control.resume_debate(services, OPERATOR, debate_id)
         control.stop_debate(services, OPERATOR, debate_id, None)
@@ -258,52 +203,19 @@ def test_who_comes_while_the_server_goes_away_is_not_told_that_the_debate_is_gon
         pass
 
 
-def test_a_deleted_debate_ends_its_listeners(services: Services, relay: Relay) -> None:
-    debate_id = a_dialogue(services)
-    with relay.listen(debate_id) as listener:
-        control.delete_debate(services, OPERATOR, debate_id)
-        wait_until(lambda: listener.feed.is_gone, 60, "the feed has ended")
-
-
-def test_a_debate_created_again_is_heard_while_somebody_still_listens_to_the_old_one(
-    services: Services, relay: Relay
-) -> None:
-    debate_id = a_dialogue(services)
-    with relay.listen(debate_id) as old:
-        control.delete_debate(services, OPERATOR, debate_id)
-        wait_until(lambda: old.feed.is_gone, 60, "the feed has ended")
-        create_again(services, debate_id)
-        with relay.listen(debate_id) as listener:
-            assert [item.seq for item in relay.take(listener)] == [1]
-
-
-class MuteBus(EventBus):
-    """Every event is lost."""
-
-    def publish(self, events: list[Event]) -> None:
-        pass
-
-
-def create_again(services: Services, debate_id: UUID) -> None:
-    again = CreateDebateBody(**new_debate(format="dialogue", seats=EXTERNAL, debate_id=str(debate_id)))
-    create_debate(services, OPERATOR, again.new_debate())
-
-
 @pytest.mark.parametrize("lost", ["the deletion", "all but the last turn", "everything"])
 def test_a_watcher_of_a_deleted_debate_gets_no_turn_of_the_one_created_under_its_id(
-    place: Place, services: Services, relay: Relay, lost: str
+    services: Services, silent: Services, relay: Relay, lost: str
 ) -> None:
     """Invariant 6: turn 6 of the new debate would come without 1 to 5."""
-    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
     debate_id = a_dialogue(services)
     argue(services, debate_id, 2)
     with relay.listen(debate_id) as old, relay.listen(debate_id) as behind:
-        wait_until(lambda: relay.hears, 60, "the subscription is up")
         assert [item.seq for item in relay.take(old)] == [1, 2, 3, 4, 5]
-        control.delete_debate(mute, OPERATOR, debate_id)
-        create_again(services if lost == "the deletion" else mute, debate_id)
-        argue(services if lost == "the deletion" else mute, debate_id, 2)
-        last = services if lost == "all but the last turn" else mute
+        control.delete_debate(silent, OPERATOR, debate_id)
+        a_dialogue(services if lost == "the deletion" else silent, debate_id)
+        argue(services if lost == "the deletion" else silent, debate_id, 2)
+        last = services if lost == "all but the last turn" else silent
         submit(last, OPERATOR, debate_id, Submission(Seat.OPPONENT, TurnType.CLAIM, "words"))
         wait_until(lambda: old.is_over, 60, "the old debate is known to be gone")
         assert relay.take(old) == []
@@ -314,21 +226,15 @@ def test_a_watcher_of_a_deleted_debate_gets_no_turn_of_the_one_created_under_its
 
 
 def test_a_listener_that_reads_postgres_notices_by_itself_that_its_debate_is_gone(
-    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+    services: Services, silent: Services, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", 600)
-    mute = replace(services, teller=Teller(MuteBus(redis_of(place)), services.tasks))
-    relay = Relay(Subscription(redis_of(place)), PostgresSource(services))
-    wait_until(lambda: relay.hears, 60, "the subscription is up")
+    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", NEVER_SECONDS)
     debate_id = a_dialogue(services)
-    try:
-        with relay.listen(debate_id) as listener:
-            argue(mute, debate_id, 1)
-            control.delete_debate(mute, OPERATOR, debate_id)
-            create_again(mute, debate_id)
-            assert (relay.take(listener), listener.is_over) == ([], True)
-    finally:
-        relay.end()
+    with relay.listen(debate_id) as listener:
+        argue(silent, debate_id, 1)
+        control.delete_debate(silent, OPERATOR, debate_id)
+        a_dialogue(silent, debate_id)
+        assert (relay.take(listener), listener.is_over) == ([], True)
 
 
 def test_a_deletion_that_is_heard_late_does_not_end_the_debate_created_after_it(
@@ -336,9 +242,8 @@ def test_a_deletion_that_is_heard_late_does_not_end_the_debate_created_after_it(
 ) -> None:
     debate_id = a_dialogue(services)
     control.delete_debate(services, OPERATOR, debate_id)
-    create_again(services, debate_id)
+    a_dialogue(services, debate_id)
     with relay.listen(debate_id) as listener:
-        wait_until(lambda: relay.hears, 60, "the subscription is up")
         services.teller.publish(announce.deleted(debate_id))
         services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "after it"}))
         wait_until(lambda: bool(listener.passing), 60, "both were heard")
@@ -417,7 +322,6 @@ def test_nothing_that_somebody_publishes_by_hand_ends_the_reader(
     redis = redis_of(place)
     before = metrics.REGISTRY.get_sample_value("debate_thread_restarts_total", {"thread": "relay-reader"})
     with relay.listen(debate_id, 1) as listener, relay.listen_to_all() as operators:
-        wait_until(lambda: relay.hears, 60, "the subscription is up")
         for text in published_by_hand(debate_id):
             redis.publish(f"{CHANNEL_PREFIX}{debate_id}", text)
             redis.publish(OPERATORS_CHANNEL, text)
@@ -433,32 +337,63 @@ def test_nothing_that_somebody_publishes_by_hand_ends_the_reader(
     assert after == before, "it was refused at the edge, not survived"
 
 
-class SilentBus(EventBus):
-    def publish(self, events: list[Event]) -> None:
-        """Every event is lost."""
-
-
 def test_the_lag_of_a_missed_turn_is_counted_from_when_that_turn_was_stored(
-    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+    place: Place, services: Services, silent: Services, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # This test says when Postgres is compared.
-    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", 600)
-    relay = Relay(Subscription(redis_of(place)), PostgresSource(services))
-    wait_until(lambda: relay.hears, 60, "Redis is connected")
+    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", NEVER_SECONDS)
     debate_id = a_dialogue(services)
     with relay.listen(debate_id) as listener:
         assert taken(relay, listener) == [1]
         before = lag_seconds()
-        argue(replace(services, teller=Teller(SilentBus(redis_of(place)), services.tasks)), debate_id, 1)
-        place.sql("UPDATE turns SET created_at = created_at - interval '1 hour' WHERE seq = 2")
+        argue(silent, debate_id, 1)
+        turns.age(place, 2, 3600)
         assert relay.is_of(listener, None), "compares"
         assert taken(relay, listener) == [2, 3]
         assert 3600 <= lag_seconds() - before < 3700
-    relay.end()
 
 
 def lag_seconds() -> float:
     return metrics.REGISTRY.get_sample_value("debate_relay_lag_seconds_sum") or 0.0
+
+
+def test_a_stream_shows_that_it_lives_while_only_events_come_that_it_leaves_out(
+    services: Services, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy would cut it off while a model takes long over a turn, and a client that left would keep its place."""
+    monkeypatch.setattr("app.realtime.sse.KEEP_ALIVE_SECONDS", 0.3)
+    debate_id, ended = a_dialogue(services), threading.Event()
+
+    def say_words() -> None:
+        while not ended.wait(0.02):
+            services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "words"}))
+
+    speaker = threading.Thread(target=say_words)
+    with relay.listen(debate_id, 1) as listener:
+        speaker.start()
+        try:
+            lines = stream(relay, listener)
+            assert [next(lines) for _ in range(3)] == ["retry: 2000\n\n", *2 * [": still here\n\n"]]
+        finally:
+            ended.set()
+            speaker.join()
+
+
+def test_operators_are_told_once_of_what_was_never_published(
+    place: Place, services: Services, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", 0.1)
+    told: list[str] = []
+    with relay.listen_to_all() as operators:
+
+        def is_told(title: str) -> bool:
+            told.extend(json.loads(message.data)["debate"]["title"] for message in operators.take())
+            return title in told
+
+        for title in ("first", "second", "third"):
+            debates.change(place, "title = %s, updated_at = clock_timestamp()", title, debate_id=a_dialogue(services))
+            wait_until(lambda title=title: is_told(title), 60, "a comparison has found it")
+    assert [title for title in told if title in ("first", "second", "third")] == ["first", "second", "third"]
 
 
 def test_a_feed_never_goes_past_a_hole() -> None:

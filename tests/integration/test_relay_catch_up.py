@@ -2,37 +2,30 @@
 
 import json
 from contextlib import ExitStack
-from dataclasses import replace
 from uuid import uuid4
 
 import psycopg
 import pytest
-from harness import wait_until
-from test_relay import SilentBus, a_dialogue, argue, redis_of, taken
+from relays import NEVER_SECONDS, a_dialogue, argue, mute, redis_of, relaying, taken
 
 from app.core.access import OPERATOR
-from app.messaging.subscription import Subscription
-from app.messaging.teller import Teller
 from app.realtime.feed import Item
-from app.realtime.relay import TURNS_IN_ONE_CATCH_UP, Relay
+from app.realtime.relay import TURNS_IN_ONE_CATCH_UP
 from app.realtime.source import PostgresSource
 from app.usecases import control
 
 
 @pytest.fixture
 def silent(services, place):
-    """All its events are lost, as while Redis is away."""
-    return replace(services, teller=Teller(SilentBus(redis_of(place)), services.tasks))
+    return mute(services, redis_of(place))
 
 
 @pytest.fixture
 def relay(place, services, monkeypatch):
     # These tests say when Postgres is compared.
-    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", 600)
-    made = Relay(Subscription(redis_of(place)), PostgresSource(services))
-    wait_until(lambda: made.hears, 60, "Redis is connected")
-    yield made
-    made.end()
+    monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", NEVER_SECONDS)
+    with relaying(redis_of(place), PostgresSource(services)) as made:
+        yield made
 
 
 @pytest.fixture
@@ -103,9 +96,9 @@ def test_a_debate_deleted_or_made_again_meanwhile_ends_its_feed_and_no_other(ser
         for debate in debates:
             argue(silent, debate, 1)
         versions = relay.source.last_changes(debates)
-        control.stop_debate(silent, OPERATOR, debates[0], None)
-        control.delete_debate(silent, OPERATOR, debates[0])
-        place.sql("UPDATE debates SET created_at = created_at + interval '1 second' WHERE id = %s", debates[1])
+        for debate in debates[:2]:
+            control.delete_debate(silent, OPERATOR, debate)
+        a_dialogue(silent, debates[1])
         # They disappear between the two reads.
         relay._catch_up([(one.feed, versions[one.feed.debate_id].seq) for one in listeners])
         assert [listener.feed.is_gone for listener in (deleted, again, stays)] == [True, True, False]

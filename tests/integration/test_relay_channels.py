@@ -3,75 +3,43 @@ the read of Postgres. Comparisons with Postgres are off in most of these tests: 
 
 import json
 import random
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from harness import OwnValkey, Place, new_debate, wait_until
+from harness import OwnValkey, Place, wait_until
 from redis import Redis
+from relays import NEVER_SECONDS, a_dialogue, mute, redis_of, relaying, speak
 
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
-from app.core.debate import TurnType
 from app.core.errors import DebateNotFound
-from app.core.seats import Seat
-from app.http.requests import CreateDebateBody
 from app.messaging import subscription
 from app.messaging.bus import OPERATORS_CHANNEL, Event, EventBus, channel_of
-from app.messaging.subscription import Subscription
-from app.messaging.teller import Teller
 from app.observe import metrics
 from app.realtime.feed import Listener
 from app.realtime.operators import Version
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
 from app.usecases import announce, control
-from app.usecases.create import create_debate
 from app.usecases.services import Services
-from app.usecases.submit import Submission, submit
 
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-NEVER_SECONDS = 600
+SECONDS = 600
 SECONDS = 60
 """The longest that anything here may take on a busy machine."""
-
-
-def redis_of(place: Place) -> "Redis":
-    return Redis.from_url(str(place.settings.redis_url), socket_timeout=5)
-
-
-def connected(redis: "Redis", source: PostgresSource) -> Relay:
-    relay = Relay(Subscription(redis), source)
-    wait_until(lambda: relay.hears, SECONDS, "Redis is connected")
-    return relay
 
 
 @pytest.fixture
 def relay(place: Place, services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[Relay]:
     monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", NEVER_SECONDS)
     monkeypatch.setattr("app.realtime.relay.CONFIRM_SECONDS", SECONDS)
-    made = connected(redis_of(place), PostgresSource(services))
-    yield made
-    made.end()
-
-
-def a_dialogue(services: Services) -> UUID:
-    body = new_debate(format="dialogue", seats=EXTERNAL, limits={"max_rounds": 50})
-    return create_debate(services, OPERATOR, CreateDebateBody(**body).new_debate()).debate.id
-
-
-def speak(services: Services, debate_id: UUID, seq: int) -> None:
-    """Commits the turn `seq`, which is the next one."""
-    seat = Seat.OPPONENT if seq % 2 == 0 else Seat.PROPOSER
-    submit(services, OPERATOR, debate_id, Submission(seat, TurnType.CLAIM, "words"))
+    with relaying(redis_of(place), PostgresSource(services)) as made:
+        yield made
 
 
 def subscribers(redis: "Redis", channel: str) -> int:
@@ -208,13 +176,10 @@ def test_the_position_is_read_when_redis_has_confirmed_the_subscription(
             found.extend(subscribers(redis, channel_of(debate_id)) for debate_id in debate_ids)
             return super().last_changes(debate_ids)
 
-    relay = connected(redis_of(place), Curious(services))
-    try:
+    with relaying(redis_of(place), Curious(services)) as relay:
         for _ in range(10):
             with relay.listen(a_dialogue(services)):
                 pass
-    finally:
-        relay.end()
     assert found[:10] == 10 * [1]
 
 
@@ -223,14 +188,14 @@ def test_a_reader_that_hears_nothing_is_woken_for_a_new_listener(
 ) -> None:
     monkeypatch.setattr(subscription, "READ_SECONDS", 40)
     monkeypatch.setattr("app.realtime.relay.CONFIRM_SECONDS", 20)
-    relay = connected(redis_of(place), PostgresSource(services))
     debate_ids = [a_dialogue(services) for _ in range(20)]
-    try:
-        with ThreadPoolExecutor(20) as threads, ExitStack() as listening:
-            list(threads.map(lambda debate_id: listening.enter_context(relay.listen(debate_id)), debate_ids))
-            assert [subscribers(redis_of(place), channel_of(debate_id)) for debate_id in debate_ids] == 20 * [1]
-    finally:
-        relay.end()
+    with (
+        relaying(redis_of(place), PostgresSource(services)) as relay,
+        ThreadPoolExecutor(20) as threads,
+        ExitStack() as listening,
+    ):
+        list(threads.map(lambda debate_id: listening.enter_context(relay.listen(debate_id)), debate_ids))
+        assert [subscribers(redis_of(place), channel_of(debate_id)) for debate_id in debate_ids] == 20 * [1]
 
 
 def test_a_turn_that_is_heard_while_the_position_is_read_is_not_lost(
@@ -255,12 +220,8 @@ def test_a_turn_that_is_heard_while_the_position_is_read_is_not_lost(
             return changes
 
     debate_id = a_dialogue(services)
-    relay = connected(redis_of(place), Slow(services))
-    try:
-        with relay.listen(debate_id, 1) as listener:
-            assert seen_until(relay, listener, 2) == [2]
-    finally:
-        relay.end()
+    with relaying(redis_of(place), Slow(services)) as relay, relay.listen(debate_id, 1) as listener:
+        assert seen_until(relay, listener, 2) == [2]
 
 
 def test_who_comes_in_the_same_instant_as_a_turn_gets_it_once(
@@ -318,16 +279,13 @@ def test_many_come_and_go_while_turns_are_committed_and_each_sees_every_turn_onc
 
 
 @pytest.fixture
-def own_redis() -> Iterator[OwnValkey]:
-    valkey = OwnValkey(Path(tempfile.mkdtemp(prefix="debate-relay-")))
-    valkey.start()
-    yield valkey
-    valkey.stop()
+def own_redis(stage: tuple[Place, OwnValkey]) -> OwnValkey:
+    return stage[1]
 
 
 @pytest.fixture
-def own_services(place: Place, own_redis: OwnValkey) -> Iterator[Services]:
-    made = build_services(place.settings.with_changes(redis_url=own_redis.url), name="tests", database_connections=5)
+def own_services(stage: tuple[Place, OwnValkey]) -> Iterator[Services]:
+    made = build_services(stage[0].settings, name="tests", database_connections=5)
     yield made
     close_services(made)
 
@@ -336,32 +294,31 @@ def test_redis_is_killed_and_back_and_every_channel_is_subscribed_anew(
     own_redis: OwnValkey, own_services: Services
 ) -> None:
     client = Redis.from_url(own_redis.url, socket_timeout=5)
-    relay = connected(Redis.from_url(own_redis.url, socket_timeout=5), PostgresSource(own_services))
     debate_ids = [a_dialogue(own_services) for _ in range(5)]
-    try:
-        with (
-            relay.listen(debate_ids[0], 1) as first,
-            relay.listen(debate_ids[1], 1) as second,
-            relay.listen_to_all(),
-        ):
-            with relay.listen(debate_ids[2]):
-                own_redis.stop()
-                wait_until(lambda: not relay.hears, SECONDS, "Redis is away")
-                speak(own_services, debate_ids[0], 2)
-                assert seen_until(relay, first, 2) == [2]
-            with relay.listen(debate_ids[3], 1) as third:
-                own_redis.start()
-                wait_until(lambda: relay.hears, SECONDS, "Redis is back")
-                watched = [channel_of(debate_id) for debate_id in (debate_ids[0], debate_ids[1], debate_ids[3])]
-                assert [subscribers(client, channel) for channel in (*watched, OPERATORS_CHANNEL)] == [1, 1, 1, 1]
-                unwatched = [channel_of(debate_id) for debate_id in (debate_ids[2], debate_ids[4])]
-                assert [subscribers(client, channel) for channel in unwatched] == [0, 0]
-                # A model's words come over Redis or not at all.
-                for debate_id, listener in zip(debate_ids[:2] + debate_ids[3:4], (first, second, third), strict=True):
-                    EventBus(client).publish([words(debate_id, "back")])
-                    wait_until(lambda: words_heard(listener) == ["back"], SECONDS, "it is heard")  # noqa: B023
-    finally:
-        relay.end()
+    with (
+        relaying(Redis.from_url(own_redis.url, socket_timeout=5), PostgresSource(own_services)) as relay,
+        relay.listen(debate_ids[0], 1) as first,
+        relay.listen(debate_ids[1], 1) as second,
+        relay.listen_to_all(),
+    ):
+        with relay.listen(debate_ids[2]):
+            own_redis.stop()
+            wait_until(lambda: not relay.hears, SECONDS, "Redis is away")
+            speak(own_services, debate_ids[0], 2)
+            assert seen_until(relay, first, 2) == [2]
+        with relay.listen(debate_ids[3], 1) as third:
+            own_redis.start()
+            wait_until(lambda: relay.hears, SECONDS, "Redis is back")
+            watched = [channel_of(debate_id) for debate_id in (debate_ids[0], debate_ids[1], debate_ids[3])]
+            assert [subscribers(client, channel) for channel in (*watched, OPERATORS_CHANNEL)] == [1, 1, 1, 1]
+            unwatched = [channel_of(debate_id) for debate_id in (debate_ids[2], debate_ids[4])]
+            assert [subscribers(client, channel) for channel in unwatched] == [0, 0]
+            speak(own_services, debate_ids[0], 3)
+            assert seen_until(relay, first, 3) == [3]
+            # A model's words come over Redis or not at all.
+            for debate_id, listener in zip(debate_ids[:2] + debate_ids[3:4], (first, second, third), strict=True):
+                EventBus(client).publish([words(debate_id, "back")])
+                wait_until(lambda: words_heard(listener) == ["back"], SECONDS, "it is heard")  # noqa: B023
 
 
 def test_nobody_waits_for_a_redis_that_hangs_and_a_late_confirmation_is_followed_by_a_comparison(
@@ -370,27 +327,18 @@ def test_nobody_waits_for_a_redis_that_hangs_and_a_late_confirmation_is_followed
     monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", NEVER_SECONDS)
     monkeypatch.setattr("app.realtime.relay.CONFIRM_SECONDS", 0.2)
     monkeypatch.setattr(subscription, "LONGEST_SILENCE_SECONDS", NEVER_SECONDS)
-    mute = replace(own_services, teller=Teller(MuteBus(Redis.from_url(own_redis.url)), own_services.tasks))
-    relay = connected(Redis.from_url(own_redis.url, socket_timeout=1), PostgresSource(own_services))
     debate_id = a_dialogue(own_services)
-    try:
+    with relaying(Redis.from_url(own_redis.url, socket_timeout=1), PostgresSource(own_services)) as relay:
         own_redis.freeze()
-        with relay.listen(debate_id) as listener:
-            assert seen_until(relay, listener, 1) == [1]
-            speak(mute, debate_id, 2)
+        try:
+            with relay.listen(debate_id) as listener:
+                assert seen_until(relay, listener, 1) == [1]
+                speak(mute(own_services, Redis.from_url(own_redis.url)), debate_id, 2)
+                own_redis.thaw()
+                assert seen_until(relay, listener, 2) == [2]
+                assert relay.hears
+        finally:
             own_redis.thaw()
-            assert seen_until(relay, listener, 2) == [2]
-            assert relay.hears
-    finally:
-        own_redis.thaw()
-        relay.end()
-
-
-class MuteBus(EventBus):
-    """Every event is lost."""
-
-    def publish(self, events: list[Event]) -> None:
-        pass
 
 
 def told_to_operators(redis: "Redis", events: list[Event]) -> list[dict[str, Any]]:
@@ -432,9 +380,8 @@ def test_the_operators_channel_is_subscribed_while_an_operator_listens(
     monkeypatch.setattr("app.realtime.relay.COMPARE_SECONDS", NEVER_SECONDS)
     monkeypatch.setattr("app.realtime.relay.CONFIRM_SECONDS", SECONDS)
     client = Redis.from_url(own_redis.url, socket_timeout=5)
-    relay = connected(Redis.from_url(own_redis.url, socket_timeout=5), PostgresSource(own_services))
     experiment = Event(UUID(int=3), "experiment_changed", lambda: {"experiment": {"id": str(UUID(int=3))}})
-    try:
+    with relaying(Redis.from_url(own_redis.url, socket_timeout=5), PostgresSource(own_services)) as relay:
         debate_id = a_dialogue(own_services)
         assert subscribers(client, OPERATORS_CHANNEL) == 0
         with relay.listen_to_all() as operators, relay.listen_to_all():
@@ -460,5 +407,3 @@ def test_the_operators_channel_is_subscribed_while_an_operator_listens(
             wait_until(lambda: latest("debate_deleted") == deleted, SECONDS, "the deletion was told")
             assert set(told) == {"debate_changed", "experiment_changed", "debate_deleted"}
         wait_until(lambda: subscribers(client, OPERATORS_CHANNEL) == 0, SECONDS, "no operator listens")
-    finally:
-        relay.end()

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from experiment_steps import a_spec
 from harness import Api, Place, new_debate, wait_until
+from situations import turns
 from test_api_envelope import data_of
 
 pytestmark = pytest.mark.long
@@ -31,15 +32,7 @@ def guarded(module_place: Place) -> Api:
 def long_debate(api: Api, module_place: Place) -> str:
     """Of 3,000 turns with ten kilobytes each."""
     debate_id = api.create(format="dialogue")["id"]
-    module_place.sql(
-        """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, parent_id)
-           SELECT gen_random_uuid(), debate_id, number, number, 'debater_b', 'CLAIM',
-                  repeat('Bread <b>& butter</b>. ', 450), 'external', id
-           FROM turns, generate_series(2, %s) AS number WHERE debate_id = %s AND seq = 1""",
-        TURNS,
-        debate_id,
-    )
-    module_place.sql("UPDATE debates SET turn_count = %s WHERE id = %s", TURNS, debate_id)
+    turns.append(module_place, debate_id, ["Bread <b>& butter</b>. " * 450] * (TURNS - 1))
     return debate_id
 
 
@@ -101,7 +94,7 @@ def test_a_transcript_that_goes_away_is_not_taken_for_a_whole_one(api, long_deba
         pieces = answer.iter_bytes()
         next(pieces)
         # Far more is still to be read than fits in between.
-        module_place.sql("DELETE FROM turns WHERE debate_id = %s AND seq > 1", long_debate)
+        turns.keep_only_the_first(module_place, long_debate)
         with pytest.raises(httpx.RemoteProtocolError):
             list(pieces)
     assert api.http.get("/health").status_code == 200

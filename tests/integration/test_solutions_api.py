@@ -5,14 +5,13 @@ from uuid import uuid4
 
 import pytest
 from agents import Caller, new_agent, revoke
+from callers import an_agent
+from situations import solutions as situations
 from sqlalchemy import event
 from test_agents_api import NOBODY, refused
 
-from app.core.access import OPERATOR, Scope
 from app.core.errors import NotFound
 from app.core.solutions import Stance
-from app.usecases.agents import create_agent
-from app.usecases.identity import identify
 from app.usecases.solutions import solutions
 from app.usecases.solutions.solutions import ContributionRequest
 
@@ -46,9 +45,7 @@ def proposed(agent, title="Price the road"):
 
 @pytest.fixture
 def solution(author):
-    return data_of(author.post("/api/v1/solutions", {"title": "Price the road", "description": "By the hour."}), 201)[
-        "id"
-    ]
+    return proposed(author)
 
 
 def thread(solution):
@@ -62,17 +59,6 @@ def send(caller, solution, **changes):
 
 def contribute(caller, solution, **changes):
     return data_of(send(caller, solution, **changes), 201)
-
-
-def settle(place, contribution, status):
-    """As a worker would leave it."""
-    place.sql(
-        "UPDATE guardrail_evaluations SET verdict = %s, evaluator = 'rules/1', evaluated_at = now(), due_at = NULL"
-        " WHERE contribution_id = %s",
-        status,
-        contribution["id"],
-    )
-    place.sql("UPDATE contributions SET guardrail_status = %s WHERE id = %s", status, contribution["id"])
 
 
 def listed(caller, solution, **query):
@@ -102,7 +88,7 @@ def test_solutions_come_newest_first_page_after_page_also_when_their_times_are_e
     made = [
         data_of(author.post("/api/v1/solutions", {"title": str(n), "description": "x"}), 201)["id"] for n in range(7)
     ]
-    module_place.sql("UPDATE solutions SET created_at = '2026-01-01Z'")
+    situations.make_simultaneous(module_place, "solutions")
     seen, cursor = [], None
     while True:
         body = author.get("/api/v1/solutions", params={"limit": 3, **({"cursor": cursor} if cursor else {})}).json()
@@ -213,7 +199,7 @@ def test_depth_five_is_the_deepest(author, solution):
 def test_a_parent_that_is_unknown_foreign_or_hidden_is_refused_alike(author, other, solution, module_place):
     elsewhere = proposed(author)
     foreign = contribute(author, elsewhere)
-    settle(module_place, foreign, "approved")
+    situations.settle(module_place, foreign["id"], "approved")
     hidden = contribute(author, solution)
     headers = {"X-Request-ID": "same"}
     answers = []
@@ -259,7 +245,7 @@ def test_a_body_far_too_large_and_a_broken_one_have_this_apis_envelope(author, s
 def test_everybody_sees_approved_ones_and_an_author_all_of_its_own(author, other, boss, solution, module_place, status):
     made = contribute(author, solution)
     if status != "pending":
-        settle(module_place, made, status)
+        situations.settle(module_place, made["id"], status)
     assert [(one["id"], one["guardrailStatus"]) for one in listed(author, solution)[0]] == [(made["id"], status)]
     for viewer in (other, boss):
         found, meta = listed(viewer, solution)
@@ -276,7 +262,7 @@ def test_the_author_sees_what_the_guardrail_said_and_others_do_not(author, other
         "pending",
         None,
     )
-    settle(module_place, made, "approved")
+    situations.settle(module_place, made["id"], "approved")
     assert data_of(author.get(path))["evaluation"]["evaluator"] == "rules/1"
     assert data_of(other.get(path))["evaluation"] is None
 
@@ -293,7 +279,7 @@ def test_a_hidden_contribution_is_answered_like_one_that_is_not_there(author, ot
 
 
 def test_a_hidden_contribution_costs_the_same_questions_as_one_that_is_not_there(services):
-    callers = [identify(services, create_agent(services, OPERATOR, n, None, frozenset(Scope))[1].secret) for n in "ab"]
+    callers = [an_agent(services, name) for name in "ab"]
     solution = solutions.propose(services, callers[0], "x", "x")
     hidden = solutions.contribute(
         services, callers[0], solution.id, ContributionRequest(Stance.OPPOSE, CONTENT, (), None)
@@ -328,7 +314,7 @@ def pages(caller, solution, limit, between=lambda: None, **query):
 
 def test_pages_are_oldest_first_and_equal_times_neither_skip_nor_repeat(author, solution, module_place):
     made = [contribute(author, solution)["id"] for _ in range(7)]
-    module_place.sql("UPDATE contributions SET created_at = '2026-01-01Z'")
+    situations.make_simultaneous(module_place, "contributions")
     for limit in (1, 2, 3, 7, 100):
         assert ids(pages(author, solution, limit)) == made
 
@@ -351,7 +337,7 @@ def test_pages_of_one_stance(author, solution):
 
 def test_roots_and_replies_come_together_with_their_author(author, other, solution, module_place):
     root = contribute(author, solution)
-    settle(module_place, root, "approved")
+    situations.settle(module_place, root["id"], "approved")
     reply = contribute(other, solution, parentDebateId=root["id"])
     found, _ = listed(other, solution)
     assert [(one["id"], one["parentDebateId"]) for one in found] == [(root["id"], None), (reply["id"], root["id"])]
@@ -371,7 +357,7 @@ def test_a_bad_query_is_refused(author, solution, query):
 
 def test_one_vote_per_agent_however_often_it_is_sent(boss, author, other, solution, module_place):
     made = contribute(author, solution)
-    settle(module_place, made, "approved")
+    situations.settle(module_place, made["id"], "approved")
     path = f"{thread(solution)}/{made['id']}/upvote"
     third = new_agent(boss)
     for caller, votes in ((other, 1), (other, 1), (third, 2)):
@@ -385,7 +371,7 @@ def test_one_vote_per_agent_however_often_it_is_sent(boss, author, other, soluti
 
 def test_votes_at_the_same_moment_are_all_counted_and_each_once(boss, author, solution, module_place):
     made = contribute(author, solution)
-    settle(module_place, made, "approved")
+    situations.settle(module_place, made["id"], "approved")
     voters = [new_agent(boss) for _ in range(8)] * 3
     path = f"{thread(solution)}/{made['id']}/upvote"
     with ThreadPoolExecutor(12) as pool:

@@ -8,7 +8,9 @@ import psycopg
 import pytest
 from databases import rows_read
 from harness import Api, Place, wait_until
+from situations import debates, listings, turns
 from test_api_envelope import data_of
+from watchers import a_dialogue, argue
 
 from app.store import listing, search
 from app.store.engine import Engine
@@ -53,9 +55,14 @@ def engine(module_place: Place) -> Iterator[Engine]:
 
 def index_all(place: Place, engine: Engine) -> int:
     """As if every debate had been quiet for long enough, and no pass had been made for a while."""
-    place.sql("UPDATE debates SET updated_at = updated_at - interval '10 minutes'")
-    place.sql("UPDATE text_index SET indexed_until = 'epoch', next_pass_at = 'epoch'")
+    debates.age(place, 600)
+    listings.expect_all(place)
     return index_new_turns(engine)
+
+
+def id_of(api: Api, title: str) -> str:
+    [found] = data_of(api.http.get("/debates", params={"q": title, "limit": 1}))["debates"]
+    return str(found["id"])
 
 
 def titles(api: Api, q: str, **others: Any) -> set[str]:
@@ -88,8 +95,7 @@ def titles(api: Api, q: str, **others: Any) -> set[str]:
 def test_a_search_in_texts_finds_beginnings_of_words_or_a_part_of_the_title(
     said: Api, q: str, found: set[str], monkeypatch: pytest.MonkeyPatch, module_place: Place, engine: Engine
 ) -> None:
-    module_place.sql("TRUNCATE indexed_turns")
-    module_place.sql("UPDATE text_index SET indexed_until = 'epoch'")
+    listings.forget_text_index(module_place)
     assert titles(said, q) == found, "before any turn is indexed"
     with monkeypatch.context() as patched:
         patched.setattr(search, "few_turns_match", lambda *_: False)
@@ -114,18 +120,14 @@ def test_in_the_order_of_the_list_no_text_is_taken_apart_whose_words_are_indexed
     said: Api, monkeypatch: pytest.MonkeyPatch, module_place: Place, engine: Engine
 ) -> None:
     index_all(module_place, engine)
-    module_place.sql("UPDATE text_index SET indexed_until = now()")
-    module_place.sql(
-        "UPDATE indexed_turns SET words = turn_words('marmalade') FROM debates"
-        " WHERE debates.id = debate_id AND title = 'First'"
-    )
+    listings.believe_all_indexed(module_place)
+    listings.index_as(module_place, id_of(said, "First"), "marmalade")
     monkeypatch.setattr(search, "few_turns_match", lambda *_: False)
     try:
         in_order(engine, "marmalade", {"First"})
         in_order(engine, "listing", set())
     finally:
-        module_place.sql("TRUNCATE indexed_turns")
-        module_place.sql("UPDATE text_index SET indexed_until = 'epoch'")
+        listings.forget_text_index(module_place)
 
 
 def test_texts_are_searched_only_where_that_is_asked_and_other_filters_count(said: Api) -> None:
@@ -144,35 +146,18 @@ def test_texts_are_searched_only_where_that_is_asked_and_other_filters_count(sai
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_whatever_a_turn_says_is_stored_and_indexed(module_place: Place, said: Api, engine: Engine, text: str) -> None:
-    [(debate_id,)] = module_place.sql("SELECT id FROM debates WHERE title = 'First'")
-    module_place.sql(
-        "INSERT INTO turns (id, debate_id, seq, actor, type, content, player)"
-        " SELECT gen_random_uuid(), debate_id, max(seq) + 1, 'judge', 'INTERVENTION', %s, 'external'"
-        " FROM turns WHERE debate_id = %s GROUP BY debate_id",
-        text,
-        debate_id,
-    )
-    module_place.sql("UPDATE debates SET turn_count = 2 WHERE id = %s", debate_id)
+    debate_id = said.create(title="Hostile", format="dialogue")["id"]
+    turns.append(module_place, debate_id, [text])
     assert data_of(said.http.get("/debates", params={"q": text[:200], "texts": "true"}))
     assert index_all(module_place, engine) >= 1
     assert data_of(said.http.get("/debates", params={"q": text[:200], "texts": "true"}))
     # Other tests want Postgres to know which words are frequent, and not these.
-    module_place.sql("DELETE FROM turns WHERE debate_id = %s AND seq > 1", debate_id)
-    module_place.sql("DELETE FROM indexed_turns WHERE debate_id = %s AND seq > 1", debate_id)
-    module_place.sql("UPDATE debates SET turn_count = 1 WHERE id = %s", debate_id)
+    said.http.delete(f"/debates/{debate_id}").raise_for_status()
 
 
-def add_turns(place: Place, title: str, count: int) -> None:
-    place.sql(
-        "INSERT INTO turns (id, debate_id, seq, actor, type, content, player)"
-        " SELECT gen_random_uuid(), debates.id, 1 + number, 'judge', 'INTERVENTION',"
-        " concat_ws(' ', 'frequent', number, (SELECT string_agg(md5(number + other || ''), ' ')"
-        " FROM generate_series(1, 15) AS other)), 'x'"
-        " FROM debates, generate_series(1, %s) AS number WHERE title = %s",
-        count,
-        title,
-    )
-    place.sql("UPDATE debates SET turn_count = 1 + %s WHERE title = %s", count, title)
+def many_texts(count: int) -> list[str]:
+    """Each has a word that all have, its number, and rare words, which its neighbors have too."""
+    return [f"frequent {n} {' '.join(f'rare{n + other}' for other in range(15))}" for n in range(1, count + 1)]
 
 
 def plan_of_search(engine: Engine, q: str) -> str:
@@ -186,7 +171,7 @@ def plan_of_search(engine: Engine, q: str) -> str:
 def test_rare_words_are_found_by_the_index(
     module_place: Place, said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_turns(module_place, "Third", 5000)
+    turns.append(module_place, id_of(said, "Third"), many_texts(5000))
     assert index_all(module_place, engine) >= 5000, "in many statements"
     assert titles(said, "5000") == titles(said, "frequent 17") == {"Third"}
     module_place.sql("ANALYZE indexed_turns")
@@ -198,31 +183,21 @@ def test_rare_words_are_found_by_the_index(
     assert "indexed_turns_by_word" in plan, plan
 
 
-def test_a_search_for_rare_words_reads_few_rows_however_many_debates_there_are(
-    module_place: Place, said: Api, engine: Engine
-) -> None:
-    module_place.sql(
-        "WITH made AS (INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor,"
-        " stop_reason, seats, limits, turn_count) SELECT gen_random_uuid(), 'One of many ' || number, debate_type,"
-        " format, 'completed', 1, 'judge', 'ruling', seats, limits, 1"
-        " FROM debates, generate_series(1, 2000) AS number WHERE title = 'First' RETURNING id)"
-        " INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
-        " SELECT gen_random_uuid(), id, 1, 0, 'debater_a', 'MOTION', 'Much is said', 'external' FROM made"
-    )
-    assert index_all(module_place, engine) >= 2000
-    module_place.sql("ANALYZE debates, debate_titles, turns, indexed_turns")
-    fresh = said.create(title="Fresh", motion_content="A pangolin appears", format="dialogue")
+def test_a_search_for_rare_words_reads_few_rows_however_many_debates_there_are(place: Place) -> None:
+    debates.fill(place, 2000)
+    turns.add_motions(place, "Much is said")
     # One connection: it has to tell what it has read before it is asked.
-    alone = Engine(str(module_place.settings.database_url), 1, 5, "test")
+    alone = Engine(str(place.settings.database_url), 1, 5, "test")
     try:
+        assert index_all(place, alone) >= 2000
+        place.sql("ANALYZE debates, debate_titles, turns, indexed_turns")
+        place.start_api().create(title="Fresh", motion_content="A pangolin appears")
         before = rows_read(alone)
         found = page(alone, Filters(q="pangolin", texts=True), 50, 0, None)
         read = rows_read(alone)["turns"] - before["turns"]
         plan = plan_of_search(alone, "pangolin")
     finally:
         alone.dispose()
-    said.http.delete(f"/debates/{fresh['id']}").raise_for_status()
-    module_place.sql("DELETE FROM debates WHERE title LIKE 'One of many %%'")
     assert [debate.title for debate in found.debates] == ["Fresh"]
     assert found.total == 1
     assert read < 50
@@ -235,15 +210,15 @@ def test_a_pass_takes_what_changed_since_the_last_one_and_leaves_what_has_just_c
     index_all(module_place, engine)
     fresh = said.create(title="Fresh", motion_content="An ocelot appears", format="dialogue")
     assert index_new_turns(engine) == 0, "another pass has just begun"
-    module_place.sql("UPDATE text_index SET next_pass_at = 'epoch'")
+    listings.allow_pass(module_place)
     assert index_new_turns(engine) == 0, "it changed a moment ago"
     assert titles(said, "ocelot") == {"Fresh"}
-    module_place.sql("UPDATE debates SET updated_at = clock_timestamp() - interval '20 seconds' WHERE title = 'Fresh'")
-    module_place.sql("UPDATE text_index SET next_pass_at = 'epoch'")
+    debates.age(module_place, 20, fresh["id"])
+    listings.allow_pass(module_place)
     assert index_new_turns(engine) == 1
     assert titles(said, "ocelot") == {"Fresh"}
-    add_turns(module_place, "Fresh", TURNS_AT_ONCE + 1)
-    module_place.sql("UPDATE text_index SET next_pass_at = 'epoch'")
+    turns.append(module_place, fresh["id"], many_texts(TURNS_AT_ONCE + 1))
+    listings.allow_pass(module_place)
     assert index_new_turns(engine) == TURNS_AT_ONCE + 1, "it is looked at again for a minute after its last change"
     said.http.delete(f"/debates/{fresh['id']}").raise_for_status()
     assert module_place.sql("SELECT count(*) FROM indexed_turns WHERE debate_id = %s", fresh["id"])[0][0] == 0
@@ -255,10 +230,10 @@ def test_a_debate_that_is_deleted_meanwhile_keeps_no_other_from_the_index(
 ) -> None:
     gone = said.create(title="Gone", motion_content="A walrus", format="dialogue")["id"]
     said.create(title="Stays", motion_content="A narwhal", format="dialogue")
-    module_place.sql("UPDATE debates SET updated_at = updated_at - interval '10 minutes'")
+    debates.age(module_place, 600)
     deleting = psycopg.connect(str(module_place.settings.database_url))
     deleting.execute("DELETE FROM debates WHERE id = %s", [gone])
-    module_place.sql("UPDATE text_index SET indexed_until = 'epoch', next_pass_at = 'epoch'")
+    listings.expect_all(module_place)
     with ThreadPoolExecutor(1) as executor:
         passing = executor.submit(index_new_turns, engine)
         waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%indexed_turns%%'"
@@ -271,8 +246,8 @@ def test_a_debate_that_is_deleted_meanwhile_keeps_no_other_from_the_index(
 
 
 def test_a_running_worker_indexes_what_is_said(place: Place) -> None:
+    debate_id, motion = a_dialogue(api := place.start_api())
+    argue(api, debate_id, motion)
+    debates.age(place, 20)
     place.start_worker()
-    place.start_api().create(limits={"max_rounds": 1})
-    wait_until(lambda: place.sql("SELECT 1 FROM debates WHERE status = 'completed'"), 60, "the debate is held")
-    place.sql("UPDATE debates SET updated_at = clock_timestamp() - interval '20 seconds'")
-    wait_until(lambda: place.sql("SELECT count(*) FROM indexed_turns")[0][0] == 4, 60, "its turns are indexed")
+    wait_until(lambda: place.sql("SELECT count(*) FROM indexed_turns") == [(2,)], 60, "its turns are indexed")

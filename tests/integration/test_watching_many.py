@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import psycopg
 import pytest
+from situations import listings
 from sqlalchemy import event
 
 from app.bootstrap import build_services, close_services
@@ -17,38 +18,12 @@ from app.usecases.read import get_debates
 pytestmark = pytest.mark.long
 
 MANY = 100_000
-# Their ids say when they were made: an hour ago, one in a thousand just now.
-TURNS = """
-    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)
-    SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint
-                        - CASE row_number() OVER () % 1000 WHEN 0 THEN 1000 ELSE 3600000 END), 12, '0')
-            || '7' || substr(md5(id::text), 1, 3) || '8' || substr(md5(id::text), 4, 15))::uuid,
-           id, 1, 1, 'debater_a', 'MOTION', 'A motion', 'external'
-    FROM debates
-"""
-DEBATES = """
-    INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
-                         turn_count, updated_at, claim_token, claimed_by, claim_expires_at, due_at)
-    SELECT gen_random_uuid(), 'Debate ' || number, 'general_debate', 'dialogue', status, 1, 'debater_b',
-           CASE status WHEN 'completed' THEN 'ruling' END,
-           '{"proposer": {"player": "scripted"}, "opponent": {"player": "scripted"},
-             "arbitrator": {"player": "scripted"}}', '{}', 1, now() - number * interval '1 second',
-           CASE WHEN claimed THEN gen_random_uuid() END, CASE WHEN claimed THEN 'a-worker' END,
-           CASE WHEN claimed THEN now() + interval '1 hour' END,
-           CASE WHEN claimed THEN now() + interval '1 hour' WHEN status = 'running' THEN now() - interval '1 minute' END
-    FROM (SELECT number, number % 1000 = 0 AS claimed,
-                 CASE WHEN number % 10 = 0 THEN 'running' WHEN number % 97 = 1 THEN 'failed' ELSE 'completed'
-                 END AS status
-          FROM generate_series(1, %(many)s) AS number) AS wanted
-"""
 
 
 @pytest.fixture(scope="module")
 def many(module_place):
-    with psycopg.connect(module_place.settings.database_url, autocommit=True) as connection:
-        connection.execute(DEBATES.replace(" % ", " %% "), {"many": MANY})
-        connection.execute(TURNS)
-        connection.execute("VACUUM ANALYZE")
+    listings.fill_as_in_operation(module_place, MANY)
+    module_place.sql("VACUUM ANALYZE")
     built = build_services(module_place.settings, name="tests", database_connections=2)
     yield built
     close_services(built)

@@ -8,8 +8,8 @@ import pytest
 from agents import TOKEN, operator
 from harness import new_debate
 from test_api_envelope import data_of
+from watchers import EXTERNAL
 
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
 

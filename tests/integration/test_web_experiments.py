@@ -1,18 +1,17 @@
 """The pages of experiments over plain HTTP: who gets a page and who JSON, what they say, and what they never do."""
 
-import json
 import re
 import uuid
 from itertools import permutations
 
 import pytest
-from experiment_steps import a_spec
-from harness import wait_until
+from agents import TOKEN
+from experiment_steps import a_spec, completed_over_http
+from situations import experiments, judgments
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 HEAD = "debate_id,motion_id,proposer,opponent,judge,winner,order\n"
 HOSTILE = "<script>alert(1)</script>\"'&\u202edrawkcab"
-TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 NO_SUCH = "00000000-0000-0000-0000-000000000000"
 
 
@@ -43,21 +42,8 @@ def rows(names, motions=("m1", "m2"), winner=lambda *_: "proposer", judge="j"):
 
 @pytest.fixture(scope="module")
 def held(api, module_place):
-    """Two motions, held to the end; one more was stopped and so failed."""
-    experiment = api.http.post("/experiments", json=a_spec(name=f"held-{uuid.uuid4()}")).json()["data"]["experiment"]
-    at = f"/experiments/{experiment['id']}"
-    lines = "\n".join(json.dumps({"id": f"m{n}", "motion": f"Motion {n}."}) for n in range(2))
-    assert api.http.post(f"{at}/motions", content=lines).status_code == 200
-    assert api.http.post(f"{at}/start").status_code == 200
-    worker = module_place.start_worker()
-
-    def is_over() -> bool:
-        return api.http.get(at).json()["data"]["experiment"]["status"] == "completed"
-
-    wait_until(is_over, 60, "the experiment is held")
-    worker.terminate()
-    worker.wait(60)
-    return at
+    """Two motions, held to the end."""
+    return completed_over_http(api.http.request, module_place)
 
 
 def test_one_address_is_a_page_for_browsers_and_json_for_programs(api, held):
@@ -146,15 +132,14 @@ def test_an_experiment_shows_its_figures_each_with_how_to_read_it(api, held):
 
 def test_a_failed_debate_is_missing_and_leads_to_its_reason(api, module_place, held):
     experiment_id = held.rpartition("/")[2]
-    change = "UPDATE matches SET status = %s, reason = %s WHERE experiment_id = %s AND position = 1"
-    module_place.sql(change, "failed", "No <b>money</b>", experiment_id)
+    experiments.fail_first_match(module_place, experiment_id, "No <b>money</b>")
     try:
         shown = page(api, held)
         assert "1 debate failed: missing, never a loss or a tie." in shown
         assert "Try failed again" in re.search(r'data-control="retry-failed"[^>]*>([^<]+)', shown)[1]
         assert "No &lt;b&gt;money&lt;/b&gt;" in page(api, f"{held}/debates?status=failed")
     finally:
-        module_place.sql(change, "completed", None, experiment_id)
+        experiments.complete_first_match(module_place, experiment_id)
 
 
 def test_a_draft_says_that_nothing_was_judged(api):
@@ -239,7 +224,7 @@ def test_results_are_kept_until_anything_they_rest_on_changes(api, module_place,
     assert api.http.post(f"/debates/{debate}/judgments", json=given).status_code == 201
     assert results()["rests_on"]["judgments"] == before["rests_on"]["judgments"] + 1
     assert "person:late" in page(api, held)
-    module_place.sql("DELETE FROM judgments WHERE judge = 'person:late'")
+    judgments.remove_of(module_place, "person:late")
     assert results() == before
 
 

@@ -1,18 +1,17 @@
 """The dashboard's pages over plain HTTP: what browsers are told, who gets in, and that other sites stay out."""
 
-import json
 import re
 from datetime import datetime, timedelta
 from html import escape
 
 import pytest
-from agents import Caller, new_agent
+from agents import TOKEN, Caller, new_agent
 from harness import Api, new_debate, wait_until
+from situations import debates, leases, webhooks
 from test_api_envelope import data_of, refusal_of
 
 from app.web.forms import FIRST_MODELS
 
-TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 NO_SUCH_DEBATE = "00000000-0000-0000-0000-000000000000"
 PAGES = (
     "/",
@@ -124,10 +123,8 @@ def test_an_argument_says_whose_agent_spoke(api):
 
 def test_a_first_debate_with_a_model_has_what_a_worker_could_call_filled_in(api, module_place):
     def filled_in(asked=api, **players):
-        module_place.sql("DELETE FROM worker_leases")
-        module_place.sql(
-            "INSERT INTO worker_leases VALUES ('w', now(), now() + interval '1 hour', %s::jsonb)", json.dumps(players)
-        )
+        leases.remove_all(module_place)
+        leases.add(module_place, "w", players=players)
         page = re.sub(r"\s+", " ", asked.http.get("/new?player=model").text)
         chosen = re.findall(r'data-player="\w+">.*?<option value="([^"]*)" selected>', page)
         typed = re.findall(r'data-model="\w+" value="([^"]*)"', page)
@@ -141,7 +138,7 @@ def test_a_first_debate_with_a_model_has_what_a_worker_could_call_filled_in(api,
     assert filled_in(openai=["no key"]) == {("local", "")}
     # Which models an endpoint has, nobody knows: the rest of the name is asked for.
     assert filled_in(module_place.start_api(endpoints=("lab=http://127.0.0.1:9/v1",)), lab=[]) == {("", "lab:")}
-    module_place.sql("DELETE FROM worker_leases")
+    leases.remove_all(module_place)
 
 
 def test_the_form_for_a_new_debate_offers_the_local_model(api):
@@ -151,10 +148,8 @@ def test_the_form_for_a_new_debate_offers_the_local_model(api):
 
 def test_a_debate_that_lost_its_schedule_is_shown_as_stalled_and_breaks_no_list(api, module_place):
     debate = api.create(title="Lost its schedule")
-    module_place.sql(
-        "UPDATE debates SET due_at = NULL, queued_at = NULL, updated_at = now() - interval '1 hour' WHERE id = %s",
-        debate["id"],
-    )
+    debates.change(module_place, "due_at = NULL, queued_at = NULL", debate_id=debate["id"])
+    debates.age(module_place, 3600, debate["id"])
     for path in ("/?q=Lost+its+schedule", f"/debates/{debate['id']}/view"):
         assert "Stalled: no worker has taken the proposer" in api.http.get(path).text
 
@@ -337,7 +332,7 @@ def test_the_pages_of_webhooks_show_endpoints_and_what_became_of_their_deliverie
     webhook = data_of(api.http.post("/webhooks", json=body), 201)["webhook"]
     debate = api.create(format="dialogue")
     api.http.post(f"/debates/{debate['id']}/stop")
-    module_place.sql("UPDATE webhook_deliveries SET attempts = 2, last_status = 500, last_error = 'answered 500'")
+    webhooks.fail(module_place, attempts=2, status=500)
     listed = api.http.get("/webhooks/view").text
     assert "https://example.org/&lt;hooks&gt;" in listed
     assert "the chat" in listed
@@ -347,9 +342,9 @@ def test_the_pages_of_webhooks_show_endpoints_and_what_became_of_their_deliverie
     assert "debate.stopped" in page
     assert f"/debates/{debate['id']}/view" in page
     assert "2, last answer 500: answered 500; next attempt in" in page
-    module_place.sql("UPDATE webhook_deliveries SET due_at = NULL")
+    webhooks.give_up(module_place)
     assert "Send again" in api.http.get(f"/webhooks/{webhook['id']}/view").text
-    module_place.sql("UPDATE webhooks SET disabled_at = now(), disabled_reason = 'the endpoint answered 410'")
+    webhooks.disable(module_place, "the endpoint answered 410")
     page = api.http.get(f"/webhooks/{webhook['id']}/view").text
     assert "the endpoint answered 410" in page
     # Nothing is sent to it any more, so nothing is offered that would be refused.

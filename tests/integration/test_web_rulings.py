@@ -3,17 +3,17 @@
 from urllib.parse import urlsplit
 
 import pytest
+from agents import TOKEN
 from harness import new_debate
 from test_api_envelope import data_of, refusal_of
+from watchers import EXTERNAL
 
 OURS = {"Sec-Fetch-Site": "same-origin"}
-TOKEN = "a-long-enough-token"  # noqa: S105 (the tests' own)
 WINS = {"winner": "opponent", "scores": {"proposer": 4, "opponent": 6}, "reasoning": "It was asked."}
 
 
 def waiting_for_its_judge(api, **headers):
-    external = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
-    body = new_debate(format="direct", seats=external)
+    body = new_debate(format="direct", seats=EXTERNAL)
     return data_of(api.http.post("/debates", json=body, headers=headers), 201)["debate"]["id"]
 
 

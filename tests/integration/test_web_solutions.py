@@ -4,48 +4,48 @@ import re
 from itertools import chain
 
 import pytest
-from agents import Caller, new_agent
+from callers import an_agent
+from claimed_debates import WORKER, ensure_lease
+from situations.solutions import make_simultaneous, speak_last_at
+
+from app.bootstrap import build_services, close_services
+from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
+from app.core.solutions import Stance
+from app.usecases.solutions import evaluate, solutions
+from app.usecases.solutions.solutions import ContributionRequest
 
 CONTENT = "The buses stop at nine, and nurses leave the hospital at ten."
+VERDICTS = (None, GuardrailVerdict.APPROVED, GuardrailVerdict.REJECTED, GuardrailVerdict.FLAGGED)
 
 
 @pytest.fixture(scope="module")
-def agent(api):
-    return new_agent(Caller(api, None), username="skeptic")
+def services(module_place):
+    built = build_services(module_place.settings, name="tests", database_connections=2)
+    yield built
+    close_services(built)
 
 
 @pytest.fixture(scope="module")
-def long_thread(agent, module_place):
-    """Of 230 contributions; each but the first replies to one before it, the last of all to the second."""
-    [(solution,)] = module_place.sql(
-        "INSERT INTO solutions (id, agent_id, title, description, status, agent_debate_count, guardrail_status)"
-        " VALUES (gen_random_uuid(), %s, 'Long', 'x', 'debating', 230, 'approved') RETURNING id",
-        agent.id,
-    )
-    module_place.sql("INSERT INTO guardrail_evaluations (id, solution_id) VALUES (gen_random_uuid(), %s)", solution)
-    module_place.sql(
-        """INSERT INTO contributions
-               (id, solution_id, position, agent_id, parent_id, depth, stance, content, evidence_links,
-                guardrail_status)
-           SELECT lpad(n::text, 32, '0')::uuid, %s, n, %s,
-                  CASE WHEN n > 1 THEN lpad((CASE n WHEN 230 THEN 2 ELSE 1 END)::text, 32, '0')::uuid END,
-                  CASE n WHEN 1 THEN 1 WHEN 230 THEN 3 ELSE 2 END, 'oppose', 'Said as number ' || n, '[]',
-                  (ARRAY['pending', 'approved', 'rejected', 'flagged'])[n %% 4 + 1]
-           FROM generate_series(1, 230) AS n""",
-        solution,
-        agent.id,
-    )
-    module_place.sql(
-        """INSERT INTO guardrail_evaluations
-               (id, contribution_id, verdict, evaluator, evaluated_at, due_at, queued_at, created_at, reasons)
-           SELECT gen_random_uuid(), id, verdict, CASE WHEN verdict IS NOT NULL THEN 'rules/1' END,
-                  CASE WHEN verdict IS NOT NULL THEN now() END, NULL, NULL, '2026-01-01Z',
-                  CASE WHEN verdict = 'flagged' THEN
-                    '[{"rule": "spam", "severity": "flag", "message": "Shouts"}]'::jsonb ELSE '[]'::jsonb END
-           FROM (SELECT id, NULLIF(guardrail_status, 'pending') AS verdict FROM contributions
-                 WHERE solution_id = %s) AS said""",
-        solution,
-    )
+def agent(services):
+    return an_agent(services, "skeptic")
+
+
+@pytest.fixture(scope="module")
+def long_thread(services, agent, module_place):
+    """Of 230 contributions with every status in turn. Each replies to the first, and the last of all to the second."""
+    solution, said = solutions.propose(services, agent, "Long", "x").id, []
+    for number in range(1, 231):
+        parent = said[1 if number == 230 else 0].id if said else None
+        request = ContributionRequest(Stance.OPPOSE, f"{CONTENT} Said as number {number}", (), parent)
+        said.append(solutions.contribute(services, agent, solution, request))
+    numbers = {contribution.evaluation_id: number for number, contribution in enumerate(said, 1)}
+    ensure_lease(services)
+    for held in evaluate.claim(services, WORKER, len(said)):
+        verdict = VERDICTS[numbers[held.id] % 4]
+        if verdict:
+            shouts = [Finding("spam", Severity.FLAG, "Shouts")] if verdict is GuardrailVerdict.FLAGGED else []
+            evaluate.settle(services, held, Opinion(verdict, tuple(shouts)), "rules/1")
+    make_simultaneous(module_place, "guardrail_evaluations")
     return str(solution)
 
 
@@ -97,17 +97,13 @@ def test_the_queue_holds_everything_flagged_once_also_when_the_times_are_equal(a
     assert f'id="{last[2][1:]}"' in api.http.get(last[1]).text
 
 
-def test_solutions_come_page_after_page_with_their_count_and_last_activity(api, agent, long_thread, module_place):
-    module_place.sql(
-        "INSERT INTO solutions (id, agent_id, title, description, created_at)"
-        " SELECT gen_random_uuid(), %s, 'Number ' || n || '.', 'x', '2026-01-01Z' FROM generate_series(1, 120) AS n",
-        agent.id,
-    )
-    module_place.sql(
-        "INSERT INTO guardrail_evaluations (id, solution_id) SELECT gen_random_uuid(), id FROM solutions"
-        " ON CONFLICT DO NOTHING"
-    )
-    module_place.sql("UPDATE contributions SET created_at = '2026-02-03T04:05:06Z' WHERE position = 230")
+def test_solutions_come_page_after_page_with_their_count_and_last_activity(
+    api, services, agent, long_thread, module_place
+):
+    for number in range(1, 121):
+        solutions.propose(services, agent, f"Number {number}.", "x")
+    make_simultaneous(module_place, "solutions", where="title <> 'Long'")
+    speak_last_at(module_place, 230, "2026-02-03T04:05:06Z")
     pages = pages_from(api, "/solutions")
     assert len(pages) == 3
     numbers = re.findall(r">Number (\d+)\.<", "".join(pages))

@@ -1,7 +1,6 @@
 """The outbox is emptied at least once and in order, whatever endpoints do; and only to where it may be sent."""
 
 import asyncio
-import json
 import socketserver
 import threading
 from collections import defaultdict
@@ -11,6 +10,8 @@ from uuid import uuid4
 
 import pytest
 from claimed_debates import until
+from event_loop import on_event_loop
+from situations.webhooks import EVENT, age, make_due, publish
 from webhook_receiver import Receiver, receiving
 from worker_loop import PATIENCE_SECONDS, with_settings
 
@@ -20,8 +21,6 @@ from app.core.webhooks import delay_after, why_refused
 from app.store.webhooks import claim
 from app.usecases import webhooks
 from worker import webhooks as deliverer
-
-EVENT = "seat.waiting"
 
 
 @pytest.fixture
@@ -62,11 +61,6 @@ def register(services, receiver, url=None):
     return made.id
 
 
-def tell(place, debate_id, number):
-    """As a trigger does, in a transaction of its own."""
-    place.sql("SELECT tell_webhooks(%s, %s, %s)", EVENT, debate_id, json.dumps({"of": str(debate_id), "n": number}))
-
-
 def numbers_by_debate(got):
     found = defaultdict(list)
     for each in got:
@@ -78,31 +72,28 @@ def statuses(services, webhook_id):
     return [each.status for each in webhooks.list_deliveries(services, OPERATOR, webhook_id)]
 
 
-def test_an_endpoint_that_was_down_gets_everything_in_order_per_debate(ours, place, receiver):
+@on_event_loop
+async def test_an_endpoint_that_was_down_gets_everything_in_order_per_debate(ours, place, receiver):
     register(ours, receiver)
     debates = [uuid4() for _ in range(3)]
     for number in range(4):
         for debate in debates:
-            tell(place, debate, number)
-    place.sql("UPDATE webhook_deliveries SET created_at = created_at - interval '1 hour'")
+            publish(place, debate, number)
+    age(place, 3600)
     receiver.status = 503
     tried = "SELECT count(*) FROM webhook_deliveries WHERE attempts >= 2"
-
-    async def work():
-        async with delivering(ours):
-            await until(lambda: place.sql(tried) == [(3,)], PATIENCE_SECONDS, "the first of each is tried again")
-            assert {each.data["n"] for each in receiver.got} == {0}, "nothing overtakes"
-            receiver.status = 200
-            await until(lambda: len(receiver.accepted()) == 12, PATIENCE_SECONDS, "all is delivered")
-
-    asyncio.run(work())
+    async with delivering(ours):
+        await until(lambda: place.sql(tried) == [(3,)], PATIENCE_SECONDS, "the first of each is tried again")
+        assert {each.data["n"] for each in receiver.got} == {0}, "nothing overtakes"
+        receiver.status = 200
+        await until(lambda: len(receiver.accepted()) == 12, PATIENCE_SECONDS, "all is delivered")
     assert numbers_by_debate(receiver.accepted()) == {str(debate): [0, 1, 2, 3] for debate in debates}
 
 
 def test_nobody_listens_and_then_somebody_does(ours, place):
     with receiving() as first:
         register(ours, first)
-    tell(place, uuid4(), 1)
+    publish(place, uuid4(), 1)
     failed = "SELECT last_error LIKE 'the connection was refused: %%' FROM webhook_deliveries WHERE attempts >= 2"
     deliver_until(ours, lambda: place.sql(failed) == [(True,)], "it is tried again")
     with receiving(port=first.port) as second:
@@ -138,7 +129,7 @@ def test_what_went_wrong_is_said_in_words(ours, place):
             f"http://{silent}/": "the answer was not valid HTTP, or broke off",
         }
         hooks = {url: webhooks.add_webhook(ours, OPERATOR, url, [EVENT], None).id for url in expected}
-        tell(place, uuid4(), 1)
+        publish(place, uuid4(), 1)
 
         def said():
             sent = {url: webhooks.list_deliveries(ours, OPERATOR, hook)[0] for url, hook in hooks.items()}
@@ -153,7 +144,7 @@ def test_several_workers_deliver_each_message_once(ours, place, receiver):
     debates = [uuid4() for _ in range(5)]
     for number in range(6):
         for debate in debates:
-            tell(place, debate, number)
+            publish(place, debate, number)
     deliver_until(ours, lambda: statuses(ours, hook) == ["delivered"] * 30, "all is delivered", workers=3)
     assert len(receiver.got) == 30
     assert numbers_by_debate(receiver.got) == {str(debate): list(range(6)) for debate in debates}
@@ -163,7 +154,7 @@ def test_410_switches_the_endpoint_off_and_no_other(ours, place, receiver):
     with receiving() as other:
         gone, stays = register(ours, receiver), register(ours, other)
         for number in range(3):
-            tell(place, uuid4(), number)
+            publish(place, uuid4(), number)
         receiver.status = 410
         deliver_until(
             ours,
@@ -172,7 +163,7 @@ def test_410_switches_the_endpoint_off_and_no_other(ours, place, receiver):
         )
         assert "410" in webhooks.get_webhook(ours, OPERATOR, gone).disabled_reason
         before = len(receiver.got)
-        tell(place, uuid4(), 4)
+        publish(place, uuid4(), 4)
         assert statuses(ours, gone) == ["given_up"] * 3, "nothing is written for it"
         deliver_until(ours, lambda: statuses(ours, stays) == ["delivered"] * 4, "the other goes on")
         assert len(receiver.got) == before
@@ -187,7 +178,7 @@ def test_410_switches_the_endpoint_off_and_no_other(ours, place, receiver):
 def test_a_redirect_is_not_followed(ours, place, receiver, status):
     hook = register(ours, receiver)
     receiver.status = status
-    tell(place, uuid4(), 1)
+    publish(place, uuid4(), 1)
     deliver_until(ours, lambda: webhooks.list_deliveries(ours, OPERATOR, hook)[0].attempts > 0, "it is tried")
     assert "redirects are not followed" in webhooks.list_deliveries(ours, OPERATOR, hook)[0].last_error
     assert {got.path for got in receiver.got} == {"/"}
@@ -216,7 +207,7 @@ def test_an_address_in_an_old_spelling_is_refused_everywhere(ours, host):
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST"])
 def test_a_name_that_leads_to_a_private_address_is_refused_at_every_delivery(services, place, receiver, name):
     hook = register(services, receiver, f"http://{name}:{receiver.port}/")
-    tell(place, uuid4(), 1)
+    publish(place, uuid4(), 1)
     deliver_until(services, lambda: webhooks.list_deliveries(services, OPERATOR, hook)[0].attempts > 0, "it is tried")
     [sent] = webhooks.list_deliveries(services, OPERATOR, hook)
     assert "private, loopback or reserved" in sent.last_error
@@ -229,7 +220,8 @@ def test_a_public_address_is_not(address):
     assert why_refused(address) is None
 
 
-def test_a_slow_endpoint_holds_up_nobody_else(ours, place, receiver):
+@on_event_loop
+async def test_a_slow_endpoint_holds_up_nobody_else(ours, place, receiver):
     release = threading.Event()
 
     class Slow(Receiver):
@@ -244,18 +236,14 @@ def test_a_slow_endpoint_holds_up_nobody_else(ours, place, receiver):
     slow.start()
     held, free = register(ours, slow), register(ours, receiver)
     for number in range(20):
-        tell(place, uuid4(), number)
-
-    async def work():
-        async with delivering(ours):
-            await until(lambda: slow.waiting > 0, PATIENCE_SECONDS, "the slow one is asked")
-            await until(lambda: statuses(ours, free) == ["delivered"] * 20, PATIENCE_SECONDS, "the other has all")
-            assert "delivered" not in statuses(ours, held)
-            assert slow.waiting <= deliverer.EACH_ENDPOINT
-            release.set()
-            await until(lambda: statuses(ours, held) == ["delivered"] * 20, PATIENCE_SECONDS, "and so has the slow one")
-
-    asyncio.run(work())
+        publish(place, uuid4(), number)
+    async with delivering(ours):
+        await until(lambda: slow.waiting > 0, PATIENCE_SECONDS, "the slow one is asked")
+        await until(lambda: statuses(ours, free) == ["delivered"] * 20, PATIENCE_SECONDS, "the other has all")
+        assert "delivered" not in statuses(ours, held)
+        assert slow.waiting <= deliverer.EACH_ENDPOINT
+        release.set()
+        await until(lambda: statuses(ours, held) == ["delivered"] * 20, PATIENCE_SECONDS, "and so has the slow one")
     slow.stop()
     assert slow.unverified == []
 
@@ -263,7 +251,7 @@ def test_a_slow_endpoint_holds_up_nobody_else(ours, place, receiver):
 def test_an_endpoint_that_never_answers_is_tried_again(ours, place, receiver, monkeypatch):
     monkeypatch.setattr(deliverer, "ATTEMPT_SECONDS", 0.5)
     hook = register(ours, receiver)
-    tell(place, uuid4(), 1)
+    publish(place, uuid4(), 1)
     receiver.delay_seconds = 3.0
     deliver_until(ours, lambda: webhooks.list_deliveries(ours, OPERATOR, hook)[0].attempts > 0, "it was given time")
     assert webhooks.list_deliveries(ours, OPERATOR, hook)[0].last_error == "no answer within 0.5 seconds"
@@ -273,7 +261,7 @@ def test_an_endpoint_that_never_answers_is_tried_again(ours, place, receiver, mo
 
 def test_a_replay_is_the_same_message_once_more(ours, place, receiver):
     hook = register(ours, receiver)
-    tell(place, uuid4(), 1)
+    publish(place, uuid4(), 1)
     deliver_until(ours, lambda: statuses(ours, hook) == ["delivered"], "it is delivered")
     [sent] = webhooks.list_deliveries(ours, OPERATOR, hook)
     assert webhooks.replay_delivery(ours, OPERATOR, hook, sent.id).status == "pending"
@@ -287,25 +275,22 @@ def test_a_replay_is_the_same_message_once_more(ours, place, receiver):
 
 def test_after_three_days_it_is_given_up_and_the_next_of_its_debate_follows(ours, place, receiver):
     hook, debate = register(ours, receiver), uuid4()
-    tell(place, debate, 1)
-    tell(place, debate, 2)
-    place.sql("UPDATE webhook_deliveries SET created_at = created_at - interval '3 days' WHERE data ->> 'n' = '1'")
+    publish(place, debate, 1)
+    publish(place, debate, 2)
+    age(place, 3 * 86_400, number=1)
     receiver.status = 500
     deliver_until(ours, lambda: statuses(ours, hook)[-1] == "given_up", "the first is given up")
     receiver.status = 200
     deliver_until(ours, lambda: statuses(ours, hook) == ["delivered", "given_up"], "the second is delivered")
 
 
-def test_what_is_claimed_while_the_worker_ends_is_delivered(ours, place, receiver):
+@on_event_loop
+async def test_what_is_claimed_while_the_worker_ends_is_delivered(ours, place, receiver):
     hook = register(ours, receiver)
-    tell(place, uuid4(), 1)
-
-    async def work():
-        async with delivering(ours):
-            # The claiming task begins, and its statement runs in a thread when the end comes.
-            await asyncio.sleep(0)
-
-    asyncio.run(work())
+    publish(place, uuid4(), 1)
+    async with delivering(ours):
+        # The claiming task begins, and its statement runs in a thread when the end comes.
+        await asyncio.sleep(0)
     assert statuses(ours, hook) == ["delivered"]
 
 
@@ -319,9 +304,8 @@ def test_delays_grow_to_eight_hours_and_end_after_three_days():
 
 def test_what_a_worker_took_and_never_reported_is_due_again(ours, place, receiver):
     hook = register(ours, receiver)
-    tell(place, uuid4(), 1)
-    [taken] = claim(ours.engine, {}, 4)
+    publish(place, uuid4(), 1)
+    assert len(claim(ours.engine, {}, 4)) == 1
     assert claim(ours.engine, {}, 4) == []
-    # As the clock will, a minute from now.
-    place.sql("UPDATE webhook_deliveries SET due_at = clock_timestamp() WHERE id = %s", taken.id)
+    make_due(place)
     deliver_until(ours, lambda: statuses(ours, hook) == ["delivered"], "it is delivered")

@@ -3,20 +3,20 @@
 import asyncio
 
 import pytest
+from callers import an_agent
 from claimed_debates import until
 from experiment_steps import hold_until, made, status_is
 from harness import new_debate
 from test_api_envelope import data_of
-from test_guardrail_task import FLAGGED, all_settled, an_agent, contribute, guard_until
+from test_guardrail_task import FLAGGED, all_settled, contribute, guard_until
 from test_judgments import BOTH, a_debate, judge_until, settled
+from watchers import EXTERNAL
 from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
 
 from app.core.access import OPERATOR
 from app.core.retry import PlayerError
 from app.core.webhooks import WebhookEvent
 from app.usecases import judgments, webhooks
-
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 
 
 @pytest.fixture

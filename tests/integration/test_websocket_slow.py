@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from harness import Api, Place, wait_until
+from situations import turns
 from watchers import Pieces, a_dialogue, argue, closing, heard, watching
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import CloseConnection, Request, TextMessage
@@ -67,21 +68,9 @@ class RawWatcher:
         return found
 
 
-def long_debate(api: Api, place: Place, turns: int) -> str:
-    debate_id, _ = a_dialogue(api)
-    place.sql(
-        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
-        " SELECT gen_random_uuid(), %s, n, n, 'debater_b', 'CLAIM', %s, 'external' FROM generate_series(2, %s) AS n",
-        debate_id,
-        CONTENT,
-        turns,
-    )
-    place.sql("UPDATE debates SET turn_count = %s WHERE id = %s", turns, debate_id)
-    return debate_id
-
-
 def test_a_transcript_of_five_megabytes_reaches_a_slow_reader_whole(api: Api, module_place: Place) -> None:
-    debate_id = long_debate(api, module_place, 500)
+    debate_id, _ = a_dialogue(api)
+    turns.append(module_place, debate_id, [CONTENT] * 499)
     reader = RawWatcher(api, debate_id)
     reader.sock.settimeout(20)
     while not reader.messages:

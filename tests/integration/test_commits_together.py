@@ -1,9 +1,8 @@
 """Many turns stored by one statement, and many debates claimed by one: no neighbour pays for another."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,6 +10,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from claimed_debates import (
+    CLAIM,
     ONLY_WANTED,
     WORKER,
     a_debate,
@@ -18,6 +18,7 @@ from claimed_debates import (
     end_backoff,
     ensure_lease,
     fail,
+    lapse_lease,
     release,
     take_turn,
     try_claim,
@@ -26,20 +27,27 @@ from claimed_debates import (
 from databases import rows_read
 from harness import Place
 from psycopg.rows import dict_row
-from structlog.testing import capture_logs
+from situations.debates import (
+    damage_seats,
+    fill,
+    make_due,
+    pass_deadline,
+    remove_turns,
+    set_deadline,
+    spend_tokens,
+    store_twin,
+)
+from situations.failing import locking
 
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
-from app.core.brief import Thought
-from app.core.debate import Debate, Limits, TurnType, Usage
+from app.core.debate import Debate, Limits, TurnType
 from app.core.players import SeatSetup
 from app.core.retry import PlayerError
 from app.core.seats import Seat
-from app.store import claims
 from app.store.claims import Room
 from app.store.commit import OLD_CLAIM_SECONDS, Outcome, Result
 from app.store.engine import DatabaseAway
-from app.store.statements import Prepared
 from app.store.turns import TurnExists
 from app.usecases import advance, control, read, sweep
 from app.usecases.advance import Claim, Step
@@ -48,14 +56,6 @@ from worker.batcher import Batcher
 from worker.process import worker_services
 
 MOST_IN_A_COLUMN = 2**63 - 1
-CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
-
-
-@contextmanager
-def row_locked(place: Place, *debates: Debate) -> Iterator[None]:
-    with psycopg.connect(str(place.settings.database_url)) as other:
-        other.execute("SELECT id FROM debates WHERE id = ANY(%s) FOR UPDATE", [[debate.id for debate in debates]])
-        yield
 
 
 def turns_stored(place: Place, debates: list[Debate]) -> list[int]:
@@ -66,14 +66,6 @@ def transactions(place: Place) -> int:
     """In how many the second turns were stored."""
     count: int = place.sql("SELECT count(DISTINCT xmin::text) FROM turns WHERE seq = 2")[0][0]
     return count
-
-
-def stored_by_a_twin(place: Place, debate: Debate) -> None:
-    place.sql(
-        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
-        " VALUES (gen_random_uuid(), %s, 2, 1, 'debater_a', 'CLAIM', 'stored by a twin', 'scripted')",
-        debate.id,
-    )
 
 
 def as_built(step: Step) -> Callable[[], Step]:
@@ -123,7 +115,7 @@ def test_two_turns_of_one_debate_never_come_in_one_statement(services: Services)
 def test_a_row_that_somebody_holds_is_reported_and_holds_up_nobody_else(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
     steps = [turn(claimed(services, debate), CLAIM) for debate in made]
-    with row_locked(place, made[2]):
+    with locking(place, made[2].id):
         outcomes = advance.commit(services, steps)
         assert results(outcomes) == [Result.STORED, Result.STORED, Result.ROW_LOCKED, Result.STORED]
         assert turns_stored(place, made) == [2, 2, 1, 2]
@@ -144,9 +136,9 @@ def test_every_outcome_is_its_own_steps(services: Services, place: Place) -> Non
     advance.commit(services, [steps[6]])
     control.stop_debate(services, OPERATOR, stopped.id, None)
     control.delete_debate(services, OPERATOR, deleted.id)
-    place.sql("UPDATE worker_leases SET expires_at = now() WHERE worker_id = 'a slow worker'")
-    place.sql("UPDATE debates SET deadline_at = now() WHERE id = %s", late.id)
-    with row_locked(place, locked):
+    lapse_lease(place, "a slow worker")
+    pass_deadline(place, late.id)
+    with locking(place, locked.id):
         outcomes = advance.commit(services, steps)
     assert results(outcomes) == [
         Result.CLAIM_LOST,
@@ -197,7 +189,7 @@ def test_a_step_without_a_turn_that_is_committed_again_is_known_by_its_claim(
 def test_a_turn_that_postgres_refuses_is_the_only_one_that_fails(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
     steps = [turn(claimed(services, debate), CLAIM) for debate in made]
-    place.sql("UPDATE debates SET input_tokens = %s WHERE id = %s", MOST_IN_A_COLUMN, made[2].id)
+    spend_tokens(place, MOST_IN_A_COLUMN, made[2].id)
     with pytest.raises(psycopg.errors.NumericValueOutOfRange):
         advance.commit(services, steps)
     assert turns_stored(place, made) == [1] * 4, "the statement that raised has stored nothing"
@@ -216,7 +208,7 @@ def test_a_turn_that_postgres_refuses_is_the_only_one_that_fails(services: Servi
 def test_a_turn_of_the_same_place_is_the_only_one_that_fails(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
     steps = [turn(claimed(services, debate), CLAIM) for debate in made]
-    stored_by_a_twin(place, made[1])
+    store_twin(place, made[1].id)
     control.stop_debate(services, OPERATOR, made[2].id, None)
     answers = batched(lambda some: advance.commit(services, some), steps)
     assert isinstance(answers[1], TurnExists)
@@ -262,9 +254,7 @@ def ids(debates: list[Debate] | list[Claim]) -> set[UUID]:
 def due_in_order(place: Place, debates: list[Debate]) -> None:
     """The first has been due longest."""
     for number, debate in enumerate(debates):
-        place.sql(
-            "UPDATE debates SET due_at = now() - make_interval(secs => %s) WHERE id = %s", 1000 - number, debate.id
-        )
+        make_due(place, debate.id, seconds_ago=1000 - number)
 
 
 def test_claims_that_come_together_each_get_their_own(services: Services, place: Place) -> None:
@@ -286,11 +276,14 @@ def test_claims_that_come_together_each_get_their_own(services: Services, place:
     assert place.sql("SELECT deadline_at IS NOT NULL FROM debates WHERE id = %s", timed.id) == [(True,)]
 
 
-def test_a_damaged_debate_fails_in_words_and_spoils_no_neighbours_claim(services: Services, place: Place) -> None:
+def test_a_damaged_debate_fails_in_words_and_spoils_no_neighbours_claim(
+    services: Services, place: Place, logs: list[Any]
+) -> None:
     made = [a_debate(services) for _ in range(4)]
-    place.sql("UPDATE debates SET seats = '{}' WHERE id = %s", made[1].id)
-    place.sql("DELETE FROM turns WHERE debate_id = %s", made[2].id)
+    damage_seats(place, made[1].id)
+    remove_turns(place, made[2].id)
     assert ids(claim_all(services, [], Room({}, 64))) == ids([made[0], made[3]])
+    assert [entry["event"] for entry in logs if entry["log_level"] == "error"] == ["debate.damaged"] * 2
     for damaged, problem in ((made[1], "proposer"), (made[2], "it has no motion")):
         [row] = place.sql(
             "SELECT status, last_error, claim_token, claimed_by, due_at FROM debates WHERE id = %s", damaged.id
@@ -304,39 +297,10 @@ def test_a_damaged_debate_fails_in_words_and_spoils_no_neighbours_claim(services
 def test_a_damaged_debate_keeps_the_time_that_was_left(services: Services, place: Place) -> None:
     debate = a_debate(services, limits=Limits(max_seconds=600))
     release(services, claimed(services, debate))
-    place.sql("UPDATE debates SET deadline_at = clock_timestamp() + interval '5 seconds', seats = '{}'")
+    set_deadline(place, 5)
+    damage_seats(place)
     assert try_claim(services, debate.id) is None
     assert place.sql("SELECT status, deadline_at, seconds_left <= 5 FROM debates") == [("failed", None, True)]
-
-
-def test_a_debate_that_is_deleted_while_it_is_claimed_is_no_damage(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    debate = a_debate(services)
-    run = Prepared.run
-
-    def delete_first(self: Prepared, *what: Any) -> Any:
-        if self is claims._LAST_TURNS:
-            control.delete_debate(services, OPERATOR, debate.id)
-        return run(self, *what)
-
-    monkeypatch.setattr(Prepared, "run", delete_first)
-    with capture_logs() as logs:
-        assert try_claim(services, debate.id) is None
-    assert [entry for entry in logs if entry["log_level"] == "error"] == []
-
-
-def test_a_limit_that_moves_the_cursor_to_the_judge_is_no_repair(services: Services, place: Place) -> None:
-    debate = a_debate(services, limits=Limits(max_rounds=3, max_seconds=600))
-    claim: Claim | None = claimed(services, debate)
-    for kind in (TurnType.CLAIM, TurnType.CLAIM, TurnType.RULING):
-        assert claim is not None
-        claim = take_turn(services, claim, Thought(kind, "words"), go_on=kind is not TurnType.RULING)
-    place.sql("UPDATE debates SET deadline_at = clock_timestamp() - interval '1 second'")
-    with capture_logs() as logs:
-        assert try_claim(services, debate.id) is None
-    assert place.sql("SELECT closing, next_actor FROM debates") == [("time_limit", "judge")]
-    assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == []
 
 
 def test_a_closed_debate_that_is_due_by_mistake_spoils_no_neighbours_claim(services: Services, place: Place) -> None:
@@ -344,7 +308,7 @@ def test_a_closed_debate_that_is_due_by_mistake_spoils_no_neighbours_claim(servi
     for what in (control.stop_debate, control.pause_debate):
         odd = a_debate(services)
         what(services, OPERATOR, odd.id, *([None] if what is control.stop_debate else []))
-        place.sql("UPDATE debates SET due_at = now() - interval '1 hour' WHERE id = %s", odd.id)
+        make_due(place, odd.id, seconds_ago=3600)
     assert ids(claim_all(services, [], Room({}, 64))) == ids(made)
     assert place.sql("SELECT count(*) FROM debates WHERE status IN ('stopped', 'paused')") == [(2,)]
 
@@ -388,7 +352,7 @@ def test_what_is_wanted_counts_in_the_room_of_its_share(services: Services, plac
 
 def test_rows_that_somebody_holds_are_skipped_and_claimed_later(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
-    with row_locked(place, made[0], made[1]):
+    with locking(place, made[0].id, made[1].id):
         assert ids(claim_all(services, [made[0].id, made[2].id], Room({}, 64))) == ids(made[2:])
     assert ids(claim_all(services, [], Room({}, 64))) == ids(made[:2])
 
@@ -519,12 +483,7 @@ def test_a_claim_reads_no_more_of_what_is_due_than_it_takes(place: Place) -> Non
         made = [a_debate(services) for _ in range(4)]
         due_in_order(place, made)
         # Due a little later than those: what claims would take next. Postgres has no statistics of them.
-        place.sql(
-            "INSERT INTO debates SELECT (jsonb_populate_record(debates, jsonb_build_object("
-            "'id', gen_random_uuid(), 'client_request_id', number, 'due_at', now()))).*"
-            " FROM debates, generate_series(1, 3000) AS number WHERE id = %s",
-            made[0].id,
-        )
+        fill(place, debates=3000, status="created")
         before = rows_read(services.engine)["debates"]
         assert ids(claim_all(services, [], Room({}, 64), at_most=4)) == ids(made)
         assert rows_read(services.engine)["debates"] - before < 50

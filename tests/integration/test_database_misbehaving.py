@@ -1,6 +1,5 @@
 """Postgres in trouble, for real: a conflict is repeated, a lost answer looked up, and what cannot be done is said."""
 
-import asyncio
 import secrets
 import threading
 import time
@@ -146,7 +145,7 @@ def test_a_creation_whose_answer_was_lost_is_found_when_it_is_repeated(between: 
     assert len(assert_sound(services, again.debate)[1]) == 1
 
 
-def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_on(
+async def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_on(
     between: tuple[Services, ByteProxy], place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     services, proxy = between
@@ -160,14 +159,10 @@ def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_on(
                 proxy.lose_answer_to = b'"first_turn_id":"'  # in its parameters: its text is sent once
             return await ScriptedPlayer().think(brief)
 
-    async def work() -> None:
-        # Nobody looks for claims that nobody knows of: the claim that was taken with the turn goes on at once.
-        monkeypatch.setattr(runner, "COMPARE_EVERY_SECONDS", 3600)
-        async with live_runner(with_settings(services), lambda _: LosesAnswers()) as worker:
-            worker.hint(debate.id)
-            await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate has come to its end")
-
-    asyncio.run(work())
+    monkeypatch.setattr(runner, "COMPARE_EVERY_SECONDS", 3600)
+    async with live_runner(with_settings(services), lambda _: LosesAnswers()) as worker:
+        worker.hint(debate.id)
+        await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate has come to its end")
     assert proxy.lose_answer_to is None
     assert thoughts == list(range(1, 10)), "nothing is thought twice"
     assert len(assert_sound(services, debate)[1]) == 10

@@ -220,7 +220,7 @@ ENDINGS: dict[str, Callable[[Services, UUID], Any]] = {
 
 
 @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS.keys())
-def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
+async def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
     services: Services, place: Place, models: ModelServer, end: Callable[[Services, UUID], Any]
 ) -> None:
     models.plan("gpt-4o-mini", "hang")
@@ -230,16 +230,13 @@ def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
         day = place.sql("SELECT reserved_usd < 1e-9 AND spent_usd > 0 FROM daily_costs")
         return day == [(True,)] and used(place, debate)[2] > 0
 
-    async def work() -> None:
-        async with working(services, models, max_cost_usd_per_day=10) as runner:
-            runner.hint(debate.id)
-            await until(lambda: len(models.calls) == 1, PATIENCE_SECONDS, "the model was called")
-            [(token,)] = place.sql("SELECT claim_token FROM debates")
-            end(services, debate.id)
-            runner.end_claim(token)
-            await until(is_charged, PATIENCE_SECONDS, "the day and the debate are charged")
-
-    asyncio.run(work())
+    async with working(services, models, max_cost_usd_per_day=10) as runner:
+        runner.hint(debate.id)
+        await until(lambda: len(models.calls) == 1, PATIENCE_SECONDS, "the model was called")
+        [(token,)] = place.sql("SELECT claim_token FROM debates")
+        end(services, debate.id)
+        runner.end_claim(token)
+        await until(is_charged, PATIENCE_SECONDS, "the day and the debate are charged")
     reads, _, cost = used(place, debate)
     assert reads >= 1_000
     assert place.sql("SELECT spent_usd FROM daily_costs") == [(pytest.approx(cost),)]
@@ -247,31 +244,26 @@ def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
     assert len(models.calls) == 1
 
 
-def test_a_call_that_is_cut_off_counts_for_the_limits_of_its_debate(
+async def test_a_call_that_is_cut_off_counts_for_the_limits_of_its_debate(
     services: Services, place: Place, models: ModelServer
 ) -> None:
     models.plan("gpt-4o-mini", *5 * ["hang"])
     debate = created(services, motion="Ban cars. " * 900, max_cost_usd=0.001)
 
-    async def work() -> None:
-        async with working(services, models) as runner:
-            for calls in range(1, 6):
-                await until(
-                    lambda calls=calls: len(models.calls) >= calls or is_closed(place, debate),
-                    PATIENCE_SECONDS,
-                    "the model was called, or the debate is over",
-                )
-                if is_closed(place, debate):
-                    break
-                before = used(place, debate)
-                control.pause_debate(services, OPERATOR, debate.id, now=True)
-                runner.compare_soon()
-                await until(
-                    lambda before=before: used(place, debate) > before, PATIENCE_SECONDS, "the debate is charged"
-                )
-                control.resume_debate(services, OPERATOR, debate.id)
-
-    asyncio.run(work())
+    async with working(services, models) as runner:
+        for calls in range(1, 6):
+            await until(
+                lambda calls=calls: len(models.calls) >= calls or is_closed(place, debate),
+                PATIENCE_SECONDS,
+                "the model was called, or the debate is over",
+            )
+            if is_closed(place, debate):
+                break
+            before = used(place, debate)
+            control.pause_debate(services, OPERATOR, debate.id, now=True)
+            runner.compare_soon()
+            await until(lambda before=before: used(place, debate) > before, PATIENCE_SECONDS, "the debate is charged")
+            control.resume_debate(services, OPERATOR, debate.id)
     assert len(models.calls) < 5, "pausing does not make it free"
     [(reason, cost)] = place.sql("SELECT stop_reason, cost_usd FROM debates")
     assert reason == "cost_limit"
@@ -388,7 +380,7 @@ LATE = {"turn": THOUGHT, "failure": PlayerError("Too busy.", usage=THOUGHT.usage
 
 @pytest.mark.parametrize("is_away", [False, True], ids=["there", "away"])
 @pytest.mark.parametrize("answer", LATE.values(), ids=LATE.keys())
-def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
+async def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch, answer: Thought | Exception, is_away: bool
 ) -> None:
     """The worker was not told, so it did not cancel its player. Also when the database goes away just then."""
@@ -411,16 +403,13 @@ def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
                 raise answer
             return answer
 
-    async def work() -> None:
-        debate = a_debate(services)
-        async with live_runner(with_settings(services), lambda _: Late()) as runner:
-            runner.hint(debate.id)
-            await asyncio.wait_for(is_asked.wait(), PATIENCE_SECONDS)
-            control.pause_debate(services, OPERATOR, debate.id, now=True)
-            may_answer.set()
-            await until(lambda: used(place, debate)[0] > 0, PATIENCE_SECONDS, "the debate is charged")
-
-    asyncio.run(work())
+    debate = a_debate(services)
+    async with live_runner(with_settings(services), lambda _: Late()) as runner:
+        runner.hint(debate.id)
+        await asyncio.wait_for(is_asked.wait(), PATIENCE_SECONDS)
+        control.pause_debate(services, OPERATOR, debate.id, now=True)
+        may_answer.set()
+        await until(lambda: used(place, debate)[0] > 0, PATIENCE_SECONDS, "the debate is charged")
     rows = place.sql("SELECT status, turn_count, attempts, input_tokens, output_tokens, cost_usd FROM debates")
     assert rows == [("paused", 1, 0, 30, 12, 0.25)]
 

@@ -1,18 +1,16 @@
 """A worker's event loop in the process of a test: a real lease and a real runner, with players of the test's choice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import psycopg
 from claimed_debates import until
-from harness import Place
 from model_server import SECRET, ModelServer
-from psycopg.conninfo import conninfo_to_dict
+from situations import failing
 
 from app.core.brief import Brief, Thought
 from app.settings import ProviderSettings
@@ -95,15 +93,4 @@ class Hanging:
         raise AssertionError("it never answers")
 
 
-@contextmanager
-def database_away(place: Place) -> Iterator[None]:
-    """Every connection to it is ended, and no new one is taken."""
-    given = conninfo_to_dict(str(place.settings.database_url))
-    name = given.pop("dbname")
-    with psycopg.connect(**{**given, "dbname": "postgres"}, autocommit=True) as other:
-        other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-        try:
-            yield
-        finally:
-            other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+database_away = failing.refusing_connections

@@ -1,6 +1,5 @@
 """The scripted judge of a long debate weighs every round of it, also those that a claim does not bring along."""
 
-
 import pytest
 from claimed_debates import a_debate, is_closed, until
 from harness import Place

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from claimed_debates import a_debate, until
+from claimed_debates import CLAIM, a_debate, until
 from harness import Place
+from situations.leases import expire, extend
 from worker_loop import PATIENCE_SECONDS, database_away, live_lease, with_settings
 
-from app.core.brief import Thought
-from app.core.debate import TurnType
 from app.store.claims import Room
 from app.store.commit import Result
 from app.usecases import advance
@@ -20,8 +19,6 @@ from app.usecases.services import Services
 from app.usecases.sweep import sweep
 from worker.lease import Lease
 from worker.process import DATABASE_CONNECTIONS, POOL_CONNECTIONS, worker_services
-
-CLAIM = Thought(TurnType.CLAIM, "words")
 
 
 def claimed_under(services: Services, lease: Lease) -> Claim:
@@ -103,10 +100,10 @@ async def test_a_claim_whose_lease_has_lapsed_stores_nothing_until_it_is_renewed
 ) -> None:
     async with live_lease(with_settings(services)) as lease:
         claim = claimed_under(services, lease)
-        place.sql("UPDATE worker_leases SET expires_at = now() - interval '1 second'")
+        expire(place)
         assert result_of(services, claim) is Result.LEASE_LAPSED
         assert advance.claim(services, lease.worker_id, [a_debate(services).id], Room({}, 0), 1) == []
-        place.sql("UPDATE worker_leases SET expires_at = now() + interval '1 minute'")
+        extend(place, 60)
         assert result_of(services, claim) is Result.STORED
 
 
@@ -131,7 +128,7 @@ async def test_a_worker_whose_claims_were_released_by_another_begins_anew(servic
 
     async with live_lease(ours, lambda: lost.append(lease.worker_id)) as lease:
         claim = claimed_under(ours, lease)
-        place.sql("UPDATE worker_leases SET expires_at = now() - interval '1 second'")
+        expire(place)
         assert sweep(services) == 1
         assert result_of(ours, claim) is Result.CLAIM_LOST
         renewed = asyncio.create_task(lease.changed())
@@ -160,7 +157,7 @@ async def test_an_end_without_a_database_leaves_the_claims_to_the_sweeper(servic
     with database_away(place):
         await lease.end()
     assert not is_due(place)
-    place.sql("UPDATE worker_leases SET expires_at = now() - interval '1 second'")
+    expire(place)
     assert sweep(services) == 1
     assert is_due(place)
 

@@ -1,14 +1,13 @@
 """A commit that its row refuses is made for the row as it is, after a pause, and not for ever."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
 from claimed_debates import a_debate, until
 from harness import Place
-from structlog.testing import capture_logs
+from situations.debates import pass_deadline
+from situations.failing import locking
 from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
 
 from app.core.access import OPERATOR
@@ -22,7 +21,7 @@ from worker import runner as runner_module
 from worker.players.scripted.player import ScriptedPlayer
 
 LONG_SECONDS = 300.0
-END_TIME = "UPDATE debates SET deadline_at = clock_timestamp() - interval '1 second'"
+pytestmark = pytest.mark.usefixtures("logs")
 STATE = "SELECT status, stop_reason, claim_token FROM debates"
 
 
@@ -44,12 +43,6 @@ class Gate:
 
     async def is_asked(self, times: int) -> None:
         await until(lambda: self.asked == times, PATIENCE_SECONDS, "the player thinks")
-
-
-@pytest.fixture(autouse=True)
-def logs() -> Iterator[list[Any]]:
-    with capture_logs() as entries:
-        yield entries
 
 
 @pytest.fixture
@@ -74,7 +67,7 @@ async def test_a_turn_that_has_to_wait_past_the_deadline_ends_the_debate_at_once
     a_debate(services, limits=Limits(max_seconds=LONG_SECONDS))
     async with live_runner(with_settings(services), lambda _: gate):
         await gate.is_asked(1)
-        place.sql(END_TIME)
+        pass_deadline(place)
         gate.let_go.set()
         stopped = [("stopped", "time_limit", None)]
         await until(lambda: place.sql(STATE) == stopped, PATIENCE_SECONDS, "it has ended")
@@ -88,7 +81,7 @@ async def test_a_turn_past_the_deadline_is_released_when_the_worker_shuts_down(
     a_debate(services, limits=Limits(max_seconds=LONG_SECONDS))
     async with live_runner(with_settings(services), lambda _: gate) as runner:
         await gate.is_asked(1)
-        place.sql(END_TIME)
+        pass_deadline(place)
         await runner.shut_down(0)
         assert place.sql(STATE) == [("running", None, None)]
     assert outcomes == ["deadline_differs", "stored"]
@@ -105,7 +98,7 @@ async def test_a_closing_ruling_is_stored_although_its_debate_was_paused(
         await gate.is_asked(1)
         gate.let_go.set()
         await gate.is_asked(2)
-        place.sql(END_TIME)
+        pass_deadline(place)
         gate.let_go.set()
         await gate.is_asked(3)
         assert place.sql("SELECT closing, next_actor FROM debates") == [("time_limit", "judge")]
@@ -130,13 +123,11 @@ async def test_a_row_that_stays_locked_is_given_up_and_its_turn_taken_again(
     a_debate(services)
     async with live_runner(with_settings(services), lambda _: gate):
         await gate.is_asked(1)
-        with psycopg.connect(str(place.settings.database_url)) as other:
-            other.execute("SELECT FROM debates FOR UPDATE")
+        with locking(place):
             gate.let_go.set()
             await until(has_given_up, PATIENCE_SECONDS, "it has given up")
             assert set(outcomes) == {"row_locked"}
             assert len(outcomes) < 10
-            other.rollback()
         await gate.is_asked(2)
         gate.let_go.set()
         taken = "SELECT turn_count FROM debates"

@@ -15,13 +15,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 import redis
-from claimed_debates import a_debate, claimed, fail, release, take_turn, try_claim
+from claimed_debates import CLAIM, a_debate, claimed, fail, release, take_turn, try_claim
 from harness import OwnValkey, Place, wait_until
 from sqlalchemy.exc import DBAPIError
 
 from app.bootstrap import build_services
 from app.core.access import OPERATOR
-from app.core.brief import Thought
 from app.core.debate import Limits, TurnType
 from app.core.formats import Format
 from app.core.players import SeatSetup
@@ -419,9 +418,6 @@ def refuse_commits(place: Place) -> None:
         )
 
 
-CLAIM = Thought(TurnType.CLAIM, "words")
-
-
 WRITES: dict[str, Callable[[Services, Claim], Any]] = {
     "create": lambda services, _: a_debate(services),
     "commit, going on": lambda services, claim: take_turn(services, claim, CLAIM, go_on=True),
@@ -451,17 +447,6 @@ def test_a_write_that_fails_at_its_commit_tells_nobody(
     watched.teller.close()
     assert not noted.called.is_set()
     assert place.sql("SELECT turn_count, claim_token FROM debates") == [(1, claim.held.token)]
-
-
-def test_a_debate_that_the_database_refuses_is_told_to_nobody(services: Services, place: Place) -> None:
-    noted = Redis()
-    watched = replace(services, teller=Teller(noted, noted))  # type: ignore[arg-type]
-    place.sql("ALTER TABLE turns ADD CONSTRAINT no_cars CHECK (content <> 'Ban cars')")
-    with pytest.raises(psycopg.Error, match="no_cars"):
-        a_debate(watched)
-    watched.teller.close()
-    assert not noted.called.is_set()
-    assert place.sql("SELECT count(*) FROM debates") == [(0,)]
 
 
 def test_who_hears_of_a_turn_finds_it_in_the_database(services: Services, place: Place) -> None:

@@ -115,6 +115,10 @@ def lengthen(place: Place, debate_id: object, turns: int) -> None:
     change(place, assignments, turns, (turns + 2) // 3, actor, debate_id=debate_id)
 
 
+def remove_all(place: Place) -> None:
+    place.sql("DELETE FROM debates")
+
+
 def change(place: Place, assignments: str, *values: Any, debate_id: object = None) -> None:
     """One debate, or every one: for the verbs of this file, and for columns that one test alone sets."""
     if debate_id is None:

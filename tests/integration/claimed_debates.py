@@ -1,13 +1,15 @@
 """Debates as a worker meets them: claimed under a lease, one turn at a time."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from harness import Place, numbers, wait_until
+from psycopg.rows import dict_row
 from situations import debates
 from situations.leases import expire
 
@@ -24,10 +26,11 @@ from app.core.verdicts import Verdict
 from app.store import leases
 from app.store.claims import Room
 from app.store.commit import Outcome, Result
-from app.usecases import advance, read
+from app.usecases import advance, control, read
 from app.usecases.advance import Claim, Step
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
+from app.usecases.submit import Submission, submit
 from worker.committer import Committer
 from worker.in_hand import InHand
 
@@ -38,8 +41,18 @@ CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
 VERDICT = Verdict("opponent", {"proposer": 4.5, "opponent": 8}, 'Said "100 % sure" {twice}, naïve 🚗')
 RULING = Thought(TurnType.RULING, "The opponent.", VERDICT, usage=Usage(5, 5))
 SCRIPTED = {seat: SeatSetup("scripted") for seat in Seat}
+INTERVENTION = Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")
 ONLY_WANTED = Room({}, 0)
 """Nothing is taken along."""
+
+
+ENDINGS: dict[str, Callable[[Services, UUID], Any]] = {
+    "stop": lambda services, debate_id: control.stop_debate(services, OPERATOR, debate_id, None),
+    "pause": lambda services, debate_id: control.pause_debate(services, OPERATOR, debate_id, now=True),
+    "delete": lambda services, debate_id: control.delete_debate(services, OPERATOR, debate_id),
+    "intervention": lambda services, debate_id: submit(services, OPERATOR, debate_id, INTERVENTION).debate,
+}
+"""What a person does that ends a worker's claim."""
 
 
 def a_debate(services: Services, **changes: Any) -> Debate:
@@ -81,20 +94,32 @@ class LeaseExpired(Exception):
     """A commit was refused for its lease, which nobody renews in these tests."""
 
 
-def store(
-    services: Services, claim: Claim, step_for: Callable[[Claim], Step], used: Usage | None = None
-) -> tuple[Step, Outcome] | None:
-    """Commits a step through a worker's `Committer`; None if the claim is lost."""
+Stored = tuple[Step, Outcome]
+StepFor = Callable[[Claim], Step]
+
+
+def store_together(
+    services: Services, claims: Sequence[Claim], step_for: StepFor, used: Usage | None = None
+) -> list[Stored | BaseException | None]:
+    """Commits a step of each claim through one `Committer`, as a worker does; None for a claim that is lost."""
 
     async def expired() -> None:
         raise LeaseExpired
 
-    async def committed() -> tuple[Step, Outcome] | None:
+    async def committed() -> list[Stored | BaseException | None]:
         committer = Committer(services, expired, executor, lambda _: None)
-        return await committer.store(InHand(claim, share_of_turn(claim.debate)), step_for, used)
+        in_hand = [InHand(claim, share_of_turn(claim.debate)) for claim in claims]
+        return await asyncio.gather(*(committer.store(one, step_for, used) for one in in_hand), return_exceptions=True)
 
     with ThreadPoolExecutor(1) as executor:
         return asyncio.run(committed())
+
+
+def store(services: Services, claim: Claim, step_for: StepFor, used: Usage | None = None) -> Stored | None:
+    [stored] = store_together(services, [claim], step_for, used)
+    if isinstance(stored, BaseException):
+        raise stored
+    return stored
 
 
 def result_of(services: Services, claim: Claim, step_for: Callable[[Claim], Step], used: Usage | None = None) -> Result:
@@ -138,6 +163,13 @@ def assert_sound(services: Services, debate: Debate) -> tuple[Debate, list[Turn]
     cursor, interrupted = implied_cursor(after.format, after.limits.max_rounds, turns)
     assert (after.cursor, after.intervention_open) == (cursor, interrupted is not None and not after.is_closed)
     return after, turns
+
+
+def row_of(place: Place, debate: Debate) -> dict[str, Any]:
+    """All that is stored of the debate, and when it was read."""
+    with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
+        [row] = connection.execute("SELECT *, clock_timestamp() AS read_at FROM debates WHERE id = %s", [debate.id])
+    return row
 
 
 def end_backoff(place: Place, debate: Debate) -> None:

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 from claimed_debates import (
     CLAIM,
+    ENDINGS,
     RULING,
     a_debate,
     claimed,
@@ -14,7 +15,6 @@ from claimed_debates import (
     ensure_lease,
     fail,
     lapse_lease,
-    spoken,
     take_turn,
     try_claim,
     turn,
@@ -32,19 +32,6 @@ from app.usecases import advance, control, read
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 
-ALL_TURNS = [
-    (1, 0, "proposer"),
-    (2, 1, "proposer"),
-    (3, 1, "opponent"),
-    (4, 1, "arbitrator"),
-    (5, 2, "proposer"),
-    (6, 2, "opponent"),
-    (7, 2, "arbitrator"),
-    (8, 3, "proposer"),
-    (9, 3, "opponent"),
-    (10, 3, "arbitrator"),
-]
-
 
 def turns_of(services: Services, debate: Debate) -> list[tuple[int, int | None, str]]:
     transcript = read.get_transcript(services, debate.id, None)
@@ -58,18 +45,6 @@ def test_a_claim_is_given_to_one_worker_only(services: Services, debate: Debate)
     with ThreadPoolExecutor(20) as pool:
         found = list(pool.map(lambda n: try_claim(services, debate.id, f"worker {n}"), range(20)))
     assert len([claim for claim in found if claim]) == 1
-
-
-def test_twenty_workers_that_never_go_on_advance_one_step_at_a_time(services: Services, debate: Debate) -> None:
-    def take_one(number: int) -> None:
-        claim = try_claim(services, debate.id, f"worker {number}")
-        if claim is not None:
-            assert take_turn(services, claim, spoken(claim.brief), go_on=False) is None
-
-    with ThreadPoolExecutor(20) as pool:
-        while not read.get_transcript(services, debate.id, 0).debate.is_closed:
-            list(pool.map(take_one, range(20)))
-    assert turns_of(services, debate) == ALL_TURNS
 
 
 def test_a_worker_without_a_live_lease_claims_nothing(services: Services, place: Place, debate: Debate) -> None:
@@ -97,19 +72,12 @@ def test_a_pause_lets_the_turn_under_way_be_stored_and_nothing_follows_it(servic
     assert (after.debate.status, after.debate.turn_count, len(after.arguments)) == (Status.PAUSED, 2, 1)
 
 
-@pytest.mark.parametrize("what", ["stop", "pause", "delete", "intervention"])
+@pytest.mark.parametrize("what", ENDINGS)
 def test_what_a_person_does_meanwhile_takes_the_claim_away(services: Services, debate: Debate, what: str) -> None:
     claim = claimed(services, debate)
     held = [(debate.id, claim.held.token)]
     assert advance.claims_that_hold(services, held) == {claim.held.token}
-    if what == "stop":
-        control.stop_debate(services, OPERATOR, debate.id, None)
-    elif what == "pause":
-        control.pause_debate(services, OPERATOR, debate.id, now=True)
-    elif what == "delete":
-        control.delete_debate(services, OPERATOR, debate.id)
-    else:
-        submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait."))
+    ENDINGS[what](services, debate.id)
     assert advance.claims_that_hold(services, held) == set()
     [outcome] = advance.commit(services, [turn(claim, CLAIM)])
     expected = {"stop": Status.STOPPED, "pause": Status.PAUSED, "delete": None, "intervention": Status.RUNNING}

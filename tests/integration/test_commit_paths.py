@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+import claimed_debates
 import psycopg
 import pytest
 from claimed_debates import (
     CLAIM,
+    ENDINGS,
     RULING,
     SCRIPTED,
     WORKER,
@@ -55,7 +57,6 @@ from app.usecases import advance, control
 from app.usecases.advance import Claim, Step
 from app.usecases.model_calls import charge
 from app.usecases.services import Services
-from app.usecases.submit import Submission, submit
 from app.usecases.sweep import sweep
 
 APPEAL = replace(CLAIM, type=TurnType.APPEAL)
@@ -242,9 +243,8 @@ def leave_traces(place: Place, debate: Debate) -> None:
 
 def row_of(place: Place, debate: Debate) -> dict[str, Any]:
     """Without the claim under which it was last changed: the test of a release looks at that."""
-    with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
-        [row] = connection.execute("SELECT * FROM debates WHERE id = %s", [debate.id])
-    del row["settled_token"]
+    row = claimed_debates.row_of(place, debate)
+    del row["settled_token"], row["read_at"]
     return row
 
 
@@ -488,16 +488,9 @@ def take_turns(services: Services, claim: Claim) -> int:
 def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) -> None:
     """The worker takes turn after turn; the person comes a little later each time, in the middle of one commit."""
 
-    def act(debate: Debate) -> Debate:
-        if what == "stop":
-            return control.stop_debate(services, OPERATOR, debate.id, "enough")
-        if what == "pause":
-            return control.pause_debate(services, OPERATOR, debate.id, now=True)
-        return submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")).debate
-
     def a_little_later(debate: Debate, seconds: float) -> Debate:
         time.sleep(seconds)
-        return act(debate)
+        return ENDINGS[what](services, debate.id)
 
     counts = []
     for number in range(40):

@@ -1,9 +1,7 @@
 """Many turns stored by one statement, and many debates claimed by one: no neighbour pays for another."""
 
-import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -20,13 +18,14 @@ from claimed_debates import (
     fail,
     lapse_lease,
     release,
+    row_of,
+    store_together,
     take_turn,
     try_claim,
     turn,
 )
 from databases import rows_read
 from harness import Place
-from psycopg.rows import dict_row
 from situations.debates import (
     damage_seats,
     fill,
@@ -41,18 +40,16 @@ from situations.failing import locking
 
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
-from app.core.debate import Debate, Limits, TurnType
+from app.core.debate import Debate, Limits
 from app.core.players import SeatSetup
 from app.core.retry import PlayerError
 from app.core.seats import Seat
 from app.store.claims import Room
 from app.store.commit import OLD_CLAIM_SECONDS, Outcome, Result
-from app.store.engine import DatabaseAway
 from app.store.turns import TurnExists
 from app.usecases import advance, control, read, sweep
 from app.usecases.advance import Claim, Step
 from app.usecases.services import Services
-from worker.batcher import Batcher
 from worker.process import worker_services
 
 MOST_IN_A_COLUMN = 2**63 - 1
@@ -66,21 +63,6 @@ def transactions(place: Place) -> int:
     """In how many the second turns were stored."""
     count: int = place.sql("SELECT count(DISTINCT xmin::text) FROM turns WHERE seq = 2")[0][0]
     return count
-
-
-def as_built(step: Step) -> Callable[[], Step]:
-    return lambda: step
-
-
-def batched(run: Callable[[Any], list[Outcome]], steps: list[Step]) -> list[Outcome | BaseException]:
-    """As a worker commits what comes in one pass of its loop: in one statement."""
-
-    async def commit() -> list[Outcome | BaseException]:
-        with ThreadPoolExecutor(1) as executor:
-            batcher: Batcher[Step, Outcome] = Batcher(run, executor, parallel=1, largest=64, fails_all=DatabaseAway)
-            return await asyncio.gather(*(batcher(as_built(step)) for step in steps), return_exceptions=True)
-
-    return asyncio.run(commit())
 
 
 def results(outcomes: list[Outcome]) -> list[Result]:
@@ -186,56 +168,52 @@ def test_a_step_without_a_turn_that_is_committed_again_is_known_by_its_claim(
     assert after["attempts"] == (1 if step_for is a_failure else 0)
 
 
+def turns_of(services: Services, claims: list[Claim]) -> list[Result | type[BaseException]]:
+    """What became of a turn in each of these debates, that a worker commits together."""
+    stored = store_together(services, claims, lambda claim: turn(claim, CLAIM))
+    return [
+        type(one) if isinstance(one, BaseException) else one[1].result if one else Result.CLAIM_LOST for one in stored
+    ]
+
+
 def test_a_turn_that_postgres_refuses_is_the_only_one_that_fails(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
-    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    claims = [claimed(services, debate) for debate in made]
     spend_tokens(place, MOST_IN_A_COLUMN, made[2].id)
-    with pytest.raises(psycopg.errors.NumericValueOutOfRange):
-        advance.commit(services, steps)
+    refused = psycopg.errors.NumericValueOutOfRange
+    with pytest.raises(refused):
+        advance.commit(services, [turn(claim, CLAIM) for claim in claims])
     assert turns_stored(place, made) == [1] * 4, "the statement that raised has stored nothing"
-
-    answers = batched(lambda some: advance.commit(services, some), steps)
-    assert [isinstance(answer, Outcome) and answer.result for answer in answers] == [
-        Result.STORED,
-        Result.STORED,
-        False,
-        Result.STORED,
-    ]
-    assert isinstance(answers[2], psycopg.errors.NumericValueOutOfRange)
+    assert turns_of(services, claims) == [Result.STORED, Result.STORED, refused, Result.STORED]
     assert turns_stored(place, made) == [2, 2, 1, 2]
 
 
 def test_a_turn_of_the_same_place_is_the_only_one_that_fails(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
-    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    claims = [claimed(services, debate) for debate in made]
     store_twin(place, made[1].id)
     control.stop_debate(services, OPERATOR, made[2].id, None)
-    answers = batched(lambda some: advance.commit(services, some), steps)
-    assert isinstance(answers[1], TurnExists)
-    assert [answer.result for answer in answers if isinstance(answer, Outcome)] == [
-        Result.STORED,
-        Result.CLAIM_LOST,
-        Result.STORED,
-    ]
+    assert turns_of(services, claims) == [Result.STORED, TurnExists, Result.CLAIM_LOST, Result.STORED]
     assert turns_stored(place, made) == [2, 1, 1, 2]
 
 
-def test_a_database_that_goes_away_fails_all_and_all_can_be_tried_again(services: Services, place: Place) -> None:
+def test_a_database_that_goes_away_fails_all_and_all_are_tried_again_together(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = [a_debate(services) for _ in range(4)]
-    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    claims = [claimed(services, debate) for debate in made]
     asked: list[int] = []
+    commit = advance.commit
 
-    def lost(some: list[Step]) -> list[Outcome]:
-        asked.append(len(some))
-        if len(some) > 1:
+    def lost(services: Services, steps: list[Step]) -> list[Outcome]:
+        asked.append(len(steps))
+        if len(asked) == 1:
             place.sql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name ^@ 'tests:'")
-        return advance.commit(services, some)
+        return commit(services, steps)
 
-    answers = batched(lost, steps)
-    assert asked == [4], "it is not asked again for each of them"
-    assert all(isinstance(answer, DatabaseAway) for answer in answers)
-    assert len({id(answer) for answer in answers}) == 4, "each has an exception of its own"
-    assert results(advance.commit(services, steps)) == [Result.STORED] * 4
+    monkeypatch.setattr(advance, "commit", lost)
+    assert turns_of(services, claims) == [Result.STORED] * 4
+    assert asked == [4, 4], "it is not asked again for each of them"
     assert turns_stored(place, made) == [2] * 4
 
 
@@ -382,21 +360,6 @@ def test_shares_in_which_debates_wait_are_known(services: Services) -> None:
     assert advance.shares_with_waiting(services, ["scripted", "openai"]) == {"scripted"}
 
 
-def test_a_long_debate_is_claimed_with_its_motion_and_its_last_turns(services: Services) -> None:
-    debate = a_debate(services, limits=Limits(max_rounds=100))
-    claim: Claim | None = claimed(services, debate)
-    for _ in range(30):
-        assert claim is not None
-        thought = replace(CLAIM, type=TurnType.RULING) if claim.brief.seat is Seat.ARBITRATOR else CLAIM
-        claim = take_turn(services, claim, thought)
-    assert claim is not None
-    release(services, claim)
-    again = claimed(services, debate)
-    assert again.brief.motion.seq == 1
-    assert [turn.seq for turn in again.brief.recent] == list(range(20, 32))
-    assert again.brief == replace(claim.brief, debate=again.debate)
-
-
 @pytest.mark.parametrize("before", ["new", "running", "failed before"])
 def test_a_claim_changes_these_columns_and_no_others(services: Services, place: Place, before: str) -> None:
     debate = a_debate(services, limits=Limits(max_seconds=5000))
@@ -427,12 +390,6 @@ def test_a_claim_changes_these_columns_and_no_others(services: Services, place: 
     }
     assert abs((row["due_at"] - lapses).total_seconds()) < 1
     assert claim.debate == read.get_transcript(services, debate.id, 0).debate
-
-
-def row_of(place: Place, debate: Debate) -> dict[str, Any]:
-    with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
-        [row] = connection.execute("SELECT *, clock_timestamp() AS read_at FROM debates WHERE id = %s", [debate.id])
-    return row
 
 
 def test_statements_of_a_turn_are_prepared_when_a_connection_first_runs_them(place: Place) -> None:

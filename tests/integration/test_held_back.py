@@ -67,17 +67,6 @@ def test_agents_wait_for_its_start_too(api: Api) -> None:
     assert refusal_of(api.http.post("/debates", json={**body, "start": True}), "REQUEST_ID_REUSED")
 
 
-def test_a_worker_leaves_it_alone_until_it_is_started(place: Place) -> None:
-    api = place.start_api()
-    place.start_worker()
-    waits = api.create(start=False)["id"]
-    api.wait_closed(api.create()["id"])
-    assert api.debate(waits)["status"] == "created"
-    assert api.debate(waits)["argument_count"] == 1
-    assert api.http.post(f"/debates/{waits}/start").status_code == 200
-    wait_until(lambda: api.debate(waits)["state"] == "CLOSED", 60, "it is held")
-
-
 def dialogue(api: Api) -> tuple[str, str]:
     """A debate of agents that waits for its start, and its motion."""
     created = data_of(api.http.post("/debates", json=new_debate(format="dialogue", start=False, seats=None)), 201)

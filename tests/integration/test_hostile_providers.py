@@ -13,14 +13,14 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from claimed_debates import a_debate, fail, is_closed, result_of, take_turn, try_claim, until
+from claimed_debates import ENDINGS, a_debate, fail, is_closed, result_of, take_turn, try_claim, until
 from claimed_debates import claimed as claim_of
 from harness import Place, wait_until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import ModelServer, ruling
 from situations.providers import end_day
-from worker_loop import PATIENCE_SECONDS, calls_to, live_runner, with_settings, working
+from worker_loop import PATIENCE_SECONDS, Gate, calls_to, live_runner, with_settings, working
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
@@ -215,15 +215,9 @@ def test_an_answer_that_no_database_stores_is_stored_with_what_can_be(
     assert used(place, debate)[:2] == (100, 20)
 
 
-ENDINGS: dict[str, Callable[[Services, UUID], Any]] = {
-    "pause": lambda services, debate_id: control.pause_debate(services, OPERATOR, debate_id, now=True),
-    "stop": lambda services, debate_id: control.stop_debate(services, OPERATOR, debate_id, None),
-}
-
-
-@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS.keys())
+@pytest.mark.parametrize("end", ["pause", "stop"])
 async def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
-    services: Services, place: Place, models: ModelServer, end: Callable[[Services, UUID], Any]
+    services: Services, place: Place, models: ModelServer, end: str
 ) -> None:
     models.plan("gpt-4o-mini", "hang")
     debate = created(services, motion="Ban cars. " * 900)
@@ -236,7 +230,7 @@ async def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
         runner.hint(debate.id)
         await until(lambda: len(models.calls) == 1, PATIENCE_SECONDS, "the model was called")
         [(token,)] = place.sql("SELECT claim_token FROM debates")
-        end(services, debate.id)
+        ENDINGS[end](services, debate.id)
         runner.end_claim(token)
         await until(is_charged, PATIENCE_SECONDS, "the day and the debate are charged")
     reads, _, cost = used(place, debate)
@@ -395,22 +389,13 @@ async def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
         model_calls.charge(*what)
 
     monkeypatch.setattr(committer, "charge", charge)
-    is_asked, may_answer = asyncio.Event(), asyncio.Event()
-
-    class Late:
-        async def think(self, _: Brief) -> Thought:
-            is_asked.set()
-            await may_answer.wait()
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
+    gate = Gate(answer)
     debate = a_debate(services)
-    async with live_runner(with_settings(services), lambda _: Late()) as runner:
+    async with live_runner(with_settings(services), lambda _: gate) as runner:
         runner.hint(debate.id)
-        await asyncio.wait_for(is_asked.wait(), PATIENCE_SECONDS)
+        await gate.is_asked(1)
         control.pause_debate(services, OPERATOR, debate.id, now=True)
-        may_answer.set()
+        gate.let_go.set()
         await until(lambda: used(place, debate)[0] > 0, PATIENCE_SECONDS, "the debate is charged")
     rows = place.sql("SELECT status, turn_count, attempts, input_tokens, output_tokens, cost_usd FROM debates")
     assert rows == [("paused", 1, 0, 30, 12, 0.25)]

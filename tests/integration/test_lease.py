@@ -122,23 +122,6 @@ async def test_a_process_that_was_frozen_gives_up_what_it_did_and_begins_anew(se
         assert result_of(ours, claim) is Result.CLAIM_LOST
 
 
-async def test_a_worker_whose_claims_were_released_by_another_begins_anew(services: Services, place: Place) -> None:
-    ours = with_settings(services, claim_seconds=3)
-    lost: list[str] = []
-
-    async with live_lease(ours, lambda: lost.append(lease.worker_id)) as lease:
-        claim = claimed_under(ours, lease)
-        expire(place)
-        assert sweep(services) == 1
-        assert result_of(ours, claim) is Result.CLAIM_LOST
-        renewed = asyncio.create_task(lease.changed())
-        await until(lambda: lost == ["worker"], PATIENCE_SECONDS, "it has noticed")
-        await asyncio.wait_for(renewed, 30)
-        assert (lease.worker_id, leases(place)) == ("worker.2", ["worker.2"])
-        again = advance.claim(ours, lease.worker_id, [claim.debate.id], Room({}, 0), 1)
-        assert [each.held.worker_id for each in again] == ["worker.2"]
-
-
 async def test_an_end_releases_what_is_claimed_at_once(services: Services, place: Place) -> None:
     async with live_lease(with_settings(services)) as lease:
         claimed_under(services, lease)

@@ -1,6 +1,5 @@
 """A commit that its row refuses is made for the row as it is, after a pause, and not for ever."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -8,41 +7,19 @@ from claimed_debates import a_debate, until
 from harness import Place
 from situations.debates import pass_deadline
 from situations.failing import locking
-from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
+from worker_loop import PATIENCE_SECONDS, Gate, live_runner, with_settings
 
 from app.core.access import OPERATOR
-from app.core.brief import Brief, Thought
 from app.core.debate import Limits
 from app.core.retry import NotNow
 from app.usecases import advance, control
 from app.usecases.services import Services
 from worker import patience
 from worker import runner as runner_module
-from worker.players.scripted.player import ScriptedPlayer
 
 LONG_SECONDS = 300.0
 pytestmark = pytest.mark.usefixtures("logs")
 STATE = "SELECT status, stop_reason, claim_token FROM debates"
-
-
-class Gate:
-    """Thinks until it is let go; then raises what it was given, or takes its turn."""
-
-    def __init__(self, problem: Exception | None = None) -> None:
-        self.problem = problem
-        self.asked = 0
-        self.let_go = asyncio.Event()
-
-    async def think(self, brief: Brief) -> Thought:
-        self.asked += 1
-        await self.let_go.wait()
-        self.let_go.clear()
-        if self.problem:
-            raise self.problem
-        return await ScriptedPlayer().think(brief)
-
-    async def is_asked(self, times: int) -> None:
-        await until(lambda: self.asked == times, PATIENCE_SECONDS, "the player thinks")
 
 
 @pytest.fixture

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
 import pytest
-from claimed_debates import WORKER, a_debate, claimed, until
+from claimed_debates import ENDINGS, WORKER, a_debate, claimed, until
 from harness import Place, wait_until
 from situations import leases
 from situations.debates import end_waits, spend_tokens, store_twin
@@ -29,7 +28,7 @@ from app.messaging.queue import DEBATES_QUEUE
 from app.observe import metrics
 from app.store import claims
 from app.store.clock import now
-from app.store.commit import Outcome, Result
+from app.store.commit import Outcome
 from app.usecases import advance, control
 from app.usecases.advance import Step
 from app.usecases.services import Services
@@ -99,12 +98,6 @@ class Saying:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
-
-
-def costly_wait() -> NotNow:
-    reason = NotNow("The limit for a day is reached.", 300)
-    reason.usage = Usage(60, 7, 0.25)
-    return reason
 
 
 def always(player: Player) -> Callable[[str], Player]:
@@ -184,22 +177,6 @@ async def test_hints_are_not_wanted_while_a_statement_claims(
     assert not any(wanted)
 
 
-async def test_hints_to_debates_that_are_not_due_do_nothing(services: Services, place: Place) -> None:
-    player = Counting()
-
-    async with live_runner(with_settings(services), always(player)) as runner:
-        external = a_debate(services, seats=seats_of("external"))
-        stopped = a_debate(services)
-        control.stop_debate(services, OPERATOR, stopped.id, None)
-        for debate_id in (external.id, stopped.id, UUID(int=7)):
-            runner.hint(debate_id)
-        due = a_debate(services, limits=ONE_ROUND)
-        await until(
-            lambda: ("completed", 4) in statuses(place), PATIENCE_SECONDS, "the one that is due has come to its end"
-        )
-        assert {debate_id for debate_id, _ in player.asked} == {due.id}
-
-
 # Room
 
 
@@ -260,17 +237,10 @@ async def test_where_others_wait_for_room_a_debate_yields_after_each_turn(servic
 # Claims that end
 
 
-CHANGES: dict[str, Callable[[Services, UUID], Any]] = {
-    "stop": lambda services, debate_id: control.stop_debate(services, OPERATOR, debate_id, None),
-    "pause": lambda services, debate_id: control.pause_debate(services, OPERATOR, debate_id, now=True),
-    "delete": lambda services, debate_id: control.delete_debate(services, OPERATOR, debate_id),
-}
-
-
 @pytest.mark.usefixtures("only_hints", "no_comparison")
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS.keys())
 async def test_who_ends_a_claim_cancels_its_player_over_redis(
-    services: Services, place: Place, change: Callable[[Services, UUID], Any]
+    services: Services, place: Place, end: Callable[[Services, UUID], Any]
 ) -> None:
     hung, ending, is_listening = Hanging(), threading.Event(), threading.Event()
 
@@ -291,7 +261,7 @@ async def test_who_ends_a_claim_cancels_its_player_over_redis(
                 runner.hint(debate.id)
             await until(lambda: hung.thinking == 2, PATIENCE_SECONDS, "both players think")
             place.redis().publish("debate:claims", b"not a token")
-            change(services, ended.id)
+            end(services, ended.id)
             await until(lambda: hung.cancelled == 1, PATIENCE_SECONDS, "the player was cancelled")
             assert hung.thinking == 1, "and no other"
             assert place.is_claimed(str(kept.id))
@@ -305,38 +275,20 @@ async def test_a_stop_that_is_heard_of_before_its_claim_is_known_cancels_the_pla
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The debate is stopped when the claim is committed, and before its answer reaches the event loop."""
-    hung, is_heard = Hanging(), threading.Event()
-    claim = claims.claim
-
-    def answered_late(*what: Any) -> Any:
-        found = claim(*what)
-        for one in found:
-            control.stop_debate(services, OPERATOR, one.debate.id, None)
-            assert is_heard.wait(PATIENCE_SECONDS)
-        return found
-
-    monkeypatch.setattr(claims, "claim", answered_late)
-
-    loop, ending, is_listening = asyncio.get_running_loop(), threading.Event(), threading.Event()
+    hung, loop, claim = Hanging(), asyncio.get_running_loop(), claims.claim
     debate = a_debate(services)
     async with live_runner(with_settings(services), always(hung)) as runner:
 
-        def end(token: UUID) -> None:
-            runner.end_claim(token)
-            is_heard.set()
+        def answered_late(*what: Any) -> Any:
+            found = claim(*what)
+            for one in found:
+                control.stop_debate(services, OPERATOR, one.debate.id, None)
+                loop.call_soon_threadsafe(runner.end_claim, one.token)
+            return found
 
-        listener = threading.Thread(
-            target=listen_for_ended_claims,
-            args=(place.redis(), ending, partial(loop.call_soon_threadsafe, end), is_listening.set),
-        )
-        listener.start()
-        try:
-            await until(is_listening.is_set, PATIENCE_SECONDS, "somebody listens")
-            runner.hint(debate.id)
-            await until(lambda: hung.cancelled == 1, PATIENCE_SECONDS, "the player was cancelled")
-        finally:
-            ending.set()
-            await asyncio.to_thread(listener.join)
+        monkeypatch.setattr(claims, "claim", answered_late)
+        runner.hint(debate.id)
+        await until(lambda: hung.cancelled == 1, PATIENCE_SECONDS, "the player was cancelled")
     assert statuses(place) == [("stopped", 1)]
 
 
@@ -362,18 +314,11 @@ async def test_a_comparison_beside_a_commit_does_not_end_the_claim_that_the_comm
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch, armed: Callable[[str], None]
 ) -> None:
     """The comparison finds the old claim gone before the commit that replaced it is answered."""
-    answered, compared, is_thinking = asyncio.Event(), threading.Event(), threading.Event()
+    player, compared = Waiting(), threading.Event()
     compare = advance.claims_that_hold
 
-    class Waiting:
-        async def think(self, brief: Brief) -> Thought:
-            if brief.debate.turn_count == 1:
-                is_thinking.set()
-                await answered.wait()
-            return await ScriptedPlayer().think(brief)
-
     def late(services: Services, held: Any) -> set[UUID]:
-        loop.call_soon_threadsafe(answered.set)
+        loop.call_soon_threadsafe(player.may_answer.set)
         deadline = time.monotonic() + 30
         while place.sql("SELECT turn_count FROM debates") == [(1,)] and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -385,9 +330,9 @@ async def test_a_comparison_beside_a_commit_does_not_end_the_claim_that_the_comm
     monkeypatch.setattr(advance, "claims_that_hold", late)
 
     loop = asyncio.get_running_loop()
-    async with live_runner(with_settings(services), always(Waiting())) as runner:
+    async with live_runner(with_settings(services), always(player)) as runner:
         a_debate(services, limits=ONE_ROUND)
-        await until(is_thinking.is_set, PATIENCE_SECONDS, "the player thinks")
+        await until(lambda: len(player.asked) == 1, PATIENCE_SECONDS, "the player thinks")
         armed("turn.after_commit=sleep(1)@1")
         runner.compare_soon()
         await until(all_completed(place, 4), PATIENCE_SECONDS, "it has come to its end")
@@ -462,45 +407,8 @@ async def test_a_commit_whose_connection_is_lost_is_made_once_and_the_debate_goe
     assert set(player.asked.values()) == {1}
 
 
-@pytest.mark.usefixtures("only_hints", "no_comparison")
-@pytest.mark.parametrize(
-    ("problem", "attempts"),
-    [(PlayerError("Too busy.", usage=Usage(60, 7, 0.25)), 1), (costly_wait(), 0)],
-    ids=["failure", "wait"],
-)
-async def test_a_step_whose_connection_is_lost_after_its_commit_is_counted_and_charged_once(
-    services: Services,
-    place: Place,
-    monkeypatch: pytest.MonkeyPatch,
-    problem: Exception,
-    attempts: int,
-    armed: Callable[[str], None],
-) -> None:
-    results: list[Result] = []
-    commit = advance.commit
-
-    def noted(services: Services, steps: Sequence[Step]) -> list[Outcome]:
-        outcomes = commit(services, steps)
-        results.extend(outcome.result for outcome in outcomes)
-        return outcomes
-
-    monkeypatch.setattr(advance, "commit", noted)
-    player = Saying(problem)
-
-    debate = a_debate(services)
-    async with live_runner(with_settings(services), always(player)) as runner:
-        armed("turn.after_commit=lost@1")
-        runner.hint(debate.id)
-        await until(lambda: len(results) == 1, PATIENCE_SECONDS, "the commit is answered")
-        await runner.shut_down(PATIENCE_SECONDS)
-    assert results == [Result.ALREADY_STORED]
-    assert player.asked == 1
-    rows = place.sql("SELECT status, attempts, input_tokens, output_tokens, cost_usd FROM debates")
-    assert rows == [("running", attempts, 60, 7, 0.25)]
-
-
 async def test_a_turn_that_is_there_already_is_kept_and_what_the_second_thought_cost_is_charged(
-    services: Services, place: Place
+    services: Services, place: Place, logs: list[Any]
 ) -> None:
     class Twin(Counting):
         """While it thinks for the first time, its turn is stored and the cursor stays behind it."""
@@ -518,6 +426,7 @@ async def test_a_turn_that_is_there_already_is_kept_and_what_the_second_thought_
         a_debate(services, limits=ONE_ROUND)
         await until(all_completed(place, 4), PATIENCE_SECONDS, "it has come to its end")
     assert place.sql("SELECT content FROM turns WHERE seq = 2") == [("stored by a twin",)]
+    assert "turn.failed" not in [entry["event"] for entry in logs]
     assert set(player.asked.values()) == {1}, "the cursor was repaired when the debate was claimed again"
     assert place.sql("SELECT input_tokens, output_tokens, cost_usd, attempts FROM debates") == [(60, 7, 0.25, 0)]
 

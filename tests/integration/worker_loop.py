@@ -20,6 +20,7 @@ from worker.players.base import Player
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for as player_named
+from worker.players.scripted.player import ScriptedPlayer
 from worker.runner import Runner
 
 PATIENCE_SECONDS = 60.0
@@ -91,6 +92,26 @@ class Hanging:
         finally:
             self.thinking -= 1
         raise AssertionError("it never answers")
+
+
+class Gate:
+    """Thinks until it is let go; then raises or says what it was given, or takes its turn."""
+
+    def __init__(self, answer: Thought | Exception | None = None) -> None:
+        self.answer = answer
+        self.asked = 0
+        self.let_go = asyncio.Event()
+
+    async def think(self, brief: Brief) -> Thought:
+        self.asked += 1
+        await self.let_go.wait()
+        self.let_go.clear()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer or await ScriptedPlayer().think(brief)
+
+    async def is_asked(self, times: int) -> None:
+        await until(lambda: self.asked == times, PATIENCE_SECONDS, "the player thinks")
 
 
 database_away = failing.refusing_connections

@@ -38,7 +38,7 @@ from claimed_debates import (
 )
 from harness import Place, wait_until
 from psycopg.rows import dict_row
-from situations.debates import pass_deadline, store_twin
+from situations.debates import leave_traces, pass_deadline, store_twin
 from situations.failing import writes_waiting
 from worker_loop import live_runner, with_settings
 
@@ -228,17 +228,8 @@ def before_the_last_thought(services: Services, place: Place, case: Case) -> Cla
         following = take_turn(services, claim, thought)
         assert following is not None
         claim = following
-    leave_traces(place, debate)
+    leave_traces(place, debate.id)
     return claim
-
-
-def leave_traces(place: Place, debate: Debate) -> None:
-    """Whatever stands there, a commit writes all that it is to write."""
-    place.sql(
-        "UPDATE debates SET next_attempt_at = now(), queued_at = now(), attempts = 3, last_error = 'left over',"
-        " stop_note = 'left over', share = 'left over', updated_at = now() - interval '1 day' WHERE id = %s",
-        debate.id,
-    )
 
 
 def row_of(place: Place, debate: Debate) -> dict[str, Any]:
@@ -361,7 +352,7 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
 def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place) -> None:
     debate = a_debate(services, limits=TIMED)
     claim = claimed(services, debate)
-    leave_traces(place, debate)
+    leave_traces(place, debate.id)
     before = row_of(place, debate)
     assert fail(services, claim, "no answer", retry_after_seconds=90, usage=Usage(30, 12, 0.25)) is Result.STORED
     after = row_of(place, debate)
@@ -387,7 +378,7 @@ def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place
 def test_a_last_failure_leaves_exactly_these_columns_and_holds_the_time_limit(services: Services, place: Place) -> None:
     debate = a_debate(services, limits=TIMED)
     claim = claimed(services, debate)
-    leave_traces(place, debate)
+    leave_traces(place, debate.id)
     before = row_of(place, debate)
     fail(services, claim, "wrong key", permanent=True)
     after = row_of(place, debate)
@@ -679,13 +670,12 @@ async def test_connections_lost_again_and_again_under_load_lose_no_turn_and_stor
     unsteady = with_settings(with_connections(4))
     made = [a_debate(services, limits=Limits(max_rounds=60)) for _ in range(4)]
 
-    def lost() -> int:
-        return sum(entry["event"] in ("turn.commit_failed", "claim.database_away") for entry in logs)
+    def are_lost_three_times() -> bool:
+        lose_connections(place)
+        return sum(entry["event"] in ("turn.commit_failed", "claim.database_away") for entry in logs) >= 3
 
     async with live_runner(unsteady, lambda _: Speaking()):
-        for times in range(1, 6):
-            lose_connections(place)
-            await until(lambda times=times: lost() >= times, 60, "a loss is noticed")
+        await until(are_lost_three_times, 60, "the worker has met lost connections")
         for debate in made:
             await until(lambda debate=debate: is_closed(place, debate), 60, "the debate is over")
         assert len(place.sql(f"SELECT pid {BACKENDS}")) <= 4 + 1, "the pool and the lease have kept to their size"

@@ -1,7 +1,6 @@
 """Postgres in trouble, for real: a conflict is repeated, a lost answer looked up, and what cannot be done is said."""
 
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -240,11 +239,15 @@ def test_a_full_disk_is_noticed_by_whoever_writes(services: Services, place: Pla
     assert readiness(services).problems == (DISK_IS_FULL,)
 
 
-def test_a_process_that_froze_in_a_transaction_finds_the_database_away_and_goes_on(services: Services) -> None:
+def test_a_process_that_froze_in_a_transaction_finds_the_database_away_and_goes_on(
+    services: Services, place: Place
+) -> None:
     def freeze() -> None:
         with services.engine.begin() as frozen:
+            backend = frozen.exec_driver_sql("SELECT pg_backend_pid()").scalar()
             frozen.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 1")
-            time.sleep(1)
+            there = "SELECT FROM pg_stat_activity WHERE pid = %s"
+            wait_until(lambda: place.sql(there, backend) == [], 60, "Postgres has ended its session")
             frozen.exec_driver_sql("SELECT 1 FROM debates")
 
     with pytest.raises(DatabaseAway):

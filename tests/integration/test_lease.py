@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from claimed_debates import CLAIM, a_debate, until
@@ -156,11 +157,13 @@ async def test_a_renewal_that_fails_for_any_other_reason_is_tried_again(services
         assert lease.worker_id == "worker"
 
 
-async def test_a_lease_begins_as_soon_as_the_database_is_there(services: Services, place: Place) -> None:
+async def test_a_lease_begins_as_soon_as_the_database_is_there(
+    services: Services, place: Place, logs: list[Any]
+) -> None:
     lease = Lease(with_settings(services), "worker", lambda: pytest.fail("there was nothing to lose"))
     with database_away(place):
         lease.start()
-        await asyncio.sleep(0.1)
+        await until(lambda: bool(logs), PATIENCE_SECONDS, "it has tried")
         assert not lease.is_live
     await until(lambda: lease.is_live, PATIENCE_SECONDS, "it has begun")
     assert lease.worker_id in leases(place)

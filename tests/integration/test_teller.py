@@ -237,7 +237,9 @@ def test_without_redis_nobody_waits_one_warning_is_logged_and_later_events_arriv
     assert logged(logs) == [("warning", "redis.away"), ("info", "redis.back")]
 
 
-def test_tasks_are_queued_again_when_a_redis_that_was_stopped_is_back(with_valkey: Services, valkey: OwnValkey) -> None:
+def test_tasks_are_queued_again_when_a_redis_that_was_stopped_is_back(
+    with_valkey: Services, valkey: OwnValkey, logs: list[Any]
+) -> None:
     valkey.start()
     before, meanwhile, after = uuid4(), uuid4(), uuid4()
     with_valkey.teller.enqueue(before)
@@ -245,7 +247,7 @@ def test_tasks_are_queued_again_when_a_redis_that_was_stopped_is_back(with_valke
     wait_until(lambda: queued(server) == [before], 60, "it is queued")
     valkey.stop()
     assert seconds_of(lambda: with_valkey.teller.enqueue(meanwhile)) < AT_ONCE_SECONDS
-    time.sleep(0.2)
+    wait_until(lambda: logged(logs) == [("warning", "redis.away")], 60, "it was tried")
     valkey.start()
     assert seconds_of(lambda: with_valkey.teller.enqueue(after)) < AT_ONCE_SECONDS
     wait_until(lambda: after in queued(server), 60, "it is queued again")

@@ -183,9 +183,5 @@ async def until(condition: Callable[[], bool], seconds: float, what: str) -> Non
 
 
 def is_closed(place: Place, debate: Debate) -> bool:
-    return status_of(place, debate) in ("completed", "stopped", "failed")
-
-
-def status_of(place: Place, debate: Debate) -> str:
     [(status,)] = place.sql("SELECT status FROM debates WHERE id = %s", debate.id)
-    return status
+    return status in ("completed", "stopped", "failed")

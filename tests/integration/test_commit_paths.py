@@ -566,6 +566,8 @@ def test_a_late_turn_and_the_worker_that_takes_over_never_both_win(services: Ser
             return None
 
         following, other = together(commit_late, take_over)
+        # The charge of the dropped turn may have held the row for a moment.
+        other = other or try_claim(services, debate.id, "another worker")
         _, turns = assert_sound(services, debate)
         assert other is not None
         if following is not None:
@@ -663,7 +665,6 @@ class Speaking:
         return spoken(brief)
 
 
-@pytest.mark.long
 async def test_connections_lost_again_and_again_under_load_lose_no_turn_and_store_none_twice(
     services: Services, with_connections: Callable[[int], Services], place: Place, logs: list[Any]
 ) -> None:

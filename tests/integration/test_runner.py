@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from claimed_debates import ENDINGS, WORKER, a_debate, claimed, until
+from claimed_debates import CLAIM, ENDINGS, WORKER, a_debate, claimed, until
 from harness import Place, wait_until
 from situations import leases
 from situations.debates import end_waits, spend_tokens, store_twin
@@ -41,7 +41,6 @@ from worker.players.scripted.player import ScriptedPlayer
 NEVER_SECONDS = 3600.0
 pytestmark = pytest.mark.usefixtures("logs")
 ONE_ROUND = Limits(max_rounds=1)
-SPOKEN = Thought(TurnType.CLAIM, "words")
 
 
 def seats_of(player: str, **options: Any) -> dict[Seat, SeatSetup]:
@@ -461,9 +460,9 @@ UNSTORABLE = "The player's turn cannot be stored: "
         (BUSY, "running", 1, "Too busy. It said: hello", 60),
         (PlayerError("No key.", permanent=True), "failed", 1, "No key.", 0),
         (NotNow("The limit for a day is reached.", 300), "running", 0, "The limit for a day is reached.", 0),
-        (replace(SPOKEN, content="a NUL: \0", usage=COSTLY), "running", 1, UNSTORABLE, 60),
-        (replace(SPOKEN, content="half a character \ud83d", usage=COSTLY), "running", 1, UNSTORABLE, 60),
-        (replace(SPOKEN, type=TurnType.RULING, usage=COSTLY), "running", 1, UNSTORABLE, 60),
+        (replace(CLAIM, content="a NUL: \0", usage=COSTLY), "running", 1, UNSTORABLE, 60),
+        (replace(CLAIM, content="half a character \ud83d", usage=COSTLY), "running", 1, UNSTORABLE, 60),
+        (replace(CLAIM, type=TurnType.RULING, usage=COSTLY), "running", 1, UNSTORABLE, 60),
         (PlayerError("a NUL: \0"), "running", 1, "a NUL: \N{REPLACEMENT CHARACTER}", 0),
     ],
     ids=["crash", "failure", "permanent", "wait", "NUL", "surrogate", "move of another seat", "failure with a NUL"],
@@ -493,7 +492,7 @@ async def test_a_turn_that_is_not_taken_is_tried_again_later_unless_that_is_usel
 async def test_figures_that_cannot_be_stored_end_the_debate_after_the_last_attempt(
     services: Services, place: Place
 ) -> None:
-    player = Saying(replace(SPOKEN, usage=Usage(60, 7)))
+    player = Saying(replace(CLAIM, usage=Usage(60, 7)))
     most = 2**63 - 1
     beside = Counting()
 

@@ -6,6 +6,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,33 @@ def test_thousands_of_messages_take_a_few_trips_and_no_batch_is_too_large(noted:
     assert noted.numbers == list(range(5001))
     sizes = [len(batch) for kind, batch in noted.calls if kind == "events"]
     assert sizes == [1, *[500] * 10]
+
+
+def test_watchers_and_workers_get_thousands_of_messages_in_order(services: Services, place: Place) -> None:
+    watchers = place.redis().pubsub()
+    watchers.psubscribe(EVENTS)
+    assert watchers.get_message(timeout=60)["type"] == "psubscribe"
+    debate_ids = [uuid4() for _ in range(8)]
+
+    def tell(debate_id: UUID) -> None:
+        for number in range(400):
+            services.teller.publish(event(number, debate_id))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(tell, debate_ids))
+    waiting = [uuid4() for _ in range(500)]
+    services.teller.enqueue(*waiting)
+
+    heard: dict[str, list[int]] = {}
+    for _ in range(8 * 400):
+        message = watchers.get_message(timeout=60)
+        assert message is not None
+        told = json.loads(message["data"])
+        assert told["event"] == "new_argument"
+        heard.setdefault(message["channel"].decode(), []).append(told["data"]["number"])
+    assert heard == {f"debate:events:{debate_id}": list(range(400)) for debate_id in debate_ids}
+    wait_until(lambda: services.tasks.length() == 500, 60, "all are queued")
+    assert queued(place.redis()) == waiting
 
 
 def queued(server: "redis.Redis") -> list[UUID]:

@@ -4,7 +4,9 @@ One Postgres and one Valkey serve a test worker; every test (or module, for `api
 own (places.py).
 """
 
+import asyncio
 import gc
+import inspect
 import os
 import re
 import shutil
@@ -67,6 +69,16 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a coroutine test on an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted}))
+    return True
 
 
 def _named(config: pytest.Config) -> set[Path]:

@@ -1,7 +1,7 @@
 """Stores what became of a turn in hand: again until it is stored, or its claim is lost."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from functools import cached_property
 from uuid import UUID
@@ -20,7 +20,6 @@ from app.usecases.model_calls import charge
 from app.usecases.services import Services
 from worker.batcher import Batcher
 from worker.in_hand import InHand
-from worker.lease import Lease
 from worker.patience import GaveUp, Patience
 
 log = structlog.get_logger(__name__)
@@ -54,9 +53,16 @@ class _Unbuilt:
 
 
 class Committer:
-    def __init__(self, services: Services, lease: Lease, executor: Executor, on_ended: Callable[[UUID], None]) -> None:
+    def __init__(
+        self,
+        services: Services,
+        lease_changed: Callable[[], Awaitable[None]],
+        executor: Executor,
+        on_ended: Callable[[UUID], None],
+    ) -> None:
+        """`lease_changed` is awaited before the next try of a commit whose lease has expired."""
         self._services = services
-        self._lease = lease
+        self._lease_changed = lease_changed
         self._executor = executor
         self._on_ended = on_ended
         self._commit: Batcher[Step, Outcome] = Batcher(
@@ -103,7 +109,7 @@ class Committer:
                     await self._lost(in_hand.claim, outcome, used)
                     return None
                 case Result.LEASE_LAPSED:
-                    await self._lease.changed()
+                    await self._lease_changed()
                 case Result.DEADLINE_DIFFERS:
                     unbuilt = unbuilt.with_other_deadline()
                 case Result.ROW_LOCKED:

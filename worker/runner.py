@@ -81,7 +81,7 @@ class Runner:
         self._executor = executor
         self._player_for = player_for
         self._concurrency = services.settings.worker_concurrency
-        self._committer = Committer(services, lease, executor, on_ended)
+        self._committer = Committer(services, lease.changed, executor, on_ended)
         self._in_hand: dict[UUID, InHand] = {}
         """By token, not by debate: one that was paused and resumed may be claimed again while the player of the lost
         claim still thinks."""

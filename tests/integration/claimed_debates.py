@@ -1,41 +1,58 @@
 """Debates as a worker meets them: claimed under a lease, one turn at a time."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from harness import Place, numbers, wait_until
-from structlog.testing import capture_logs
+from psycopg.rows import dict_row
+from situations import debates
+from situations.leases import expire
 
 from app.core.access import OPERATOR
-from app.core.brief import Thought
-from app.core.debate import Debate
+from app.core.brief import Brief, Thought
+from app.core.claims import share_of_turn
+from app.core.debate import Debate, Turn, TurnType, Usage
 from app.core.formats import Format
+from app.core.machine import implied_cursor
+from app.core.players import SeatSetup
 from app.core.retry import PlayerError
+from app.core.seats import Seat
+from app.core.verdicts import Verdict
 from app.store import leases
 from app.store.claims import Room
 from app.store.commit import Outcome, Result
-from app.usecases import advance
+from app.usecases import advance, control, read
 from app.usecases.advance import Claim, Step
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
-from worker.lease import Lease
-from worker.players.base import Player
-from worker.players.registry import player_for
-from worker.runner import Runner
+from app.usecases.submit import Submission, submit
+from worker.committer import Committer
+from worker.in_hand import InHand
 
 WORKER = "worker"
 LEASE_SECONDS = 3_600.0
 """No lease lapses by itself in a test: nobody renews it."""
+CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
+VERDICT = Verdict("opponent", {"proposer": 4.5, "opponent": 8}, 'Said "100 % sure" {twice}, naïve 🚗')
+RULING = Thought(TurnType.RULING, "The opponent.", VERDICT, usage=Usage(5, 5))
+SCRIPTED = {seat: SeatSetup("scripted") for seat in Seat}
+INTERVENTION = Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")
 ONLY_WANTED = Room({}, 0)
 """Nothing is taken along."""
-_LOCKED_PAUSE_SECONDS = 0.005
-_LOCKED_SECONDS = 60.0
+
+
+ENDINGS: dict[str, Callable[[Services, UUID], Any]] = {
+    "stop": lambda services, debate_id: control.stop_debate(services, OPERATOR, debate_id, None),
+    "pause": lambda services, debate_id: control.pause_debate(services, OPERATOR, debate_id, now=True),
+    "delete": lambda services, debate_id: control.delete_debate(services, OPERATOR, debate_id),
+    "intervention": lambda services, debate_id: submit(services, OPERATOR, debate_id, INTERVENTION).debate,
+}
+"""What a person does that ends a worker's claim."""
 
 
 def a_debate(services: Services, **changes: Any) -> Debate:
@@ -49,9 +66,7 @@ def ensure_lease(services: Services, worker_id: str = WORKER) -> None:
 
 
 def lapse_lease(place: Place, worker_id: str = WORKER) -> None:
-    place.sql(
-        "UPDATE worker_leases SET expires_at = clock_timestamp() - interval '1 second' WHERE worker_id = %s", worker_id
-    )
+    expire(place, worker_id)
 
 
 def try_claim(services: Services, debate_id: UUID, worker_id: str = WORKER) -> Claim | None:
@@ -67,67 +82,99 @@ def claimed(services: Services, debate: Debate, worker_id: str = WORKER) -> Clai
     return claim
 
 
+def spoken(brief: Brief) -> Thought:
+    return RULING if brief.seat is Seat.ARBITRATOR else CLAIM
+
+
 def turn(claim: Claim, thought: Thought, go_on: bool = True) -> Step:
     return advance.turn_step(claim, thought, lambda _: go_on)
 
 
-def store(services: Services, claim: Claim, step_for: Callable[[Claim], Step]) -> tuple[Step, Outcome]:
-    """Commits as a worker does: again while the row is locked, and with another decision once the deadline has passed.
-    Every other outcome is the caller's."""
-    step, until = step_for(claim), time.monotonic() + _LOCKED_SECONDS
-    while True:
-        [outcome] = advance.commit(services, [step])
-        if outcome.result is Result.DEADLINE_DIFFERS:
-            step = step_for(step.claim.past_deadline(not step.claim.debate.past_deadline))
-        elif outcome.result is Result.ROW_LOCKED:
-            assert time.monotonic() < until, "the row stayed locked"
-            time.sleep(_LOCKED_PAUSE_SECONDS)
-        else:
-            return step, outcome
+class LeaseExpired(Exception):
+    """A commit was refused for its lease, which nobody renews in these tests."""
+
+
+Stored = tuple[Step, Outcome]
+StepFor = Callable[[Claim], Step]
+
+
+def store_together(
+    services: Services, claims: Sequence[Claim], step_for: StepFor, used: Usage | None = None
+) -> list[Stored | BaseException | None]:
+    """Commits a step of each claim through one `Committer`, as a worker does; None for a claim that is lost."""
+
+    async def expired() -> None:
+        raise LeaseExpired
+
+    async def committed() -> list[Stored | BaseException | None]:
+        committer = Committer(services, expired, executor, lambda _: None)
+        in_hand = [InHand(claim, share_of_turn(claim.debate)) for claim in claims]
+        return await asyncio.gather(*(committer.store(one, step_for, used) for one in in_hand), return_exceptions=True)
+
+    with ThreadPoolExecutor(1) as executor:
+        return asyncio.run(committed())
+
+
+def store(services: Services, claim: Claim, step_for: StepFor, used: Usage | None = None) -> Stored | None:
+    [stored] = store_together(services, [claim], step_for, used)
+    if isinstance(stored, BaseException):
+        raise stored
+    return stored
+
+
+def result_of(services: Services, claim: Claim, step_for: Callable[[Claim], Step], used: Usage | None = None) -> Result:
+    """The result of the last try."""
+    try:
+        stored = store(services, claim, step_for, used)
+    except LeaseExpired:
+        return Result.LEASE_LAPSED
+    return stored[1].result if stored else Result.CLAIM_LOST
 
 
 def take_turn(services: Services, claim: Claim, thought: Thought, go_on: bool = True) -> Claim | None:
     """The next claim; None if the turn was not stored, or if there is none."""
-    return advance.next_claim(*store(services, claim, lambda claim: turn(claim, thought, go_on)))
+    stored = store(services, claim, lambda claim: turn(claim, thought, go_on), thought.usage)
+    return advance.next_claim(*stored) if stored else None
 
 
 def commit_turn(services: Services, claim: Claim, thought: Thought, go_on: bool = True) -> Result:
-    """The same, for who wants to know what became of it."""
-    return store(services, claim, lambda claim: turn(claim, thought, go_on))[1].result
+    """The same, for a test that asserts the result."""
+    return result_of(services, claim, lambda claim: turn(claim, thought, go_on), thought.usage)
 
 
 def release(services: Services, claim: Claim) -> Result:
-    return store(services, claim, advance.release_step)[1].result
+    return result_of(services, claim, advance.release_step)
 
 
 def fail(services: Services, claim: Claim, message: str = "no answer", *, jitter: float = 0.0, **about: Any) -> Result:
     """`about` is what a PlayerError says besides."""
     problem = PlayerError(message, **about)
-    return store(services, claim, lambda claim: advance.failure_step(claim, problem, jitter))[1].result
+    return result_of(services, claim, lambda claim: advance.failure_step(claim, problem, jitter), problem.usage)
+
+
+def assert_sound(services: Services, debate: Debate) -> tuple[Debate, list[Turn]]:
+    """seq has no hole, no slot is taken twice, and the cursor is what the turns imply."""
+    transcript = read.get_transcript(services, debate.id, None)
+    after, turns = transcript.debate, [transcript.motion, *transcript.arguments]
+    assert [turn.seq for turn in turns] == list(range(1, len(turns) + 1))
+    assert after.turn_count == len(turns)
+    slots = [(turn.round, turn.seat) for turn in turns if turn.round is not None]
+    assert len(slots) == len(set(slots))
+    cursor, interrupted = implied_cursor(after.format, after.limits.max_rounds, turns)
+    assert (after.cursor, after.intervention_open) == (cursor, interrupted is not None and not after.is_closed)
+    return after, turns
+
+
+def row_of(place: Place, debate: Debate) -> dict[str, Any]:
+    """All that is stored of the debate, and when it was read."""
+    with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
+        [row] = connection.execute("SELECT *, clock_timestamp() AS read_at FROM debates WHERE id = %s", [debate.id])
+    return row
 
 
 def end_backoff(place: Place, debate: Debate) -> None:
     """The next attempt is due now."""
-    place.sql("UPDATE debates SET next_attempt_at = now(), due_at = now() WHERE id = %s", debate.id)
-
-
-@asynccontextmanager
-async def running(
-    services: Services, worker_id: str = WORKER, players: Callable[[str], Player] = player_for
-) -> AsyncIterator[Runner]:
-    """A worker's runner, on this event loop."""
-    # Logs are captured because structlog's default for a terminal takes seconds to print a traceback with all its
-    # values, on the event loop: the lease would lapse meanwhile.
-    with capture_logs(), ThreadPoolExecutor(4, "statements") as executor:
-        lease = Lease(services, worker_id, lambda: runner.end_all_claims())
-        runner = Runner(services, lease, executor, players)
-        lease.start()
-        runner.start()
-        try:
-            yield runner
-        finally:
-            await runner.shut_down(10)
-            await lease.end()
+    debates.make_due(place, debate.id)
 
 
 async def until(condition: Callable[[], bool], seconds: float, what: str) -> None:

@@ -1,12 +1,12 @@
 """What somebody does to a debate between the two statements of a claim is ordinary, and the log says nothing else."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from claimed_debates import a_debate, claimed, ensure_lease, take_turn, try_claim
+from claimed_debates import CLAIM, a_debate, claimed, take_turn, try_claim
 from harness import Place
-from structlog.testing import capture_logs
+from situations.debates import change, damage_cursor, pass_deadline
 
 from app.core.access import OPERATOR
 from app.core.brief import Thought
@@ -18,10 +18,6 @@ from app.store.statements import Prepared
 from app.usecases import control
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
-
-CLAIM = Thought(TurnType.CLAIM, "words")
-DAMAGE = "UPDATE debates SET next_round = 7, next_actor = 'judge', turn_count = 40"
-Log = list[Any]
 
 
 @pytest.fixture
@@ -41,36 +37,23 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
     return before_the_turns_are_read
 
 
-@pytest.fixture
-def log() -> Iterator[Log]:
-    with capture_logs() as entries:
-        yield entries
+def damage(place: Place) -> None:
+    damage_cursor(place)
+    change(place, "turn_count = 40")
 
 
-@pytest.fixture
-def debate(services: Services) -> Debate:
-    ensure_lease(services)
-    return a_debate(services)
+def repairs(logs: list[Any]) -> list[Any]:
+    return [entry for entry in logs if entry["event"] == "debate.cursor_repaired"]
 
 
-def repairs(log: Log) -> Log:
-    return [entry for entry in log if entry["event"] == "debate.cursor_repaired"]
-
-
-def test_a_deletion_is_no_damage(services: Services, debate: Debate, meanwhile: Any, log: Log) -> None:
+def test_a_deletion_is_no_damage(services: Services, debate: Debate, meanwhile: Any, logs: list[Any]) -> None:
     meanwhile(lambda: control.delete_debate(services, OPERATOR, debate.id))
     assert try_claim(services, debate.id) is None
-    assert [entry for entry in log if entry["log_level"] in ("warning", "error")] == []
-
-
-def test_a_debate_without_its_motion_is_damaged(services: Services, debate: Debate, place: Place, log: Log) -> None:
-    place.sql("DELETE FROM turns")
-    assert try_claim(services, debate.id) is None
-    assert [entry["event"] for entry in log if entry["log_level"] == "error"] == ["debate.damaged"]
+    assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
 
 
 def test_an_intervention_during_a_claim_repairs_nothing(
-    services: Services, debate: Debate, place: Place, meanwhile: Any, log: Log
+    services: Services, debate: Debate, place: Place, meanwhile: Any, logs: list[Any]
 ) -> None:
     meanwhile(
         lambda: submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Stay calm"))
@@ -79,45 +62,46 @@ def test_an_intervention_during_a_claim_repairs_nothing(
     if claim is not None:
         take_turn(services, claim, CLAIM, go_on=False)
     assert place.sql("SELECT turn_count, intervention_open FROM debates") == [(2, True)]
-    assert repairs(log) == []
+    assert repairs(logs) == []
 
 
-def test_the_end_of_a_debate_at_its_limit_repairs_nothing(services: Services, place: Place, log: Log) -> None:
-    ensure_lease(services)
-    claim: Any = claimed(services, a_debate(services, limits=Limits(max_rounds=3, max_seconds=600)))
+def test_the_end_of_a_debate_at_its_limit_repairs_nothing(services: Services, place: Place, logs: list[Any]) -> None:
+    debate = a_debate(services, limits=Limits(max_rounds=3, max_seconds=600))
+    claim: Any = claimed(services, debate)
     for kind in (TurnType.CLAIM, TurnType.CLAIM, TurnType.RULING):
         claim = take_turn(services, claim, Thought(kind, "words"), go_on=kind is not TurnType.RULING)
-    place.sql("UPDATE debates SET deadline_at = clock_timestamp() - interval '1 second'")
-    [(debate_id,)] = place.sql("SELECT id FROM debates")
-    assert try_claim(services, debate_id) is None
-    assert repairs(log) == []
+    pass_deadline(place)
+    assert try_claim(services, debate.id) is None
+    assert place.sql("SELECT closing, next_actor FROM debates") == [("time_limit", "judge")]
+    assert repairs(logs) == []
 
 
 def test_a_repair_is_logged_when_a_worker_has_stored_it(
-    services: Services, debate: Debate, place: Place, log: Log
+    services: Services, debate: Debate, place: Place, logs: list[Any]
 ) -> None:
-    place.sql(DAMAGE)
+    damage(place)
     claim = claimed(services, debate)
-    assert repairs(log) == [], "nothing is stored yet"
+    assert repairs(logs) == [], "nothing is stored yet"
     take_turn(services, claim, CLAIM, go_on=False)
-    [repair] = repairs(log)
-    assert (repair["was"], repair["now"]) == ("7/judge/40", "1/debater_a/1")
+    [repair] = repairs(logs)
+    assert (repair["was"], repair["now"]) == ("9/judge/40", "1/debater_a/1")
+    assert place.sql("SELECT next_round, next_actor, turn_count FROM debates") == [(1, "debater_b", 2)]
 
 
 def test_a_repair_is_logged_when_a_change_from_outside_has_stored_it(
-    services: Services, debate: Debate, place: Place, log: Log
+    services: Services, debate: Debate, place: Place, logs: list[Any]
 ) -> None:
-    place.sql(DAMAGE)
+    damage(place)
     refused = Submission(Seat.PROPOSER, TurnType.CLAIM, "A worker has this seat")
     with pytest.raises(ActionNotAllowed):
         submit(services, OPERATOR, debate.id, refused)
     assert control.start_debate(services, OPERATOR, debate.id).id == debate.id, "it changes nothing"
-    assert repairs(log) == []
+    assert repairs(logs) == []
     control.pause_debate(services, OPERATOR, debate.id)
-    assert len(repairs(log)) == 1
+    assert len(repairs(logs)) == 1
     assert place.sql("SELECT next_round, turn_count FROM debates") == [(1, 1)]
-    place.sql(DAMAGE)
+    damage(place)
     control.resume_debate(services, OPERATOR, debate.id)
-    place.sql(DAMAGE)
+    damage(place)
     submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Stay calm"))
-    assert len(repairs(log)) == 3
+    assert len(repairs(logs)) == 3

@@ -1,7 +1,5 @@
 """The scripted judge of a long debate weighs every round of it, also those that a claim does not bring along."""
 
-import asyncio
-
 import pytest
 from claimed_debates import a_debate, is_closed, until
 from harness import Place
@@ -22,19 +20,16 @@ ROUNDS = 9
 
 
 @pytest.mark.parametrize("form", [Format.FINAL_RULING, Format.INTERACTIVE])
-def test_the_closing_ruling_is_the_mean_of_all_rounds(services: Services, place: Place, form: Format) -> None:
+async def test_the_closing_ruling_is_the_mean_of_all_rounds(services: Services, place: Place, form: Format) -> None:
     assert 2 * ROUNDS > RECENT_TURNS
     seats = {seat: SeatSetup(SCRIPTED) for seat in Seat}
     # Scores come from the debate's id, which comes from this: of one debate in some dozens they would be the same.
     request = "all rounds are weighed"
     debate = a_debate(services, client_request_id=request, format=form, seats=seats, limits=Limits(max_rounds=ROUNDS))
 
-    async def hold() -> None:
-        async with live_runner(services) as runner:
-            runner.hint(debate.id)
-            await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate is closed")
-
-    asyncio.run(hold())
+    async with live_runner(services) as runner:
+        runner.hint(debate.id)
+        await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate is closed")
     transcript = get_transcript(services, debate.id, None)
     closed, spoken = transcript.debate, transcript.arguments
     judged = closed.evolve(status=Status.RUNNING, cursor=Cursor(ROUNDS, Seat.ARBITRATOR), verdict=None, standing=None)

@@ -1,21 +1,27 @@
 """One statement stores a worker's turn: what it leaves in the rows, what happens at the same moment, and what happens
 when Postgres goes away. A turn is stored once and in order, or not at all."""
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+import claimed_debates
 import psycopg
 import pytest
 from claimed_debates import (
+    CLAIM,
+    ENDINGS,
+    RULING,
+    SCRIPTED,
     WORKER,
+    LeaseExpired,
     a_debate,
+    assert_sound,
     claimed,
     commit_turn,
     end_backoff,
@@ -23,7 +29,8 @@ from claimed_debates import (
     is_closed,
     lapse_lease,
     release,
-    running,
+    spoken,
+    store,
     take_turn,
     try_claim,
     turn,
@@ -31,32 +38,28 @@ from claimed_debates import (
 )
 from harness import Place, wait_until
 from psycopg.rows import dict_row
-from sqlalchemy import text
+from situations.debates import leave_traces, pass_deadline, store_twin
+from situations.failing import writes_waiting
+from worker_loop import live_runner, with_settings
 
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
-from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage
+from app.core.debate import Debate, Limits, Status, StopReason, TurnType, Usage
 from app.core.formats import Format
-from app.core.machine import implied_cursor
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.core.verdicts import Verdict
-from app.observe import failpoints
 from app.store.commit import OLD_CLAIM_SECONDS, Result, save
 from app.store.engine import DatabaseAway
 from app.store.ids import new_turn_id
 from app.store.turns import TurnExists
-from app.usecases import advance, control, read
+from app.usecases import advance, control
 from app.usecases.advance import Claim, Step
 from app.usecases.model_calls import charge
 from app.usecases.services import Services
-from app.usecases.submit import Submission, submit
 from app.usecases.sweep import sweep
 
-CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
 APPEAL = replace(CLAIM, type=TurnType.APPEAL)
-VERDICT = Verdict("opponent", {"proposer": 4.5, "opponent": 8}, 'Said "100 % sure" {twice}, naïve 🚗')
 STORED_VERDICT = {
     "winner": "opponent",
     "scores": {"proposer": 4.5, "opponent": 8},
@@ -64,33 +67,9 @@ STORED_VERDICT = {
     "stop": False,
 }
 STANDING = {"scores": {"proposer": 4.5, "opponent": 8}, "rounds": 1}
-RULING = Thought(TurnType.RULING, "The opponent.", VERDICT, usage=Usage(5, 5))
 CLOSING = replace(RULING, close=True)
-SCRIPTED = {seat: SeatSetup("scripted") for seat in Seat}
 MAX_SECONDS = 20_000.0
 NO_END = Limits(max_rounds=100_000)
-
-
-@pytest.fixture
-def debate(services: Services) -> Debate:
-    return a_debate(services)
-
-
-def spoken(brief: Brief) -> Thought:
-    return RULING if brief.seat is Seat.ARBITRATOR else CLAIM
-
-
-def assert_sound(services: Services, debate: Debate) -> tuple[Debate, list[Turn]]:
-    """seq has no hole, no slot is taken twice, and the cursor is what the turns imply."""
-    transcript = read.get_transcript(services, debate.id, None)
-    after, turns = transcript.debate, [transcript.motion, *transcript.arguments]
-    assert [turn.seq for turn in turns] == list(range(1, len(turns) + 1))
-    assert after.turn_count == len(turns)
-    slots = [(turn.round, turn.seat) for turn in turns if turn.round is not None]
-    assert len(slots) == len(set(slots))
-    cursor, interrupted = implied_cursor(after.format, after.limits.max_rounds, turns)
-    assert (after.cursor, after.intervention_open) == (cursor, interrupted is not None and not after.is_closed)
-    return after, turns
 
 
 def together(*calls: Callable[[], Any]) -> list[Any]:
@@ -187,6 +166,7 @@ CASES = [
         (Status.STOPPED, StopReason.TOKEN_LIMIT),
         limits=Limits(max_total_tokens=42),
     ),
+    Case("all money used", [CLAIM], (1, B), (Status.STOPPED, StopReason.COST_LIMIT), limits=Limits(max_cost_usd=0.25)),
     Case("some tokens used", [CLAIM, CLAIM], (1, JUDGE), limits=Limits(max_total_tokens=85)),
     Case(
         "all money used, with a time limit and a judge that costs nothing",
@@ -248,24 +228,14 @@ def before_the_last_thought(services: Services, place: Place, case: Case) -> Cla
         following = take_turn(services, claim, thought)
         assert following is not None
         claim = following
-    leave_traces(place, debate)
+    leave_traces(place, debate.id)
     return claim
-
-
-def leave_traces(place: Place, debate: Debate) -> None:
-    """Whatever stands there, a commit writes all that it is to write."""
-    place.sql(
-        "UPDATE debates SET next_attempt_at = now(), queued_at = now(), attempts = 3, last_error = 'left over',"
-        " stop_note = 'left over', share = 'left over', updated_at = now() - interval '1 day' WHERE id = %s",
-        debate.id,
-    )
 
 
 def row_of(place: Place, debate: Debate) -> dict[str, Any]:
     """Without the claim under which it was last changed: the test of a release looks at that."""
-    with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
-        [row] = connection.execute("SELECT * FROM debates WHERE id = %s", [debate.id])
-    del row["settled_token"]
+    row = claimed_debates.row_of(place, debate)
+    del row["settled_token"], row["read_at"]
     return row
 
 
@@ -382,7 +352,7 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
 def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place) -> None:
     debate = a_debate(services, limits=TIMED)
     claim = claimed(services, debate)
-    leave_traces(place, debate)
+    leave_traces(place, debate.id)
     before = row_of(place, debate)
     assert fail(services, claim, "no answer", retry_after_seconds=90, usage=Usage(30, 12, 0.25)) is Result.STORED
     after = row_of(place, debate)
@@ -408,7 +378,7 @@ def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place
 def test_a_last_failure_leaves_exactly_these_columns_and_holds_the_time_limit(services: Services, place: Place) -> None:
     debate = a_debate(services, limits=TIMED)
     claim = claimed(services, debate)
-    leave_traces(place, debate)
+    leave_traces(place, debate.id)
     before = row_of(place, debate)
     fail(services, claim, "wrong key", permanent=True)
     after = row_of(place, debate)
@@ -458,7 +428,7 @@ def test_time_that_runs_out_while_a_player_thinks_stops_the_debate_and_keeps_the
     debate = a_debate(services, seats={Seat.ARBITRATOR: EXTERNAL}, limits=TIMED)
     claim = take_turn(services, claimed(services, debate), CLAIM)
     assert claim is not None
-    place.sql("UPDATE debates SET deadline_at = clock_timestamp() WHERE id = %s", debate.id)
+    pass_deadline(place, debate.id)
     assert take_turn(services, claim, CLAIM) is None
     after, turns = assert_sound(services, debate)
     assert (after.status, after.stop_reason) == (Status.STOPPED, StopReason.TIME_LIMIT)
@@ -470,7 +440,7 @@ def test_time_that_runs_out_leaves_the_verdict_of_a_judge_that_workers_play(serv
     debate = a_debate(services, limits=TIMED)
     claim = take_turn(services, claimed(services, debate), CLAIM)
     assert claim is not None
-    place.sql("UPDATE debates SET deadline_at = clock_timestamp() WHERE id = %s", debate.id)
+    pass_deadline(place, debate.id)
     closing = take_turn(services, claim, CLAIM)
     assert closing is not None
     assert (closing.debate.closing, closing.debate.cursor.seat) == (StopReason.TIME_LIMIT, Seat.ARBITRATOR)
@@ -481,14 +451,6 @@ def test_time_that_runs_out_leaves_the_verdict_of_a_judge_that_workers_play(serv
     assert after.verdict.scope == "debate"
     assert [turn.seat for turn in turns[2:]] == [Seat.OPPONENT, Seat.ARBITRATOR]
     assert place.sql("SELECT due_at, queued_at, claim_token FROM debates") == [(None, None, None)]
-
-
-def test_a_debate_deleted_meanwhile_takes_no_turn(services: Services, place: Place, debate: Debate) -> None:
-    claim = claimed(services, debate)
-    control.delete_debate(services, OPERATOR, debate.id)
-    [outcome] = advance.commit(services, [turn(claim, CLAIM)])
-    assert (outcome.result, outcome.status) == (Result.CLAIM_LOST, None)
-    assert place.sql("SELECT count(*) FROM turns") == [(0,)]
 
 
 def test_what_was_charged_while_a_player_thought_stays_in_the_totals(services: Services, debate: Debate) -> None:
@@ -517,16 +479,9 @@ def take_turns(services: Services, claim: Claim) -> int:
 def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) -> None:
     """The worker takes turn after turn; the person comes a little later each time, in the middle of one commit."""
 
-    def act(debate: Debate) -> Debate:
-        if what == "stop":
-            return control.stop_debate(services, OPERATOR, debate.id, "enough")
-        if what == "pause":
-            return control.pause_debate(services, OPERATOR, debate.id, now=True)
-        return submit(services, OPERATOR, debate.id, Submission(Seat.ARBITRATOR, TurnType.INTERVENTION, "Wait.")).debate
-
     def a_little_later(debate: Debate, seconds: float) -> Debate:
         time.sleep(seconds)
-        return act(debate)
+        return ENDINGS[what](services, debate.id)
 
     counts = []
     for number in range(40):
@@ -562,7 +517,7 @@ def test_two_workers_with_the_same_claim_store_one_turn(services: Services, plac
         )
         after, turns = assert_sound(services, debate)
         assert len(turns) == 2
-        assert after.usage == Usage(30, 12, 0.25), "counted once"
+        assert after.usage == Usage(60, 24, 0.5), "both have thought: what was dropped is charged"
         going_on = [claim for claim in answers if claim is not None]
         assert len(going_on) == (1 if go_on else 0)
         [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
@@ -579,11 +534,10 @@ def test_a_turn_and_its_own_second_try_at_once_are_stored_once_and_both_know_it(
         step = turn(claimed(services, debate), CLAIM)
 
         def commit(step: Step = step) -> tuple[Result, object]:
-            while True:
-                [outcome] = advance.commit(services, [step])
-                if outcome.result is not Result.ROW_LOCKED:
-                    following = advance.next_claim(step, outcome)
-                    return outcome.result, following and following.held.token
+            stored = store(services, step.claim, lambda _: step)
+            assert stored is not None
+            following = advance.next_claim(*stored)
+            return stored[1].result, following and following.held.token
 
         answers = together(commit, commit)
         [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
@@ -605,30 +559,26 @@ def test_a_late_turn_and_the_worker_that_takes_over_never_both_win(services: Ser
             assert sweep(services) == 1
             return try_claim(services, debate.id, "another worker")
 
-        (result, following), other = together(
-            lambda late=late, number=number: late_commit(services, late, number * 0.001), take_over
-        )
+        def commit_late(late: Claim = late, number: int = number) -> Claim | None:
+            time.sleep(number * 0.001)
+            with suppress(LeaseExpired):
+                return take_turn(services, late, CLAIM)
+            return None
+
+        following, other = together(commit_late, take_over)
+        # The charge of the dropped turn may have held the row for a moment.
+        other = other or try_claim(services, debate.id, "another worker")
         _, turns = assert_sound(services, debate)
         assert other is not None
-        if result is Result.STORED:
+        if following is not None:
             assert (len(turns), other.brief.seat) == (2, Seat.OPPONENT)
             assert commit_turn(services, following, CLAIM) is Result.CLAIM_LOST, "the next claim lapsed as well"
         else:
             late_ones += 1
-            assert result in (Result.LEASE_LAPSED, Result.CLAIM_LOST)
             assert (len(turns), other.brief.seat) == (1, Seat.PROPOSER)
         assert take_turn(services, other, CLAIM) is not None
         assert_sound(services, debate)
     assert late_ones > 0
-
-
-def late_commit(services: Services, claim: Claim, after_seconds: float) -> tuple[Result, Claim | None]:
-    time.sleep(after_seconds)
-    step = turn(claim, CLAIM)
-    while True:
-        [outcome] = advance.commit(services, [step])
-        if outcome.result is not Result.ROW_LOCKED:
-            return outcome.result, advance.next_claim(step, outcome)
 
 
 # Postgres goes away.
@@ -660,46 +610,13 @@ def lose_connections(place: Place) -> int:
     return len(place.sql(f"SELECT pg_terminate_backend(pid, 5000) {BACKENDS}"))
 
 
-@contextmanager
-def writes_wait(place: Place, table: str) -> Iterator[None]:
-    """Whoever writes to the table waits there until the block is over."""
-    place.sql(
-        "CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " WHILE NOT pg_try_advisory_xact_lock_shared(1) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END $$"
-    )
-    place.sql(f"CREATE TRIGGER wait_here BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION wait_here()")
-    with psycopg.connect(str(place.settings.database_url), autocommit=True) as other:
-        other.execute("SELECT pg_advisory_lock(1)")
-        yield
-
-
-@pytest.mark.parametrize("connections", [1, 5])
-def test_connections_lost_between_two_turns_cost_one_commit(
-    with_connections: Callable[[int], Services], place: Place, connections: int
-) -> None:
-    """As after a restart of Postgres: not one failure for each connection of the pool."""
-    services = with_connections(connections)
-    debate = a_debate(services)
-    step = turn(claimed(services, debate), CLAIM)
-    assert lose_connections(place) == connections
-    with pytest.raises(DatabaseAway):
-        advance.commit(services, [step])
-    [outcome] = advance.commit(services, [step])
-    assert outcome.result is Result.STORED
-    assert len(assert_sound(services, debate)[1]) == 2
-    with ExitStack() as all_at_once:
-        for _ in range(connections):
-            connection = all_at_once.enter_context(services.engine.connect())
-            assert connection.execute(text("SELECT 1")).scalar() == 1
-
-
 def test_a_connection_lost_in_the_middle_of_a_commit_stores_nothing_and_is_replaced(
     with_connections: Callable[[int], Services], place: Place
 ) -> None:
     services = with_connections(1)
     debate = a_debate(services)
     step = turn(claimed(services, debate), CLAIM)
-    with writes_wait(place, "turns"), ThreadPoolExecutor(1) as pool:
+    with writes_waiting(place, "INSERT ON turns"), ThreadPoolExecutor(1) as pool:
         commit = pool.submit(advance.commit, services, [step])
         waiting = f"SELECT pid {BACKENDS} AND wait_event = 'PgSleep'"
         wait_until(lambda: len(place.sql(waiting)) == 1, 60, "the commit is in the middle")
@@ -710,12 +627,6 @@ def test_a_connection_lost_in_the_middle_of_a_commit_stores_nothing_and_is_repla
     [outcome] = advance.commit(services, [step])
     assert outcome.result is Result.STORED
     assert len(assert_sound(services, debate)[1]) == 2
-
-
-@pytest.fixture
-def armed() -> Iterator[Callable[[str], None]]:
-    yield failpoints.arm
-    failpoints.arm("")
 
 
 def test_a_connection_lost_after_the_commit_is_found_out_and_the_next_claim_goes_on(
@@ -749,93 +660,30 @@ def test_the_answer_that_was_lost_says_when_the_debate_went_on_without_us(
     assert advance.next_claim(step, outcome) is None
 
 
-def test_a_worker_whose_every_answer_is_lost_asks_each_player_once(
-    services: Services, place: Place, debate: Debate, armed: Callable[[str], None]
+class Speaking:
+    async def think(self, brief: Brief) -> Thought:
+        return spoken(brief)
+
+
+async def test_connections_lost_again_and_again_under_load_lose_no_turn_and_store_none_twice(
+    services: Services, with_connections: Callable[[int], Services], place: Place, logs: list[Any]
 ) -> None:
-    """Every commit is made and then reported as lost, once: no thought is paid for twice."""
-    asked: list[tuple[int, Seat]] = []
-
-    class Counting:
-        async def think(self, brief: Brief) -> Thought:
-            asked.append((brief.debate.cursor.round, brief.seat))
-            armed("turn.after_commit=lost@1")
-            return spoken(brief)
-
-    async def work() -> None:
-        async with running(services, players=lambda _: Counting()) as runner:
-            runner.hint(debate.id)
-            await until(lambda: is_closed(place, debate), 60, "the debate is over")
-
-    asyncio.run(work())
-    after, turns = assert_sound(services, debate)
-    assert (after.stop_reason, len(turns)) == (StopReason.MAX_ROUNDS, 10)
-    assert len(asked) == len(set(asked)) == 9
-    assert after.usage.input_tokens == 3 * (30 + 30 + 5)
-
-
-def take_all_turns(services: Services, debate: Debate) -> int:
-    """As a worker does whose connections are lost again and again; how often it met a lost one."""
-    away = 0
-
-    def steadily(call: Callable[[], Any]) -> Any:
-        nonlocal away
-        until = time.monotonic() + 90
-        while time.monotonic() < until:
-            try:
-                return call()
-            except DatabaseAway:
-                away += 1
-        raise AssertionError("the database stayed away")
-
-    worker_id = f"worker of {debate.id}"
-    while not steadily(lambda: read.get_transcript(services, debate.id, 0)).debate.is_closed:
-        claim: Claim | None = steadily(lambda: try_claim(services, debate.id, worker_id))
-        if claim is None:  # the answer to a claim was lost: it is ours, and we do not know of it
-            time.sleep(0.1)
-            steadily(lambda: advance.release_unknown_claims(services, worker_id, []))
-        while claim is not None:
-            step = turn(claim, spoken(claim.brief))
-            [outcome] = steadily(lambda step=step: advance.commit(services, [step]))
-            assert outcome.result in (Result.STORED, Result.ALREADY_STORED)
-            claim = advance.next_claim(step, outcome)
-    return away
-
-
-def test_connections_lost_again_and_again_under_load_lose_no_turn_and_store_none_twice(
-    services: Services, with_connections: Callable[[int], Services], place: Place
-) -> None:
-    unsteady = with_connections(4)
+    unsteady = with_settings(with_connections(4))
     made = [a_debate(services, limits=Limits(max_rounds=60)) for _ in range(4)]
-    with ThreadPoolExecutor(len(made)) as pool:
-        taking = [pool.submit(take_all_turns, unsteady, debate) for debate in made]
-        for _ in range(5):
-            time.sleep(0.05)
-            if not all(future.done() for future in taking):
-                lose_connections(place)
-        assert sum(future.result(110) for future in taking) > 0
+
+    def are_lost_three_times() -> bool:
+        lose_connections(place)
+        return sum(entry["event"] in ("turn.commit_failed", "claim.database_away") for entry in logs) >= 3
+
+    async with live_runner(unsteady, lambda _: Speaking()):
+        await until(are_lost_three_times, 60, "the worker has met lost connections")
+        for debate in made:
+            await until(lambda debate=debate: is_closed(place, debate), 60, "the debate is over")
+        assert len(place.sql(f"SELECT pid {BACKENDS}")) <= 4 + 1, "the pool and the lease have kept to their size"
     for debate in made:
         after, turns = assert_sound(services, debate)
         assert (after.stop_reason, len(turns)) == (StopReason.MAX_ROUNDS, 181)
         assert after.usage.input_tokens == 60 * (30 + 30 + 5)
-    assert len(place.sql(f"SELECT pid {BACKENDS}")) <= 4, "the pool has kept to its size"
-
-
-def assert_transactions_work(services: Services, place: Place) -> None:
-    """Whoever wants a transaction does not get the one pooled connection in the one statement's mode: what is rolled
-    back is gone."""
-    with services.engine.connect() as connection:
-        assert connection.connection.driver_connection.autocommit is False  # type: ignore[union-attr]
-
-    class Broken(Exception):
-        pass
-
-    with pytest.raises(Broken), services.engine.begin() as connection:  # noqa: PT012 (what is raised is the test's own)
-        connection.execute(text("UPDATE debates SET title = 'not to be kept'"))
-        raise Broken
-    assert place.sql("SELECT count(*) FROM debates WHERE title = 'not to be kept'") == [(0,)]
-    with services.engine.begin() as connection:
-        connection.execute(text("UPDATE debates SET title = 'to be kept'"))
-    assert place.sql("SELECT count(*) FROM debates WHERE title = 'to be kept'") == [(1,)]
 
 
 @pytest.mark.parametrize(
@@ -849,13 +697,7 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
     services = with_connections(1)
     debate = a_debate(services)
     step = turn(claimed(services, debate), CLAIM)
-    place.sql(
-        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
-        " VALUES (gen_random_uuid(), %s, %s, %s, %s, 'CLAIM', 'stored by a twin', 'scripted')",
-        debate.id,
-        seq,
-        *slot,
-    )
+    store_twin(place, debate.id, seq, *slot)
     rows = "SELECT d.*, t.id FROM debates d JOIN turns t ON t.debate_id = d.id ORDER BY t.seq"
     before, backend = place.sql(rows), place.sql(f"SELECT pid {BACKENDS}")
     for _ in range(3):
@@ -865,62 +707,3 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
         save(connection, replace(step.change, claim=None))
     assert place.sql(rows) == before
     assert place.sql(f"SELECT pid {BACKENDS}") == backend, "it is an answer, not a fault of the connection"
-    assert_transactions_work(services, place)
-
-
-def test_a_stored_turn_and_a_dropped_one_leave_the_connection_as_it_was(
-    with_connections: Callable[[int], Services], place: Place
-) -> None:
-    services = with_connections(1)
-    debate = a_debate(services)
-    claim = claimed(services, debate)
-    assert commit_turn(services, claim, CLAIM) is Result.STORED
-    assert commit_turn(services, replace(claim, turn_id=new_turn_id()), CLAIM) is Result.CLAIM_LOST
-    assert_transactions_work(services, place)
-
-
-def test_words_that_can_never_be_stored_leave_nothing_behind(
-    with_connections: Callable[[int], Services], place: Place
-) -> None:
-    services = with_connections(1)
-    debate = a_debate(services)
-    claim = claimed(services, debate)
-    for unspeakable in ("a \x00 in the middle", "half a character \ud83d"):
-        with pytest.raises(advance.UnusableThought):
-            take_turn(services, claim, replace(CLAIM, content=unspeakable))
-    after, turns = assert_sound(services, debate)
-    assert (after.cursor, len(turns)) == (Cursor(1, Seat.PROPOSER), 1)
-    assert take_turn(services, claim, CLAIM, go_on=False) is None
-    assert len(assert_sound(services, debate)[1]) == 2
-    assert_transactions_work(services, place)
-
-
-@pytest.mark.parametrize(
-    "thought",
-    [
-        replace(CLAIM, content="a \x00 in the middle"),
-        replace(CLAIM, content="half a character \ud83d"),
-        RULING,
-    ],
-    ids=["a NUL", "a lone surrogate", "a move that is not this seat's"],
-)
-def test_a_thought_that_cannot_be_stored_counts_as_a_failure_of_its_player(
-    services: Services, place: Place, debate: Debate, thought: Thought
-) -> None:
-    """Else the same is thought, and paid for, again and again for ever."""
-
-    class Odd:
-        async def think(self, _: Brief) -> Thought:
-            return thought
-
-    async def work() -> None:
-        async with running(services, players=lambda _: Odd()) as runner:
-            runner.hint(debate.id)
-            tried = "SELECT attempts > 0 FROM debates"
-            await until(lambda: place.sql(tried) == [(True,)], 60, "an attempt is counted")
-
-    asyncio.run(work())
-    after, turns = assert_sound(services, debate)
-    assert after.attempts >= 1
-    assert len(turns) == 1
-    assert after.last_error

@@ -1,16 +1,14 @@
 """Many turns stored by one statement, and many debates claimed by one: no neighbour pays for another."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from claimed_debates import (
+    CLAIM,
     ONLY_WANTED,
     WORKER,
     a_debate,
@@ -18,44 +16,43 @@ from claimed_debates import (
     end_backoff,
     ensure_lease,
     fail,
+    lapse_lease,
     release,
+    row_of,
+    store_together,
     take_turn,
     try_claim,
     turn,
 )
 from databases import rows_read
 from harness import Place
-from psycopg.rows import dict_row
-from structlog.testing import capture_logs
+from situations.debates import (
+    damage_seats,
+    fill,
+    make_due,
+    pass_deadline,
+    remove_turns,
+    set_deadline,
+    spend_tokens,
+    store_twin,
+)
+from situations.failing import locking
 
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
-from app.core.brief import Thought
-from app.core.debate import Debate, Limits, TurnType, Usage
+from app.core.debate import Debate, Limits
 from app.core.players import SeatSetup
 from app.core.retry import PlayerError
 from app.core.seats import Seat
-from app.store import claims
 from app.store.claims import Room
 from app.store.commit import OLD_CLAIM_SECONDS, Outcome, Result
-from app.store.engine import DatabaseAway
-from app.store.statements import Prepared
 from app.store.turns import TurnExists
 from app.usecases import advance, control, read, sweep
 from app.usecases.advance import Claim, Step
 from app.usecases.services import Services
-from worker.batcher import Batcher
 from worker.process import worker_services
 
 MOST_IN_A_COLUMN = 2**63 - 1
-CLAIM = Thought(TurnType.CLAIM, "words", usage=Usage(30, 12, 0.25, 1400))
-
-
-@contextmanager
-def row_locked(place: Place, *debates: Debate) -> Iterator[None]:
-    with psycopg.connect(str(place.settings.database_url)) as other:
-        other.execute("SELECT id FROM debates WHERE id = ANY(%s) FOR UPDATE", [[debate.id for debate in debates]])
-        yield
 
 
 def turns_stored(place: Place, debates: list[Debate]) -> list[int]:
@@ -66,29 +63,6 @@ def transactions(place: Place) -> int:
     """In how many the second turns were stored."""
     count: int = place.sql("SELECT count(DISTINCT xmin::text) FROM turns WHERE seq = 2")[0][0]
     return count
-
-
-def stored_by_a_twin(place: Place, debate: Debate) -> None:
-    place.sql(
-        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
-        " VALUES (gen_random_uuid(), %s, 2, 1, 'debater_a', 'CLAIM', 'stored by a twin', 'scripted')",
-        debate.id,
-    )
-
-
-def as_built(step: Step) -> Callable[[], Step]:
-    return lambda: step
-
-
-def batched(run: Callable[[Any], list[Outcome]], steps: list[Step]) -> list[Outcome | BaseException]:
-    """As a worker commits what comes in one pass of its loop: in one statement."""
-
-    async def commit() -> list[Outcome | BaseException]:
-        with ThreadPoolExecutor(1) as executor:
-            batcher: Batcher[Step, Outcome] = Batcher(run, executor, parallel=1, largest=64, fails_all=DatabaseAway)
-            return await asyncio.gather(*(batcher(as_built(step)) for step in steps), return_exceptions=True)
-
-    return asyncio.run(commit())
 
 
 def results(outcomes: list[Outcome]) -> list[Result]:
@@ -123,7 +97,7 @@ def test_two_turns_of_one_debate_never_come_in_one_statement(services: Services)
 def test_a_row_that_somebody_holds_is_reported_and_holds_up_nobody_else(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
     steps = [turn(claimed(services, debate), CLAIM) for debate in made]
-    with row_locked(place, made[2]):
+    with locking(place, made[2].id):
         outcomes = advance.commit(services, steps)
         assert results(outcomes) == [Result.STORED, Result.STORED, Result.ROW_LOCKED, Result.STORED]
         assert turns_stored(place, made) == [2, 2, 1, 2]
@@ -144,9 +118,9 @@ def test_every_outcome_is_its_own_steps(services: Services, place: Place) -> Non
     advance.commit(services, [steps[6]])
     control.stop_debate(services, OPERATOR, stopped.id, None)
     control.delete_debate(services, OPERATOR, deleted.id)
-    place.sql("UPDATE worker_leases SET expires_at = now() WHERE worker_id = 'a slow worker'")
-    place.sql("UPDATE debates SET deadline_at = now() WHERE id = %s", late.id)
-    with row_locked(place, locked):
+    lapse_lease(place, "a slow worker")
+    pass_deadline(place, late.id)
+    with locking(place, locked.id):
         outcomes = advance.commit(services, steps)
     assert results(outcomes) == [
         Result.CLAIM_LOST,
@@ -194,56 +168,52 @@ def test_a_step_without_a_turn_that_is_committed_again_is_known_by_its_claim(
     assert after["attempts"] == (1 if step_for is a_failure else 0)
 
 
+def turns_of(services: Services, claims: list[Claim]) -> list[Result | type[BaseException]]:
+    """What became of a turn in each of these debates, that a worker commits together."""
+    stored = store_together(services, claims, lambda claim: turn(claim, CLAIM))
+    return [
+        type(one) if isinstance(one, BaseException) else one[1].result if one else Result.CLAIM_LOST for one in stored
+    ]
+
+
 def test_a_turn_that_postgres_refuses_is_the_only_one_that_fails(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
-    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
-    place.sql("UPDATE debates SET input_tokens = %s WHERE id = %s", MOST_IN_A_COLUMN, made[2].id)
-    with pytest.raises(psycopg.errors.NumericValueOutOfRange):
-        advance.commit(services, steps)
+    claims = [claimed(services, debate) for debate in made]
+    spend_tokens(place, MOST_IN_A_COLUMN, made[2].id)
+    refused = psycopg.errors.NumericValueOutOfRange
+    with pytest.raises(refused):
+        advance.commit(services, [turn(claim, CLAIM) for claim in claims])
     assert turns_stored(place, made) == [1] * 4, "the statement that raised has stored nothing"
-
-    answers = batched(lambda some: advance.commit(services, some), steps)
-    assert [isinstance(answer, Outcome) and answer.result for answer in answers] == [
-        Result.STORED,
-        Result.STORED,
-        False,
-        Result.STORED,
-    ]
-    assert isinstance(answers[2], psycopg.errors.NumericValueOutOfRange)
+    assert turns_of(services, claims) == [Result.STORED, Result.STORED, refused, Result.STORED]
     assert turns_stored(place, made) == [2, 2, 1, 2]
 
 
 def test_a_turn_of_the_same_place_is_the_only_one_that_fails(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
-    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
-    stored_by_a_twin(place, made[1])
+    claims = [claimed(services, debate) for debate in made]
+    store_twin(place, made[1].id)
     control.stop_debate(services, OPERATOR, made[2].id, None)
-    answers = batched(lambda some: advance.commit(services, some), steps)
-    assert isinstance(answers[1], TurnExists)
-    assert [answer.result for answer in answers if isinstance(answer, Outcome)] == [
-        Result.STORED,
-        Result.CLAIM_LOST,
-        Result.STORED,
-    ]
+    assert turns_of(services, claims) == [Result.STORED, TurnExists, Result.CLAIM_LOST, Result.STORED]
     assert turns_stored(place, made) == [2, 1, 1, 2]
 
 
-def test_a_database_that_goes_away_fails_all_and_all_can_be_tried_again(services: Services, place: Place) -> None:
+def test_a_database_that_goes_away_fails_all_and_all_are_tried_again_together(
+    services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = [a_debate(services) for _ in range(4)]
-    steps = [turn(claimed(services, debate), CLAIM) for debate in made]
+    claims = [claimed(services, debate) for debate in made]
     asked: list[int] = []
+    commit = advance.commit
 
-    def lost(some: list[Step]) -> list[Outcome]:
-        asked.append(len(some))
-        if len(some) > 1:
+    def lost(services: Services, steps: list[Step]) -> list[Outcome]:
+        asked.append(len(steps))
+        if len(asked) == 1:
             place.sql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name ^@ 'tests:'")
-        return advance.commit(services, some)
+        return commit(services, steps)
 
-    answers = batched(lost, steps)
-    assert asked == [4], "it is not asked again for each of them"
-    assert all(isinstance(answer, DatabaseAway) for answer in answers)
-    assert len({id(answer) for answer in answers}) == 4, "each has an exception of its own"
-    assert results(advance.commit(services, steps)) == [Result.STORED] * 4
+    monkeypatch.setattr(advance, "commit", lost)
+    assert turns_of(services, claims) == [Result.STORED] * 4
+    assert asked == [4, 4], "it is not asked again for each of them"
     assert turns_stored(place, made) == [2] * 4
 
 
@@ -262,9 +232,7 @@ def ids(debates: list[Debate] | list[Claim]) -> set[UUID]:
 def due_in_order(place: Place, debates: list[Debate]) -> None:
     """The first has been due longest."""
     for number, debate in enumerate(debates):
-        place.sql(
-            "UPDATE debates SET due_at = now() - make_interval(secs => %s) WHERE id = %s", 1000 - number, debate.id
-        )
+        make_due(place, debate.id, seconds_ago=1000 - number)
 
 
 def test_claims_that_come_together_each_get_their_own(services: Services, place: Place) -> None:
@@ -286,11 +254,14 @@ def test_claims_that_come_together_each_get_their_own(services: Services, place:
     assert place.sql("SELECT deadline_at IS NOT NULL FROM debates WHERE id = %s", timed.id) == [(True,)]
 
 
-def test_a_damaged_debate_fails_in_words_and_spoils_no_neighbours_claim(services: Services, place: Place) -> None:
+def test_a_damaged_debate_fails_in_words_and_spoils_no_neighbours_claim(
+    services: Services, place: Place, logs: list[Any]
+) -> None:
     made = [a_debate(services) for _ in range(4)]
-    place.sql("UPDATE debates SET seats = '{}' WHERE id = %s", made[1].id)
-    place.sql("DELETE FROM turns WHERE debate_id = %s", made[2].id)
+    damage_seats(place, made[1].id)
+    remove_turns(place, made[2].id)
     assert ids(claim_all(services, [], Room({}, 64))) == ids([made[0], made[3]])
+    assert [entry["event"] for entry in logs if entry["log_level"] == "error"] == ["debate.damaged"] * 2
     for damaged, problem in ((made[1], "proposer"), (made[2], "it has no motion")):
         [row] = place.sql(
             "SELECT status, last_error, claim_token, claimed_by, due_at FROM debates WHERE id = %s", damaged.id
@@ -304,39 +275,10 @@ def test_a_damaged_debate_fails_in_words_and_spoils_no_neighbours_claim(services
 def test_a_damaged_debate_keeps_the_time_that_was_left(services: Services, place: Place) -> None:
     debate = a_debate(services, limits=Limits(max_seconds=600))
     release(services, claimed(services, debate))
-    place.sql("UPDATE debates SET deadline_at = clock_timestamp() + interval '5 seconds', seats = '{}'")
+    set_deadline(place, 5)
+    damage_seats(place)
     assert try_claim(services, debate.id) is None
     assert place.sql("SELECT status, deadline_at, seconds_left <= 5 FROM debates") == [("failed", None, True)]
-
-
-def test_a_debate_that_is_deleted_while_it_is_claimed_is_no_damage(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    debate = a_debate(services)
-    run = Prepared.run
-
-    def delete_first(self: Prepared, *what: Any) -> Any:
-        if self is claims._LAST_TURNS:
-            control.delete_debate(services, OPERATOR, debate.id)
-        return run(self, *what)
-
-    monkeypatch.setattr(Prepared, "run", delete_first)
-    with capture_logs() as logs:
-        assert try_claim(services, debate.id) is None
-    assert [entry for entry in logs if entry["log_level"] == "error"] == []
-
-
-def test_a_limit_that_moves_the_cursor_to_the_judge_is_no_repair(services: Services, place: Place) -> None:
-    debate = a_debate(services, limits=Limits(max_rounds=3, max_seconds=600))
-    claim: Claim | None = claimed(services, debate)
-    for kind in (TurnType.CLAIM, TurnType.CLAIM, TurnType.RULING):
-        assert claim is not None
-        claim = take_turn(services, claim, Thought(kind, "words"), go_on=kind is not TurnType.RULING)
-    place.sql("UPDATE debates SET deadline_at = clock_timestamp() - interval '1 second'")
-    with capture_logs() as logs:
-        assert try_claim(services, debate.id) is None
-    assert place.sql("SELECT closing, next_actor FROM debates") == [("time_limit", "judge")]
-    assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == []
 
 
 def test_a_closed_debate_that_is_due_by_mistake_spoils_no_neighbours_claim(services: Services, place: Place) -> None:
@@ -344,7 +286,7 @@ def test_a_closed_debate_that_is_due_by_mistake_spoils_no_neighbours_claim(servi
     for what in (control.stop_debate, control.pause_debate):
         odd = a_debate(services)
         what(services, OPERATOR, odd.id, *([None] if what is control.stop_debate else []))
-        place.sql("UPDATE debates SET due_at = now() - interval '1 hour' WHERE id = %s", odd.id)
+        make_due(place, odd.id, seconds_ago=3600)
     assert ids(claim_all(services, [], Room({}, 64))) == ids(made)
     assert place.sql("SELECT count(*) FROM debates WHERE status IN ('stopped', 'paused')") == [(2,)]
 
@@ -388,7 +330,7 @@ def test_what_is_wanted_counts_in_the_room_of_its_share(services: Services, plac
 
 def test_rows_that_somebody_holds_are_skipped_and_claimed_later(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
-    with row_locked(place, made[0], made[1]):
+    with locking(place, made[0].id, made[1].id):
         assert ids(claim_all(services, [made[0].id, made[2].id], Room({}, 64))) == ids(made[2:])
     assert ids(claim_all(services, [], Room({}, 64))) == ids(made[:2])
 
@@ -416,21 +358,6 @@ def test_shares_in_which_debates_wait_are_known(services: Services) -> None:
     assert advance.shares_with_waiting(services, ["scripted", "openai"]) == set()
     a_debate(services)
     assert advance.shares_with_waiting(services, ["scripted", "openai"]) == {"scripted"}
-
-
-def test_a_long_debate_is_claimed_with_its_motion_and_its_last_turns(services: Services) -> None:
-    debate = a_debate(services, limits=Limits(max_rounds=100))
-    claim: Claim | None = claimed(services, debate)
-    for _ in range(30):
-        assert claim is not None
-        thought = replace(CLAIM, type=TurnType.RULING) if claim.brief.seat is Seat.ARBITRATOR else CLAIM
-        claim = take_turn(services, claim, thought)
-    assert claim is not None
-    release(services, claim)
-    again = claimed(services, debate)
-    assert again.brief.motion.seq == 1
-    assert [turn.seq for turn in again.brief.recent] == list(range(20, 32))
-    assert again.brief == replace(claim.brief, debate=again.debate)
 
 
 @pytest.mark.parametrize("before", ["new", "running", "failed before"])
@@ -463,12 +390,6 @@ def test_a_claim_changes_these_columns_and_no_others(services: Services, place: 
     }
     assert abs((row["due_at"] - lapses).total_seconds()) < 1
     assert claim.debate == read.get_transcript(services, debate.id, 0).debate
-
-
-def row_of(place: Place, debate: Debate) -> dict[str, Any]:
-    with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
-        [row] = connection.execute("SELECT *, clock_timestamp() AS read_at FROM debates WHERE id = %s", [debate.id])
-    return row
 
 
 def test_statements_of_a_turn_are_prepared_when_a_connection_first_runs_them(place: Place) -> None:
@@ -519,12 +440,7 @@ def test_a_claim_reads_no_more_of_what_is_due_than_it_takes(place: Place) -> Non
         made = [a_debate(services) for _ in range(4)]
         due_in_order(place, made)
         # Due a little later than those: what claims would take next. Postgres has no statistics of them.
-        place.sql(
-            "INSERT INTO debates SELECT (jsonb_populate_record(debates, jsonb_build_object("
-            "'id', gen_random_uuid(), 'client_request_id', number, 'due_at', now()))).*"
-            " FROM debates, generate_series(1, 3000) AS number WHERE id = %s",
-            made[0].id,
-        )
+        fill(place, debates=3000, status="created")
         before = rows_read(services.engine)["debates"]
         assert ids(claim_all(services, [], Room({}, 64), at_most=4)) == ids(made)
         assert rows_read(services.engine)["debates"] - before < 50

@@ -1,6 +1,5 @@
 """What is shown of a database error, in logs, tracebacks and `last_error`, has no SQL and none of its values."""
 
-import asyncio
 import traceback
 from functools import partial
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 import structlog
-from claimed_debates import a_debate, until
+from claimed_debates import until
 from harness import Place, wait_until
 from sqlalchemy import text
 from structlog.testing import capture_logs
@@ -16,6 +15,7 @@ from worker_loop import PATIENCE_SECONDS, database_away, live_runner, with_setti
 
 from app.bootstrap import build_relay
 from app.core.brief import Brief, Thought
+from app.core.debate import Debate
 from app.core.retry import PlayerError
 from app.realtime.credentials import KeyWatch
 from app.store.engine import Engine, driver_of
@@ -74,10 +74,9 @@ def assert_kind_and_state(problem: str) -> None:
     assert not any(hidden in problem for hidden in ("[SQL", "SELECT", "[parameters"))
 
 
-def test_the_relay_logs_no_sql(services: Services, place: Place) -> None:
-    debate = a_debate(services)
+def test_the_relay_logs_no_sql(services: Services, place: Place, debate: Debate, logs: list[Any]) -> None:
     relay = build_relay(services)
-    with capture_logs() as logs, relay.listen(debate.id), database_away(place):
+    with relay.listen(debate.id), database_away(place):
         relay._look.set()
         wait_until(lambda: bool(problems(logs, "relay.compare_failed")), 20, "it failed")
     relay.end()
@@ -85,12 +84,12 @@ def test_the_relay_logs_no_sql(services: Services, place: Place) -> None:
         assert_kind_and_state(problem)
 
 
-def test_the_watch_over_credentials_logs_no_hash(services: Services, place: Place) -> None:
+def test_the_watch_over_credentials_logs_no_hash(services: Services, place: Place, logs: list[Any]) -> None:
     services = with_settings(services, auth_token="t" * 20)
     caller = operator_of_session(services, begin_session(services))
     assert caller is not None
     keys = KeyWatch(partial(valid_credentials, services), most_listeners=100)
-    with capture_logs() as logs, keys.hold(caller, lambda: None), database_away(place):
+    with keys.hold(caller, lambda: None), database_away(place):
         wait_until(lambda: bool(problems(logs, "keys.check_failed")), 20, "it failed")
     for problem in problems(logs, "keys.check_failed"):
         assert_kind_and_state(problem)
@@ -107,18 +106,12 @@ class Crashing:
         raise PlayerError("it does not fail")
 
 
-def test_the_last_error_of_a_debate_has_no_sql(services: Services, place: Place) -> None:
-    debate = a_debate(services)
-
-    async def work() -> None:
+async def test_the_last_error_of_a_debate_has_no_sql(services: Services, place: Place, debate: Debate) -> None:
+    with capture_logs(processors=[structlog.processors.format_exc_info]) as logs:
         async with live_runner(services, lambda _: Crashing(services.engine)) as runner:
             runner.hint(debate.id)
             failed = "SELECT attempts FROM debates"
             await until(lambda: place.sql(failed)[0][0] > 0, PATIENCE_SECONDS, "an attempt failed")
-
-    lines: list[str] = []
-    with capture_logs(processors=[structlog.processors.format_exc_info]) as logs:
-        asyncio.run(work())
     lines = [str(entry) for entry in logs]
     [(error,)] = place.sql("SELECT last_error FROM debates")
     assert "SQLSTATE 22P02" in error

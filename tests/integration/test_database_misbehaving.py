@@ -1,24 +1,21 @@
 """Postgres in trouble, for real: a conflict is repeated, a lost answer looked up, and what cannot be done is said."""
 
-import asyncio
 import secrets
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from byte_proxy import ByteProxy, byte_proxy
-from claimed_debates import a_debate, claimed, commit_turn, is_closed, until
+from claimed_debates import CLAIM, a_debate, assert_sound, claimed, commit_turn, is_closed, turn, until
 from harness import Api, Place, new_debate, wait_until
 from psycopg.conninfo import conninfo_to_dict
 from read_only import read_only
+from situations.failing import fill_disk
 from test_api_envelope import data_of, refusal_of
-from test_commit_paths import CLAIM, assert_sound
 from watchers import EXTERNAL, a_dialogue
 from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
 
@@ -26,10 +23,9 @@ from app.bootstrap import build_relay, build_services, close_services
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
 from app.core.debate import Debate
-from app.http.requests import CreateDebateBody
 from app.store.engine import DatabaseAway
 from app.store.errors import BUSY, DISK_IS_FULL, ONLY_READS, words_for
-from app.usecases import control
+from app.usecases import advance, control
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.system import readiness
@@ -43,21 +39,13 @@ LOSE_CONNECTIONS = (
 )
 
 
-def stop(services: Services, debate: Debate, _other_is_done: threading.Event | None = None) -> Callable[[], Any]:
+def stop(services: Services, debate: Debate) -> Callable[[], Any]:
     return lambda: control.stop_debate(services, OPERATOR, debate.id, None)
 
 
-def store_a_turn(services: Services, debate: Debate, other_is_done: threading.Event) -> Callable[[], Any]:
+def store_a_turn(services: Services, debate: Debate) -> Callable[[], Any]:
     claim = claimed(services, debate)
-
-    def store() -> None:
-        # As a worker does it: what Postgres undid is tried again after a pause.
-        with suppress(*DatabaseAway):
-            commit_turn(services, claim, CLAIM)
-        assert other_is_done.wait(20)
-        commit_turn(services, claim, CLAIM)
-
-    return store
+    return lambda: commit_turn(services, claim, CLAIM)
 
 
 def waiting_for_a_lock(place: Place) -> bool:
@@ -77,8 +65,7 @@ def test_a_write_that_postgres_undid_in_a_deadlock_is_done_again(
     services: Services, place: Place, write: Callable[..., Callable[[], Any]], what_it_needs: str
 ) -> None:
     debate = a_debate(services)
-    other_is_done = threading.Event()
-    work = write(services, debate, other_is_done)
+    work = write(services, debate)
     place.sql(
         "CREATE FUNCTION wait_a_while() RETURNS trigger LANGUAGE plpgsql AS"
         " 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN new; END'"
@@ -92,7 +79,6 @@ def test_a_write_that_postgres_undid_in_a_deadlock_is_done_again(
         wait_until(lambda: waiting_for_a_lock(place), 60, "ours has the debate and waits for the other")
         other.execute("UPDATE debates SET title = 'The other was here'")
         other.commit()
-        other_is_done.set()
         done.result(20)
     after, turns = assert_sound(services, debate)
     assert after.title == "The other was here"
@@ -146,7 +132,7 @@ def test_a_creation_whose_answer_was_lost_is_found_when_it_is_repeated(between: 
     assert len(assert_sound(services, again.debate)[1]) == 1
 
 
-def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_on(
+async def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_on(
     between: tuple[Services, ByteProxy], place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     services, proxy = between
@@ -160,14 +146,10 @@ def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_on(
                 proxy.lose_answer_to = b'"first_turn_id":"'  # in its parameters: its text is sent once
             return await ScriptedPlayer().think(brief)
 
-    async def work() -> None:
-        # Nobody looks for claims that nobody knows of: the claim that was taken with the turn goes on at once.
-        monkeypatch.setattr(runner, "COMPARE_EVERY_SECONDS", 3600)
-        async with live_runner(with_settings(services), lambda _: LosesAnswers()) as worker:
-            worker.hint(debate.id)
-            await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate has come to its end")
-
-    asyncio.run(work())
+    monkeypatch.setattr(runner, "COMPARE_EVERY_SECONDS", 3600)
+    async with live_runner(with_settings(services), lambda _: LosesAnswers()) as worker:
+        worker.hint(debate.id)
+        await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate has come to its end")
     assert proxy.lose_answer_to is None
     assert thoughts == list(range(1, 10)), "nothing is thought twice"
     assert len(assert_sound(services, debate)[1]) == 10
@@ -245,24 +227,27 @@ def test_a_full_disk_is_said_and_nothing_is_lost(api: Api, module_place: Place) 
     assert api.debate(debate_id)["argument_count"] == 2
 
 
-def test_a_full_disk_is_noticed_where_a_debate_is_created(services: Services, place: Place) -> None:
-    place.sql(
-        "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS"
-        " $$BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END$$"
-    )
-    place.sql("CREATE TRIGGER no_room BEFORE INSERT ON turns FOR EACH ROW EXECUTE FUNCTION no_room()")
+@pytest.mark.parametrize("write", ["create", "turn"])
+def test_a_full_disk_is_noticed_by_whoever_writes(services: Services, place: Place, write: str) -> None:
+    step = turn(claimed(services, a_debate(services)), CLAIM)
+    assert readiness(services).problems == ()
+    fill_disk(place)
     with pytest.raises(DatabaseAway) as refused:
-        create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate())
+        a_debate(services) if write == "create" else advance.commit(services, [step])
     assert words_for(refused.value) == DISK_IS_FULL
     assert services.full_disk.is_recent
     assert readiness(services).problems == (DISK_IS_FULL,)
 
 
-def test_a_process_that_froze_in_a_transaction_finds_the_database_away_and_goes_on(services: Services) -> None:
+def test_a_process_that_froze_in_a_transaction_finds_the_database_away_and_goes_on(
+    services: Services, place: Place
+) -> None:
     def freeze() -> None:
         with services.engine.begin() as frozen:
+            backend = frozen.exec_driver_sql("SELECT pg_backend_pid()").scalar()
             frozen.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 1")
-            time.sleep(1)
+            there = "SELECT FROM pg_stat_activity WHERE pid = %s"
+            wait_until(lambda: place.sql(there, backend) == [], 60, "Postgres has ended its session")
             frozen.exec_driver_sql("SELECT 1 FROM debates")
 
     with pytest.raises(DatabaseAway):

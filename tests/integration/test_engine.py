@@ -4,24 +4,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import psycopg
 import pytest
-from claimed_debates import a_debate, claimed, turn
+from claimed_debates import a_debate
 from harness import Place, wait_until
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from situations.failing import fill_disk, refusing_connections
 from sqlalchemy import text
 
 from app.cli.stack import free_port
-from app.core.brief import Thought
-from app.core.debate import TurnType
 from app.store.engine import DatabaseAway, Engine
-from app.store.errors import BUSY, CANNOT_BE_REACHED, DISK_IS_FULL, words_for
-from app.usecases import advance
+from app.store.errors import BUSY, CANNOT_BE_REACHED, words_for
 from app.usecases.services import Services
-from app.usecases.system import readiness
 
 NAME = "engine-tests"
 BACKENDS = f"FROM pg_stat_activity WHERE datname = current_database() AND application_name = '{NAME}'"
@@ -43,12 +39,17 @@ def make(place: Place) -> Iterator[MakeEngine]:
 
 def ask(engine: Engine, way: str) -> int:
     """For the backend that answers, in one of the ways in which connections are used."""
-    if way == "autocommit":
-        with engine.autocommit() as connection:
-            [row] = connection.execute("SELECT pg_backend_pid()")
-            return int(row[0])
-    with engine.begin() if way == "begin" else engine.statements() as connection:
-        return int(connection.execute(text("SELECT pg_backend_pid()")).scalar_one())
+    [[backend]] = run(engine, way, "SELECT pg_backend_pid()")
+    return int(backend)
+
+
+def run(engine: Engine, way: str, sql: str) -> list[Any]:
+    """The rows that it returns."""
+    context: Any = {"autocommit": engine.autocommit, "begin": engine.begin, "statements": engine.statements}[way]()
+    with context as connection:
+        found = connection.execute(sql if way == "autocommit" else text(sql))
+        returns_rows = found.description if way == "autocommit" else found.returns_rows
+        return list(found) if returns_rows else []
 
 
 WAYS = ["autocommit", "begin", "statements"]
@@ -61,13 +62,7 @@ def test_every_aggregate_is_a_number_of_json(make: MakeEngine, way: str) -> None
         "SELECT sum(n), sum(-n), avg(n), sum(n) / 1000.0, sum(n::numeric / 4), extract(epoch FROM interval '90 s'),"
         " max('NaN'::numeric) FROM (VALUES (9007199254740993::bigint), (2)) AS given (n)"
     )
-    engine = make()
-    if way == "autocommit":
-        with engine.autocommit() as driver:
-            [row] = driver.execute(sql)
-    else:
-        with engine.begin() if way == "begin" else engine.statements() as connection:
-            row = connection.execute(text(sql)).one()
+    [row] = run(make(), way, sql)
     assert [type(value) for value in row] == [int, int, float, float, float, float, float]
     assert row[:2] == (9007199254740995, -9007199254740995), "a sum of whole numbers is exact"
     assert (row[5], row[6] != row[6]) == (90.0, True)
@@ -123,20 +118,6 @@ def test_there_are_never_more_connections_than_the_pool_has(make: MakeEngine, pl
 # A server that refuses.
 
 
-@contextmanager
-def refusing(place: Place) -> Iterator[None]:
-    """The database takes no connections, and has lost those that there were."""
-    url = str(place.settings.database_url)
-    name = conninfo_to_dict(url)["dbname"]
-    with psycopg.connect(make_conninfo(url, dbname="postgres"), autocommit=True) as elsewhere:
-        elsewhere.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-        elsewhere.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", [name])
-        try:
-            yield
-        finally:
-            elsewhere.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-
-
 PATIENCE_SECONDS = 100.0
 
 
@@ -163,7 +144,7 @@ def test_a_server_that_refuses_after_it_was_there_is_told_at_once_and_found_when
 ) -> None:
     engine = make(5, timeout=PATIENCE_SECONDS)
     ask(engine, way)
-    with refusing(place):
+    with refusing_connections(place):
         with pytest.raises(DatabaseAway):
             ask(engine, way)
         for _ in range(3):
@@ -181,7 +162,7 @@ def test_a_server_that_refuses_after_it_was_there_is_told_at_once_and_found_when
 def test_everybody_who_waits_for_a_server_that_refuses_is_told_at_once(make: MakeEngine, place: Place) -> None:
     engine = make(3, timeout=PATIENCE_SECONDS)
     ask(engine, "begin")
-    with refusing(place):
+    with refusing_connections(place):
         with pytest.raises(DatabaseAway):
             ask(engine, "begin")
         with ThreadPoolExecutor(10) as pool:
@@ -263,36 +244,11 @@ def test_a_statement_that_postgres_refuses_costs_no_connection(make: MakeEngine,
     engine = make(1)
     backend = ask(engine, way)
     with pytest.raises(Exception, match="SQLSTATE 22012"):
-        divide(engine, way)
+        run(engine, way, "SELECT 1 / 0")
     assert [ask(engine, other) for other in WAYS] == [backend] * 3
 
 
-def divide(engine: Engine, way: str) -> None:
-    context: Any = {"autocommit": engine.autocommit, "begin": engine.begin, "statements": engine.statements}[way]()
-    with context as connection:
-        connection.execute("SELECT 1 / 0" if way == "autocommit" else text("SELECT 1 / 0"))
-
-
 # A full disk.
-
-
-def full_for_turns(place: Place) -> None:
-    place.sql(
-        "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$"
-    )
-    place.sql("CREATE TRIGGER no_room BEFORE INSERT ON turns FOR EACH ROW EXECUTE FUNCTION no_room()")
-
-
-def test_a_full_disk_is_heard_of_when_a_worker_stores_a_turn(services: Services, place: Place) -> None:
-    step = turn(claimed(services, a_debate(services)), Thought(TurnType.CLAIM, "words"))
-    assert readiness(services).problems == ()
-    full_for_turns(place)
-    with pytest.raises(DatabaseAway) as told:
-        advance.commit(services, [step])
-    assert words_for(told.value) == DISK_IS_FULL
-    assert services.full_disk.is_recent
-    assert readiness(services).problems == (DISK_IS_FULL,)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -300,7 +256,7 @@ def test_every_way_to_write_tells_whoever_listens_what_went_wrong(
     make: MakeEngine, services: Services, place: Place, way: str
 ) -> None:
     a_debate(services)
-    full_for_turns(place)
+    fill_disk(place)
     engine = make(1)
     heard: list[BaseException] = []
     engine.on_error(heard.append)
@@ -308,7 +264,6 @@ def test_every_way_to_write_tells_whoever_listens_what_went_wrong(
         "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
         " SELECT gen_random_uuid(), id, 2, 1, 'debater_a', 'CLAIM', 'words', 'scripted' FROM debates"
     )
-    context: Any = {"autocommit": engine.autocommit, "begin": engine.begin, "statements": engine.statements}[way]()
-    with pytest.raises(DatabaseAway), context as connection:
-        connection.execute(insert if way == "autocommit" else text(insert))
+    with pytest.raises(DatabaseAway):
+        run(engine, way, insert)
     assert [type(problem) for problem in heard] == [psycopg.errors.DiskFull]

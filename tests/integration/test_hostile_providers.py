@@ -13,13 +13,14 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from claimed_debates import a_debate, commit_turn, fail, is_closed, store, take_turn, try_claim, turn, until
+from claimed_debates import ENDINGS, a_debate, fail, is_closed, result_of, take_turn, try_claim, until
 from claimed_debates import claimed as claim_of
 from harness import Place, wait_until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import ModelServer, ruling
-from worker_loop import PATIENCE_SECONDS, calls_to, live_runner, with_settings, working
+from situations.providers import end_day
+from worker_loop import PATIENCE_SECONDS, Gate, calls_to, live_runner, with_settings, working
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
@@ -40,15 +41,8 @@ from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 
 GPT = "openai:gpt-4o-mini"
-NEVER_SECONDS = 3600.0
 Answer = TypeVar("Answer")
 pytestmark = pytest.mark.timeout(300)
-
-
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
 
 
 class Playing:
@@ -59,6 +53,7 @@ class Playing:
         self._models = models
         self._services = replace(services, settings=services.settings.with_changes(**changes))
         self._loop = asyncio.Runner()
+        self.asked: set[UUID] = set()
 
     def __enter__(self) -> "Playing":
         self._player, self._calls = self.run(self._made())
@@ -76,6 +71,7 @@ class Playing:
         return self._loop.run(what)
 
     async def think(self, brief: Brief) -> Thought:
+        self.asked.add(brief.debate.id)
         return await self._player.think(brief)
 
 
@@ -85,26 +81,34 @@ def player(models: ModelServer, services: Services) -> Iterator[Playing]:
         yield made
 
 
-def created(services: Services, motion: str = "Ban cars", max_tokens: int | None = None, **limits: Any) -> Debate:
-    debater, judge = SeatSetup(GPT, max_tokens=max_tokens), SeatSetup("scripted")
-    seats = {Seat.PROPOSER: debater, Seat.OPPONENT: debater, Seat.ARBITRATOR: judge}
+def created(
+    services: Services,
+    motion: str = "Ban cars",
+    max_tokens: int | None = None,
+    opponent: str = "external",
+    **limits: Any,
+) -> Debate:
+    debater = SeatSetup(GPT, max_tokens=max_tokens)
+    seats = {Seat.PROPOSER: debater, Seat.OPPONENT: SeatSetup(opponent), Seat.ARBITRATOR: SeatSetup("scripted")}
     return a_debate(services, motion_content=motion, seats=seats, limits=Limits(**limits))
 
 
-def claimed(services: Services, motion: str = "Ban cars", max_tokens: int | None = None, **limits: Any) -> Claim:
-    return claim_of(services, created(services, motion, max_tokens, **limits))
+def claimed(services: Services, **changes: Any) -> Claim:
+    return claim_of(services, created(services, **changes))
 
 
-def take(services: Services, player: Playing, claim: Claim) -> None:
-    """As a worker does it."""
-    try:
-        thought = player.run(player.think(claim.brief))
-        result = commit_turn(services, claim, thought, go_on=False)
-    except advance.UnusableThought as problem:
-        result = fail(services, claim, str(problem), usage=thought.usage)
-    except PlayerError as problem:
-        result = fail(services, claim, problem.message, usage=problem.usage, detail=problem.detail)
-    assert result is Result.STORED
+def take(services: Services, player: Playing, debate: Debate) -> None:
+    """A worker's first turn in the debate."""
+
+    async def work() -> None:
+        async with live_runner(with_settings(services), lambda _: player) as runner:
+            runner.hint(debate.id)
+            await until(lambda: debate.id in player.asked, PATIENCE_SECONDS, "the player is asked")
+            await runner.shut_down(PATIENCE_SECONDS)
+
+    player.run(work())
+    after = get_transcript(services, debate.id, 0).debate
+    assert (after.turn_count, after.attempts) in ((2, 0), (1, 1)), "the outcome was stored"
 
 
 def used(place: Place, claim: Claim | Debate) -> tuple[int, int, float]:
@@ -127,19 +131,17 @@ def test_whatever_a_provider_answers_is_a_turn_or_a_failed_attempt_and_paid_for(
 ) -> None:
     models.say = lambda _: text
     models.count = lambda _: {"prompt_tokens": reads, "completion_tokens": writes, "total_tokens": 1}
-    claim = claimed(services)
+    debate = created(services)
     calls = len(models.calls)
-    take(services, player, claim)
+    take(services, player, debate)
     assert len(models.calls) == calls + 1
-    [(turns, attempts, token)] = place.sql(
-        "SELECT turn_count, attempts, claim_token FROM debates WHERE id = %s", claim.debate.id
-    )
-    assert (turns, attempts) in ((2, 0), (1, 1))
-    assert token is None, "the outcome was stored"
-    assert get_transcript(services, claim.debate.id, None).debate.id == claim.debate.id
-    reads, writes, cost = used(place, claim)
+    assert not place.is_claimed(str(debate.id))
+    assert get_transcript(services, debate.id, None).debate.id == debate.id
+    reads, writes, cost = used(place, debate)
     assert reads + writes > 0
     assert cost > 0
+    # Or it is tried again beside the next.
+    control.delete_debate(services, OPERATOR, debate.id)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -183,11 +185,11 @@ def test_a_timeout_with_nothing_heard_counts_what_was_sent(
 ) -> None:
     models.plan("gpt-4o-mini", "hang")
     with Playing(models, services, model_timeout_seconds=3) as player:
-        claim = claimed(services, motion="Ban cars. " * 300)
-        take(services, player, claim)
+        debate = created(services, motion="Ban cars. " * 300)
+        take(services, player, debate)
     [(attempts, error)] = place.sql("SELECT attempts, last_error FROM debates")
     assert (attempts, "no whole answer within 3 seconds" in error) == (1, True)
-    reads, _, cost = used(place, claim)
+    reads, _, cost = used(place, debate)
     assert reads >= 1_000
     assert cost > 0
 
@@ -197,9 +199,9 @@ def test_a_request_that_the_provider_refused_costs_nothing(
     services: Services, place: Place, models: ModelServer, player: Playing, behaviour: str
 ) -> None:
     models.plan("gpt-4o-mini", behaviour)
-    claim = claimed(services)
-    take(services, player, claim)
-    assert used(place, claim) == (0, 0, 0)
+    debate = created(services)
+    take(services, player, debate)
+    assert used(place, debate) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("behaviour", ["nul", "surrogate"])
@@ -207,21 +209,15 @@ def test_an_answer_that_no_database_stores_is_stored_with_what_can_be(
     services: Services, place: Place, models: ModelServer, player: Playing, behaviour: str
 ) -> None:
     models.plan("gpt-4o-mini", behaviour)
-    claim = claimed(services)
-    take(services, player, claim)
+    debate = created(services)
+    take(services, player, debate)
     assert place.sql("SELECT content FROM turns WHERE seq = 2") == [("With \ufffd in it",)]
-    assert used(place, claim)[:2] == (100, 20)
+    assert used(place, debate)[:2] == (100, 20)
 
 
-ENDINGS: dict[str, Callable[[Services, UUID], Any]] = {
-    "pause": lambda services, debate_id: control.pause_debate(services, OPERATOR, debate_id, now=True),
-    "stop": lambda services, debate_id: control.stop_debate(services, OPERATOR, debate_id, None),
-}
-
-
-@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS.keys())
-def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
-    services: Services, place: Place, models: ModelServer, end: Callable[[Services, UUID], Any]
+@pytest.mark.parametrize("end", ["pause", "stop"])
+async def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
+    services: Services, place: Place, models: ModelServer, end: str
 ) -> None:
     models.plan("gpt-4o-mini", "hang")
     debate = created(services, motion="Ban cars. " * 900)
@@ -230,16 +226,13 @@ def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
         day = place.sql("SELECT reserved_usd < 1e-9 AND spent_usd > 0 FROM daily_costs")
         return day == [(True,)] and used(place, debate)[2] > 0
 
-    async def work() -> None:
-        async with working(services, models, max_cost_usd_per_day=10) as runner:
-            runner.hint(debate.id)
-            await until(lambda: len(models.calls) == 1, PATIENCE_SECONDS, "the model was called")
-            [(token,)] = place.sql("SELECT claim_token FROM debates")
-            end(services, debate.id)
-            runner.end_claim(token)
-            await until(is_charged, PATIENCE_SECONDS, "the day and the debate are charged")
-
-    asyncio.run(work())
+    async with working(services, models, max_cost_usd_per_day=10) as runner:
+        runner.hint(debate.id)
+        await until(lambda: len(models.calls) == 1, PATIENCE_SECONDS, "the model was called")
+        [(token,)] = place.sql("SELECT claim_token FROM debates")
+        ENDINGS[end](services, debate.id)
+        runner.end_claim(token)
+        await until(is_charged, PATIENCE_SECONDS, "the day and the debate are charged")
     reads, _, cost = used(place, debate)
     assert reads >= 1_000
     assert place.sql("SELECT spent_usd FROM daily_costs") == [(pytest.approx(cost),)]
@@ -247,31 +240,26 @@ def test_a_call_that_is_cut_off_counts_for_its_debate_and_for_the_day(
     assert len(models.calls) == 1
 
 
-def test_a_call_that_is_cut_off_counts_for_the_limits_of_its_debate(
+async def test_a_call_that_is_cut_off_counts_for_the_limits_of_its_debate(
     services: Services, place: Place, models: ModelServer
 ) -> None:
     models.plan("gpt-4o-mini", *5 * ["hang"])
     debate = created(services, motion="Ban cars. " * 900, max_cost_usd=0.001)
 
-    async def work() -> None:
-        async with working(services, models) as runner:
-            for calls in range(1, 6):
-                await until(
-                    lambda calls=calls: len(models.calls) >= calls or is_closed(place, debate),
-                    PATIENCE_SECONDS,
-                    "the model was called, or the debate is over",
-                )
-                if is_closed(place, debate):
-                    break
-                before = used(place, debate)
-                control.pause_debate(services, OPERATOR, debate.id, now=True)
-                runner.compare_soon()
-                await until(
-                    lambda before=before: used(place, debate) > before, PATIENCE_SECONDS, "the debate is charged"
-                )
-                control.resume_debate(services, OPERATOR, debate.id)
-
-    asyncio.run(work())
+    async with working(services, models) as runner:
+        for calls in range(1, 6):
+            await until(
+                lambda calls=calls: len(models.calls) >= calls or is_closed(place, debate),
+                PATIENCE_SECONDS,
+                "the model was called, or the debate is over",
+            )
+            if is_closed(place, debate):
+                break
+            before = used(place, debate)
+            control.pause_debate(services, OPERATOR, debate.id, now=True)
+            runner.compare_soon()
+            await until(lambda before=before: used(place, debate) > before, PATIENCE_SECONDS, "the debate is charged")
+            control.resume_debate(services, OPERATOR, debate.id)
     assert len(models.calls) < 5, "pausing does not make it free"
     [(reason, cost)] = place.sql("SELECT stop_reason, cost_usd FROM debates")
     assert reason == "cost_limit"
@@ -364,7 +352,7 @@ def waits(claim: Claim) -> Step:
 
 @pytest.mark.parametrize("outcome", ["turn", "turn that closes", "failure", "wait"])
 def test_a_charge_is_not_undone_by_whoever_claimed_before_it(services: Services, place: Place, outcome: str) -> None:
-    claim = claimed(services, max_total_tokens=42 if outcome == "turn that closes" else None)
+    claim = claimed(services, opponent=GPT, max_total_tokens=42 if outcome == "turn that closes" else None)
     model_calls.charge(services, claim.debate.id, CHARGED)
     if outcome.startswith("turn"):
         following = take_turn(services, claim, THOUGHT)
@@ -373,7 +361,7 @@ def test_a_charge_is_not_undone_by_whoever_claimed_before_it(services: Services,
     elif outcome == "failure":
         assert fail(services, claim, "Too busy.", usage=THOUGHT.usage) is Result.STORED
     else:
-        assert store(services, claim, waits)[1].result is Result.STORED
+        assert result_of(services, claim, waits) is Result.STORED
     assert used(place, claim) == (1_030, 22, 0.75)
 
 
@@ -388,11 +376,11 @@ LATE = {"turn": THOUGHT, "failure": PlayerError("Too busy.", usage=THOUGHT.usage
 
 @pytest.mark.parametrize("is_away", [False, True], ids=["there", "away"])
 @pytest.mark.parametrize("answer", LATE.values(), ids=LATE.keys())
-def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
+async def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch, answer: Thought | Exception, is_away: bool
 ) -> None:
     """The worker was not told, so it did not cancel its player. Also when the database goes away just then."""
-    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", NEVER_SECONDS)
+    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", 3600.0)
     lost = iter([True, True] if is_away else [])
 
     def charge(*what: Any) -> None:
@@ -401,36 +389,16 @@ def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
         model_calls.charge(*what)
 
     monkeypatch.setattr(committer, "charge", charge)
-    is_asked, may_answer = asyncio.Event(), asyncio.Event()
-
-    class Late:
-        async def think(self, _: Brief) -> Thought:
-            is_asked.set()
-            await may_answer.wait()
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-    async def work() -> None:
-        debate = a_debate(services)
-        async with live_runner(with_settings(services), lambda _: Late()) as runner:
-            runner.hint(debate.id)
-            await asyncio.wait_for(is_asked.wait(), PATIENCE_SECONDS)
-            control.pause_debate(services, OPERATOR, debate.id, now=True)
-            may_answer.set()
-            await until(lambda: used(place, debate)[0] > 0, PATIENCE_SECONDS, "the debate is charged")
-
-    asyncio.run(work())
+    gate = Gate(answer)
+    debate = a_debate(services)
+    async with live_runner(with_settings(services), lambda _: gate) as runner:
+        runner.hint(debate.id)
+        await gate.is_asked(1)
+        control.pause_debate(services, OPERATOR, debate.id, now=True)
+        gate.let_go.set()
+        await until(lambda: used(place, debate)[0] > 0, PATIENCE_SECONDS, "the debate is charged")
     rows = place.sql("SELECT status, turn_count, attempts, input_tokens, output_tokens, cost_usd FROM debates")
     assert rows == [("paused", 1, 0, 30, 12, 0.25)]
-
-
-def test_a_turn_whose_commit_is_repeated_counts_once(services: Services, place: Place) -> None:
-    """As when the connection is lost after the commit: the worker tries again, and finds its turn stored."""
-    claim = claimed(services)
-    step = turn(claim, THOUGHT)
-    assert [advance.commit(services, [step])[0].result for _ in range(2)] == [Result.STORED, Result.ALREADY_STORED]
-    assert used(place, claim) == (30, 12, 0.25)
 
 
 def test_the_days_limit_holds_for_text_with_a_token_in_every_byte(
@@ -440,22 +408,22 @@ def test_the_days_limit_holds_for_text_with_a_token_in_every_byte(
         reads = sum(len(str(message["content"]).encode()) for message in call.body["messages"])
         return {"prompt_tokens": reads, "completion_tokens": 0, "total_tokens": reads}
 
-    def one_more() -> Claim:
-        return claimed(services, motion="🙂" * 2_500, max_tokens=10)
+    def one_more() -> Debate:
+        return created(services, motion="🙂" * 2_500, max_tokens=10)
 
     models.count = dense
     with Playing(models, services) as player:
-        claim = one_more()
-        take(services, player, claim)
-    cost = used(place, claim)[2]
+        debate = one_more()
+        take(services, player, debate)
+    cost = used(place, debate)[2]
     assert place.sql("SELECT spent_usd FROM daily_costs") == [(pytest.approx(cost),)], "also without a limit"
-    place.sql("DELETE FROM daily_costs")
+    end_day(place)
     limit = 1.9 * cost
     with Playing(models, services, max_cost_usd_per_day=limit) as player:
         take(services, player, one_more())
         with pytest.raises(NotNow):
-            take(services, player, one_more())
-    [(reserved, spent)] = place.sql("SELECT reserved_usd, spent_usd FROM daily_costs")
+            player.run(player.think(claim_of(services, one_more()).brief))
+    [(reserved, spent)] = place.sql("SELECT reserved_usd, spent_usd FROM daily_costs WHERE day = current_date")
     assert reserved < 1e-9
     assert spent == pytest.approx(cost)
 
@@ -481,12 +449,12 @@ def test_an_answer_without_end_is_cut_off_after_a_bounded_number_of_bytes(
     services: Services, place: Place, models: ModelServer, player: Playing, behaviour: str
 ) -> None:
     models.plan("gpt-4o-mini", behaviour)
-    claim = claimed(services)
+    debate = created(services)
     began = time.monotonic()
-    take(services, player, claim)
+    take(services, player, debate)
     assert time.monotonic() - began < services.settings.model_timeout_seconds / 3
     [(attempts, error)] = place.sql("SELECT attempts, last_error FROM debates")
     assert attempts == 1
     assert "it was cut off" in error
-    assert used(place, claim)[0] > 0
+    assert used(place, debate)[0] > 0
     wait_until(lambda: models.calls[0].hung_up_at is not None, 60, "the server saw the client go")

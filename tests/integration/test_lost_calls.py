@@ -1,12 +1,12 @@
 """Calls of models whose worker died: each is charged once, with what was sent, however short it was."""
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from claimed_debates import WORKER, a_debate, claimed, commit_turn, fail, lapse_lease
 from harness import Place
+from worker_loop import with_settings
 
 from app.core.access import OPERATOR
 from app.core.brief import Thought
@@ -34,10 +34,6 @@ def begin_call(services: Services, claim: Claim) -> UUID:
 def used(place: Place, debate_id: UUID) -> tuple[Any, ...]:
     [row] = place.sql("SELECT input_tokens, output_tokens, cost_usd FROM debates WHERE id = %s", debate_id)
     return row
-
-
-def limited_to_a_dollar(services: Services) -> Services:
-    return replace(services, settings=services.settings.with_changes(max_cost_usd_per_day=1.0))
 
 
 def recorded(place: Place) -> int:
@@ -108,7 +104,7 @@ def test_a_worker_that_comes_back_is_charged_only_the_rest_and_only_once(service
 
 
 def test_no_call_begins_without_a_live_lease_and_nothing_stays_reserved(services: Services, place: Place) -> None:
-    limited = limited_to_a_dollar(services)
+    limited = with_settings(services, max_cost_usd_per_day=1.0)
     claim = claimed(services, a_debate(services))
     lapse_lease(place)
     call = Call(uuid4(), claim.held.token, claim.debate.id, None, SENT)
@@ -121,7 +117,7 @@ def test_no_call_begins_without_a_live_lease_and_nothing_stays_reserved(services
 def test_a_reservation_that_is_refused_records_no_call_and_one_that_is_given_back_none_either(
     services: Services, place: Place
 ) -> None:
-    limited = limited_to_a_dollar(services)
+    limited = with_settings(services, max_cost_usd_per_day=1.0)
     claim = claimed(services, a_debate(services))
     call = Call(uuid4(), claim.held.token, claim.debate.id, None, SENT)
     assert not isinstance(model_calls.reserve(limited, 2.0, None, WORKER, call), model_calls.Reservation)

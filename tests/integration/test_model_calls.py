@@ -7,25 +7,23 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from claimed_debates import a_debate, claimed, end_backoff, try_claim
+from claimed_debates import a_debate, claimed, end_backoff, fail, result_of, try_claim
 from harness import Place
+from situations import providers
+from worker_loop import with_settings
 
-from app.core.debate import Limits, Status, Usage
-from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS, PlayerError
-from app.store.commit import Result
+from app.core.access import OPERATOR
+from app.core.debate import Limits, Usage
+from app.store.commit import ClaimToken, Result
 from app.store.model_calls import DayRefused
-from app.usecases import advance, model_calls
-from app.usecases.advance import Claim
+from app.usecases import advance, control, model_calls
+from app.usecases.advance import Claim, Step
 from app.usecases.model_calls import Reservation
 from app.usecases.services import Services
 
 
-def limited(services: Services, **changes: object) -> Services:
-    return replace(services, settings=services.settings.with_changes(**changes))
-
-
 def test_processes_that_race_for_slots_never_hold_more_than_the_limit(services: Services, place: Place) -> None:
-    ours = limited(services, model_concurrency=7)
+    ours = with_settings(services, model_concurrency=7)
     start = threading.Barrier(6)
 
     def process(name: str) -> list[int]:
@@ -44,16 +42,16 @@ def test_processes_that_race_for_slots_never_hold_more_than_the_limit(services: 
 
 
 def test_a_process_that_was_not_heard_of_has_lost_its_slots(services: Services, place: Place) -> None:
-    ours = limited(services, model_concurrency=4)
+    ours = with_settings(services, model_concurrency=4)
     assert model_calls.share_slots(ours, "openai", "dead", 0, 4) == 4
     assert model_calls.share_slots(ours, "openai", "alive", 0, 4) == 0
-    place.sql("UPDATE provider_slots SET expires_at = now() - interval '1 second' WHERE worker_id = 'dead'")
+    providers.expire_slots(place, "dead")
     assert model_calls.share_slots(ours, "openai", "alive", 0, 4) == 4
     assert place.sql("SELECT worker_id FROM provider_slots") == [("alive",)]
 
 
 def test_providers_do_not_share_with_each_other(services: Services) -> None:
-    ours = limited(services, model_concurrency=2)
+    ours = with_settings(services, model_concurrency=2)
     assert model_calls.share_slots(ours, "openai", "one", 0, 2) == 2
     assert model_calls.share_slots(ours, "anthropic", "two", 0, 2) == 2
 
@@ -61,18 +59,18 @@ def test_providers_do_not_share_with_each_other(services: Services) -> None:
 def test_a_provider_that_asks_to_slow_down_gets_half_and_then_step_by_step_all(
     services: Services, place: Place
 ) -> None:
-    ours = limited(services, model_concurrency=40)
+    ours = with_settings(services, model_concurrency=40)
     model_calls.slow_down(ours, "openai", 0.5)
     model_calls.slow_down(ours, "openai", 0.5)  # the same moment: calls that were refused together count once
     assert model_calls.share_slots(ours, "openai", "one", 0, 100) == pytest.approx(20, abs=2)
-    place.sql("UPDATE providers SET lowered_at = now() - interval '7.5 seconds'")
+    providers.age_slow_down(place, 7.5)
     assert model_calls.share_slots(ours, "openai", "one", 20, 100) == pytest.approx(30, abs=2)
-    place.sql("UPDATE providers SET lowered_at = now() - interval '1 hour'")
+    providers.age_slow_down(place, 3600)
     assert model_calls.share_slots(ours, "openai", "one", 30, 100) == 40
 
 
 def test_reservations_that_race_never_pass_the_days_limit(services: Services, place: Place) -> None:
-    ours = limited(services, max_cost_usd_per_day=1.0)
+    ours = with_settings(services, max_cost_usd_per_day=1.0)
     with ThreadPoolExecutor(16) as pool:
         got = list(pool.map(lambda _: model_calls.reserve(ours, 0.15), range(32)))
     reservations = [each for each in got if isinstance(each, Reservation)]
@@ -86,7 +84,7 @@ def test_reservations_that_race_never_pass_the_days_limit(services: Services, pl
     again = model_calls.reserve(ours, 0.15)
     assert isinstance(again, DayRefused)
     assert again.is_spent
-    place.sql("UPDATE daily_costs SET day = day - 1")
+    providers.end_day(place)
     assert isinstance(model_calls.reserve(ours, 0.15), Reservation), "a new day"
 
 
@@ -94,31 +92,9 @@ def claimed_turn(services: Services, **limits: Any) -> Claim:
     return claimed(services, a_debate(services, limits=Limits(**limits)))
 
 
-def fail(services: Services, claim: Claim, **more: Any) -> None:
-    step = advance.failure_step(claim, PlayerError("Too busy.", **more), jitter=0)
-    assert [outcome.result for outcome in advance.commit(services, [step])] == [Result.STORED]
-
-
-def attempts_before_giving_up(services: Services, place: Place, patient: bool) -> int:
-    claim = claimed_turn(services)
-    for attempt in range(1, 100):
-        fail(services, claim, patient=patient)
-        [(status,)] = place.sql("SELECT status FROM debates WHERE id = %s", claim.debate.id)
-        if status == Status.FAILED:
-            return attempt
-        end_backoff(place, claim.debate)
-        claim = claimed(services, claim.debate)
-    raise AssertionError("never")
-
-
-def test_a_provider_that_asks_us_to_come_later_is_given_more_time(services: Services, place: Place) -> None:
-    assert attempts_before_giving_up(services, place, patient=False) == MAX_ATTEMPTS
-    assert attempts_before_giving_up(services, place, patient=True) == MAX_PATIENT_ATTEMPTS
-
-
 def test_what_a_failed_attempt_cost_counts_and_may_use_up_a_limit(services: Services, place: Place) -> None:
     claim = claimed_turn(services, max_total_tokens=100)
-    fail(services, claim, usage=Usage(60, 39, 0.5), detail="It said: hello")
+    fail(services, claim, "Too busy.", usage=Usage(60, 39, 0.5), detail="It said: hello")
     [row] = place.sql("SELECT status, input_tokens, output_tokens, cost_usd, last_error FROM debates")
     assert row == ("running", 60, 39, 0.5, "Too busy. It said: hello")
     end_backoff(place, claim.debate)
@@ -128,24 +104,29 @@ def test_what_a_failed_attempt_cost_counts_and_may_use_up_a_limit(services: Serv
 
 def test_a_turn_that_has_to_wait_counts_no_attempt(services: Services, place: Place) -> None:
     claim = claimed_turn(services)
-    waits = advance.postponement_step(claim, "The limit for a day is reached.", 300, Usage(70, 7))
-    assert [outcome.result for outcome in advance.commit(services, [waits])] == [Result.STORED]
-    [row] = place.sql("SELECT status, attempts, last_error, claim_token, next_attempt_at > now() FROM debates")
-    assert row == ("running", 0, "The limit for a day is reached.", None, True)
-    assert place.sql("SELECT input_tokens, output_tokens FROM debates") == [(70, 7)]
+
+    def postponed(message: str, held: ClaimToken = claim.held) -> Result:
+        def step(claim: Claim) -> Step:
+            return advance.postponement_step(claim, message, 300, Usage(70, 7))
+
+        return result_of(services, replace(claim, held=held), step)
+
+    def waits() -> bool:
+        used = "SELECT status, attempts, last_error, input_tokens, output_tokens, next_attempt_at > now() FROM debates"
+        return place.sql(used) == [("running", 0, "The limit for a day is reached.", 70, 7, True)]
+
+    assert postponed("The limit for a day is reached.") is Result.STORED
+    assert waits()
     assert try_claim(services, claim.debate.id) is None
-    late = advance.postponement_step(replace(claim, held=replace(claim.held, token=uuid4())), "Not ours.", 1)
-    assert [outcome.result for outcome in advance.commit(services, [late])] == [Result.CLAIM_LOST]
+    assert postponed("Not ours.", replace(claim.held, token=uuid4())) is Result.CLAIM_LOST
     # By the same claim: a try whose answer was lost has stored it.
-    again = advance.postponement_step(claim, "Other words.", 1, Usage(70, 7))
-    assert [outcome.result for outcome in advance.commit(services, [again])] == [Result.ALREADY_STORED]
-    assert place.sql("SELECT input_tokens, output_tokens FROM debates") == [(70, 7)]
-    assert place.sql("SELECT last_error FROM debates") == [("The limit for a day is reached.",)]
+    assert postponed("Other words.") is Result.ALREADY_STORED
+    assert waits()
 
 
 def test_a_look_at_claims_tells_which_still_hold_and_writes_nothing(services: Services, place: Place) -> None:
     first, second = claimed_turn(services), claimed_turn(services)
-    place.sql("UPDATE debates SET claim_token = NULL, status = 'paused' WHERE id = %s", first.debate.id)
+    control.pause_debate(services, OPERATOR, first.debate.id, now=True)
     before = place.sql("SELECT xmin, ctid FROM debates ORDER BY id")
     asked = [(claim.debate.id, claim.held.token) for claim in (first, second)]
     assert advance.claims_that_hold(services, asked) == {second.held.token}

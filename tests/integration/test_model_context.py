@@ -5,9 +5,7 @@ The calls are real, to a server on this machine that records them; the debates r
 
 import asyncio
 import json
-from collections.abc import Iterator
 from datetime import timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +13,8 @@ import pytest
 from claimed_debates import a_debate, is_closed, until
 from harness import Place
 from model_server import SECRET, Call, ModelServer, ruling
-from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
+from situations.turns_sent import age_exchanges
+from worker_loop import PATIENCE_SECONDS, working
 
 from app.core.access import OPERATOR, Agent, Scope
 from app.core.debate import Debate, Limits, TurnType
@@ -23,24 +22,13 @@ from app.core.errors import ArgumentNotFound, Forbidden, NotFound
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.settings import ProviderSettings
-from app.usecases import maintenance
+from app.usecases import control, maintenance
 from app.usecases.read import get_exchanges, get_transcript
 from app.usecases.services import Services
-from worker.players.models.calls import ModelCalls
-from worker.players.models.player import ModelPlayer
-from worker.players.registry import player_for
 
 GPT = "openai:gpt-4o-mini"
 UNKNOWN = "openai:my-own-model"
 pytestmark = pytest.mark.timeout(300)
-
-
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        server.say = speeches(server)
-        yield server
 
 
 def speeches(server: ModelServer, length: int = 3_000) -> Any:
@@ -58,14 +46,9 @@ def held(models: ModelServer, services: Services, place: Place, debate: Debate, 
     """The debate's transcript, after a worker's loop has held it to its end."""
 
     async def hold() -> None:
-        ours = with_settings(services, **changes)
-        providers = ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1")
-        calls = ModelCalls(ours, "worker", providers)
-        player = ModelPlayer(calls, lambda _: None)
-        async with live_runner(ours, partial(player_for, models=player)) as runner:
+        async with working(services, models, **changes) as runner:
             runner.hint(debate.id)
             await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate is closed")
-        await calls.close()
 
     asyncio.run(hold())
     return get_transcript(services, debate.id, None)
@@ -74,6 +57,12 @@ def held(models: ModelServer, services: Services, place: Place, debate: Debate, 
 def between(services: Services, player: str, rounds: int = 5, **judge: Any) -> Debate:
     seats = {seat: SeatSetup(player) for seat in Seat} | {Seat.ARBITRATOR: SeatSetup(player, **judge)}
     return a_debate(services, format=Format.FINAL_RULING, seats=seats, limits=Limits(max_rounds=rounds))
+
+
+@pytest.fixture
+def models(models: ModelServer) -> ModelServer:
+    models.say = speeches(models)
+    return models
 
 
 @pytest.mark.parametrize("player", [GPT, UNKNOWN])
@@ -180,7 +169,7 @@ def test_exchanges_are_pruned_by_age_and_their_turns_stay(
 ) -> None:
     debate = between(services, GPT, rounds=2)
     arguments = held(models, services, place, debate).arguments
-    place.sql("UPDATE exchanges SET created_at = created_at - interval '40 days' WHERE turn_id = %s", arguments[0].id)
+    age_exchanges(place, arguments[0].id, days=40)
     month = timedelta(days=30)
     before, found = maintenance.count_old_records(services, "exchanges", month)
     assert found == 1
@@ -194,5 +183,5 @@ def test_exchanges_are_pruned_by_age_and_their_turns_stay(
 def test_deleting_a_debate_deletes_its_exchanges(services: Services, place: Place, models: ModelServer) -> None:
     debate = between(services, GPT, rounds=1)
     held(models, services, place, debate)
-    place.sql("DELETE FROM debates WHERE id = %s", debate.id)
+    control.delete_debate(services, OPERATOR, debate.id)
     assert place.sql("SELECT count(*) FROM exchanges") == [(0,)]

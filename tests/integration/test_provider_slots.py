@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 from claimed_debates import a_debate, until
 from harness import Place
 from model_server import Call, ModelServer
-from structlog.testing import capture_logs
 from worker_loop import PATIENCE_SECONDS, calls_to, live_runner, with_settings
 
 from app.core.brief import Brief, Thought
@@ -25,8 +25,8 @@ from worker.players.models.slots import Slots
 GPT = {seat: SeatSetup("openai:gpt-4o-mini") for seat in Seat}
 
 
-async def results_of_a_cancelled_wait(is_given_back_first: bool) -> list[Any]:
-    """Of the call that holds the only slot, and of the one that waits for it."""
+@pytest.mark.parametrize("is_given_back_first", [False, True])
+async def test_a_wait_that_is_cancelled_while_a_slot_comes_free_is_just_cancelled(is_given_back_first: bool) -> None:
     slots, is_over, is_held = Slots(lambda _provider, _held, wanted: min(1, wanted)), asyncio.Event(), asyncio.Event()
 
     async def call() -> None:
@@ -44,31 +44,22 @@ async def results_of_a_cancelled_wait(is_given_back_first: bool) -> list[Any]:
     second.cancel()
     results = await asyncio.gather(first, second, return_exceptions=True)
     await slots.close()
-    return results
+    assert results[0] is None
+    assert isinstance(results[1], asyncio.CancelledError)
 
 
-def test_a_wait_that_is_cancelled_while_a_slot_comes_free_is_just_cancelled() -> None:
-    for is_given_back_first in (False, True):
-        first, second = asyncio.run(results_of_a_cancelled_wait(is_given_back_first))
-        assert first is None
-        assert isinstance(second, asyncio.CancelledError)
+async def test_a_wait_that_is_cancelled_after_the_slots_were_closed_is_just_cancelled() -> None:
+    slots = Slots(lambda *_: 0)
 
+    async def call() -> None:
+        async with slots.one_of("openai"):
+            raise AssertionError("there is no slot")
 
-def test_a_wait_that_is_cancelled_after_the_slots_were_closed_is_just_cancelled() -> None:
-    async def work() -> list[Any]:
-        slots = Slots(lambda *_: 0)
-
-        async def call() -> None:
-            async with slots.one_of("openai"):
-                raise AssertionError("there is no slot")
-
-        waits = asyncio.create_task(call())
-        await asyncio.sleep(0)
-        await slots.close()
-        waits.cancel()
-        return await asyncio.gather(waits, return_exceptions=True)
-
-    [result] = asyncio.run(work())
+    waits = asyncio.create_task(call())
+    await asyncio.sleep(0)
+    await slots.close()
+    waits.cancel()
+    [result] = await asyncio.gather(waits, return_exceptions=True)
     assert isinstance(result, asyncio.CancelledError)
 
 
@@ -142,18 +133,13 @@ class Holding:
         raise AssertionError("it never answers")
 
 
-def test_a_shutdown_costs_no_debate_an_attempt(services: Services, place: Place) -> None:
+async def test_a_shutdown_costs_no_debate_an_attempt(services: Services, place: Place, logs: list[Any]) -> None:
     """One call holds the slot, and gives it back in the same pass in which those that wait for it are cancelled."""
-
-    async def work() -> None:
-        player = Holding()
-        for _ in range(3):
-            a_debate(services, seats=GPT)
-        async with live_runner(with_settings(services), lambda _: player):
-            await until(lambda: player.asked == 3 and player.holding == 1, PATIENCE_SECONDS, "two wait for the slot")
-
-    with capture_logs() as logs:
-        asyncio.run(work())
+    player = Holding()
+    for _ in range(3):
+        a_debate(services, seats=GPT)
+    async with live_runner(with_settings(services), lambda _: player):
+        await until(lambda: player.asked == 3 and player.holding == 1, PATIENCE_SECONDS, "two wait for the slot")
     rows = place.sql("SELECT status, attempts, last_error, claim_token, due_at <= now() FROM debates")
     assert rows == [("running", 0, None, None, True)] * 3
     assert [entry["event"] for entry in logs if entry["log_level"] in ("warning", "error")] == []

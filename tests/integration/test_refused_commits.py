@@ -1,55 +1,25 @@
 """A commit that its row refuses is made for the row as it is, after a pause, and not for ever."""
 
-import asyncio
-from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
 from claimed_debates import a_debate, until
 from harness import Place
-from structlog.testing import capture_logs
-from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
+from situations.debates import pass_deadline
+from situations.failing import locking
+from worker_loop import PATIENCE_SECONDS, Gate, live_runner, with_settings
 
 from app.core.access import OPERATOR
-from app.core.brief import Brief, Thought
 from app.core.debate import Limits
 from app.core.retry import NotNow
 from app.usecases import advance, control
 from app.usecases.services import Services
 from worker import patience
 from worker import runner as runner_module
-from worker.players.scripted.player import ScriptedPlayer
 
 LONG_SECONDS = 300.0
-END_TIME = "UPDATE debates SET deadline_at = clock_timestamp() - interval '1 second'"
+pytestmark = pytest.mark.usefixtures("logs")
 STATE = "SELECT status, stop_reason, claim_token FROM debates"
-
-
-class Gate:
-    """Thinks until it is let go; then raises what it was given, or takes its turn."""
-
-    def __init__(self, problem: Exception | None = None) -> None:
-        self.problem = problem
-        self.asked = 0
-        self.let_go = asyncio.Event()
-
-    async def think(self, brief: Brief) -> Thought:
-        self.asked += 1
-        await self.let_go.wait()
-        self.let_go.clear()
-        if self.problem:
-            raise self.problem
-        return await ScriptedPlayer().think(brief)
-
-    async def is_asked(self, times: int) -> None:
-        await until(lambda: self.asked == times, PATIENCE_SECONDS, "the player thinks")
-
-
-@pytest.fixture(autouse=True)
-def logs() -> Iterator[list[Any]]:
-    with capture_logs() as entries:
-        yield entries
 
 
 @pytest.fixture
@@ -67,66 +37,57 @@ def outcomes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def test_a_turn_that_has_to_wait_past_the_deadline_ends_the_debate_at_once(
+async def test_a_turn_that_has_to_wait_past_the_deadline_ends_the_debate_at_once(
     services: Services, place: Place, outcomes: list[str]
 ) -> None:
-    async def work() -> None:
-        gate = Gate(NotNow("Wait.", LONG_SECONDS))
-        a_debate(services, limits=Limits(max_seconds=LONG_SECONDS))
-        async with live_runner(with_settings(services), lambda _: gate):
-            await gate.is_asked(1)
-            place.sql(END_TIME)
-            gate.let_go.set()
-            stopped = [("stopped", "time_limit", None)]
-            await until(lambda: place.sql(STATE) == stopped, PATIENCE_SECONDS, "it has ended")
-
-    asyncio.run(work())
+    gate = Gate(NotNow("Wait.", LONG_SECONDS))
+    a_debate(services, limits=Limits(max_seconds=LONG_SECONDS))
+    async with live_runner(with_settings(services), lambda _: gate):
+        await gate.is_asked(1)
+        pass_deadline(place)
+        gate.let_go.set()
+        stopped = [("stopped", "time_limit", None)]
+        await until(lambda: place.sql(STATE) == stopped, PATIENCE_SECONDS, "it has ended")
     assert outcomes == ["deadline_differs", "stored"]
 
 
-def test_a_turn_past_the_deadline_is_released_when_the_worker_shuts_down(
+async def test_a_turn_past_the_deadline_is_released_when_the_worker_shuts_down(
     services: Services, place: Place, outcomes: list[str]
 ) -> None:
-    async def work() -> None:
-        gate = Gate()
-        a_debate(services, limits=Limits(max_seconds=LONG_SECONDS))
-        async with live_runner(with_settings(services), lambda _: gate) as runner:
-            await gate.is_asked(1)
-            place.sql(END_TIME)
-            await runner.shut_down(0)
-            assert place.sql(STATE) == [("running", None, None)]
-
-    asyncio.run(work())
+    gate = Gate()
+    a_debate(services, limits=Limits(max_seconds=LONG_SECONDS))
+    async with live_runner(with_settings(services), lambda _: gate) as runner:
+        await gate.is_asked(1)
+        pass_deadline(place)
+        await runner.shut_down(0)
+        assert place.sql(STATE) == [("running", None, None)]
     assert outcomes == ["deadline_differs", "stored"]
 
 
-def test_a_closing_ruling_is_stored_although_its_debate_was_paused(
+async def test_a_closing_ruling_is_stored_although_its_debate_was_paused(
     services: Services, place: Place, outcomes: list[str]
 ) -> None:
     """A paused debate has no deadline that could have passed: the ruling after a time limit was asked for with one."""
 
-    async def work() -> None:
-        gate = Gate()
-        debate = a_debate(services, limits=Limits(max_seconds=LONG_SECONDS, max_rounds=5))
-        async with live_runner(with_settings(services), lambda _: gate):
-            await gate.is_asked(1)
-            gate.let_go.set()
-            await gate.is_asked(2)
-            place.sql(END_TIME)
-            gate.let_go.set()
-            await gate.is_asked(3)
-            assert place.sql("SELECT closing, next_actor FROM debates") == [("time_limit", "judge")]
-            control.pause_debate(services, OPERATOR, debate.id)
-            outcomes.clear()
-            gate.let_go.set()
-            stopped = [("stopped", "time_limit", None)]
-            await until(lambda: place.sql(STATE) == stopped, PATIENCE_SECONDS, "the ruling is stored")
-
-    asyncio.run(work())
+    gate = Gate()
+    debate = a_debate(services, limits=Limits(max_seconds=LONG_SECONDS, max_rounds=5))
+    async with live_runner(with_settings(services), lambda _: gate):
+        await gate.is_asked(1)
+        gate.let_go.set()
+        await gate.is_asked(2)
+        pass_deadline(place)
+        gate.let_go.set()
+        await gate.is_asked(3)
+        assert place.sql("SELECT closing, next_actor FROM debates") == [("time_limit", "judge")]
+        control.pause_debate(services, OPERATOR, debate.id)
+        outcomes.clear()
+        gate.let_go.set()
+        stopped = [("stopped", "time_limit", None)]
+        await until(lambda: place.sql(STATE) == stopped, PATIENCE_SECONDS, "the ruling is stored")
     assert outcomes == ["deadline_differs", "stored"]
 
 
-def test_a_row_that_stays_locked_is_given_up_and_its_turn_taken_again(
+async def test_a_row_that_stays_locked_is_given_up_and_its_turn_taken_again(
     services: Services, place: Place, outcomes: list[str], logs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patience, "LONGEST_SECONDS", 0.5)
@@ -135,21 +96,16 @@ def test_a_row_that_stays_locked_is_given_up_and_its_turn_taken_again(
     def has_given_up() -> bool:
         return any(entry["event"] == "turn.given_up" for entry in logs)
 
-    async def work() -> None:
-        gate = Gate()
-        a_debate(services)
-        async with live_runner(with_settings(services), lambda _: gate):
-            await gate.is_asked(1)
-            with psycopg.connect(str(place.settings.database_url)) as other:
-                other.execute("SELECT FROM debates FOR UPDATE")
-                gate.let_go.set()
-                await until(has_given_up, PATIENCE_SECONDS, "it has given up")
-                assert set(outcomes) == {"row_locked"}
-                assert len(outcomes) < 10
-                other.rollback()
-            await gate.is_asked(2)
+    gate = Gate()
+    a_debate(services)
+    async with live_runner(with_settings(services), lambda _: gate):
+        await gate.is_asked(1)
+        with locking(place):
             gate.let_go.set()
-            taken = "SELECT turn_count FROM debates"
-            await until(lambda: place.sql(taken) == [(2,)], PATIENCE_SECONDS, "the turn is taken")
-
-    asyncio.run(work())
+            await until(has_given_up, PATIENCE_SECONDS, "it has given up")
+            assert set(outcomes) == {"row_locked"}
+            assert len(outcomes) < 10
+        await gate.is_asked(2)
+        gate.let_go.set()
+        taken = "SELECT turn_count FROM debates"
+        await until(lambda: place.sql(taken) == [(2,)], PATIENCE_SECONDS, "the turn is taken")

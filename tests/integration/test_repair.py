@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 from harness import Place
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from situations.debates import change, remove_all
 from sqlalchemy import insert
 
 from app.core import control
@@ -99,9 +100,10 @@ def test_repair_puts_right_what_was_damaged_in_every_format(services: Services, 
     some = [played(form, seed) for seed in seeds for form in Format]
     store(services, some)
     assert repair(services) == [], "healthy debates are left alone"
-    place.sql(
-        "UPDATE debates SET next_actor = CASE next_actor WHEN 'judge' THEN 'debater_a' ELSE 'judge' END,"
-        " next_round = 99, turn_count = 98, intervention_open = NOT intervention_open, interrupted_actor = NULL"
+    change(
+        place,
+        "next_actor = CASE next_actor WHEN 'judge' THEN 'debater_a' ELSE 'judge' END,"
+        " next_round = 99, turn_count = 98, intervention_open = NOT intervention_open, interrupted_actor = NULL",
     )
     assert {row.debate_id for row in repair(services)} >= {debate.id for debate, _ in some}
     with services.engine.begin() as connection:
@@ -109,7 +111,7 @@ def test_repair_puts_right_what_was_damaged_in_every_format(services: Services, 
     assert {debate.id: as_repaired(debate) for debate, _ in some} == {
         debate_id: as_repaired(debate) for debate_id, debate in after.items()
     }
-    place.sql("DELETE FROM debates")
+    remove_all(place)
 
 
 def test_the_walks_reach_what_the_property_is_about() -> None:

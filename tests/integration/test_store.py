@@ -1,27 +1,23 @@
 """What the database itself guards, and that migrations and models say the same."""
 
 import threading
-from uuid import uuid4
 
 import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from harness import Place, new_debate, numbers
+from claimed_debates import a_debate
+from harness import Place, numbers
+from situations.debates import damage_cursor
 
-from app.core.access import OPERATOR
 from app.core.debate import Status
-from app.http.requests import CreateDebateBody
 from app.store.engine import make_migration_engine
 from app.store.experiments import tables as _experiments  # noqa: F401 (adds its tables)
 from app.store.migrate import current_revision, newest_revision, upgrade
 from app.store.solutions.tables import metadata
 from app.usecases import read
-from app.usecases.create import create_debate
 from app.usecases.maintenance import repair
 from app.usecases.services import Services
-
-EXTERNAL = {role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}
 
 
 def test_models_and_migrations_do_not_drift(place: Place) -> None:
@@ -51,31 +47,6 @@ def test_two_processes_that_migrate_together_are_safe(place: Place) -> None:
     assert current_revision(url) == newest
 
 
-def test_two_connections_that_race_for_one_slot_store_one_turn(services: Services, place: Place) -> None:
-    debate = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
-    insert = (
-        "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
-        " VALUES (%s, %s, %s, 1, 'debater_a', 'CLAIM', 'words', 'scripted')"
-    )
-    url = str(place.settings.database_url)
-    with psycopg.connect(url) as first, psycopg.connect(url) as second:
-        first.execute(insert, (uuid4(), debate.id, 2))
-        outcome: list[Exception] = []
-
-        def race() -> None:
-            try:
-                second.execute(insert, (uuid4(), debate.id, 3))
-            except psycopg.errors.UniqueViolation as conflict:
-                outcome.append(conflict)
-
-        racer = threading.Thread(target=race)
-        racer.start()
-        first.commit()
-        racer.join()
-        second.rollback()
-    assert [conflict.diag.constraint_name for conflict in outcome] == ["turns_one_per_slot"]
-
-
 @pytest.mark.parametrize(
     ("statement", "constraint"),
     [
@@ -93,20 +64,17 @@ def test_two_connections_that_race_for_one_slot_store_one_turn(services: Service
 def test_the_database_refuses_what_the_core_never_says(
     services: Services, place: Place, statement: str, constraint: str
 ) -> None:
-    create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate())
+    a_debate(services)
     with pytest.raises(psycopg.errors.CheckViolation) as refusal:
         place.sql(statement)
     assert refusal.value.diag.constraint_name == constraint
 
 
 def test_a_repaired_debate_that_runs_is_looked_at_by_a_worker(services: Services, place: Place) -> None:
-    debate = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
-    place.sql("UPDATE debates SET next_round = 9")
+    debate = a_debate(services)
+    damage_cursor(place)
     [row] = repair(services)
-    assert (row.debate_id, row.was, row.now) == (
-        debate.id,
-        "round 9, debater_a, 1 turns",
-        "round 1, debater_a, 1 turns",
-    )
+    assert (row.debate_id, row.was) == (debate.id, "round 9, judge, 1 turns")
+    assert row.now == "round 1, debater_a, 1 turns"
     assert place.sql("SELECT due_at <= now(), queued_at FROM debates") == [(True, None)]
     assert read.get_transcript(services, debate.id, 0).debate.status is Status.CREATED

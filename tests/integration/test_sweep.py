@@ -1,14 +1,10 @@
 """Leases: what keeps claims alive, and what becomes of them when a worker is gone."""
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from datetime import timedelta
-from uuid import UUID
 
 import psycopg
-import pytest
 from claimed_debates import (
+    CLAIM,
     WORKER,
     a_debate,
     claimed,
@@ -19,24 +15,22 @@ from claimed_debates import (
     lapse_lease,
     take_turn,
     try_claim,
-    turn,
 )
 from harness import Place, wait_until
+from situations.debates import age_claim
+from situations.failing import locking, writes_waiting
 
 from app.core.access import OPERATOR
-from app.core.brief import Thought
-from app.core.debate import Debate, TurnType
+from app.core.debate import Debate
 from app.store import leases
 from app.store.claims import Room
-from app.store.clock import now
 from app.store.commit import OLD_CLAIM_SECONDS, Result
-from app.store.ids import first_id_at
 from app.usecases import advance, control, read
 from app.usecases.services import Services
 from app.usecases.sweep import begin_lease, end_lease, renew_lease, sweep
 from app.usecases.system import readiness
 
-CLAIM = Thought(TurnType.CLAIM, "words")
+CLAIMS = "OLD.claim_token IS NULL AND NEW.claim_token IS NOT NULL"
 UNCLAIMED_AND_DUE = [(None, None, None, True)]
 
 
@@ -49,11 +43,6 @@ def claim_of(place: Place, debate: Debate) -> list[tuple[object, ...]]:
 
 def turn_count(services: Services, debate: Debate) -> int:
     return read.get_transcript(services, debate.id, 0).debate.turn_count
-
-
-@pytest.fixture
-def debate(services: Services) -> Debate:
-    return a_debate(services)
 
 
 # A worker's lease.
@@ -130,18 +119,6 @@ def test_a_worker_that_begins_a_new_lease_has_nothing_of_what_it_claimed_before(
     assert take_turn(services, again, CLAIM) is not None
 
 
-def test_a_lease_that_came_back_in_time_commits_what_was_refused_while_it_had_lapsed(
-    services: Services, place: Place, debate: Debate
-) -> None:
-    step = turn(claimed(services, debate), CLAIM)
-    lapse_lease(place)
-    [refused] = advance.commit(services, [step])
-    assert (refused.result, refused.has_next_claim) == (Result.LEASE_LAPSED, False)
-    assert renew_lease(services, WORKER)
-    [stored] = advance.commit(services, [step])
-    assert stored.result is Result.STORED
-
-
 def test_a_worker_that_ends_releases_what_it_has_at_once(services: Services, place: Place, debate: Debate) -> None:
     others = a_debate(services)
     claimed(services, debate)
@@ -151,22 +128,6 @@ def test_a_worker_that_ends_releases_what_it_has_at_once(services: Services, pla
     assert claim_of(place, others)[0][1] == "another worker"
     assert place.sql("SELECT worker_id FROM worker_leases") == [("another worker",)]
     end_lease(services, WORKER)
-
-
-@contextmanager
-def claims_wait(place: Place) -> Iterator[None]:
-    """Whoever claims a debate waits in the middle of its statement until the block is over."""
-    place.sql(
-        "CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " WHILE NOT pg_try_advisory_xact_lock_shared(1) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END $$"
-    )
-    place.sql(
-        "CREATE TRIGGER wait_here BEFORE UPDATE ON debates FOR EACH ROW"
-        " WHEN (OLD.claim_token IS NULL AND NEW.claim_token IS NOT NULL) EXECUTE FUNCTION wait_here()"
-    )
-    with psycopg.connect(str(place.settings.database_url), autocommit=True) as other:
-        other.execute("SELECT pg_advisory_lock(1)")
-        yield
 
 
 def waits(place: Place, event: str, count: int) -> bool:
@@ -182,7 +143,7 @@ def test_a_claim_under_way_while_its_lease_ends_leaves_nothing_claimed(
     long as workers from before leases leave a claim alone."""
     ensure_lease(services)
     with ThreadPoolExecutor(2) as pool:
-        with claims_wait(place):
+        with writes_waiting(place, "UPDATE ON debates", CLAIMS):
             claiming = pool.submit(advance.claim, services, WORKER, [debate.id], Room({}, 1), 1)
             wait_until(lambda: waits(place, "PgSleep", 1), 60, "the claim is in the middle of its statement")
             ending = pool.submit(end_lease, services, WORKER)
@@ -197,7 +158,7 @@ def test_a_claim_under_way_while_its_lease_lapses_is_left_to_the_next_sweep(
 ) -> None:
     ensure_lease(services)
     with ThreadPoolExecutor(1) as pool:
-        with claims_wait(place):
+        with writes_waiting(place, "UPDATE ON debates", CLAIMS):
             claiming = pool.submit(advance.claim, services, WORKER, [debate.id], Room({}, 1), 1)
             wait_until(lambda: waits(place, "PgSleep", 1), 60, "the claim is in the middle of its statement")
             lapse_lease(place)
@@ -301,8 +262,7 @@ def test_a_worker_that_freezes_while_it_sweeps_keeps_others_from_it_for_seconds_
 
 def test_an_old_claim_whose_row_somebody_holds_is_skipped(services: Services, place: Place) -> None:
     lapsed = claimed_by_an_old_worker(services, place, "-1 second")
-    with psycopg.connect(str(place.settings.database_url)) as other:
-        other.execute("SELECT 1 FROM debates WHERE id = %s FOR UPDATE", [lapsed.id])
+    with locking(place, lapsed.id):
         assert sweep(services) == 0
     assert sweep(services) == 1
 
@@ -324,43 +284,15 @@ def test_readiness_counts_live_leases_and_workers_from_before_them(services: Ser
 # Claims that a worker has and does not know of.
 
 
-@pytest.fixture
-def age(place: Place) -> Callable[[Debate], UUID]:
-    """Makes a claim older than any that may still be on its way; returns its token."""
-
-    def make_older(debate: Debate) -> UUID:
-        [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
-        older = UUID(int=first_id_at(now() - timedelta(seconds=10)).int | token.int & 0xFFFF_FFFF)
-        place.sql("UPDATE debates SET claim_token = %s WHERE id = %s", older, debate.id)
-        return older
-
-    return make_older
-
-
-def test_only_what_is_unknown_and_not_young_is_released(
-    services: Services, place: Place, age: Callable[[Debate], UUID]
-) -> None:
+def test_only_what_is_unknown_and_not_young_is_released(services: Services, place: Place) -> None:
     known, unknown, young, others = (a_debate(services) for _ in range(4))
     for debate in (known, unknown, young):
         claimed(services, debate)
     claimed(services, others, "another worker")
-    token = age(known)
-    age(unknown)
-    age(others)
+    token, *_ = [age_claim(place, debate.id, seconds=10) for debate in (known, unknown, others)]
     assert advance.release_unknown_claims(services, WORKER, [token]) == 1
     assert claim_of(place, unknown) == UNCLAIMED_AND_DUE
     for debate in (known, young, others):
         assert claim_of(place, debate)[0][0] is not None
     assert advance.release_unknown_claims(services, WORKER, []) == 1, "with no token in hand as well"
     assert claim_of(place, known) == UNCLAIMED_AND_DUE
-
-
-def test_what_was_released_can_be_claimed_and_the_old_token_stores_nothing(
-    services: Services, place: Place, age: Callable[[Debate], UUID], debate: Debate
-) -> None:
-    lost = claimed(services, debate)
-    age(debate)
-    assert advance.release_unknown_claims(services, WORKER, []) == 1
-    again = claimed(services, debate)
-    assert commit_turn(services, lost, CLAIM) is Result.CLAIM_LOST
-    assert take_turn(services, again, CLAIM) is not None

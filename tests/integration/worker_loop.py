@@ -1,18 +1,16 @@
 """A worker's event loop in the process of a test: a real lease and a real runner, with players of the test's choice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import psycopg
 from claimed_debates import until
-from harness import Place
 from model_server import SECRET, ModelServer
-from psycopg.conninfo import conninfo_to_dict
+from situations import failing
 
 from app.core.brief import Brief, Thought
 from app.settings import ProviderSettings
@@ -22,6 +20,7 @@ from worker.players.base import Player
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for as player_named
+from worker.players.scripted.player import ScriptedPlayer
 from worker.runner import Runner
 
 PATIENCE_SECONDS = 60.0
@@ -95,15 +94,24 @@ class Hanging:
         raise AssertionError("it never answers")
 
 
-@contextmanager
-def database_away(place: Place) -> Iterator[None]:
-    """Every connection to it is ended, and no new one is taken."""
-    given = conninfo_to_dict(str(place.settings.database_url))
-    name = given.pop("dbname")
-    with psycopg.connect(**{**given, "dbname": "postgres"}, autocommit=True) as other:
-        other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-        try:
-            yield
-        finally:
-            other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+class Gate:
+    """Thinks until it is let go; then raises or says what it was given, or takes its turn."""
+
+    def __init__(self, answer: Thought | Exception | None = None) -> None:
+        self.answer = answer
+        self.asked = 0
+        self.let_go = asyncio.Event()
+
+    async def think(self, brief: Brief) -> Thought:
+        self.asked += 1
+        await self.let_go.wait()
+        self.let_go.clear()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer or await ScriptedPlayer().think(brief)
+
+    async def is_asked(self, times: int) -> None:
+        await until(lambda: self.asked == times, PATIENCE_SECONDS, "the player thinks")
+
+
+database_away = failing.refusing_connections

@@ -1,19 +1,22 @@
 """Debates in situations: past their deadline, due, old, failed, ended, damaged, many, long."""
 
+from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from harness import Place
 
+from app.store.clock import now
+from app.store.ids import first_id_at
 from situations import rows
 
 _DEBATES = """
-INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
-                     turn_count, due_at, created_at, updated_at)
+INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, share,
+                     limits, turn_count, due_at, created_at, updated_at)
 SELECT gen_random_uuid(), 'Debate number ' || number, 'general_debate', 'rounds', %(status)s, 2, 'debater_a',
        CASE %(status)s WHEN 'completed' THEN 'max_rounds' WHEN 'stopped' THEN 'manual_stop' END,
        '{"proposer": {"player": "scripted"}, "opponent": {"player": "scripted"}, "arbitrator": {"player": "scripted"}}',
-       '{"max_rounds": 3}', 1, CASE WHEN %(status)s IN ('created', 'running') THEN clock_timestamp() END,
+       'scripted', '{"max_rounds": 3}', 1, CASE WHEN %(status)s IN ('created', 'running') THEN clock_timestamp() END,
        moment, moment
 FROM (SELECT number, clock_timestamp() - make_interval(secs => number) AS moment
       FROM generate_series(1, %(count)s::int) AS number) AS made
@@ -45,6 +48,11 @@ def make_due(place: Place, debate_id: object = None, seconds_ago: float = 0) -> 
     )  # fmt: skip
 
 
+def end_waits(place: Place) -> None:
+    """Every debate that waits for a worker is due."""
+    rows.change(place, "debates", "due_at = now()", where="claim_token IS NULL AND due_at IS NOT NULL")
+
+
 def age(place: Place, seconds: float, debate_id: object = None) -> None:
     """The last activity was longer ago."""
     change(place, "updated_at = updated_at - make_interval(secs => %s)", seconds, debate_id=debate_id)
@@ -64,6 +72,30 @@ def damage_cursor(place: Place, debate_id: object = None, round_: int = 9, actor
     change(place, "next_round = %s, next_actor = %s", round_, actor, debate_id=debate_id)
 
 
+def damage_seats(place: Place, debate_id: object = None) -> None:
+    """Nothing is stored of who sits where."""
+    change(place, "seats = '{}'", debate_id=debate_id)
+
+
+def remove_turns(place: Place, debate_id: object) -> None:
+    """Not even its motion is left."""
+    place.sql("DELETE FROM turns WHERE debate_id = %s", UUID(str(debate_id)))
+
+
+def store_twin(place: Place, debate_id: object, seq: int = 2, round_: int = 1, actor: str = "debater_a") -> None:
+    """A turn that another process has stored, with the cursor left behind it."""
+    turn = {"seq": seq, "round": round_, "actor": actor, "type": "CLAIM", "content": "stored by a twin"}
+    rows.insert(place, "turns", id=uuid4(), debate_id=UUID(str(debate_id)), player="scripted", **turn)
+
+
+def age_claim(place: Place, debate_id: object, seconds: float) -> UUID:
+    """It was made longer ago, which its token says; returns that."""
+    [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", UUID(str(debate_id)))
+    older = UUID(int=first_id_at(now() - timedelta(seconds=seconds)).int | token.int & 0xFFFF_FFFF)
+    change(place, "claim_token = %s", older, debate_id=debate_id)
+    return older
+
+
 def spend_tokens(place: Place, tokens: int, debate_id: object = None) -> None:
     change(place, "input_tokens = %s", tokens, debate_id=debate_id)
 
@@ -81,6 +113,19 @@ def lengthen(place: Place, debate_id: object, turns: int) -> None:
     actor = ("debater_a", "debater_b", "judge")[(turns - 1) % 3]
     assignments = "turn_count = %s, next_round = %s, next_actor = %s"
     change(place, assignments, turns, (turns + 2) // 3, actor, debate_id=debate_id)
+
+
+def leave_traces(place: Place, debate_id: object) -> None:
+    """In the columns that a commit resets are values of something earlier."""
+    traces = (
+        "next_attempt_at = now(), queued_at = now(), attempts = 3, last_error = 'left over', stop_note = 'left over',"
+        " share = 'left over', updated_at = now() - interval '1 day'"
+    )
+    change(place, traces, debate_id=debate_id)
+
+
+def remove_all(place: Place) -> None:
+    place.sql("DELETE FROM debates")
 
 
 def change(place: Place, assignments: str, *values: Any, debate_id: object = None) -> None:

@@ -44,7 +44,7 @@ REMOVALS = (
     Removal(
         "the fencing check",
         (Edit("app/store/commit.py", "OR claim_token = given.token AND", "OR given.token IS NOT NULL AND"),),
-        ("tests/integration/test_advance.py::test_a_turn_whose_claim_was_taken_over_is_dropped",),
+        ("tests/integration/test_advance.py::test_what_a_person_does_meanwhile_takes_the_claim_away",),
     ),
     Removal(
         "the unique key",
@@ -55,7 +55,7 @@ REMOVALS = (
                 "",
             ),
         ),
-        ("tests/integration/test_store.py::test_two_connections_that_race_for_one_slot_store_one_turn",),
+        ("tests/integration/test_commit_paths.py::test_a_turn_that_exists_is_refused_and_the_connection_serves_on",),
     ),
     Removal(
         "the sweeper",
@@ -72,9 +72,11 @@ REMOVALS = (
         (
             Edit(
                 "app/usecases/submit.py",
+                "    log_repair(locked, debate)\n"
                 "    after, stored = outcome.debate, outcome.turns\n"
                 "    services.teller.end_claim(outcome.ended_claim)\n"
                 "    tell_stored(services, (after, stored))",
+                "        log_repair(locked, debate)\n"
                 "        after, stored = outcome.debate, outcome.turns\n"
                 "        services.teller.end_claim(outcome.ended_claim)\n"
                 "        tell_stored(services, (after, stored))",

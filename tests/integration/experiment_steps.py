@@ -4,19 +4,17 @@ import asyncio
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import partial
 
 import pytest
 from claimed_debates import until
 from harness import wait_until
-from worker_loop import PATIENCE_SECONDS, calls_to, live_lease, with_settings
+from worker_loop import PATIENCE_SECONDS, calls_to, live_lease, players_of, with_settings
 
 from app.core.access import OPERATOR
 from app.core.experiments.motions import motion_of
 from app.usecases.experiments import manage
 from worker.feeder import Feeder
 from worker.judging import Judging
-from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
 from worker.runner import Runner
 
@@ -123,10 +121,8 @@ def hold_by_models(services, models, condition):
     """Until then, by the loops of a worker whose models are this server's."""
 
     async def work():
-        calls = calls_to(models, services)
-        async with at_work(services, partial(player_for, models=ModelPlayer(calls, lambda _: None))):
+        async with calls_to(models, services) as calls, at_work(services, players_of(calls)):
             await until(condition, PATIENCE_SECONDS, "the debates were held and judged")
-        await calls.close()
 
     asyncio.run(work())
 

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from harness import new_debate, wait_until
+from harness import all_at_once, lock_waits, new_debate, wait_until
 from psycopg.types.json import Jsonb
+from situations import listings
 from test_api_envelope import data_of, nothing_written, refusal_of
-from test_protocol_repeats import all_at_once
 
 DATABASE_CONNECTIONS = 16
 """Of one API process (app/web/wsgi.py, which cannot be imported without starting it)."""
@@ -209,7 +209,6 @@ def test_more_repeated_requests_at_once_than_the_api_has_connections_are_all_ans
     each other."""
     body = new_debate()
     debate_id = create(api, **body)["debate"]["id"]
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
     with psycopg.connect(module_place.settings.database_url) as somebody_else:
         # While this is open nobody can tell whether the request's id is used, and whoever asks has to wait.
@@ -217,14 +216,14 @@ def test_more_repeated_requests_at_once_than_the_api_has_connections_are_all_ans
             "CREATE TEMP TABLE kept AS SELECT * FROM turns WHERE debate_id = %s", [debate_id], prepare=False
         )
         [row] = somebody_else.execute("SELECT to_jsonb(debates) FROM debates WHERE id = %s", [debate_id]).fetchall()
-        module_place.sql("DELETE FROM debates WHERE id = %s", debate_id)
+        listings.remove(module_place, [debate_id])
         somebody_else.execute(
             "INSERT INTO debates SELECT * FROM jsonb_populate_record(NULL::debates, %s)", [Jsonb(row[0])]
         )
         somebody_else.execute("INSERT INTO turns SELECT * FROM kept")
 
         def let_all_go():
-            wait_until(lambda: module_place.sql(waiting) == [(DATABASE_CONNECTIONS,)], 60, "every connection waits")
+            wait_until(lambda: lock_waits(module_place) == DATABASE_CONNECTIONS, 60, "every connection waits")
             somebody_else.commit()
 
         sent = [lambda: api.http.post("/debates", json=body)] * (DATABASE_CONNECTIONS + 4)

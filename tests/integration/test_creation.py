@@ -8,9 +8,10 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from harness import Place, wait_until
+from callers import an_agent
+from harness import Place, lock_waits, services_of, wait_until
+from situations import debates, turns
 
-from app.bootstrap import build_services, close_services
 from app.core.access import DEFAULT_SCOPES, OPERATOR, Agent
 from app.core.debate import Limits
 from app.core.errors import AuthFailed, InvalidInput
@@ -21,19 +22,14 @@ from app.store import create
 from app.store.ids import debate_id_for
 from app.usecases import agents, read
 from app.usecases.create import NewDebate, create_debate
-from app.usecases.identity import identify
 from app.usecases.services import Services
 
 NEW = NewDebate("Title", "general_debate", "Motion", "request")
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 @pytest.fixture
 def agent(services: Services) -> Agent:
-    _, key = agents.create_agent(services, OPERATOR, "skeptic", None, DEFAULT_SCOPES)
-    found = identify(services, key.secret)
-    assert isinstance(found, Agent)
-    return found
+    return an_agent(services, "skeptic", *DEFAULT_SCOPES)
 
 
 def counted(place: Place) -> list[tuple[Any, ...]]:
@@ -97,24 +93,15 @@ def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Ag
 def test_a_connection_plans_a_creation_a_few_times_and_then_keeps_the_plan(place: Place) -> None:
     """Planning takes Postgres longer than creating. It plans each creation anew where a plan for any request would have
     more parts than this one needs."""
-    services = build_services(place.settings, name="one-connection", database_connections=1)
-    try:
-        place.sql(
-            "WITH made AS (INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats,"
-            " limits, turn_count) SELECT gen_random_uuid(), 'Old', 'general_debate', 'dialogue', 'created', 1,"
-            """ 'debater_b', '{"proposer": {"player": "external"}, "opponent": {"player": "external"},"""
-            """ "arbitrator": {"player": "external"}}', '{}', 1 FROM generate_series(1, 3000) RETURNING id)"""
-            " INSERT INTO turns (id, debate_id, seq, round, type, actor, content, player)"
-            " SELECT gen_random_uuid(), id, 1, 1, 'MOTION', 'debater_a', repeat('Text', 140), 'external' FROM made"
-        )
+    debates.fill(place, debates=3000, status="created")
+    turns.add_motions(place, "Text" * 140)
+    with services_of(place.settings, 1) as services:
         for number in range(12):
             create_debate(services, OPERATOR, replace(NEW, client_request_id=str(number)))
         with services.engine.autocommit() as connection:
             plans = connection.execute(
                 "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE '%INTO debates%'"
             ).fetchall()
-    finally:
-        close_services(services)
     assert plans == [(7, 5)]
 
 
@@ -150,31 +137,24 @@ def finish_while_one_waits(place: Place, services: Services, new: NewDebate, fin
     answers: list[Any] = []
     creating = threading.Thread(target=lambda: answers.append(create_debate(services, OPERATOR, new)))
     creating.start()
-    wait_until(lambda: place.sql(WAITING) == [(1,)], 60, "the creation waits for the other transaction")
+    wait_until(lambda: lock_waits(place) == 1, 60, "the creation waits for the other transaction")
     finish()
     creating.join(30)
     [stored] = answers
     return stored
 
 
-@pytest.mark.parametrize("same_debate_id", [True, False])
-def test_the_same_request_on_another_connection_that_commits_first_is_answered_with_it(
-    place: Place, services: Services, somebody_else: Any, same_debate_id: bool
+@pytest.mark.parametrize(
+    ("debate_id", "commits"), [(debate_id_for("request"), True), (uuid4(), True), (debate_id_for("request"), False)]
+)
+def test_the_same_request_on_another_connection_is_answered_with_what_that_commits(
+    place: Place, services: Services, somebody_else: Any, debate_id: UUID, commits: bool
 ) -> None:
     """Also where the other one made a debate with another id: the request's id is what counts."""
-    debate_id = debate_id_for("request") if same_debate_id else uuid4()
     store_by_hand(somebody_else, debate_id, "request")
-    stored = finish_while_one_waits(place, services, NEW, somebody_else.commit)
-    assert (stored.replayed, stored.debate.id) == (True, debate_id)
-    assert counted(place) == [(1, 1)]
-
-
-def test_the_same_request_on_another_connection_that_rolls_back_leaves_the_place_to_this_one(
-    place: Place, services: Services, somebody_else: Any
-) -> None:
-    store_by_hand(somebody_else, debate_id_for("request"), "request")
-    stored = finish_while_one_waits(place, services, NEW, somebody_else.rollback)
-    assert (stored.replayed, stored.debate.id) == (False, debate_id_for("request"))
+    finish = somebody_else.commit if commits else somebody_else.rollback
+    stored = finish_while_one_waits(place, services, NEW, finish)
+    assert (stored.replayed, stored.debate.id) == (commits, debate_id)
     assert counted(place) == [(1, 1)]
 
 

@@ -131,28 +131,19 @@ def test_a_listener_far_behind_reads_postgres(services: Services, relay: Relay) 
 def test_a_change_of_state_is_told_also_when_its_event_was_lost(
     services: Services, silent: Services, relay: Relay
 ) -> None:
+    """A resume is told as state_changed and then seat.waiting: where only the second arrives, it hides nothing."""
     debate_id = a_dialogue(services)
     with relay.listen(debate_id, 1) as listener:
         control.pause_debate(services, OPERATOR, debate_id)
         wait_until(lambda: len(states_told(listener)) == 1, 2, "the pause is told")
-        control.stop_debate(silent, OPERATOR, debate_id, None)
-        wait_until(lambda: len(states_told(listener)) == 2, 60, "the stop is told, from Postgres")
-        assert '"status":"stopped"' in states_told(listener)[-1]
-        assert listener.feed.is_closed
-
-
-def test_whose_turn_it_is_hides_no_change_of_state_that_was_lost(
-    services: Services, silent: Services, relay: Relay
-) -> None:
-    """A resume is told as state_changed and then seat.waiting; only the second arrives."""
-    debate_id = a_dialogue(services)
-    with relay.listen(debate_id, 1) as listener:
-        control.pause_debate(services, OPERATOR, debate_id)
-        wait_until(lambda: len(states_told(listener)) == 1, 60, "the pause is told")
         resumed = control.resume_debate(silent, OPERATOR, debate_id)
         services.teller.publish(waiting(resumed))
         wait_until(lambda: len(states_told(listener)) == 2, 60, "the resumption is told, from Postgres")
         assert f'"status":"{resumed.status.value}"' in states_told(listener)[-1]
+        control.stop_debate(silent, OPERATOR, debate_id, None)
+        wait_until(lambda: len(states_told(listener)) == 3, 60, "the stop is told, from Postgres")
+        assert '"status":"stopped"' in states_told(listener)[-1]
+        assert listener.feed.is_closed
 
 
 def test_a_change_that_a_comparison_has_told_is_not_told_again_by_its_late_event(

@@ -142,22 +142,25 @@ def test_workers_hear_of_ended_claims_together_and_after_the_events(noted: Redis
     assert noted.calls == [("events", [0]), ("events", [1]), ("ended", tokens)]
 
 
+@pytest.fixture
+def workers(place: Place) -> "redis.client.PubSub":
+    """What workers hear of ended claims."""
+    subscribed = place.redis().pubsub()
+    subscribed.subscribe(CLAIMS_CHANNEL)
+    assert subscribed.get_message(timeout=60)["type"] == "subscribe"
+    return subscribed
+
+
 @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS.keys())
 def test_whatever_ends_a_claim_tells_its_worker(
-    services: Services, place: Place, end: Callable[[Services, UUID], Any]
+    services: Services, workers: "redis.client.PubSub", end: Callable[[Services, UUID], Any]
 ) -> None:
-    workers = place.redis().pubsub()
-    workers.subscribe(CLAIMS_CHANNEL)
-    assert workers.get_message(timeout=60)["type"] == "subscribe"
     claim = claimed(services, a_debate(services))
     end(services, claim.debate.id)
     assert workers.get_message(timeout=60)["data"] == str(claim.held.token).encode()
 
 
-def test_a_pause_that_waits_for_the_turn_ends_no_claim(services: Services, place: Place) -> None:
-    workers = place.redis().pubsub()
-    workers.subscribe(CLAIMS_CHANNEL)
-    assert workers.get_message(timeout=60)["type"] == "subscribe"
+def test_a_pause_that_waits_for_the_turn_ends_no_claim(services: Services, workers: "redis.client.PubSub") -> None:
     claim = claimed(services, a_debate(services))
     control.pause_debate(services, OPERATOR, claim.debate.id)
     control.stop_debate(services, OPERATOR, claim.debate.id, None)

@@ -11,7 +11,6 @@ import psycopg
 import pytest
 from callers import an_agent
 from claimed_debates import ensure_lease, lapse_lease, until
-from event_loop import on_event_loop
 from harness import wait_until
 from situations import leases
 from situations.solutions import make_due, make_simultaneous
@@ -220,7 +219,6 @@ def test_an_evaluation_that_a_worker_from_before_leases_let_lapse_is_taken_over(
     [(RuntimeError("no answer"), "crash"), (PlayerError("The provider failed.", kind="server"), "server")],
     ids=["crash", "server"],
 )
-@on_event_loop
 async def test_an_evaluator_that_fails_is_tried_again_and_then_a_person_is_asked(
     services, place, contribution, problem, kind
 ):
@@ -291,7 +289,6 @@ def test_what_cannot_pass_is_not_tried_again(services, place, contribution):
     ],
     ids=["day", "told-how-long", "not-told"],
 )
-@on_event_loop
 async def test_what_only_has_to_wait_uses_up_no_attempt(services, place, contribution, problem, least, most):
     model = failing(problem)
     async with guarding(services, model) as guardrail:
@@ -308,7 +305,6 @@ async def test_what_only_has_to_wait_uses_up_no_attempt(services, place, contrib
     assert status_of(place, contribution) == ("pending", None)
 
 
-@on_event_loop
 async def test_a_slow_model_holds_up_nobody_but_its_own(services, place, author):
     model = hanging()
     slow = contribute(services, author)
@@ -338,7 +334,6 @@ def test_a_shutdown_hands_back_what_cannot_finish(services, place, contribution)
     assert status_of(place, contribution) == ("approved", "approved")
 
 
-@on_event_loop
 async def test_a_shutdown_lets_an_evaluation_finish(services, place, contribution):
     may_answer = asyncio.Event()
 
@@ -356,7 +351,6 @@ async def test_a_shutdown_lets_an_evaluation_finish(services, place, contributio
         assert status_of(place, contribution) == ("approved", "approved")
 
 
-@on_event_loop
 async def test_a_verdict_that_the_database_did_not_take_is_stored_when_it_is_back(services, place, contribution):
     may_answer = asyncio.Event()
 
@@ -390,7 +384,6 @@ def test_claims_whose_answer_was_lost_are_released_and_taken_again(services, pla
     assert [held.id for held in lost] == [contribution.evaluation_id]
 
 
-@on_event_loop
 async def test_a_lost_lease_cancels_everything_and_evaluations_go_on_under_the_new_one(services, place, contribution):
     answers = [asyncio.Event().wait]
     cancelled = []

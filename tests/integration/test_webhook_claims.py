@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import pytest
 from claimed_debates import until
-from event_loop import on_event_loop
 from situations.webhooks import EVENT, fill_delivered, make_due, publish
 from test_webhook_delivery import delivering, register, statuses
 from webhook_receiver import Receiver, receiving
@@ -88,7 +87,6 @@ class FirstIsSlow(Receiver):
         return super().receive(path, body, headers)
 
 
-@on_event_loop
 async def test_a_slow_delivery_does_not_hold_up_the_others_of_its_endpoint(ours, place):
     receiver = FirstIsSlow()
     receiver.start()

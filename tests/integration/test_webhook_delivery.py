@@ -10,7 +10,6 @@ from uuid import uuid4
 
 import pytest
 from claimed_debates import until
-from event_loop import on_event_loop
 from situations.webhooks import EVENT, age, make_due, publish
 from webhook_receiver import Receiver, receiving
 from worker_loop import PATIENCE_SECONDS, with_settings
@@ -72,7 +71,6 @@ def statuses(services, webhook_id):
     return [each.status for each in webhooks.list_deliveries(services, OPERATOR, webhook_id)]
 
 
-@on_event_loop
 async def test_an_endpoint_that_was_down_gets_everything_in_order_per_debate(ours, place, receiver):
     register(ours, receiver)
     debates = [uuid4() for _ in range(3)]
@@ -220,7 +218,6 @@ def test_a_public_address_is_not(address):
     assert why_refused(address) is None
 
 
-@on_event_loop
 async def test_a_slow_endpoint_holds_up_nobody_else(ours, place, receiver):
     release = threading.Event()
 
@@ -284,7 +281,6 @@ def test_after_three_days_it_is_given_up_and_the_next_of_its_debate_follows(ours
     deliver_until(ours, lambda: statuses(ours, hook) == ["delivered", "given_up"], "the second is delivered")
 
 
-@on_event_loop
 async def test_what_is_claimed_while_the_worker_ends_is_delivered(ours, place, receiver):
     hook = register(ours, receiver)
     publish(place, uuid4(), 1)

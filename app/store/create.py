@@ -41,21 +41,14 @@ OPERATOR = "operator"
 MOST_RACES = 5
 """How often a creation that lost a race is tried. Twice is enough, unless a client creates and deletes in a loop."""
 
-# `used_for`: debates from before migration 0006, and those that the previous version creates during an upgrade, have no
-# `created_by`; they are recognised by their id, which was derived from the request's, and by their motion.
 # `made`: an id that the client did not ask for is replaced where it is taken (see app.store.ids.debate_id_for).
 _CREATE = """
 WITH found AS MATERIALIZED (
     SELECT
         {key_revoked} AS key_revoked,
         {unknown} AS unknown,
-        coalesce(
-            (SELECT id FROM debates
-             WHERE created_by = %(created_by)s AND debates.client_request_id = %(client_request_id)s),
-            (SELECT debates.id FROM debates JOIN turns ON turns.debate_id = debates.id AND turns.seq = 1
-             WHERE debates.id = %(id)s AND created_by IS NULL AND turns.client_request_id = %(client_request_id)s
-               AND turns.agent_id IS NOT DISTINCT FROM %(agent_id)s::uuid)
-        ) AS used_for,
+        (SELECT id FROM debates
+         WHERE created_by = %(created_by)s AND debates.client_request_id = %(client_request_id)s) AS used_for,
         EXISTS (SELECT FROM debates WHERE debates.id = %(id)s) AS id_taken,
         {source_gone} AS source_gone,
         {prompts_hash} AS prompts_hash
@@ -67,7 +60,7 @@ WITH found AS MATERIALIZED (
     INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits, turn_count,
                          share, language, prompts, prompts_hash, waits_for_start, material, document_hash, tags,
                          forked_from, forked_after_seq, intervention_open, interrupted_actor, standing, created_by,
-                         client_request_id, due_at, queued_at, waiting_until)
+                         client_request_id, due_at, waiting_until)
     SELECT CASE WHEN id_taken THEN coalesce(%(other_id)s::uuid, %(id)s) ELSE %(id)s END,
            %(title)s, %(debate_type)s, %(format)s, %(status)s, %(next_round)s, %(next_actor)s, %(seats)s, %(limits)s,
            %(turn_count)s, %(share)s, %(language)s, %(prompts)s, prompts_hash, %(waits_for_start)s, %(material)s,
@@ -75,7 +68,6 @@ WITH found AS MATERIALIZED (
            %(intervention_open)s, %(interrupted_actor)s, %(standing)s, %(created_by)s, %(client_request_id)s,
            CASE WHEN %(is_queued)s THEN clock_timestamp()
                 ELSE clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision) END,
-           CASE WHEN %(is_queued)s THEN clock_timestamp() END,
            clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision)
     FROM checked
     WHERE is_allowed

@@ -72,18 +72,14 @@ debates = Table(
     Column("claimed_by", Text),
     # The claim of a worker's last change: a commit whose connection was lost learns from it that it was stored.
     Column("settled_token", Uuid),
-    # Only workers from before leases read it; newer claims live as long as their worker's lease.
-    Column("claim_expires_at", Timestamp),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     # Backoff: no claim before this.
     Column("next_attempt_at", Timestamp),
-    # When a worker may claim it; NULL while no worker has anything to do. While it is claimed: when workers from before
-    # leases regard that claim as lapsed.
+    # When a worker may claim it; NULL while no worker has anything to do, `infinity` while it is claimed: the index of
+    # due debates finds it for a release, and no claim reads it.
     Column("due_at", Timestamp),
-    # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in old rows.
+    # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in an imported debate.
     Column("share", Text, nullable=False, server_default=""),
-    # When a task was last queued for it. Only workers from before leases read it.
-    Column("queued_at", Timestamp),
     # When max_seconds is used up, while the debate runs; how many seconds are left, while it is paused or failed.
     Column("deadline_at", Timestamp),
     Column("seconds_left", Double),
@@ -98,7 +94,7 @@ debates = Table(
     Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
     # When the external seat that has the floor has to have made its move; NULL where it has no deadline.
     Column("waiting_until", Timestamp),
-    # Whose request created it ("operator" or an agent's id) and under which id; NULL from before migration 0006.
+    # Whose request created it ("operator" or an agent's id) and under which id.
     Column("created_by", Text),
     Column("client_request_id", Text),
     # The experiment that it belongs to (app/store/experiments).
@@ -505,14 +501,6 @@ worker_leases = Table(
     Column("expires_at", Timestamp, nullable=False),
     # Whose models this worker could call, and what it lacks for the others. NULL from workers that do not say.
     Column("players", Json),
-)
-
-# Workers from before leases.
-workers = Table(
-    "workers",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("seen_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
 )
 
 # Concurrency limits of the model providers. `lowered_to` and `lowered_at` are set after HTTP 429. The row is also the

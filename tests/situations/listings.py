@@ -19,14 +19,13 @@ RETURNING id::text
 """
 _OPERATION = """
 INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
-                     turn_count, updated_at, claim_token, claimed_by, claim_expires_at, due_at)
+                     turn_count, updated_at, claim_token, claimed_by, due_at)
 SELECT gen_random_uuid(), 'Debate ' || number, 'general_debate', 'dialogue', status, 1, 'debater_b',
        CASE status WHEN 'completed' THEN 'ruling' END,
        '{"proposer": {"player": "scripted"}, "opponent": {"player": "scripted"},
          "arbitrator": {"player": "scripted"}}', '{}', 1, now() - number * interval '1 second',
        CASE WHEN claimed THEN gen_random_uuid() END, CASE WHEN claimed THEN 'a-worker' END,
-       CASE WHEN claimed THEN now() + interval '1 hour' END,
-       CASE WHEN claimed THEN now() + interval '1 hour' WHEN status = 'running' THEN now() - interval '1 minute' END
+       CASE WHEN claimed THEN 'infinity' WHEN status = 'running' THEN now() - interval '1 minute' END
 FROM (SELECT number, number %% 1000 = 0 AS claimed,
              CASE WHEN number %% 10 = 0 THEN 'running' WHEN number %% 97 = 1 THEN 'failed' ELSE 'completed'
              END AS status

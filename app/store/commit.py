@@ -114,8 +114,7 @@ WITH given AS MATERIALIZED (
             status text, next_round integer, next_actor text, share text, intervention_open boolean,
             interrupted_actor text, closing text, standing jsonb, stop_reason text,
             stop_note text, last_error text, turn_count integer, input_tokens bigint, output_tokens bigint,
-            cost_usd double precision, verdict jsonb, verdict_scope text, verdict_confidence double precision,
-            attempts integer, is_activity boolean,
+            cost_usd double precision, verdict jsonb, attempts integer, is_activity boolean,
             schedule text, next_token uuid, delay_seconds double precision, answer_seconds double precision,
             event jsonb
         ) LIMIT %(count)s
@@ -163,17 +162,14 @@ WITH given AS MATERIALIZED (
     FROM held
 ), stored AS (
     INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, parent_id, client_request_id, verdict,
-                       verdict_scope, verdict_confidence, usage, quotes, worker, claim, prompts_hash,
-                       context_shortened, agent_id, agent_username, created_at)
+                       usage, quotes, worker, claim, prompts_hash, agent_id, agent_username, created_at)
     SELECT turn.id, held.debate_id, turn.seq, turn.round, turn.actor, turn.type, turn.content, turn.player,
-           turn.parent_id, turn.client_request_id, turn.verdict, turn.verdict_scope, turn.verdict_confidence,
-           turn.usage, turn.quotes, held.worker_id, held.token,
-           turn.prompts_hash, turn.context_shortened, turn.agent_id, turn.agent_username, held.at
+           turn.parent_id, turn.client_request_id, turn.verdict, turn.usage, turn.quotes, held.worker_id, held.token,
+           turn.prompts_hash, turn.agent_id, turn.agent_username, held.at
     FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.turns) AS turn (
         id uuid, seq integer, round integer, actor text, type text, content text, player text, parent_id uuid,
-        client_request_id text, verdict jsonb, verdict_scope text, verdict_confidence double precision, usage jsonb,
-        quotes jsonb, prompts_hash text, context_shortened boolean,
-        agent_id uuid, agent_username text
+        client_request_id text, verdict jsonb, usage jsonb, quotes jsonb, prompts_hash text, agent_id uuid,
+        agent_username text
     )
 ), exchanged AS (
     INSERT INTO exchanges (turn_id, number, judge_order, system, document_hash, messages, settings, model, answer,
@@ -198,8 +194,7 @@ WITH given AS MATERIALIZED (
         last_error = held.last_error, turn_count = held.turn_count,
         input_tokens = debates.input_tokens + held.input_tokens,
         output_tokens = debates.output_tokens + held.output_tokens, cost_usd = debates.cost_usd + held.cost_usd,
-        verdict = held.verdict, verdict_scope = held.verdict_scope, verdict_confidence = held.verdict_confidence,
-        attempts = held.attempts,
+        verdict = held.verdict, attempts = held.attempts,
         settled_token = coalesce(held.token, debates.settled_token),
         claim_token = CASE held.action WHEN 'claimed' THEN held.next_token WHEN 'kept' THEN held.held_token END,
         claimed_by = CASE held.action WHEN 'claimed' THEN held.worker_id WHEN 'kept' THEN held.held_by END,

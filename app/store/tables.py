@@ -57,11 +57,7 @@ debates = Table(
     Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("cost_usd", Double, nullable=False, server_default=text("0")),
     # Of the whole debate, and the mean of the rounds judged so far: a list of debates needs no look at their turns.
-    # Scope and confidence are no keys of the JSON: processes from before them refuse keys that they do not know. A
-    # verdict without a scope is a round's, left here by such a worker.
     Column("verdict", Json),
-    Column("verdict_scope", Text),
-    Column("verdict_confidence", Double),
     Column("standing", Json),
     # The language in which it is held; NULL for the motion's. The prompt set that its models are instructed with, by
     # name, and the hash of what that name meant when the debate was created.
@@ -182,13 +178,13 @@ Index("debates_due_by_share", debates.c.share, debates.c.due_at, postgresql_wher
 # For deleting a document that no debate has any more.
 Index("debates_by_document", debates.c.document_hash, postgresql_where=text("document_hash IS NOT NULL"))
 # For filters of the list. Few running debates are in them, so that a turn does not have to update them.
-is_judged = text("debates.verdict_scope = 'debate'")
+is_judged = text("debates.verdict IS NOT NULL")
 Index(
     "debates_by_winner",
     text("(verdict ->> 'winner')"),
     debates.c.updated_at.desc(),
     debates.c.id,
-    postgresql_where=text("verdict_scope = 'debate'"),
+    postgresql_where=text("verdict IS NOT NULL"),
 )
 Index(
     "debates_with_error",
@@ -260,20 +256,15 @@ turns = Table(
     Column("parent_id", Uuid),
     Column("client_request_id", Text),
     Column("verdict", Json),
-    Column("verdict_scope", Text),
-    Column("verdict_confidence", Double),
     Column("player", Text, nullable=False),
     Column("usage", Json),
     # Of a debater in a debate with a document: [{text, verified}].
     Column("quotes", Json),
-    # The worker that stored it, and its claim, whose id says when it was taken; NULL for turns from outside, and from
-    # before migration 0012.
+    # The worker that stored it, and its claim, whose id says when it was taken; NULL for turns from outside.
     Column("worker", Text),
     Column("claim", Uuid),
-    # Of a model's turn: the hash of the prompts that it was instructed with, and whether the debate was too long for
-    # it.
+    # Of a model's turn: the hash of the prompts that it was instructed with.
     Column("prompts_hash", Text),
-    Column("context_shortened", Boolean, nullable=False, server_default=false()),
     # The agent whose key was sent. With its name, which never changes, so that reading a transcript needs no join.
     Column("agent_id", Uuid, ForeignKey("agents.id")),
     Column("agent_username", Text),

@@ -67,6 +67,7 @@ STORED_VERDICT = {
     "reasoning": 'Said "100 % sure" {twice}, naïve 🚗',
     "stop": False,
 }
+DEBATE_VERDICT = {**STORED_VERDICT, "scope": "debate"}
 STANDING = {"scores": {"proposer": 4.5, "opponent": 8}, "rounds": 1}
 CLOSING = replace(RULING, close=True)
 MAX_SECONDS = 20_000.0
@@ -134,21 +135,21 @@ CASES = [
     Case("a verdict of a round", [CLAIM, CLAIM, RULING], (2, A), standing=STANDING),
     Case("the standing of the rounds before stays", [CLAIM, CLAIM, RULING, CLAIM], (2, B), standing=STANDING),
     Case("a ruling without a verdict", [CLAIM, CLAIM, Thought(TurnType.RULING, "Go on.")], (2, A)),
-    Case("the last round", [CLAIM, CLAIM, RULING], (2, A), MAX_ROUNDS, limits=ONE_ROUND, verdict=STORED_VERDICT),
+    Case("the last round", [CLAIM, CLAIM, RULING], (2, A), MAX_ROUNDS, limits=ONE_ROUND, verdict=DEBATE_VERDICT),
     Case(
         "the last round, with a time limit",
         [CLAIM, CLAIM, RULING],
         (2, A),
         MAX_ROUNDS,
         limits=Limits(max_rounds=1, max_seconds=MAX_SECONDS),
-        verdict=STORED_VERDICT,
+        verdict=DEBATE_VERDICT,
     ),
     Case(
         "the judge ends it early",
         [CLAIM, CLAIM, CLOSING],
         (2, A),
         (Status.COMPLETED, StopReason.JUDGE_EARLY_STOP),
-        verdict=STORED_VERDICT,
+        verdict=DEBATE_VERDICT,
     ),
     Case("a time limit", [CLAIM], (1, B), limits=TIMED),
     Case(
@@ -214,7 +215,7 @@ CASES = [
         (Status.COMPLETED, StopReason.RULING),
         DIALOGUE,
         SCRIPTED,
-        verdict=STORED_VERDICT,
+        verdict=DEBATE_VERDICT,
     ),
     Case("dialogue: the last round", [CLAIM], (2, A), MAX_ROUNDS, DIALOGUE, SCRIPTED, ONE_ROUND),
 ]
@@ -294,7 +295,6 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         "output_tokens": sum(one.usage.output_tokens for one in case.thoughts),
         "cost_usd": sum(one.usage.cost_usd for one in case.thoughts),
         "verdict": case.verdict,
-        "verdict_scope": "debate" if case.verdict else None,
         "standing": case.standing,
         "closing": case.closing,
         "next_attempt_at": None,
@@ -314,21 +314,19 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         "content": thought.content,
         "parent_id": turns_before[-1]["id"],
         "client_request_id": None,
-        "verdict": STORED_VERDICT if thought.verdict else None,
-        "verdict_scope": ("debate" if case.ends else "round") if thought.verdict else None,
-        "verdict_confidence": None,
+        "verdict": {**STORED_VERDICT, "scope": "debate" if case.ends else "round"} if thought.verdict else None,
         "player": "scripted",
         "usage": {
             "input_tokens": thought.usage.input_tokens,
             "output_tokens": thought.usage.output_tokens,
             "cost_usd": thought.usage.cost_usd,
             "latency_ms": thought.usage.latency_ms,
+            "context_shortened": False,
         },
         "quotes": None,
         "worker": WORKER,
         "claim": claim.held.token,
         "prompts_hash": None,
-        "context_shortened": False,
         "agent_id": None,
         "agent_username": None,
         "created_at": after["updated_at"],

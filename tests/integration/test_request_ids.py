@@ -11,8 +11,6 @@ from test_api_envelope import data_of, nothing_written, refusal_of
 from test_protocol_repeats import all_at_once, replayed
 from watchers import EXTERNAL
 
-from app.store.ids import debate_id_for
-
 VERDICT = {"winner": "proposer", "scores": {"proposer": 7, "opponent": 5.5}, "reasoning": "Clearer."}
 
 
@@ -104,16 +102,6 @@ def test_a_key_without_read_reads_no_motion_through_a_repeated_request(boss, our
     assert "only readers" not in refused.text
     own = data_of(blind.post("/debates", {**body, "debate_id": str(uuid4()), "motion_content": "Mine"}), 201)
     assert own["argument"]["content"] == "Mine"
-
-
-def test_nobody_takes_an_id_away_by_choosing_the_debate_id_that_would_follow_from_it(ours, theirs, request_id):
-    squatted = str(debate_id_for(request_id))
-    assert created(theirs, debate_id=squatted)["debate"]["id"] == squatted
-
-    body = new_debate(client_request_id=request_id)
-    mine = data_of(ours.post("/debates", body), 201)
-    assert mine["debate"]["id"] != squatted
-    assert replayed(ours.post("/debates", body)) == mine
 
 
 def test_of_many_requests_at_once_with_one_id_each_caller_gets_one_debate(module_place, boss, ours, theirs, request_id):

@@ -1,5 +1,6 @@
 """Debates as lists and searches meet them: of any standing and any moment, with verdicts, indexed."""
 
+import json
 from typing import Any
 
 from harness import Place
@@ -78,11 +79,11 @@ def change_titled(place: Place, title: str, assignments: str, *values: Any) -> N
     rows.change(place, "debates", assignments, *values, title, where="title = %s")
 
 
-def decide(place: Place, title: str, winner: str, scope: str = "debate") -> None:
-    """The debates with this title have ended with a verdict, on the whole debate or on one round."""
-    verdict = f'{{"winner": "{winner}", "scores": {{"proposer": 5, "opponent": 5}}, "reasoning": "so", "stop": false}}'
-    ended = "status = 'completed', stop_reason = 'max_rounds', due_at = NULL, verdict = %s::jsonb, verdict_scope = %s"
-    change_titled(place, title, ended, verdict, scope)
+def decide(place: Place, title: str, winner: str) -> None:
+    """The debates with this title have ended with a verdict."""
+    verdict = {"winner": winner, "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "scope": "debate"}
+    ended = "status = 'completed', stop_reason = 'max_rounds', due_at = NULL, verdict = %s::jsonb"
+    change_titled(place, title, ended, json.dumps(verdict))
 
 
 def forget_text_index(place: Place) -> None:

@@ -62,7 +62,8 @@ WITH found AS MATERIALIZED (
                          client_request_id, due_at, waiting_until)
     SELECT %(id)s, %(title)s, %(debate_type)s, %(format)s, %(status)s, %(next_round)s, %(next_actor)s, %(seats)s,
            %(limits)s, %(turn_count)s, %(share)s, %(language)s, %(prompts)s, prompts_hash, %(waits_for_start)s,
-           %(material)s, %(document_hash)s::bytea, %(tags)s::text[], %(forked_from)s::uuid, %(forked_after_seq)s::integer,
+           %(material)s, %(document_hash)s::bytea, %(tags)s::text[], %(forked_from)s::uuid,
+           %(forked_after_seq)s::integer,
            %(intervention_open)s, %(interrupted_actor)s, %(standing)s, %(created_by)s, %(client_request_id)s,
            CASE WHEN %(is_queued)s THEN clock_timestamp()
                 ELSE clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision) END,

@@ -104,6 +104,7 @@ class DebateShape(Shape):
     argument_count: int
     stop_reason: StopReason | None
     stop_note: str | None
+    missed_deadline: bool = Field(description="Whether it was closed because an external seat let its deadline pass")
     last_error: str | None
     attempts: int
     seats: SeatsShape
@@ -117,6 +118,7 @@ class DebateShape(Shape):
     material: MaterialShape | None
     forked_from: OriginShape | None = Field(description="The debate that it was forked from, and the last copied turn")
     waits_for_start: bool = Field(description="Whether it still has to be started: until then nobody takes a turn")
+    imported: bool = Field(description="Whether it took place elsewhere")
     waiting_until: str | None = Field(description="The deadline of the external seat whose turn it is")
     experiment_id: UUID | None = Field(description="The experiment that the debate belongs to")
     created_at: str

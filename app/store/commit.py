@@ -117,9 +117,9 @@ WITH given AS MATERIALIZED (
             exchanges jsonb,
             status text, next_round integer, next_actor text, share text, intervention_open boolean,
             interrupted_actor text, closing text, standing jsonb, stop_reason text,
-            stop_note text, last_error text, turn_count integer, input_tokens bigint, output_tokens bigint,
-            cost_usd double precision, verdict jsonb, verdict_scope text, verdict_confidence double precision,
-            attempts integer, is_activity boolean,
+            stop_note text, missed_deadline boolean, last_error text, turn_count integer, input_tokens bigint,
+            output_tokens bigint, cost_usd double precision, verdict jsonb, verdict_scope text,
+            verdict_confidence double precision, attempts integer, is_activity boolean,
             schedule text, next_token uuid, delay_seconds double precision, answer_seconds double precision,
             event jsonb
         ) LIMIT %(count)s
@@ -199,7 +199,7 @@ WITH given AS MATERIALIZED (
         status = held.new_status, next_round = held.next_round, next_actor = held.next_actor, share = held.share,
         intervention_open = held.intervention_open, interrupted_actor = held.interrupted_actor, closing = held.closing,
         standing = held.standing, stop_reason = held.stop_reason, stop_note = held.stop_note,
-        last_error = held.last_error, turn_count = held.turn_count,
+        missed_deadline = held.missed_deadline, last_error = held.last_error, turn_count = held.turn_count,
         input_tokens = debates.input_tokens + held.input_tokens,
         output_tokens = debates.output_tokens + held.output_tokens, cost_usd = debates.cost_usd + held.cost_usd,
         verdict = held.verdict, verdict_scope = held.verdict_scope, verdict_confidence = held.verdict_confidence,

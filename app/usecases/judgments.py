@@ -27,12 +27,13 @@ from app.core.judgments import (
     MOST_BY_HAND,
     PERSON,
     Judge,
+    JudgeKind,
     Judgment,
     JudgmentStatus,
     brief_for,
     require_finished,
 )
-from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
+from app.core.players import JudgeOrder, why_unknown
 from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
 from app.core.texts import checked_name, checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
@@ -91,6 +92,7 @@ def give(
     """Stores an opinion from outside. Returns it, and whether it is new."""
     require(caller, Action.JUDGE)
     key = JudgmentKey(_name_of(caller, name), order)
+    kind = JudgeKind.AGENT if isinstance(caller, Agent) else JudgeKind.PERSON
     checked_text("verdict.reasoning", verdict.reasoning, services.settings.max_content_length)
     problem = why_contradictory(verdict)
     if problem:
@@ -102,7 +104,7 @@ def give(
         require_finished(debate)
         require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
         experiment_id = debate.experiment_id if is_invited_judge(caller) else None
-        is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, experiment_id)
+        is_new = store.give(connection, debate_id, key, kind, verdict, experiment_id)
         if experiment_id is None:
             _refuse_too_many(connection, caller, debate_id)
         [judgment] = _with_keys(connection, debate_id, [key], experiment_id)

@@ -79,7 +79,7 @@ def next_debate(
     connection: Connection, experiment_id: UUID, judge: str, salt: bytes
 ) -> tuple[ToJudge | None, JudgedCount]:
     """Of the debates that this person has not judged, one that the fewest people have judged, drawn among those."""
-    given = {"experiment_id": experiment_id, "judge": f"{PERSON}{judge}", "salt": salt, "people": PERSON}
+    given = {"experiment_id": experiment_id, "judge": f"{PERSON}{judge}", "salt": salt}
     judged, left = connection.execute(_COUNTS, given).one()
     row = connection.execute(_NEXT, given).one_or_none()
     return (_to_judge(*row) if row else None), JudgedCount(judged, left)
@@ -119,7 +119,7 @@ VALID = sessions.unexpired_of(judge_sessions, judge_invitations)
 _OPEN = """
 FROM matches LEFT JOIN (
     SELECT debate_id, count(DISTINCT judge) AS judges, bool_or(judge = :judge) AS is_judged
-    FROM judgments WHERE experiment_id = :experiment_id AND starts_with(judge, :people) GROUP BY debate_id
+    FROM judgments WHERE experiment_id = :experiment_id AND judge_kind = 'person' GROUP BY debate_id
 ) AS people ON people.debate_id = matches.debate_id
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed'
   AND EXISTS (SELECT FROM turns WHERE turns.debate_id = matches.debate_id AND turns.type = 'CLAIM')

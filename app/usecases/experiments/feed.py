@@ -24,7 +24,7 @@ from app.observe import failpoints, metrics
 from app.store import debates
 from app.store.engine import Connection, ConnectionLost, RefusedRows
 from app.store.experiments import experiments, feed
-from app.store.experiments.experiments import BUDGET, Experiment, ExperimentStatus
+from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason
 from app.store.experiments.feed import NextMatch
 from app.usecases import control
 from app.usecases.announce import tell_changed
@@ -88,7 +88,7 @@ def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
         if is_over:
             experiments.set_status(connection, experiment_id, ExperimentStatus.COMPLETED)
         elif begun.is_refused:
-            experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, BUDGET)
+            experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, ExperimentStopReason.BUDGET)
         elif begun.count or settled.completed or settled.failed:
             experiments.touch(connection, experiment_id)
         failpoints.reach("feed.before_commit", ConnectionLost)

@@ -54,11 +54,11 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
         return results(
             _judgments(rows, players),
             contestants=list(players),
-            spent=None if experiment.is_imported else _spending(spent, failed),
+            spent=None if experiment.imported else _spending(spent, failed),
             total_usd=cost_of(experiment, progress),
             missing=_missing(progress),
             rests_on=_rests_on(experiment, between, prompts),
-            unknown=_UNKNOWN if experiment.is_imported else None,
+            unknown=_UNKNOWN if experiment.imported else None,
             seed=experiment.spec.seed,
         )
 
@@ -108,7 +108,7 @@ def compared(services: Services, first_id: UUID, second_id: UUID) -> tuple[list[
 
 def _players(experiment: Experiment) -> dict[str, str]:
     """By contestant. Of imported ones only the names are known."""
-    if experiment.is_imported:
+    if experiment.imported:
         return {one.name: player_named(one.name) for one in experiment.spec.contestants}
     return {one.name: one.player for one in experiment.spec.contestants}
 
@@ -144,7 +144,7 @@ def _rests_on(
         "first_judgment_at": first.isoformat() if first else None,
         "last_judgment_at": last.isoformat() if last else None,
     }
-    if experiment.is_imported:
+    if experiment.imported:
         return {"formats": None, "models": None, "prompts": None, "personas": None, **times}
     return {
         "formats": sorted({arm.format.value for arm in experiment.spec.arms}),
@@ -186,7 +186,7 @@ def _pages(services: Services, experiment: Experiment, what: str) -> Iterator[li
                 debate_ids, after = export.debates_after(connection, experiment.id, status, after)
                 page = export.rows_of(connection, what, debate_ids) if debate_ids else []
             if page:
-                yield [_with_known_cost(row, experiment.is_imported) for row in page]
+                yield [_with_known_cost(row, experiment.imported) for row in page]
 
 
 def _with_known_cost(row: Row, is_imported: bool) -> Row:

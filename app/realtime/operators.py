@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from app.messaging.heard import StateMark
 from app.realtime.feed import Bell, Message
 
 MOST_WAITING = 5_000
@@ -24,7 +25,7 @@ class Version:
 
     updated_at: str
     seq: int
-    state: str
+    state: StateMark
     created_at: str
     """An id may be reused after a deletion: this distinguishes the two debates."""
 

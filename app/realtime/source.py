@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.core.debate import Debate
 from app.core.errors import DebateNotFound, InvalidInput
-from app.messaging.heard import state_mark
+from app.messaging.heard import StateMark, state_mark
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Version
 from app.store.overview import Changed
@@ -109,7 +109,7 @@ def _version(debate: Debate, shown: dict[str, Any]) -> Version:
 
 
 def _change(one: Changed) -> Version:
-    mark = state_mark({"status": one.status, "attempts": one.attempts})
+    mark = StateMark(one.status, one.attempts)
     return Version(str(time_json(one.updated_at)), one.turn_count, mark, str(time_json(one.created_at)))
 
 

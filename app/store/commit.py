@@ -120,8 +120,8 @@ WITH given AS MATERIALIZED (
             stop_note text, missed_deadline boolean, last_error text, turn_count integer, input_tokens bigint,
             output_tokens bigint, cost_usd double precision, verdict jsonb, verdict_scope text,
             verdict_confidence double precision, attempts integer, is_activity boolean,
-            schedule text, next_token uuid, delay_seconds double precision, answer_seconds double precision,
-            event jsonb
+            schedule text, keeps_claim boolean, next_token uuid, delay_seconds double precision,
+            answer_seconds double precision, event jsonb
         ) LIMIT %(count)s
     ) AS given LIMIT %(count)s
 ), live AS MATERIALIZED (
@@ -153,7 +153,7 @@ WITH given AS MATERIALIZED (
         FOR UPDATE OF debates SKIP LOCKED
     ) AS locked
 ), planned AS MATERIALIZED (
-    -- `kept`: a worker's claim outlives the change; without a claim it is as if the debate had only changed.
+    -- `kept`: a worker's claim outlives the change.
     -- A seat has its whole time from when it gets the floor, and again after a pause or a failure.
     SELECT held.*,
            CASE WHEN held.answer_seconds IS NULL OR held.new_status NOT IN ('created', 'running') THEN NULL
@@ -161,9 +161,8 @@ WITH given AS MATERIALIZED (
                 THEN held.held_waiting_until
                 ELSE held.at + make_interval(secs => held.answer_seconds) END AS answer_by,
            CASE WHEN held.stays_paused AND held.token IS NOT NULL THEN 'waiting'
-                WHEN held.schedule NOT LIKE 'kept%%' THEN held.schedule
-                WHEN held.held_token IS NOT NULL THEN 'kept'
-                ELSE split_part(held.schedule, ' ', 2) END AS action
+                WHEN held.keeps_claim AND held.held_token IS NOT NULL THEN 'kept'
+                ELSE held.schedule END AS action
     FROM held
 ), stored AS (
     INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, parent_id, client_request_id, verdict,
@@ -337,6 +336,7 @@ def _row(change: Change) -> dict[str, Any]:
         "cost_usd": change.used.cost_usd,
         "is_activity": change.is_activity,
         "schedule": _schedule(change.after, schedule),
+        "keeps_claim": isinstance(schedule, KeepClaim),
         "next_token": schedule.token if isinstance(schedule, ClaimToken) else None,
         "delay_seconds": stored_delay(schedule.delay_seconds) if isinstance(schedule, Later) else None,
         "event": change.event,
@@ -349,5 +349,4 @@ def _schedule(after: Debate, schedule: Schedule) -> str:
         return "claimed"
     if isinstance(schedule, Later):
         return "later"
-    settled = "due" if after.awaits_worker else "over" if after.is_closed else "waiting"
-    return f"kept {settled}" if isinstance(schedule, KeepClaim) else settled
+    return "due" if after.awaits_worker else "over" if after.is_closed else "waiting"

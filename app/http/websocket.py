@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 from flask import Flask, request
 from pydantic import BaseModel, Field, ValidationError
+from wsproto import WSConnection
 
 from app.core.access import Action, Caller, Guest, require, require_debate
 from app.core.errors import (
@@ -25,7 +26,7 @@ from app.http.access import WEBSOCKET_PATH, current_caller
 from app.http.answers import NEEDS_TOKEN
 from app.http.errors import first_problem
 from app.http.rates import RateLimiter, who_is_counted
-from app.http.server.sockets import EXTENSIONS_HEADER, WebSocket, make_sock, take_over
+from app.http.server.sockets import add_websocket
 from app.http.sessions import is_own_origin
 from app.http.submissions import intervention_of, ruling_of
 from app.realtime.connection import TOO_SLOW, Connection, TooSlow
@@ -62,7 +63,6 @@ CODE_OF: dict[type[DebateError], int] = {
     RateLimitExceeded: TRY_LATER,
 }
 _SPARE_MESSAGE_BYTES = 4096
-_HANDSHAKE_HEADERS = ("connection", "upgrade", "host", "sec-websocket-")
 
 
 def _parameter(name: str, schema: dict[str, str], description: str) -> dict[str, object]:
@@ -117,28 +117,17 @@ def register_websocket(
     app: Flask, services: Services, relay: Relay, keys: KeyWatch, limiter: RateLimiter | None
 ) -> None:
     settings = services.settings
-    sock = make_sock(app)
     # JSON may encode one byte of text in six.
     most_bytes = 6 * settings.max_content_length + _SPARE_MESSAGE_BYTES
 
-    def before_handshake() -> None:
-        # No compression: compressing for each of a thousand listeners costs more than the bytes it saves.
-        request.environ.pop(EXTENSIONS_HEADER, None)
-        for name, value in request.headers:
-            # wsproto decodes these headers as ASCII and raises an unrelated exception when they are not.
-            if name.lower().startswith(_HANDSHAKE_HEADERS) and not value.isascii():
-                raise InvalidInput(name, "must be ASCII")
-
-    def watch(server: WebSocket) -> None:
-        connection = Connection(*take_over(server), most_bytes)
+    def watch(sock: Any, protocol: WSConnection) -> None:
+        connection = Connection(sock, protocol, most_bytes)
         # Resolved here: messages are read in another thread, which has no request context.
         count = partial(limiter.count, "writes", who_is_counted()) if limiter else None
         ending = _watch(services, relay, keys, connection, count)
         connection.close(ending.code, ending.reason)
 
-    sock.route(PATH)(watch)
-    sock.bp.before_request(before_handshake)
-    sock.init_app(app)
+    add_websocket(app, PATH, watch)
 
 
 def _watch(

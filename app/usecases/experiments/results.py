@@ -64,7 +64,7 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
 
     # Only what is pure runs aside: a connection of the pool must not cross threads.
     found: dict[str, Any] = services.run_aside(computed)
-    services.results.keep(experiment_id, (state, found))
+    services.results[experiment_id] = (state, found)
     return {**found, "other_judgments": others}
 
 

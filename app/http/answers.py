@@ -17,7 +17,7 @@ from app.core.seats import Seat
 from app.core.verdicts import VerdictScope
 from app.http.seat_shapes import SeatsShape
 from app.http.shape import Shape as Shape
-from app.usecases.create import Stored
+from app.usecases.create import StoredTurn
 from app.wire.debates import debate_json, time_json, told_json
 
 Responses = dict[str | int, Any]
@@ -379,7 +379,7 @@ def debate_answer(debate: Debate) -> tuple[Response, int]:
     return success({"debate": debate_json(debate)})
 
 
-def stored_answer(stored: Stored) -> tuple[Response, int]:
+def stored_answer(stored: StoredTurn) -> tuple[Response, int]:
     return created_answer(told_json(stored.debate, stored.turn), stored.replayed)
 
 

@@ -33,7 +33,7 @@ from app.realtime.connection import TOO_SLOW, Connection, TooSlow
 from app.realtime.credentials import KeyWatch
 from app.realtime.feed import Message
 from app.realtime.relay import Relay
-from app.realtime.websocket import NO_SUCH_DEBATE, WRONG_TOKEN, Ending, follow_all, follow_debate
+from app.realtime.websocket import NO_SUCH_DEBATE, WRONG_TOKEN, SocketClose, follow_all, follow_debate
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words, words_for
 from app.usecases import quotas
@@ -132,7 +132,7 @@ def register_websocket(
 
 def _watch(
     services: Services, relay: Relay, keys: KeyWatch, connection: Connection, count: Callable[[], None] | None
-) -> Ending:
+) -> SocketClose:
     try:
         _check_origin(services.settings.allowed_origins)
         query = _parsed(WatchQuery, request.args.to_dict())
@@ -148,17 +148,17 @@ def _watch(
             return follow_all(relay, hold, connection, inbox.take)
         return follow_debate(relay, hold, connection, query.debate_id, query.after_seq, inbox.take)
     except DebateError as refusal:
-        return Ending(CODE_OF[type(refusal)], refusal.message)
+        return SocketClose(CODE_OF[type(refusal)], refusal.message)
     except TooSlow:
-        return Ending(TOO_SLOW, "the client did not read in time; reconnect with after_seq")
+        return SocketClose(TOO_SLOW, "the client did not read in time; reconnect with after_seq")
     except OSError:
-        return Ending(WENT_WRONG, "the connection broke")
+        return SocketClose(WENT_WRONG, "the connection broke")
     except DatabaseAway as problem:
         log.error("websocket.database_away", problem=log_words(problem))
-        return Ending(TRY_LATER, words_for(problem))
+        return SocketClose(TRY_LATER, words_for(problem))
     except Exception:
         log.exception("websocket.failed")
-        return Ending(WENT_WRONG, "internal error")
+        return SocketClose(WENT_WRONG, "internal error")
 
 
 def _require_read(caller: Caller, debate_id: UUID | None) -> None:

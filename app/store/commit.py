@@ -8,10 +8,10 @@ another's row. A change by somebody outside comes alone, in a transaction that h
 
 | schedule | means | columns |
 |---|---|---|
-| `Settled` | what the debate itself says: due now if a worker's seat has the floor, else nothing to do | `due_at` |
+| `SETTLED` | what the debate itself says: due now if a worker's seat has the floor, else nothing to do | `due_at` |
 | `ClaimToken` | a worker thinks about the next turn | `claim_token`, `claimed_by`, `claim_expires_at`, `due_at` |
 | `Later` | the player failed, or has to wait; not before a delay | `next_attempt_at`, `due_at` |
-| `KeepClaim` | a worker that is thinking goes on; without one as `Settled` | none |
+| `KEEP_CLAIM` | a worker that is thinking goes on; without one as `SETTLED` | none |
 
 psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement, and so would
 planning it each time (`app.store.statements`).
@@ -43,9 +43,9 @@ OLD_CLAIM_SECONDS = 3_600
 claim alone for this long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    pass
+class PlainSchedule(Enum):
+    SETTLED = "settled"
+    KEEP_CLAIM = "keep_claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,7 @@ class Later:
     delay_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class KeepClaim:
-    pass
-
-
-Schedule = Settled | ClaimToken | Later | KeepClaim
-SETTLED = Settled()
-KEEP_CLAIM = KeepClaim()
+Schedule = PlainSchedule | ClaimToken | Later
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +72,7 @@ class Change:
     """Of the first turn."""
     used: Usage = field(default_factory=Usage)
     """Added to the debate's totals. Not written as totals: what a cut-off call has cost may be added meanwhile."""
-    schedule: Schedule = SETTLED
+    schedule: Schedule = PlainSchedule.SETTLED
     is_activity: bool = True
     """Moves the debate to the top of the list."""
     event: NewEvent | None = None
@@ -336,7 +329,7 @@ def _row(change: Change) -> dict[str, Any]:
         "cost_usd": change.used.cost_usd,
         "is_activity": change.is_activity,
         "schedule": _schedule(change.after, schedule),
-        "keeps_claim": isinstance(schedule, KeepClaim),
+        "keeps_claim": schedule is PlainSchedule.KEEP_CLAIM,
         "next_token": schedule.token if isinstance(schedule, ClaimToken) else None,
         "delay_seconds": stored_delay(schedule.delay_seconds) if isinstance(schedule, Later) else None,
         "event": change.event,

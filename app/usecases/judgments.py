@@ -34,7 +34,7 @@ from app.core.judgments import (
     require_finished,
 )
 from app.core.players import JudgeOrder, why_unknown
-from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
+from app.core.retry import NotNow, PlayerError, after_failure
 from app.core.texts import checked_name, checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
@@ -253,17 +253,17 @@ def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
 def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError, jitter: float) -> None:
     """The judge could not answer: it is asked again later, or the judgment has failed. It is never a tie."""
     attempts = held.attempts + 1
-    decision = after_failure(attempts, problem.permanent, jitter)
+    delay_seconds = after_failure(attempts, problem.permanent, jitter)
     words, used = storable_text(problem.message), storable_usage(problem.usage or Usage())
     with services.engine.begin() as connection:
-        if isinstance(decision, GiveUp):
+        if delay_seconds is None:
             kept = store.fail(connection, held, words, used)
         else:
-            delay = max(decision.delay_seconds, problem.retry_after_seconds or 0)
+            delay = max(delay_seconds, problem.retry_after_seconds or 0)
             kept = store.postpone(connection, held, attempts, delay, words, used)
     if not kept:
         charge(services, held.id, used, held.recorded_claim)
-    if isinstance(decision, GiveUp):
+    if delay_seconds is None:
         provider = metrics.provider_label(held.judgment.setup.player)
         metrics.judgments.labels(JudgmentStatus.FAILED.value, provider).inc()
     log.warning("judgment.failed", judgment_id=str(held.id), attempts=attempts, kind=problem.kind, error=words)

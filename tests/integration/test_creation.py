@@ -84,8 +84,8 @@ def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Ag
         return create.create(services.engine, caller, debate.evolve(id=debate_id), other, asked_for)
 
     assert attempt(OPERATOR, "request", uuid4(), True) == create.RequestUsed(debate.id)
-    assert attempt(OPERATOR, "other", debate.id, True) == create.IdTaken()
-    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4(), True) == create.KeyRevoked()
+    assert attempt(OPERATOR, "other", debate.id, True) == create.Refusal.ID_TAKEN
+    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4(), True) == create.Refusal.KEY_REVOKED
     assert counted(place) == [(1, 1)]
     elsewhere = attempt(OPERATOR, "other", debate.id, False)
     assert isinstance(elsewhere, create.Created)

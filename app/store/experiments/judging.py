@@ -12,7 +12,7 @@ from app.core.judgments import PERSON
 from app.core.players import JudgeOrder
 from app.store import sessions
 from app.store.experiments.tables import experiments, judge_invitations, judge_sessions
-from app.store.sessions import Issued
+from app.store.sessions import IssuedInvitation
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ class JudgedCount:
 
 def invite(
     connection: Connection, experiment_id: UUID, judge: str, token_hash: bytes, issuer: Caller, lasts: timedelta
-) -> Issued:
+) -> IssuedInvitation:
     about = {"experiment_id": experiment_id, "judge": judge, "salt": secrets.token_bytes(32)}
     return sessions.invite(connection, judge_invitations, token_hash, issuer, lasts, **about)
 
 
-def of_experiment(connection: Connection, experiment_id: UUID) -> list[Issued]:
+def of_experiment(connection: Connection, experiment_id: UUID) -> list[IssuedInvitation]:
     is_its = judge_invitations.c.experiment_id == experiment_id
     return sessions.issued(connection, judge_invitations, judge_sessions, is_its)
 
 
-def of_id(connection: Connection, experiment_id: UUID, invitation_id: UUID) -> Issued | None:
+def of_id(connection: Connection, experiment_id: UUID, invitation_id: UUID) -> IssuedInvitation | None:
     is_its = judge_invitations.c.experiment_id == experiment_id
     return sessions.of_id(connection, judge_invitations, is_its, judge_invitations.c.id == invitation_id)
 

@@ -11,7 +11,7 @@ from app.core.prompt_sets import BASE, BUILT_IN
 from app.models.table import has_price
 from app.statistics.costs import Spending
 from app.statistics.results import results
-from app.statistics.rows import NOBODY, Judgment, player_named
+from app.statistics.rows import NOBODY, JudgmentRow, player_named
 from app.store.experiments import experiments, export, feed
 from app.store.experiments.experiments import Experiment, Progress
 from app.usecases.experiments.manage import existing
@@ -20,7 +20,9 @@ from app.usecases.services import Services
 from app.wire.experiments import cost_of
 
 Row = Mapping[str, Any]
-_PROPOSER, _OPPONENT, _ARM, _PLAYERS = map(Judgment._fields.index, ("proposer", "opponent", "arm", "proposer_player"))
+_PROPOSER, _OPPONENT, _ARM, _PLAYERS = (
+    JudgmentRow._fields.index(name) for name in ("proposer", "opponent", "arm", "proposer_player")
+)
 
 
 _UNKNOWN = {
@@ -116,8 +118,8 @@ def _players(experiment: Experiment) -> dict[str, str]:
 def _judgments(
     rows: Sequence[tuple[Any, ...]], players: Mapping[str, str], arm: str | None = None
 ) -> list[tuple[Any, ...]]:
-    """Of `export.judgment_rows`, in the order of `Judgment`'s fields: with the players of the contestants, in another
-    arm where one is given. By columns, because there may be a hundred thousand rows."""
+    """Of `export.judgment_rows`, in the order of `JudgmentRow`'s fields: with the players of the contestants, in
+    another arm where one is given. By columns, because there may be a hundred thousand rows."""
     if not rows:
         return []
     columns: list[Sequence[Any]] = list(zip(*rows, strict=True))

@@ -16,7 +16,7 @@ from worker.lease import Lease
 from worker.players.base import Player
 
 
-class Judgments:
+class JudgmentWork:
     name = "judgments"
     at_once = 32
     claim = staticmethod(judgments.claim)
@@ -49,4 +49,4 @@ class Judging(ClaimLoop[JudgmentClaim, Thought]):
     def __init__(
         self, services: Services, lease: Lease, executor: Executor, player_for: Callable[[str], Player]
     ) -> None:
-        super().__init__(services, lease, executor, Judgments(services, executor, player_for))
+        super().__init__(services, lease, executor, JudgmentWork(services, executor, player_for))

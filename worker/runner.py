@@ -23,6 +23,7 @@ from typing import TypeVar
 from uuid import UUID
 
 import structlog
+from cachetools import TTLCache
 from structlog.contextvars import bind_contextvars
 
 from app.core.brief import Brief, Thought
@@ -40,7 +41,6 @@ from app.usecases import advance
 from app.usecases.advance import Claim, Step
 from app.usecases.services import Services
 from worker.committer import Committer
-from worker.ended_claims import EndedClaims
 from worker.in_hand import Ending, InHand
 from worker.lease import Lease
 from worker.players.base import Player
@@ -62,6 +62,10 @@ MOST_HINTS = 100_000
 """Kept while there is no room. More are dropped: what they ask for is found without them."""
 COMPARE_EVERY_SECONDS = 10.0
 """How often claims are compared with the database. Redis tells that one has ended; this finds what was missed."""
+ENDED_SECONDS = 10.0
+"""How long an ended claim is remembered: the notice of a stop may overtake the answer of the claim. What was missed for
+longer is found when claims are compared with the database."""
+MOST_ENDED = 10_000
 READ_AGAIN_SECONDS = 1.0
 HAND_BACK_SECONDS = 2.0
 
@@ -85,7 +89,8 @@ class Runner:
         self._in_hand: dict[UUID, InHand] = {}
         """By token, not by debate: one that was paused and resumed may be claimed again while the player of the lost
         claim still thinks."""
-        self._ended = EndedClaims()
+        self._ended: TTLCache[UUID, None] = TTLCache(MOST_ENDED, ENDED_SECONDS)
+        """Claims that ended and are not in hand."""
         self._debates: Counter[UUID] = Counter()
         """In hand; a debate may be there twice, as above."""
         self._in_use: Counter[str] = Counter()
@@ -116,7 +121,7 @@ class Runner:
         if in_hand:
             in_hand.cancel(Ending.CLAIM_ENDED)
         else:
-            self._ended.add(token)
+            self._ended[token] = None
 
     def end_all_claims(self) -> None:
         """The lease is lost, and with it every claim."""

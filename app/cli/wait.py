@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from app.cli import output, words
-from app.cli.errors import CommandFailed, Exit, Interrupted, Unavailable
+from app.cli.errors import CommandFailed, Exit, Interrupted, ServerUnavailable
 from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_of
 from app.core.debate import State, Status
 from app.core.guidance import NextAction
@@ -102,7 +102,7 @@ def _wait(api: "Api", options: WaitOptions) -> None:
                     return _print_end(options, news, debate)
                 # It was closed after the server had answered. The next response says so immediately.
                 continue
-        except Unavailable as failure:
+        except ServerUnavailable as failure:
             # A server that has answered before may come back before the deadline.
             if not (news or failure.was_answered) or time.monotonic() + RETRY_PAUSE_SECONDS >= deadline:
                 raise

@@ -3,15 +3,7 @@
 import shlex
 
 from app.cli.output import Json, clean, program
-from app.core.debate import (
-    HELD_ELSEWHERE,
-    State,
-    Status,
-    TurnType,
-    is_held_elsewhere,
-    missed_deadline,
-    stop_words,
-)
+from app.core.debate import HELD_ELSEWHERE, State, Status, StopReason, TurnType, stop_words
 from app.core.formats import Format
 from app.core.machine import judge_asks, moves_in
 from app.core.players import EXTERNAL
@@ -41,11 +33,11 @@ def has_ended(debate: Json) -> bool:
 def ending(debate: Json) -> str:
     if debate["status"] == Status.FAILED:
         return f"The debate failed: {clean(debate['last_error'] or 'no reason was recorded')}"
-    if is_held_elsewhere(debate["stop_reason"], debate["argument_count"]):
+    if debate["imported"]:
         return f"The debate is {debate['status']}: {HELD_ELSEWHERE}."
-    note = debate.get("stop_note") or ""
-    who = f" {clean(note)}" if missed_deadline(debate["stop_reason"], note) else ""
-    return f"The debate is {debate['status']}: {stop_words(debate['stop_reason'], note)}.{who}"
+    reason, is_late = debate["stop_reason"], debate["missed_deadline"]
+    who = f" {clean(debate['stop_note'])}" if reason == StopReason.TIME_LIMIT and is_late else ""
+    return f"The debate is {debate['status']}: {stop_words(reason, is_late)}.{who}"
 
 
 def judged(ruling: Json) -> str:

@@ -77,15 +77,11 @@ _STOP_WORDS: Mapping[str, str] = {  # after "The debate is completed:", or in br
 }
 
 
-def missed_deadline(reason: str | None, note: str | None) -> bool:
-    """Whether a seat's deadline, and not the debate's time limit, has stopped it: only then does that reason have a
-    note."""
-    return reason == StopReason.TIME_LIMIT and bool(note)
-
-
-def stop_words(reason: str, note: str | None) -> str:
-    """A newer server may have reasons that this client does not know."""
-    return "a seat missed its deadline" if missed_deadline(reason, note) else _STOP_WORDS.get(reason, reason)
+def stop_words(reason: str, missed_deadline: bool) -> str:
+    """Why a debate ended. A newer server may have reasons that this client does not know."""
+    if reason == StopReason.TIME_LIMIT and missed_deadline:
+        return "a seat missed its deadline"
+    return _STOP_WORDS.get(reason, reason)
 
 
 HELD_ELSEWHERE = "it was held elsewhere, and only its judgments were imported"
@@ -94,11 +90,6 @@ HELD_ELSEWHERE = "it was held elsewhere, and only its judgments were imported"
 def is_held_back(status: Status, waits_for_start: bool) -> bool:
     """The debate was created with `start: false` and not started yet."""
     return waits_for_start and status is Status.CREATED
-
-
-def is_held_elsewhere(reason: str | None, turn_count: int) -> bool:
-    """Whether it was imported: closed by its rounds, with no turn but the motion."""
-    return reason == StopReason.MAX_ROUNDS and turn_count <= 1
 
 
 class TurnType(StrEnum):
@@ -242,6 +233,8 @@ class Debate(Evolving):
     where the debate is stopped before that ruling: the cursor stands at the judge because of it."""
     stop_reason: StopReason | None = None
     stop_note: str | None = None
+    missed_deadline: bool = False
+    """An external seat let its deadline pass, and that closed the debate. The cursor stays at that seat."""
     last_error: str | None = None
     turn_count: int = 1
     """Also the seq of the last turn: seq has no gaps, and the motion is 1."""
@@ -262,6 +255,8 @@ class Debate(Evolving):
     next_attempt_at: datetime | None = None
     waits_for_start: bool = False
     """Created with `start: false`. Means nothing once its status has changed."""
+    imported: bool = False
+    """It took place elsewhere."""
     forked_from: Origin | None = None
     material: Material | None = None
     tags: tuple[str, ...] = ()

@@ -58,7 +58,7 @@ def _reasons(kind: str, about: Mapping[str, Any]) -> list[str]:
         of = f" of {about['attempts_allowed']}" if about.get("attempts_allowed") else ""
         said.append(f"Attempt {about['attempt']}{of}, {then}")
     if kind == EventKind.CLOSED and about.get("stop_reason"):
-        said.append(stop_words(about["stop_reason"], about.get("stop_note")))
+        said.append(stop_words(about["stop_reason"], bool(about.get("missed_deadline"))))
     if about.get("now"):
         said.append("the turn under way was discarded")
     if about.get("waits_for_start"):

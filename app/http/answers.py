@@ -17,7 +17,7 @@ from app.core.seats import Seat
 from app.core.verdicts import VerdictScope
 from app.http.seat_shapes import SeatsShape
 from app.http.shape import Shape as Shape
-from app.usecases.create import Stored
+from app.usecases.create import StoredTurn
 from app.wire.debates import debate_json, time_json, told_json
 
 Responses = dict[str | int, Any]
@@ -104,6 +104,7 @@ class DebateShape(Shape):
     argument_count: int
     stop_reason: StopReason | None
     stop_note: str | None
+    missed_deadline: bool = Field(description="Whether it was closed because an external seat let its deadline pass")
     last_error: str | None
     attempts: int
     seats: SeatsShape
@@ -117,6 +118,7 @@ class DebateShape(Shape):
     material: MaterialShape | None
     forked_from: OriginShape | None = Field(description="The debate that it was forked from, and the last copied turn")
     waits_for_start: bool = Field(description="Whether it still has to be started: until then nobody takes a turn")
+    imported: bool = Field(description="Whether it took place elsewhere")
     waiting_until: str | None = Field(description="The deadline of the external seat whose turn it is")
     experiment_id: UUID | None = Field(description="The experiment that the debate belongs to")
     created_at: str
@@ -377,7 +379,7 @@ def debate_answer(debate: Debate) -> tuple[Response, int]:
     return success({"debate": debate_json(debate)})
 
 
-def stored_answer(stored: Stored) -> tuple[Response, int]:
+def stored_answer(stored: StoredTurn) -> tuple[Response, int]:
     return created_answer(told_json(stored.debate, stored.turn), stored.replayed)
 
 

@@ -9,7 +9,7 @@ from app.http import answers, requests
 from app.http.access import current_caller
 from app.http.answers import debate_answer, success
 from app.http.blueprint import Blueprint, api_blueprint
-from app.store.sessions import Issued
+from app.store.sessions import IssuedInvitation
 from app.usecases import invitations, seats
 from app.usecases.services import Services
 from app.wire.debates import time_json
@@ -55,7 +55,7 @@ def seats_blueprint(services: Services) -> Blueprint:
     return api
 
 
-def issued_json(one: Issued, **to: str) -> dict[str, Any]:
+def issued_json(one: IssuedInvitation, **to: str) -> dict[str, Any]:
     """`to`: what it is to, a role or a judge."""
     times = {"created_at": time_json(one.created_at), "expires_at": time_json(one.expires_at)}
     return {"id": str(one.id), **to, "invited_by": one.invited_by, **times}

@@ -18,7 +18,7 @@ import structlog
 
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.messaging.bus import OPERATORS_CHANNEL, channel_of
-from app.messaging.heard import Heard
+from app.messaging.heard import Heard, state_mark
 from app.messaging.subscription import Subscription
 from app.observe import metrics
 from app.observe.threads import SupervisedThread
@@ -231,7 +231,7 @@ class Relay:
         if shown is None:
             self._operators.pass_on(heard.debate_id, heard.event, heard.data)
         else:
-            change = Version(shown["updated_at"], shown["argument_count"], heard.state, shown["created_at"])
+            change = Version(shown["updated_at"], shown["argument_count"], state_mark(shown), shown["created_at"])
             self._operators.tell(heard.debate_id, change, heard.data)
 
     def _compare_again_and_again(self) -> None:

@@ -13,8 +13,8 @@ from sqlalchemy.engine import RowMapping
 from app.core.brief import JudgmentKey, Thought
 from app.core.claims import share_of
 from app.core.debate import Usage
-from app.core.judgments import Judgment, JudgmentStatus
-from app.core.players import SCRIPTED, JudgeOrder, SeatSetup
+from app.core.judgments import JudgeKind, Judgment, JudgmentStatus
+from app.core.players import EXTERNAL, SCRIPTED, JudgeOrder, SeatSetup
 from app.core.verdicts import Verdict
 from app.store import calls_under_way, claimed_rows, exchanges
 from app.store.engine import Engine
@@ -81,7 +81,7 @@ def give(
     connection: Connection,
     debate_id: UUID,
     key: JudgmentKey,
-    setup: SeatSetup,
+    kind: JudgeKind,
     verdict: Verdict,
     experiment_id: UUID | None,
 ) -> bool:
@@ -90,7 +90,8 @@ def give(
         "id": new_id(),
         "debate_id": debate_id,
         **key_row(key),
-        "setup": setup.as_json(),
+        "judge_kind": kind.value,
+        "setup": SeatSetup(EXTERNAL).as_json(),
         "status": JudgmentStatus.COMPLETED.value,
         "verdict": verdict_row(verdict),
         "experiment_id": experiment_id,

@@ -21,13 +21,13 @@ from app.core.errors import ActionNotAllowed, ContentTooLarge, InvalidInput
 from app.core.events import EventKind, NewEvent
 from app.core.limits import ended_by, limit_reached
 from app.core.machine import Move, decide
-from app.core.retry import GiveUp, PlayerError, after_failure, attempts_allowed, stored_delay
+from app.core.retry import PlayerError, after_failure, attempts_allowed, stored_delay
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.observe import failpoints, metrics
 from app.store import claims, turns
 from app.store.claims import ClaimedDebate, DamagedDebate, Room
 from app.store.clock import now
-from app.store.commit import SETTLED, Change, ClaimToken, Later, Outcome, Result, Schedule
+from app.store.commit import Change, ClaimToken, Later, Outcome, PlainSchedule, Result, Schedule
 from app.store.commit import commit as store_changes
 from app.store.engine import ConnectionLost
 from app.store.ids import first_id_at, new_claim_token, new_turn_id, time_of
@@ -190,7 +190,7 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
     made = tuple(turns_of(before, decision.turns, answers, first_id=claim.turn_id, quotes=quotes))
     if thought.prompts_hash is not None:
         made = (made[0].evolve(prompts_hash=thought.prompts_hash), *made[1:])
-    schedule: Schedule = SETTLED
+    schedule: Schedule = PlainSchedule.SETTLED
     if decision.debate.awaits_worker and may_go_on(decision.debate):
         schedule = ClaimToken(new_claim_token(), claim.held.worker_id)
     change = Change(decision.debate, claim.held, made, thought.exchanges, usage, schedule)
@@ -219,17 +219,17 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
         last_error=f"{message} {storable_text(detail)}" if detail else message,
         usage=claim.debate.usage.plus(used),
     )
-    decision = after_failure(attempts, problem.permanent, jitter, problem.patient)
+    retry_seconds = after_failure(attempts, problem.permanent, jitter, problem.patient)
     reached = limit_reached(failed)
     delay: float | None = None
-    schedule: Schedule = SETTLED
+    schedule: Schedule = PlainSchedule.SETTLED
     after = failed
     if reached:
         after = ended_by(failed, reached)
-    elif isinstance(decision, GiveUp):
+    elif retry_seconds is None:
         after = failed.evolve(status=Status.FAILED)
     else:
-        delay = stored_delay(max(decision.delay_seconds, problem.retry_after_seconds or 0))
+        delay = stored_delay(max(retry_seconds, problem.retry_after_seconds or 0))
         schedule = Later(delay)
     about = {
         "attempt": attempts,

@@ -27,13 +27,14 @@ from app.core.judgments import (
     MOST_BY_HAND,
     PERSON,
     Judge,
+    JudgeKind,
     Judgment,
     JudgmentStatus,
     brief_for,
     require_finished,
 )
-from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
-from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
+from app.core.players import JudgeOrder, why_unknown
+from app.core.retry import NotNow, PlayerError, after_failure
 from app.core.texts import checked_name, checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
@@ -91,6 +92,7 @@ def give(
     """Stores an opinion from outside. Returns it, and whether it is new."""
     require(caller, Action.JUDGE)
     key = JudgmentKey(_name_of(caller, name), order)
+    kind = JudgeKind.AGENT if isinstance(caller, Agent) else JudgeKind.PERSON
     checked_text("verdict.reasoning", verdict.reasoning, services.settings.max_content_length)
     problem = why_contradictory(verdict)
     if problem:
@@ -102,7 +104,7 @@ def give(
         require_finished(debate)
         require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
         experiment_id = debate.experiment_id if is_invited_judge(caller) else None
-        is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, experiment_id)
+        is_new = store.give(connection, debate_id, key, kind, verdict, experiment_id)
         if experiment_id is None:
             _refuse_too_many(connection, caller, debate_id)
         [judgment] = _with_keys(connection, debate_id, [key], experiment_id)
@@ -251,17 +253,17 @@ def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
 def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError, jitter: float) -> None:
     """The judge could not answer: it is asked again later, or the judgment has failed. It is never a tie."""
     attempts = held.attempts + 1
-    decision = after_failure(attempts, problem.permanent, jitter)
+    delay_seconds = after_failure(attempts, problem.permanent, jitter)
     words, used = storable_text(problem.message), storable_usage(problem.usage or Usage())
     with services.engine.begin() as connection:
-        if isinstance(decision, GiveUp):
+        if delay_seconds is None:
             kept = store.fail(connection, held, words, used)
         else:
-            delay = max(decision.delay_seconds, problem.retry_after_seconds or 0)
+            delay = max(delay_seconds, problem.retry_after_seconds or 0)
             kept = store.postpone(connection, held, attempts, delay, words, used)
     if not kept:
         charge(services, held.id, used, held.recorded_claim)
-    if isinstance(decision, GiveUp):
+    if delay_seconds is None:
         provider = metrics.provider_label(held.judgment.setup.player)
         metrics.judgments.labels(JudgmentStatus.FAILED.value, provider).inc()
     log.warning("judgment.failed", judgment_id=str(held.id), attempts=attempts, kind=problem.kind, error=words)

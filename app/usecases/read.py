@@ -12,7 +12,7 @@ from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotF
 from app.core.events import DebateEvent
 from app.store import debates, events, exchanges, listing, materials, overview, turns
 from app.store.engine import Connection
-from app.store.overview import Changed
+from app.store.overview import ChangedDebate
 from app.usecases.services import Services
 from app.wire.debates import Told, argument_json
 
@@ -136,13 +136,13 @@ def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
         return debates.get_many(connection, debate_ids)
 
 
-def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[Changed]:
+def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[ChangedDebate]:
     """Of the debates among these that exist."""
     with services.engine.statements() as connection:
         return overview.last_changes(connection, debate_ids)
 
 
-def changes_since(services: Services, since: datetime | None, at_most: int) -> tuple[datetime, list[Changed]]:
+def changes_since(services: Services, since: datetime | None, at_most: int) -> tuple[datetime, list[ChangedDebate]]:
     """The time of this query, and what changed since the last one; nothing without `since`."""
     with services.engine.statements() as connection:
         # Read before the changes, so that the next query finds what commits meanwhile.

@@ -17,7 +17,7 @@ from app.store.commit import Change, save
 from app.store.engine import Connection
 from app.store.ids import new_turn_id
 from app.usecases.announce import tell_stored
-from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
+from app.usecases.create import MAX_REQUEST_ID_BYTES, StoredTurn
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
 from app.usecases.services import Services
@@ -47,7 +47,7 @@ class Submission:
 
 
 @repeated_on_conflict
-def submit(services: Services, caller: Caller, debate_id: UUID, submission: Submission) -> Stored:
+def submit(services: Services, caller: Caller, debate_id: UUID, submission: Submission) -> StoredTurn:
     action = Action.RULE if submission.seat is Seat.ARBITRATOR else Action.SPEAK
     require(caller, action)
     checked_text("content", submission.content, services.settings.max_content_length)
@@ -85,7 +85,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     tell_stored(services, (after, stored))
     if after.awaits_worker:
         services.teller.enqueue(after.id)
-    return Stored(after, stored[0])
+    return StoredTurn(after, stored[0])
 
 
 def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...]:
@@ -109,10 +109,10 @@ def quotes_of(debate: Debate, move: Move, document: Document | None) -> tuple[Qu
     return checked_quotes(move.content, document) if debate.material.shows_document_to(move.seat) else ()
 
 
-def _replay(debate: Debate, before: Turn, move: Move, submission: Submission) -> Stored:
+def _replay(debate: Debate, before: Turn, move: Move, submission: Submission) -> StoredTurn:
     if not is_repeat(debate, before, move, submission.target_id):
         raise RequestIdReused(submission.client_request_id or "", f"in this debate, as {before.seat.role}")
-    return Stored(debate, before, replayed=True)
+    return StoredTurn(debate, before, replayed=True)
 
 
 def _target(connection: Connection, debate_id: UUID, target_id: UUID | None) -> Turn | None:

@@ -33,7 +33,7 @@ ORDER_WORDS = {JudgeOrder.AS_SPOKEN: "as spoken", JudgeOrder.SWAPPED: "sides swa
 
 
 def state(experiment: Experiment) -> str:
-    if experiment.is_imported:
+    if experiment.imported:
         return "Its judgments were made elsewhere and imported: there are no transcripts."
     if experiment.status is ExperimentStatus.STOPPED:
         return experiment.stop_note or _STOP_WORDS.get(experiment.stop_reason or "", "Stopped.")
@@ -194,7 +194,7 @@ def setup_rows(first: Experiment, second: Experiment) -> tuple[tuple[str, ...], 
 
 def _setups(experiment: Experiment) -> dict[str, str]:
     spec = experiment.spec
-    if experiment.is_imported:
+    if experiment.imported:
         names = ", ".join(one.name for one in spec.contestants)
         return {"contestants": names or "-", **dict.fromkeys(("judges", "rules", "sides"), "unknown (imported)")}
     rules = [

@@ -141,7 +141,7 @@ def controls(experiment: Experiment, failed: int) -> list[str]:
         ExperimentStatus.STOPPED: ["resume"],
         ExperimentStatus.COMPLETED: [],
     }[experiment.status]
-    return [*offered, *(["retry-failed"] if failed and not experiment.is_imported else [])]
+    return [*offered, *(["retry-failed"] if failed and not experiment.imported else [])]
 
 
 def _match_filters(given: Mapping[str, str]) -> MatchFilters:

@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from app.core.activity import Activity
-from app.core.debate import HELD_ELSEWHERE, Debate, State, Status, Turn, TurnType, is_held_elsewhere, stop_words
+from app.core.debate import HELD_ELSEWHERE, Debate, State, Status, Turn, TurnType, stop_words
 from app.core.errors import ActionNotAllowed
 from app.core.formats import Format, JudgeActs
 from app.core.judgments import Judgment, JudgmentStatus
@@ -80,10 +80,6 @@ GUARDRAIL_WORDS = {
 }
 
 
-def has_no_transcript(debate: Debate) -> bool:
-    return is_held_elsewhere(debate.stop_reason, debate.turn_count)
-
-
 def status(debate: Debate) -> str:
     """One or a few words. A new debate says what it waits for: its start, somebody outside, or a worker."""
     if debate.status is not Status.CREATED:
@@ -94,7 +90,7 @@ def status(debate: Debate) -> str:
 
 
 def progress(debate: Debate) -> str:
-    if has_no_transcript(debate):
+    if debate.imported:
         return "No transcript"
     if not debate.format.facts.has_rounds:
         return "No rounds"
@@ -150,9 +146,9 @@ def _waits(debate: Debate, turn: str) -> str:
 
 def outcome(debate: Debate) -> str:
     """How a closed debate ended. A debate that was judged round by round only has no winner."""
-    if has_no_transcript(debate):
+    if debate.imported:
         return _sentence(HELD_ELSEWHERE)
-    how = stop_words(debate.stop_reason, debate.stop_note) if debate.stop_reason else ""
+    how = stop_words(debate.stop_reason, debate.missed_deadline) if debate.stop_reason else ""
     if debate.verdict:
         return f"{winner(debate.verdict)} ({how})"
     return f"{_sentence(how)}. No verdict. {mean(debate.standing)}" if debate.standing else _sentence(how)

@@ -19,7 +19,8 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
         "status": experiment.status.value,
         "stop_reason": experiment.stop_reason,
         "stop_note": experiment.stop_note,
-        "spec": None if experiment.is_imported else experiment.stated,
+        "imported": experiment.imported,
+        "spec": None if experiment.imported else experiment.stated,
         "progress": {
             "matches": _counts(progress.matches),
             "debates": _counts(progress.matches),
@@ -27,7 +28,7 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
         },
         "cost_usd": cost_of(experiment, progress),
         "budget_usd": experiment.budget_usd,
-        "estimate": None if experiment.is_imported else estimate,
+        "estimate": None if experiment.imported else estimate,
         "created_at": time_json(experiment.created_at),
         "updated_at": time_json(experiment.updated_at),
     }
@@ -36,7 +37,7 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
 def cost_of(experiment: Experiment, progress: Progress) -> float | None:
     """What all calls for it have cost. None where nobody knows: it was imported, or was begun with a player without a
     price."""
-    if experiment.is_imported:
+    if experiment.imported:
         return None
     parts = (progress.matches, progress.judgments)
     is_begun = any(counts.running or counts.completed or counts.failed for counts in parts)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
-from app.core.debate import HELD_ELSEWHERE, Debate, Turn, TurnType, is_held_elsewhere, stop_words
+from app.core.debate import HELD_ELSEWHERE, Debate, Turn, TurnType, stop_words
 from app.core.verdicts import TIE, Verdict, VerdictScope, scores_in_words
 from app.wire import markdown
 from app.wire.debates import argument_json, debate_json, time_json
@@ -95,9 +95,9 @@ def _how(debate: Debate) -> str:
     status = debate.status.capitalize()
     if debate.stop_reason is None:
         return status
-    if is_held_elsewhere(debate.stop_reason, debate.turn_count):
+    if debate.imported:
         return f"{status}: {HELD_ELSEWHERE}"
-    return f"{status}: {stop_words(debate.stop_reason, debate.stop_note)}"
+    return f"{status}: {stop_words(debate.stop_reason, debate.missed_deadline)}"
 
 
 def _result(debate: Debate) -> str:

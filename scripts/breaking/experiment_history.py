@@ -4,6 +4,7 @@ judge has judged each debate once in each order that the debate has."""
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import psycopg
@@ -11,8 +12,7 @@ from psycopg.rows import dict_row
 
 from app.core.experiments.extension import judges_of
 from app.core.experiments.spec import spec_of
-from app.core.judgments import AGENT, PERSON
-from app.store.experiments.experiments import IMPORTED
+from app.core.judgments import JudgeKind
 from app.store.experiments.orders import HAS_TWO_ORDERS
 
 _ENDED = ("completed", "failed")
@@ -48,7 +48,7 @@ def read_experiments(database_url: str) -> list[ExperimentHistory]:
     """Those that were held here."""
     with psycopg.connect(database_url, row_factory=dict_row) as connection:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        held = connection.execute("SELECT * FROM experiments WHERE concurrency <> %s", (IMPORTED,))
+        held = connection.execute("SELECT * FROM experiments WHERE NOT imported")
         found = {row["id"]: ExperimentHistory(row) for row in held}
         for row in connection.execute(_MATCHES):
             if row["experiment_id"] in found:
@@ -107,7 +107,8 @@ def _each_judge_has_judged_once(history: ExperimentHistory) -> Iterable[str]:
     keys = [(row["debate_id"], row["judge"], row["order"], row["repeat"]) for row in history.judgments]
     yield from (f"two judgments of one key: {key}" for key, count in Counter(keys).items() if count > 1)
     judges = judges_of(spec_of(history.experiment["spec"]))
-    there = {key for key in keys if not key[1].startswith((PERSON, AGENT))}
+    by_worker = [row["judge_kind"] == JudgeKind.WORKER for row in history.judgments]
+    there = set(compress(keys, by_worker))
     held = {row["debate_id"]: row["has_two_orders"] for row in history.matches if row["status"] == "completed"}
     asked = [
         (debate_id, key.judge, key.order.value, key.repeat)

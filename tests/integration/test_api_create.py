@@ -15,8 +15,8 @@ DATABASE_CONNECTIONS = 16
 """Of one API process (app/web/wsgi.py, which cannot be imported without starting it)."""
 DEBATE_FIELDS = (
     "id title debate_type format status state next_round next_actor rounds_completed argument_count stop_reason "
-    "stop_note last_error attempts seats limits usage language prompts verdict standing tags material forked_from "
-    "waits_for_start waiting_until experiment_id created_at updated_at"
+    "stop_note missed_deadline last_error attempts seats limits usage language prompts verdict standing tags "
+    "material forked_from waits_for_start imported waiting_until experiment_id created_at updated_at"
 )
 ARGUMENT_FIELDS = (
     "id debate_id seq type role actor round parent_id content verdict quotes player agent usage prompts "
@@ -59,6 +59,7 @@ def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
         "argument_count": 1,
         "stop_reason": None,
         "stop_note": None,
+        "missed_deadline": False,
         "last_error": None,
         "attempts": 0,
         "seats": {"proposer": SCRIPTED, "opponent": SCRIPTED, "arbitrator": SCRIPTED},
@@ -72,6 +73,7 @@ def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
         "material": None,
         "forked_from": None,
         "waits_for_start": False,
+        "imported": False,
         "waiting_until": None,
         "experiment_id": None,
     }

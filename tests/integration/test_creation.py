@@ -79,8 +79,8 @@ def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Ag
         return create.create(services.engine, caller, debate.evolve(id=debate_id), other)
 
     assert attempt(OPERATOR, "request", uuid4()) == create.RequestUsed(debate.id)
-    assert attempt(OPERATOR, "other", debate.id) == create.IdTaken()
-    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4()) == create.KeyRevoked()
+    assert attempt(OPERATOR, "other", debate.id) == create.Refusal.ID_TAKEN
+    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4()) == create.Refusal.KEY_REVOKED
     assert counted(place) == [(1, 1)]
     elsewhere = attempt(OPERATOR, "other", uuid4())
     assert isinstance(elsewhere, create.Created)

@@ -20,7 +20,7 @@ from app.core.debate import Debate, TurnType
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.core.seats import Seat
 from app.messaging.bus import CHANNEL_PREFIX, OPERATORS_CHANNEL, Event
-from app.messaging.heard import DEBATE_EVENTS, OPERATORS_EVENTS
+from app.messaging.heard import DEBATE_EVENTS, OPERATORS_EVENTS, StateMark
 from app.messaging.subscription import Subscription
 from app.messaging.teller import Teller
 from app.observe import metrics
@@ -388,13 +388,14 @@ def test_operators_are_told_once_of_what_was_never_published(
 
 
 def test_a_feed_never_goes_past_a_hole() -> None:
+    running, completed = StateMark("running", 0), StateMark("completed", 0)
     feed = Feed(UUID(int=1))
-    feed.start(3, "running/0", "2026-11-16T07:24:24.377Z")
+    feed.start(3, running, "2026-11-16T07:24:24.377Z")
     listener = Listener(feed, 3)
-    assert feed.offer([Item(5, "e", "")], "completed/0") is False
+    assert feed.offer([Item(5, "e", "")], completed) is False
     assert (feed.known, feed.after(3), feed.is_closed) == (3, [], False)
-    assert feed.offer([Item(4, "d", "")], "running/0") is True
-    assert feed.offer([Item(4, "d", "again")], "running/0") is True
+    assert feed.offer([Item(4, "d", "")], running) is True
+    assert feed.offer([Item(4, "d", "again")], running) is True
     assert [item.seq for item in feed.after(listener.seq) or []] == [4]
-    assert feed.offer([Item(5, "e", "")], "completed/0") is True
+    assert feed.offer([Item(5, "e", "")], completed) is True
     assert feed.is_closed

@@ -23,8 +23,8 @@ def whole() -> ExperimentHistory:
         {"key": f"m{n}", "status": "completed", "debate_id": n, "attempt": 1, "has_two_orders": True} for n in (1, 2)
     ]
     judgments = [
-        {"id": f"{n}{order}", "debate_id": n, "judge": "j", "order": order, "repeat": 1, "status": "completed",
-         "claim_token": None}
+        {"id": f"{n}{order}", "debate_id": n, "judge": "j", "judge_kind": "worker", "order": order, "repeat": 1,
+         "status": "completed", "claim_token": None}
         for n in (1, 2)
         for order in ("as_spoken", "swapped")
     ]  # fmt: skip

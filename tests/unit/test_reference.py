@@ -277,7 +277,7 @@ def _(found: list[Row]) -> None:
 def _(found: list[Row]) -> None:
     activities = [Activity.GENERATING, Activity.QUEUED, Activity.STALLED, Activity.RETRYING, Activity.WAITING]
     not_started = a_debate(status=Status.CREATED, waits_for_start=True)
-    imported = a_debate(status=Status.COMPLETED, stop_reason=StopReason.MAX_ROUNDS, turn_count=1)
+    imported = a_debate(status=Status.COMPLETED, stop_reason=StopReason.MAX_ROUNDS, imported=True)
     told = [(a_debate(), activity) for activity in activities]
     told += [(not_started, Activity.WAITING), (imported, Activity.CLOSED)]
     for (debate, activity), (phrase, meaning) in zip(told, found, strict=True):

@@ -21,7 +21,7 @@ from app.usecases.dashboard import DashboardRow
 from app.web import experiment_words, words
 from app.web.forms import controls
 from app.web.scores import chart_of
-from app.wire.debates import standing_json
+from app.wire.debates import debate_json, standing_json
 from app.wire.texts import legible
 
 AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared")
@@ -56,8 +56,8 @@ def test_a_debate_in_which_nobody_has_spoken_says_what_it_waits_for(debate, expe
 def test_every_status_state_reason_stance_and_kind_of_turn_has_words():
     assert set(words.STATUS_WORDS) == set(Status)
     assert set(words.STATE_WORDS) == set(State)
-    assert all(" " in stop_words(reason, None) for reason in StopReason)
-    assert stop_words("of_tomorrow", None) == "of_tomorrow"
+    assert all(" " in stop_words(reason, False) for reason in StopReason)
+    assert stop_words("of_tomorrow", False) == "of_tomorrow"
     assert set(words.TURN_WORDS) == set(TurnType)
     assert set(words.FORMAT_WORDS) == set(Format)
     assert set(words.STANCE_WORDS) == set(Stance)
@@ -128,12 +128,14 @@ def test_an_attempt_is_counted_against_the_limit_that_holds_for_it():
 
 
 def test_a_missed_deadline_of_a_seat_is_not_called_a_time_limit():
-    late = a_debate(State.CLOSED, stop_reason=StopReason.TIME_LIMIT, stop_note="The opponent did not answer.")
+    late = a_debate(
+        State.CLOSED, stop_reason=StopReason.TIME_LIMIT, stop_note="The opponent did not answer.", missed_deadline=True
+    )
     assert words.outcome(late) == "A seat missed its deadline"
-    assert words.outcome(late.evolve(stop_note=None)) == "It reached its time limit"
-    shown = {"status": "stopped", "stop_reason": "time_limit", "argument_count": 3, "stop_note": late.stop_note}
+    assert words.outcome(late.evolve(missed_deadline=False)) == "It reached its time limit"
+    shown = debate_json(late.evolve(status=Status.STOPPED))
     assert ending(shown) == "The debate is stopped: a seat missed its deadline. The opponent did not answer."
-    assert ending({**shown, "stop_note": None}) == "The debate is stopped: it reached its time limit."
+    assert ending({**shown, "missed_deadline": False}) == "The debate is stopped: it reached its time limit."
 
 
 def test_the_players_are_those_who_have_a_turn():
@@ -255,11 +257,11 @@ def test_a_motion_of_an_experiment_is_told_by_its_words_and_by_its_id_where_ther
     assert experiment_words.motion({"motion": None, "motion_id": "m1"}) == "m1"
 
 
-def test_a_debate_without_a_turn_that_ended_by_its_rounds_was_held_elsewhere():
-    imported = replace(a_debate(State.CLOSED), stop_reason=StopReason.MAX_ROUNDS, turn_count=1)
+def test_an_imported_debate_was_held_elsewhere():
+    imported = replace(a_debate(State.CLOSED), stop_reason=StopReason.MAX_ROUNDS, turn_count=1, imported=True)
     assert words.outcome(imported) == "It was held elsewhere, and only its judgments were imported"
     assert words.progress(imported) == "No transcript"
-    assert "all rounds were held" in words.outcome(replace(imported, turn_count=2)).lower()
-    shown = {"status": "completed", "stop_reason": "max_rounds", "argument_count": 1}
+    assert "all rounds were held" in words.outcome(replace(imported, imported=False)).lower()
+    shown = debate_json(imported)
     assert ending(shown) == "The debate is completed: it was held elsewhere, and only its judgments were imported."
-    assert ending({**shown, "argument_count": 2}) == "The debate is completed: all rounds were held."
+    assert ending({**shown, "imported": False}) == "The debate is completed: all rounds were held."

@@ -34,7 +34,7 @@ class MotionSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SentCall:
     setup: SeatSetup
     kind: Kind
     shown_bytes: float
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class DebateCalls:
-    calls: list[Call]
+    calls: list[SentCall]
     judged_bytes: float
     """What a judgment shows. Rulings are not shown to other judges."""
 
@@ -55,10 +55,10 @@ Said = Callable[[SeatSetup, Kind], float]
 def calls_of_debate(arm: Arm, seats: Mapping[Seat, SeatSetup], sizes: MotionSizes, said: Said) -> DebateCalls:
     facts, rounds, judge = arm.format.facts, arm.rounds or 0, seats[Seat.ARBITRATOR]
     transcript = rulings = 0.0
-    calls: list[Call] = []
+    calls: list[SentCall] = []
 
     def ask(seat: Seat, kind: Kind, before: float) -> float:
-        calls.append(Call(seats[seat], kind, _about(arm, seat, sizes) + before))
+        calls.append(SentCall(seats[seat], kind, _about(arm, seat, sizes) + before))
         return said(seats[seat], kind) + _TURN_BYTES
 
     for number in range(1, rounds + 1):
@@ -71,7 +71,7 @@ def calls_of_debate(arm: Arm, seats: Mapping[Seat, SeatSetup], sizes: MotionSize
         elif facts.judge is JudgeActs.ASKS and number < rounds:
             transcript += ask(Seat.ARBITRATOR, Kind.QUESTION, transcript)
     if facts.judge is not JudgeActs.EVERY_ROUND or not rounds:
-        calls.append(Call(judge, Kind.RULING, _about(arm, Seat.ARBITRATOR, sizes) + transcript))
+        calls.append(SentCall(judge, Kind.RULING, _about(arm, Seat.ARBITRATOR, sizes) + transcript))
     return DebateCalls(calls, _about(arm, Seat.ARBITRATOR, sizes) + transcript - rulings)
 
 

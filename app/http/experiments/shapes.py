@@ -21,7 +21,7 @@ from app.http.experiments.spec_shapes import GivenSpecShape, SpecJudgeShape, Spe
 from app.http.json_bodies import parsed
 from app.http.requests import ExpiringBody, Query, Request, with_examples
 from app.http.shape import DocumentedAs
-from app.store.experiments.experiments import ExperimentStatus
+from app.store.experiments.experiments import ExperimentStatus, ExperimentStopReason
 from app.store.experiments.reading import MatchFilters
 from app.wire.tables import text_of
 
@@ -266,8 +266,9 @@ class ExperimentShape(Shape):
     id: UUID
     name: str
     status: ExperimentStatus
-    stop_reason: str | None
+    stop_reason: ExperimentStopReason | None
     stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
+    imported: bool = Field(description="Whether its judgments were made elsewhere: there is nothing to run")
     spec: SpecShape | None = Field(description="null, as cost_usd is, of an imported experiment: nobody knows")
     progress: ProgressShape
     cost_usd: float | None

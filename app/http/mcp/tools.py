@@ -189,7 +189,7 @@ def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_
         raise refused()
 
 
-def _submitted(context: Context, given: inputs.Move, seat: Seat, kind: TurnType, **more: Any) -> Json:
+def _submitted(context: Context, given: inputs.MoveInput, seat: Seat, kind: TurnType, **more: Any) -> Json:
     submission = Submission(seat, kind, given.content, given.client_request_id, **more)
     stored = submit(context.services, context.caller, given.debate_id, submission)
     return {
@@ -206,19 +206,19 @@ def argue(context: Context, given: inputs.Argue) -> Json:
 
 
 @_tool(Action.SPEAK, outputs.STORED)
-def appeal(context: Context, given: inputs.Move) -> Json:
+def appeal(context: Context, given: inputs.MoveInput) -> Json:
     """As proposer, call the judge instead of arguing. Call it when the debate goes round in circles."""
     return _submitted(context, given, Seat.PROPOSER, TurnType.APPEAL)
 
 
 @_tool(Action.SPEAK, outputs.STORED)
-def resolve(context: Context, given: inputs.Move) -> Json:
+def resolve(context: Context, given: inputs.MoveInput) -> Json:
     """As proposer, close the debate; your text is its result. Call it when both sides agree."""
     return _submitted(context, given, Seat.PROPOSER, TurnType.RESOLUTION)
 
 
 @_tool(Action.RULE, outputs.STORED)
-def rule(context: Context, given: inputs.Ruling) -> Json:
+def rule(context: Context, given: inputs.RulingInput) -> Json:
     """As judge, rule; where the debate has answers, say which of them is correct. Call it when wait_for_turn says
     your_turn and its rules name it."""
     verdict = None
@@ -232,13 +232,13 @@ def rule(context: Context, given: inputs.Ruling) -> Json:
 
 
 @_tool(Action.RULE, outputs.STORED)
-def ask(context: Context, given: inputs.Move) -> Json:
+def ask(context: Context, given: inputs.MoveInput) -> Json:
     """As judge, ask both sides a question before the last round. Call it when the rules name it."""
     return _submitted(context, given, Seat.ARBITRATOR, TurnType.QUESTION)
 
 
 @_tool(Action.READ, outputs.TRANSCRIPT)
-def transcript(context: Context, given: inputs.Transcript) -> Json:
+def transcript(context: Context, given: inputs.TranscriptInput) -> Json:
     """What was said in a debate, in order. Call it to read a debate that you do not sit in, or its result."""
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     return {
@@ -248,7 +248,7 @@ def transcript(context: Context, given: inputs.Transcript) -> Json:
 
 
 @_tool(Action.JUDGE, outputs.JUDGED)
-def judge(context: Context, given: inputs.Judgment) -> Json:
+def judge(context: Context, given: inputs.JudgmentInput) -> Json:
     """Give your own judgment of a closed debate that you took no part in; where the debate has answers, of which one is
     correct. It changes nothing in the debate."""
     opinion = OpinionBody.model_validate(given.model_dump(exclude={"debate_id"}))

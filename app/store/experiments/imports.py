@@ -14,9 +14,9 @@ WITH given AS MATERIALIZED (
         opponent text, repeat integer, answer text)
 ), made AS (
     INSERT INTO debates (id, title, debate_type, format, status, stop_reason, next_round, next_actor, seats, limits,
-                         turn_count, experiment_id)
+                         turn_count, imported, experiment_id)
     SELECT debate_id, left(motion_id, 200), 'general_debate', 'final_ruling', 'completed', 'max_rounds', 1, 'judge',
-           CAST(:seats AS jsonb), '{"max_rounds": 1}', 1, :experiment_id FROM given
+           CAST(:seats AS jsonb), '{"max_rounds": 1}', 1, true, :experiment_id FROM given
 ), spoken AS (
     INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)
     SELECT turn_id, debate_id, 1, 0, 'debater_a', 'MOTION', motion_id, 'external' FROM given
@@ -32,13 +32,13 @@ SELECT :experiment_id, id, position, id, correct
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS given (id text, position integer, correct text)
 """)
 _JUDGMENTS = text("""
-INSERT INTO judgments (id, debate_id, judge, "order", repeat, setup, status, verdict, cost_usd, experiment_id,
-                       judged_at)
-SELECT gen_random_uuid(), debate_id, judge, "order", repeat, setup, 'completed', verdict, cost_usd, :experiment_id,
-       judged_at
+INSERT INTO judgments (id, debate_id, judge, judge_kind, "order", repeat, setup, status, verdict, cost_usd,
+                       experiment_id, judged_at)
+SELECT gen_random_uuid(), debate_id, judge, judge_kind, "order", repeat, setup, 'completed', verdict, cost_usd,
+       :experiment_id, judged_at
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS given (
-    debate_id uuid, judge text, "order" text, repeat integer, setup jsonb, verdict jsonb, cost_usd double precision,
-    judged_at timestamptz)
+    debate_id uuid, judge text, judge_kind text, "order" text, repeat integer, setup jsonb, verdict jsonb,
+    cost_usd double precision, judged_at timestamptz)
 """)
 _SEATS = to_json({role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}).decode()
 _STATEMENTS = {"motions": _MOTIONS, "debates": _DEBATES, "judgments": _JUDGMENTS}

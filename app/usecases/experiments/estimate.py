@@ -11,7 +11,7 @@ from app.core.experiments.estimate import CallsToCome, CostEstimate, cost_interv
 from app.core.experiments.extension import judges_of, setup_of
 from app.core.experiments.plan import MotionCount, Pairing, pairings
 from app.core.experiments.seen import Seen, SeenCalls
-from app.core.experiments.sent import Call, DebateCalls, Kind, MotionSizes, calls_of_debate
+from app.core.experiments.sent import DebateCalls, Kind, MotionSizes, SentCall, calls_of_debate
 from app.core.experiments.spec import Arm
 from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens
 from app.core.players import SCRIPTED, SeatSetup
@@ -91,7 +91,7 @@ class _Load:
             keys = {has_two_orders: len(judge.keys(has_two_orders)) for has_two_orders in (True, False)}
             for (has_two_orders, shown), count in judged.items():
                 asked = count * keys[has_two_orders]
-                self._add(Call(judge.setup, Kind.RULING, shown), asked)
+                self._add(SentCall(judge.setup, Kind.RULING, shown), asked)
                 self.judgments += asked
 
     def add_open_judgments(self, by_judge: Mapping[str, int]) -> None:
@@ -101,7 +101,7 @@ class _Load:
         for name, count in by_judge.items():
             # Of a judge that somebody asked by hand, no more is known here than its name.
             setup = self._judges[name].setup if name in self._judges else self._experiment.arbitrator
-            self._add(Call(setup, Kind.RULING, shown), count)
+            self._add(SentCall(setup, Kind.RULING, shown), count)
 
     def by_setup(self) -> Counter[SeatSetup]:
         counts: Counter[SeatSetup] = Counter()
@@ -109,7 +109,7 @@ class _Load:
             counts[setup] += calls.count
         return counts
 
-    def _add(self, call: Call, count: int) -> None:
+    def _add(self, call: SentCall, count: int) -> None:
         calls = self.calls.setdefault((call.setup, call.kind), _Calls())
         calls.count += count
         calls.shown_bytes += count * call.shown_bytes

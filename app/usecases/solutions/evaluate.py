@@ -7,7 +7,7 @@ from uuid import UUID
 import structlog
 
 from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
-from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
+from app.core.retry import NotNow, PlayerError, after_failure
 from app.observe import metrics
 from app.store.ids import new_claim_token
 from app.store.solutions import evaluations
@@ -46,17 +46,17 @@ def record_failure(
     """
     attempts = held.attempts + 1
     kind, words = problem.kind, problem.message
-    decision = after_failure(attempts, problem.permanent, jitter)
+    delay_seconds = after_failure(attempts, problem.permanent, jitter)
     metrics.guardrail_failures.labels(kind).inc()
     log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=words)
-    if isinstance(decision, GiveUp):
+    if delay_seconds is None:
         words = f"It could not be evaluated (the evaluator failed: {kind}); a person has to decide"
         settle(
             services, held, Opinion(GuardrailVerdict.FLAGGED, (Finding("evaluator", Severity.FLAG, words),)), evaluator
         )
         return
     with services.engine.begin() as connection:
-        evaluations.postpone(connection, held, attempts, max(decision.delay_seconds, problem.retry_after_seconds or 0))
+        evaluations.postpone(connection, held, attempts, max(delay_seconds, problem.retry_after_seconds or 0))
 
 
 @repeated_on_conflict

@@ -51,7 +51,7 @@ _Beginning = Reservation | DayRefused | BudgetRefused
 
 
 @dataclass(slots=True)
-class _Begun:
+class _BegunCall:
     """A call of which it is not yet known how it ends, or that has ended."""
 
     is_refused: bool = False
@@ -73,7 +73,7 @@ class ModelCalls:
         self._slots = Slots(lambda *what: model_calls.share_slots(services, what[0], worker_id, *what[1:]))
         # Calls in flight are among the latest, so that they count for the share of those that were refused.
         most = max(LATEST_CALLS, 2 * services.settings.model_concurrency)
-        self._latest: defaultdict[str, deque[_Begun]] = defaultdict(lambda: deque(maxlen=most))
+        self._latest: defaultdict[str, deque[_BegunCall]] = defaultdict(lambda: deque(maxlen=most))
         """By provider."""
         self._local = LocalModel()
 
@@ -115,7 +115,7 @@ class ModelCalls:
         async with self._slots.one_of(provider, behind=behind):
             question = await prepare()
             reservation = await self._begin(question)
-            latest, begun = self._latest[provider], _Begun()
+            latest, begun = self._latest[provider], _BegunCall()
             latest.append(begun)
             try:
                 return question, await self._call(question, hear, reservation)

@@ -9,8 +9,9 @@ from app.cli import output, words
 from app.cli.errors import CommandFailed, Interrupted
 from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
 from app.core.debate import State, Status
-from app.core.players import EXTERNAL
-from app.core.seats import Seat
+from app.core.seat_view import turn_view
+from app.wire.situations import situation_of
+from app.words.seats import who_is_awaited
 
 commands = typer.Typer()
 SHOWN_CHARACTERS = 60
@@ -83,9 +84,4 @@ def _activity(debate: output.Json) -> str:
         return str(debate["last_error"])
     if debate["state"] == State.CLOSED:
         return ""
-    role = Seat.of_actor(debate["next_actor"]).role
-    name = words.seat_name(role)
-    if debate["status"] == Status.PAUSED:
-        return f"The debate is paused before the {name}'s turn"
-    is_external = debate["seats"][role]["player"] == EXTERNAL
-    return f"Waiting for the {name}" if is_external else f"The {name} is thinking"
+    return who_is_awaited(turn_view(situation_of(debate)))

@@ -58,7 +58,7 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
         for change in changes:
             if "text" in change:
                 generated = (generated + change["text"])[-SHOWN_CHARACTERS:]
-                update(f"{_activity(debate)}: {output.one_line(generated)}")
+                update(f"{activity(debate)}: {output.one_line(generated)}")
                 continue
             generated = ""
             debate = change.get("debate", debate)
@@ -69,7 +69,7 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
                     shown_round = argument["round"]
                     show.out.print(show.round_title(shown_round, debate["limits"]["max_rounds"]))
                 show.print_argument(argument)
-            update(_activity(debate))
+            update(activity(debate))
     if as_json:
         output.print_json({"debate": debate, "arguments": arguments})
     else:
@@ -77,7 +77,8 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
     return debate
 
 
-def _activity(debate: output.Json) -> str:
+def activity(debate: output.Json) -> str:
+    """A few words beside the spinner."""
     if debate["attempts"]:
         return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
     if debate["last_error"] and debate["status"] == Status.RUNNING:

@@ -49,6 +49,9 @@ class Awaited(Enum):
     RULING = "a person must rule on the intervention"
 
 
+_HELD_UP = {Status.PAUSED: Awaited.RESUMPTION, Status.FAILED: Awaited.REPAIR}
+
+
 @dataclass(frozen=True, slots=True)
 class SeatView:
     seat: Seat
@@ -153,11 +156,10 @@ def _awaited(situation: Situation) -> tuple[Awaited, Awaited]:
     """What it waits for now, and who takes the turn once it runs."""
     if situation.is_closed:
         return Awaited.NOTHING, Awaited.NOTHING
-    taker = _taker(situation.evolve(status=Status.RUNNING))
-    if situation.is_held_back:
-        return Awaited.START, taker
-    held_up = {Status.PAUSED: Awaited.RESUMPTION, Status.FAILED: Awaited.REPAIR}
-    return held_up.get(situation.status, taker), taker
+    now = Awaited.START if situation.is_held_back else _HELD_UP.get(situation.status)
+    if now is None:
+        return (taker := _taker(situation)), taker
+    return now, _taker(situation.evolve(status=Status.RUNNING))
 
 
 def _taker(situation: Situation) -> Awaited:

@@ -109,7 +109,7 @@ def create(
 
 def _created(debate: output.Json) -> Iterator[str]:
     yield f"Created debate {debate['id']}. {words.whose_turn(debate)}\nPage: {page_of(connect(), debate['id'])}"
-    if words.waits_for_start(debate):
+    if debate["waits_for_start"]:
         yield from words.start_steps(debate["id"])
         return
     yield "Next:"
@@ -228,7 +228,7 @@ def get_context(
         show.print_end(debate, transcript["arguments"])
     for each in roles:
         output.say(f"{each}: {', '.join(words.commands_for(debate, each)) or 'nothing to do now'}")
-    steps = words.start_steps(the_id) if words.waits_for_start(debate) else []
+    steps = words.start_steps(the_id) if debate["waits_for_start"] else []
     if role and not steps:
         latest = [transcript["motion"], *transcript["arguments"]][-1]["id"]
         steps = words.next_steps(debate, role, latest)

@@ -11,7 +11,7 @@ from app.cli import output, words
 from app.cli.errors import CommandFailed, Exit, Interrupted, ServerUnavailable
 from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_of
 from app.core.debate import State, Status
-from app.core.guidance import NextAction
+from app.core.seat_view import WAITING_ACTIONS
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -22,7 +22,6 @@ DEFAULT_INTERVAL_SECONDS = 5
 SHORTEST_REQUEST_SECONDS = 2.0
 LONGEST_REQUEST_SECONDS = 30.0
 RETRY_PAUSE_SECONDS = 1.0
-_NOT_MY_TURN = frozenset({NextAction.WAIT_FOR_OPPONENT, NextAction.WAIT_FOR_PROPOSER, NextAction.WAIT_FOR_RULING})
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def _wait(api: "Api", options: WaitOptions) -> None:
             if news["has_new_argument"] and news["argument"]["id"] == last_seen:
                 # A closed debate repeats its last argument: a stop by hand adds none.
                 return _print_end(options, news, _debate(api, options.debate_id, deadline))
-            if news["has_new_argument"] and not (options.my_turn and news["action"] in _NOT_MY_TURN):
+            if news["has_new_argument"] and not (options.my_turn and news["action"] in WAITING_ACTIONS):
                 return _print_news(api, options, news)
             if news["has_new_argument"]:
                 last_seen = news["argument"]["id"]

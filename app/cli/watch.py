@@ -9,8 +9,9 @@ from app.cli import output, words
 from app.cli.errors import CommandFailed, Interrupted
 from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
 from app.core.debate import State, Status
-from app.core.players import EXTERNAL
-from app.core.seats import Seat
+from app.core.seat_view import turn_view
+from app.wire.situations import situation_of
+from app.words.seats import who_is_awaited
 
 commands = typer.Typer()
 SHOWN_CHARACTERS = 60
@@ -57,7 +58,7 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
         for change in changes:
             if "text" in change:
                 generated = (generated + change["text"])[-SHOWN_CHARACTERS:]
-                update(f"{_activity(debate)}: {output.one_line(generated)}")
+                update(f"{activity(debate)}: {output.one_line(generated)}")
                 continue
             generated = ""
             debate = change.get("debate", debate)
@@ -68,7 +69,7 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
                     shown_round = argument["round"]
                     show.out.print(show.round_title(shown_round, debate["limits"]["max_rounds"]))
                 show.print_argument(argument)
-            update(_activity(debate))
+            update(activity(debate))
     if as_json:
         output.print_json({"debate": debate, "arguments": arguments})
     else:
@@ -76,16 +77,12 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
     return debate
 
 
-def _activity(debate: output.Json) -> str:
+def activity(debate: output.Json) -> str:
+    """A few words beside the spinner."""
     if debate["attempts"]:
         return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
     if debate["last_error"] and debate["status"] == Status.RUNNING:
         return str(debate["last_error"])
     if debate["state"] == State.CLOSED:
         return ""
-    role = Seat.of_actor(debate["next_actor"]).role
-    name = words.seat_name(role)
-    if debate["status"] == Status.PAUSED:
-        return f"The debate is paused before the {name}'s turn"
-    is_external = debate["seats"][role]["player"] == EXTERNAL
-    return f"Waiting for the {name}" if is_external else f"The {name} is thinking"
+    return who_is_awaited(turn_view(situation_of(debate)))

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from app.core.debate import Debate, State, Status, StopReason, TurnType
 from app.core.events import EventKind
 from app.core.formats import Format
-from app.core.guidance import NextAction
+from app.core.seat_view import NextAction
 from app.core.seats import Seat
 from app.core.verdicts import VerdictScope
 from app.http.seat_shapes import SeatsShape
@@ -117,6 +117,9 @@ class DebateShape(Shape):
     tags: list[str]
     material: MaterialShape | None
     forked_from: OriginShape | None = Field(description="The debate that it was forked from, and the last copied turn")
+    closing: StopReason | None = Field(
+        description="The limit that has ended the speeches: the judge's ruling comes next and closes the debate"
+    )
     waits_for_start: bool = Field(description="Whether it still has to be started: until then nobody takes a turn")
     imported: bool = Field(description="Whether it took place elsewhere")
     waiting_until: str | None = Field(description="The deadline of the external seat whose turn it is")

@@ -11,7 +11,19 @@ from sqlalchemy.engine import RowMapping
 
 from app.core.brief import JudgmentKey
 from app.core.claims import share_of_turn
-from app.core.debate import Cursor, Debate, Limits, Origin, Speaker, Status, StopReason, Turn, TurnType, Usage
+from app.core.debate import (
+    Cursor,
+    Debate,
+    Limits,
+    Origin,
+    Situation,
+    Speaker,
+    Status,
+    StopReason,
+    Turn,
+    TurnType,
+    Usage,
+)
 from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import SeatSetup
@@ -45,6 +57,8 @@ debate_columns: list[ColumnElement[Any]] = [
     past_deadline,
     past_waiting,
 ]
+_OF_SITUATION = set(Situation.__dataclass_fields__) | {"next_round", "next_actor"}
+situation_columns = [column for column in debate_columns if column.name in _OF_SITUATION]
 turn_columns: list[ColumnElement[Any]] = list(turns.c)
 Value = TypeVar("Value")
 
@@ -125,19 +139,32 @@ def _limits_of(text: str) -> Limits:
     return Limits(**json.loads(text))
 
 
+def _situation(row: RowMapping | dict[str, Any]) -> dict[str, Any]:
+    return {
+        "format": Format(row["format"]),
+        "status": Status(row["status"]),
+        "cursor": Cursor(row["next_round"], Seat.of_actor(row["next_actor"])),
+        "seats": _seats_of(row["seats"]),
+        "limits": _limits_of(row["limits"]),
+        "intervention_open": row["intervention_open"],
+        "closing": StopReason(row["closing"]) if row["closing"] else None,
+        "waits_for_start": row["waits_for_start"],
+        "waiting_until": row["waiting_until"],
+        "past_waiting": row["past_waiting"],
+    }
+
+
+def situation_of(row: RowMapping | dict[str, Any]) -> Situation:
+    return Situation(**_situation(row))
+
+
 def debate_of(row: RowMapping | dict[str, Any]) -> Debate:
     return Debate(
+        **_situation(row),
         id=row["id"],
         title=row["title"],
         debate_type=row["debate_type"],
-        format=Format(row["format"]),
-        status=Status(row["status"]),
-        cursor=Cursor(row["next_round"], Seat.of_actor(row["next_actor"])),
-        seats=_seats_of(row["seats"]),
-        limits=_limits_of(row["limits"]),
-        intervention_open=row["intervention_open"],
         interrupted=Seat.of_actor(row["interrupted_actor"]) if row["interrupted_actor"] else None,
-        closing=StopReason(row["closing"]) if row["closing"] else None,
         stop_reason=StopReason(row["stop_reason"]) if row["stop_reason"] else None,
         stop_note=row["stop_note"],
         missed_deadline=row["missed_deadline"],
@@ -152,13 +179,10 @@ def debate_of(row: RowMapping | dict[str, Any]) -> Debate:
         prompts_hash=row["prompts_hash"],
         past_deadline=row["past_deadline"],
         next_attempt_at=row["next_attempt_at"],
-        waits_for_start=row["waits_for_start"],
         imported=row["imported"],
         forked_from=Origin(row["forked_from"], row["forked_after_seq"]) if row["forked_from"] else None,
         material=_material_of(row["material"], row["document_hash"]),
         tags=tuple(row["tags"]),
-        waiting_until=row["waiting_until"],
-        past_waiting=row["past_waiting"],
         experiment_id=row["experiment_id"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],

@@ -17,10 +17,11 @@ import structlog
 from app.core.brief import Brief, Thought
 from app.core.claims import Close, Leave, TakeTurn, decide_claim, reconciled
 from app.core.debate import Debate, Status, Usage
-from app.core.errors import ActionNotAllowed, ContentTooLarge, InvalidInput
+from app.core.errors import ContentTooLarge, InvalidInput
 from app.core.events import EventKind, NewEvent
 from app.core.limits import ended_by, limit_reached
 from app.core.machine import Move, decide
+from app.core.refusals import MoveRefused
 from app.core.retry import PlayerError, after_failure, attempts_allowed, stored_delay
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.observe import failpoints, metrics
@@ -36,6 +37,7 @@ from app.usecases.services import Services
 from app.usecases.submit import quotes_of, turns_of
 from app.usecases.transactions import log_repair, repeated_on_conflict
 from app.wire.debates import time_json
+from app.words.seats import refusal
 
 log = structlog.get_logger(__name__)
 
@@ -183,7 +185,9 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
         if thought.verdict:
             checked_text("verdict.reasoning", thought.verdict.reasoning, LARGEST_THOUGHT_BYTES)
         decision = decide(before, move)
-    except (InvalidInput, ContentTooLarge, ActionNotAllowed) as problem:
+    except MoveRefused as problem:
+        raise UnusableThought(refusal(problem).message) from problem
+    except (InvalidInput, ContentTooLarge) as problem:
         raise UnusableThought(problem.message) from problem
     answers = claim.brief.turns[-1] if claim.brief.turns else claim.brief.motion
     quotes = quotes_of(claim.debate, move, claim.brief.document)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.core.access import Action, Agent, Caller, may_read, may_read_document, require
 from app.core.brief import Exchange
-from app.core.debate import Debate, Origin, State, Turn
+from app.core.debate import Debate, Origin, Turn
 from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotFound, or_raise
 from app.core.events import DebateEvent
 from app.store import debates, events, exchanges, listing, materials, overview, turns
@@ -113,8 +113,9 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
     if last_seen is not None and found.seen_seq is None:
         raise InvalidInput("argument_id", "is not an argument of this debate")
     seen = found.seen_seq or 0
-    is_news = found.state is State.CLOSED or (found.turn.seq > seen and not found.is_held_back)
-    told = Told(found.state, argument_json(found.turn), found.judge_asks) if is_news else None
+    situation = found.situation
+    is_news = situation.is_closed or (found.turn.seq > seen and not situation.is_held_back)
+    told = Told(situation, argument_json(found.turn)) if is_news else None
     return Polled(found.created_at, seen, found.turn.seq, told)
 
 

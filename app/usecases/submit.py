@@ -9,6 +9,7 @@ from app.core.debate import Debate, Speaker, Turn, TurnType
 from app.core.errors import ArgumentNotFound, InvalidInput, RequestIdReused, or_raise
 from app.core.machine import Move, PlannedTurn, decide, is_repeat
 from app.core.quotes import OPEN, Document, Quote, checked_quotes
+from app.core.refusals import MoveRefused
 from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.core.verdicts import Verdict
@@ -30,6 +31,7 @@ from app.usecases.transactions import (
     with_seat_now,
     with_tail,
 )
+from app.words.seats import refusal
 
 DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
 
@@ -72,7 +74,10 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
                 return _replay(locked, before, move, submission)
         debate, last_turns = with_tail(connection, locked)
         answers = _target(connection, debate_id, submission.target_id) or last_turns[-1]
-        decision = decide(debate, move)
+        try:
+            decision = decide(debate, move)
+        except MoveRefused as refused:
+            raise refusal(refused) from None
         for field, opinion in opinions.items():
             refuse_rejected(opinion, debate.seats[submission.seat], field)
         planned = turns_of(

@@ -38,6 +38,7 @@ from app.web.solutions import add_solution_pages, is_safe_link
 from app.web.webhooks import add_webhook_pages
 from app.wire.markdown import as_html
 from app.wire.texts import legible
+from app.words import seats
 
 log = structlog.get_logger(__name__)
 
@@ -77,6 +78,7 @@ def web_blueprint(services: Services) -> Blueprint:
     def common() -> dict[str, object]:
         return {
             "words": words,
+            "seat_words": seats,
             **{name: query.choice_of_reader(request.cookies, name) for name in query.READER_CHOICES},
             "signed_in": g.get("session") is not None,
             "guest": current_guest(),

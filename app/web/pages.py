@@ -12,6 +12,7 @@ from app.core.access import OPERATOR
 from app.core.debate import Debate, State, Status, Turn
 from app.core.errors import InvalidInput
 from app.core.formats import Format
+from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.usecases import dashboard, judgments, read
 from app.usecases.last_day import LastDays
@@ -86,6 +87,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             most_judgments=MOST_JUDGMENTS,
             now=seen.now,
             controls=controls(shown, guest),
+            turn=turn_view(shown),
             chart=chart_of(seen.verdicts),
             seats=Seat,
         )

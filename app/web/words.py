@@ -6,19 +6,19 @@ from itertools import pairwise
 
 from app.core.activity import Activity
 from app.core.debate import HELD_ELSEWHERE, Debate, State, Status, Turn, TurnType, stop_words
-from app.core.errors import ActionNotAllowed
 from app.core.formats import Format, JudgeActs
 from app.core.judgments import Judgment, JudgmentStatus
-from app.core.machine import Move, decide
 from app.core.material import Material
 from app.core.players import JudgeOrder, OnTimeout, SeatSetup
 from app.core.quotes import CLOSE, OPEN, Quote
+from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.core.solutions import Author, GuardrailStatus, SolutionStatus, Stance
 from app.core.verdicts import SIDES, TIE, Standing, Verdict, VerdictScope, scores_in_words
 from app.usecases.dashboard import DashboardRow
 from app.usecases.model_calls import MoneyToday
 from app.wire.debates import debate_cost, known_cost, time_json
+from app.words import seats
 
 STATUS_WORDS = {
     Status.CREATED: "New",
@@ -84,9 +84,7 @@ def status(debate: Debate) -> str:
     """One or a few words. A new debate says what it waits for: its start, somebody outside, or a worker."""
     if debate.status is not Status.CREATED:
         return STATUS_WORDS[debate.status]
-    if debate.is_held_back:
-        return "Not started"
-    return f"Waits for the {SEAT_WORDS[debate.cursor.seat].lower()}" if debate.awaits_seat else "Queued"
+    return seats.beginning(turn_view(debate))
 
 
 def progress(debate: Debate) -> str:
@@ -107,41 +105,17 @@ def share_done(debate: Debate) -> float | None:
         return None
     facts = debate.format.facts
     judge_sits = facts.judge in (JudgeActs.EVERY_ROUND, JudgeActs.ASKS)
-    seats = [*facts.debaters, *([Seat.ARBITRATOR] if judge_sits else [])]
-    step = seats.index(debate.cursor.seat) if debate.cursor.seat in seats else len(seats)
-    return min(1.0, (debate.rounds_completed + step / len(seats)) / debate.limits.max_rounds)
+    sitting = [*facts.debaters, *([Seat.ARBITRATOR] if judge_sits else [])]
+    turn = turn_view(debate).turn
+    step = sitting.index(turn) if turn in sitting else len(sitting)
+    return min(1.0, (debate.rounds_completed + step / len(sitting)) / debate.limits.max_rounds)
 
 
 def doing(watched: DashboardRow) -> str:
-    """What is happening now. For RETRYING the page adds "in 5 s"."""
-    debate = watched.debate
-    turn = f"the {SEAT_WORDS[debate.cursor.seat].lower()}'s turn"
-    match watched.activity:
-        case Activity.GENERATING:
-            return f"It is {turn}: {debate.floor.player} is thinking"
-        case Activity.QUEUED:
-            return f"It is {turn}: waiting for a worker"
-        case Activity.STALLED:
-            return f"Stalled: no worker has taken {turn}"
-        case Activity.RETRYING:
-            of = f" of {watched.attempts_allowed}" if watched.attempts_allowed else ""
-            return f"Attempt {debate.attempts}{of} at {turn} failed, next attempt"
-        case Activity.WAITING:
-            return _waits(debate, turn)
-        case Activity.PAUSED:
-            return f"Paused before {turn}"
-        case Activity.FAILED:
-            return f"Failed at {turn}"
-        case Activity.CLOSED:
-            return outcome(debate)
-
-
-def _waits(debate: Debate, turn: str) -> str:
-    if debate.is_held_back:
-        return "Nobody speaks before it is started"
-    if debate.intervention_open:
-        return "Interrupted: waiting for a person's ruling"
-    return f"It is {turn}: waiting for a person or agent"
+    """What is happening now."""
+    if watched.activity is Activity.CLOSED:
+        return outcome(watched.debate)
+    return seats.doing(watched.debate, watched.activity, watched.attempts_allowed)
 
 
 def outcome(debate: Debate) -> str:
@@ -204,36 +178,6 @@ def about_judgment(of: Judgment) -> list[str]:
     if of.verdict and of.verdict.confidence is not None:
         said.append(f"confidence {of.verdict.confidence:g}")
     return said
-
-
-def what_arguing_does(debate: Debate) -> str:
-    """One line below the form for an argument."""
-    try:
-        after = decide(debate, Move(debate.cursor.seat, TurnType.CLAIM, "…")).debate
-    except ActionNotAllowed:
-        return ""
-    kept = f"It is stored as turn {debate.turn_count + 1} and cannot be changed"
-    if after.is_closed:
-        return f"{kept}; the debate ends with it."
-    return f"{kept}; then it is the {SEAT_WORDS[after.cursor.seat].lower()}'s turn ({after.floor.player})."
-
-
-def only_a_person_rules(debate: Debate) -> bool:
-    """It is the judge's turn, and nobody else will take it."""
-    return debate.cursor.seat is Seat.ARBITRATOR and not debate.awaits_worker
-
-
-def what_an_interruption_costs(watched: DashboardRow) -> str:
-    if watched.activity is not Activity.GENERATING:
-        return "Nobody is thinking now, so nothing is lost."
-    player = watched.debate.floor.player
-    return f"{player} is thinking now: what it has written so far is lost, and made again when the debate goes on."
-
-
-def what_a_ruling_judges(debate: Debate) -> str:
-    """For one that does not close the debate."""
-    is_aside = debate.intervention_open and not debate.format.facts.ruling_on_intervention_has_a_round
-    return "the debate so far" if is_aside else "this round"
 
 
 def _to(ahead: str, scores: Mapping[str, float]) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from app.core.brief import Exchange
-from app.core.debate import Debate, Limits, Origin, State, Turn, TurnType, Usage
+from app.core.debate import Debate, Limits, Origin, Situation, Turn, TurnType, Usage
 from app.core.events import DebateEvent
-from app.core.guidance import action_for
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import Standing, Verdict, rounded_scores
 from app.models.table import has_price
@@ -20,11 +20,10 @@ SHOWN_LIMITS = tuple(name for name in Limits.__slots__ if name != "kept_back_usd
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An argument, and the state that the debate is in after it."""
+    """An argument, and the situation that the debate is in after it."""
 
-    state: State
+    situation: Situation
     argument: Json
-    judge_asks: bool
 
 
 def time_json(moment: datetime | None) -> str | None:
@@ -125,6 +124,7 @@ def debate_json(debate: Debate, document: str | None = None) -> Json:
         "tags": list(debate.tags),
         "material": material_json(debate, document),
         "forked_from": _origin_json(debate.forked_from),
+        "closing": str(debate.closing) if debate.closing else None,
         "waits_for_start": debate.is_held_back,
         "imported": debate.imported,
         "waiting_until": time_json(debate.waiting_until),
@@ -196,9 +196,10 @@ def news_json(debate_id: UUID, seat: Seat, last_seen_seq: int, news: Told | None
     """The answer of poll and wait."""
     if news is None:
         return {"has_new_argument": False, "debate_id": str(debate_id), "last_seen_seq": last_seen_seq}
+    view = seat_view(news.situation, seat, TurnType(news.argument["type"]))
     return {
         "has_new_argument": True,
-        "action": action_for(news.state, seat, TurnType(news.argument["type"]), news.judge_asks),
-        "debate_state": news.state,
+        "action": view.action,
+        "debate_state": view.state,
         "argument": news.argument,
     }

@@ -21,7 +21,7 @@ from typer.main import get_command
 from app.cli.errors import Exit
 from app.cli.main import app as command_line
 from app.cli.options import Form
-from app.core import guidance
+from app.core import seat_view
 from app.core.access import Action, Agent, Scope, require
 from app.core.activity import STALLED_AFTER_SECONDS, Activity
 from app.core.debate import Limits, Status, StopReason, Turn, TurnType
@@ -30,12 +30,12 @@ from app.core.events import EventKind
 from app.core.formats import Format
 from app.core.guardrail import hidden, instructions, length, links, personal, secrets, spam
 from app.core.guardrail.opinion import GuardrailVerdict as OpinionVerdict
-from app.core.machine import TRANSITIONS
 from app.core.players import LOCAL, JudgeOrder, OnTimeout
 from app.core.prompt_sets import FILES
 from app.core.providers import PROVIDERS
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus
+from app.core.transitions import TRANSITIONS
 from app.http import answers, requests, websocket
 from app.http.errors import HTTP_STATUS_OF
 from app.http.solutions.answers import CODES as SOLUTIONS_CODES
@@ -90,7 +90,7 @@ def test_every_table_of_the_reference_is_checked() -> None:
 
 
 LISTS: dict[tuple[str, str], Iterable[str]] = {
-    ("agents.md", "`action`"): set(guidance.NextAction),
+    ("agents.md", "`action`"): set(seat_view.NextAction),
     ("api.md", "field of a debate"): set(answers.DebateShape.model_fields),
     ("api.md", "`kind`"): EventKind,
     ("api.md", "`on_timeout`"): OnTimeout,

@@ -13,6 +13,7 @@ from app.core.debate import Limits, State, Status, StopReason, TurnType, stop_wo
 from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import SeatSetup
+from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.core.verdicts import Standing, Verdict, VerdictScope, standing_after
@@ -23,6 +24,7 @@ from app.web.forms import controls
 from app.web.scores import chart_of
 from app.wire.debates import debate_json, standing_json
 from app.wire.texts import legible
+from app.words import seats
 
 AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared")
 EVEN = Verdict("tie", {"proposer": 7, "opponent": 7}, "Even")
@@ -148,10 +150,10 @@ def test_the_players_are_those_who_have_a_turn():
 
 def test_whoever_rules_is_told_what_the_ruling_judges():
     waiting = a_debate(State.AWAITING_ARBITRATOR, Format.DIALOGUE)
-    assert words.what_a_ruling_judges(waiting) == "this round"
-    assert words.what_a_ruling_judges(waiting.evolve(intervention_open=True)) == "this round"
+    assert seats.what_a_ruling_judges(turn_view(waiting)) == "this round"
+    assert seats.what_a_ruling_judges(turn_view(waiting.evolve(intervention_open=True))) == "this round"
     interrupted = a_debate(State.AWAITING_ARBITRATOR, Format.ROUNDS).evolve(intervention_open=True)
-    assert words.what_a_ruling_judges(interrupted) == "the debate so far"
+    assert seats.what_a_ruling_judges(turn_view(interrupted)) == "the debate so far"
 
 
 def test_progress_names_the_round_and_the_last_one_where_there_is_one():

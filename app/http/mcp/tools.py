@@ -13,12 +13,13 @@ from app.core.access import Action, Caller, Guest, require
 from app.core.debate import Debate, Status, TurnType
 from app.core.errors import Forbidden, InvalidInput
 from app.core.players import EXTERNAL, JudgeOrder
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.http import requests
 from app.http.experiments.judgments import OpinionBody
 from app.http.mcp import inputs, outputs
-from app.http.mcp.outputs import argument_shape, debate_shape, next_wait, rules_for, state_for
+from app.http.mcp.outputs import TOOL_OF, argument_shape, debate_shape, next_wait, turn_state
 from app.realtime.credentials import KeyWatch
 from app.realtime.longpoll import wait_for_change
 from app.realtime.relay import Relay
@@ -26,8 +27,9 @@ from app.usecases import control, create, judgments, read, seats
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from app.usecases.transactions import refused
-from app.wire.debates import argument_json, debate_json, time_json
+from app.wire.debates import argument_json, time_json
 from app.wire.experiments import judgment_json
+from app.words.seats import rules
 
 Json = dict[str, Any]
 MOST_NEW = 200
@@ -157,14 +159,14 @@ def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
     _wait_until_it_matters(context, given.debate_id, seat, given.after_seq, given.max_seconds)
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     seq = turns[-1].seq if turns else given.after_seq
-    state = state_for(debate, seat)
+    view = seat_view(debate, seat)
     return {
-        "state": state,
+        "state": turn_state(view),
         "seq": seq,
         "new": [argument_shape(argument_json(turn)) for turn in turns],
-        "rules": rules_for(debate, seat, context.max_bytes),
-        "answer_by": debate_json(debate).get("waiting_until") if state == "your_turn" else None,
-        "next_call": None if state == "your_turn" else next_wait(debate, seat, seq),
+        "rules": rules(view, debate.answers, TOOL_OF, context.max_bytes),
+        "answer_by": time_json(view.deadline) if view.has_turn else None,
+        "next_call": None if view.has_turn else next_wait(debate, seat, seq),
     }
 
 
@@ -174,7 +176,7 @@ def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_
     debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
     if after_seq > debate.turn_count:
         raise InvalidInput("after_seq", f"this debate has only {debate.turn_count} arguments")
-    if state_for(debate, seat) != "waiting" or not max_seconds:
+    if not _waits(debate, seat) or not max_seconds:
         return
     relay, hold = context.relay, partial(context.keys.hold, context.caller)
     with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
@@ -184,9 +186,14 @@ def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_
         while is_change:
             # Read after listening began, so that nothing is missed between the read and the wait.
             debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
-            is_change = state_for(debate, seat) == "waiting" and wait_for_change(listener, debate.turn_count, deadline)
+            is_change = _waits(debate, seat) and wait_for_change(listener, debate.turn_count, deadline)
     if key.is_lost:
         raise refused()
+
+
+def _waits(debate: Debate, seat: Seat) -> bool:
+    view = seat_view(debate, seat)
+    return not (view.is_closed or view.has_turn)
 
 
 def _submitted(context: Context, given: inputs.MoveInput, seat: Seat, kind: TurnType, **more: Any) -> Json:

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
-from app.cli import output, words
+from app.cli import output
 from app.cli.errors import CommandFailed, Interrupted
 from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
+from app.cli.values import ending
+from app.core.activity import Activity
 from app.core.debate import State, Status
 from app.core.players import EXTERNAL
 from app.core.seats import Seat
+from app.words.debates import doing
 
 commands = typer.Typer()
 SHOWN_CHARACTERS = 60
@@ -42,7 +45,7 @@ def watch(
         output.note(f"\nThe debate goes on. Watch it again: {again}{f' --after-seq {seen}' if seen else ''}")
         raise
     if debate["status"] == Status.FAILED:
-        raise CommandFailed(words.ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
+        raise CommandFailed(ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
 
 
 def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[output.Json]) -> output.Json:
@@ -77,15 +80,14 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
 
 
 def _activity(debate: output.Json) -> str:
-    if debate["attempts"]:
-        return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
-    if debate["last_error"] and debate["status"] == Status.RUNNING:
-        return str(debate["last_error"])
     if debate["state"] == State.CLOSED:
         return ""
-    role = Seat.of_actor(debate["next_actor"]).role
-    name = words.seat_name(role)
+    seat = Seat.of_actor(debate["next_actor"])
+    player = debate["seats"][seat.role]["player"]
+    what = Activity.WAITING if player == EXTERNAL else Activity.GENERATING
     if debate["status"] == Status.PAUSED:
-        return f"The debate is paused before the {name}'s turn"
-    is_external = debate["seats"][role]["player"] == EXTERNAL
-    return f"Waiting for the {name}" if is_external else f"The {name} is thinking"
+        what = Activity.PAUSED
+    elif debate["attempts"]:
+        what = Activity.RETRYING
+    why = f"{debate['last_error']}. " if debate["last_error"] and what is not Activity.PAUSED else ""
+    return why + doing(what, seat, player, debate["attempts"], None)

@@ -1,23 +1,15 @@
-"""A debate in words: whose turn it is, what each role can do now, and how the debate ended."""
+"""Whose turn it is in a debate, and what each role can do now."""
 
 import shlex
 
-from app.cli.output import Json, clean, program
-from app.core.debate import (
-    HELD_ELSEWHERE,
-    State,
-    Status,
-    TurnType,
-    is_held_elsewhere,
-    missed_deadline,
-    stop_words,
-)
+from app.cli.output import Json, program
+from app.core.debate import State, Status, TurnType
 from app.core.formats import Format
 from app.core.machine import judge_asks, moves_in
 from app.core.players import EXTERNAL
 from app.core.refusals import MOVE_WORDS
 from app.core.seats import Seat
-from app.core.verdicts import TIE, VerdictScope, scores_in_words
+from app.words.players import seat_name
 
 COMMAND_OF = {
     TurnType.CLAIM: "submit",
@@ -28,37 +20,6 @@ COMMAND_OF = {
     TurnType.QUESTION: "question",
 }
 _MEANS = {command: MOVE_WORDS[kind] for kind, command in COMMAND_OF.items()}
-
-
-def seat_name(role: str) -> str:
-    return Seat(role).word
-
-
-def has_ended(debate: Json) -> bool:
-    return bool(debate["state"] == State.CLOSED or debate["status"] == Status.FAILED)
-
-
-def ending(debate: Json) -> str:
-    if debate["status"] == Status.FAILED:
-        return f"The debate failed: {clean(debate['last_error'] or 'no reason was recorded')}"
-    if is_held_elsewhere(debate["stop_reason"], debate["argument_count"]):
-        return f"The debate is {debate['status']}: {HELD_ELSEWHERE}."
-    note = debate.get("stop_note") or ""
-    who = f" {clean(note)}" if missed_deadline(debate["stop_reason"], note) else ""
-    return f"The debate is {debate['status']}: {stop_words(debate['stop_reason'], note)}.{who}"
-
-
-def judged(ruling: Json) -> str:
-    """The verdict of one ruling, with what it judges: its round, or the whole debate."""
-    verdict = ruling["verdict"]
-    scores = ", ".join(f"{side} {score}" for side, score in scores_in_words(verdict["scores"]).items())
-    # A server of the version before says no scope: every verdict of its rulings judged the round.
-    if verdict.get("scope") == VerdictScope.DEBATE:
-        place, is_ahead = "The whole debate", "wins"
-    else:
-        place, is_ahead = f"Round {ruling['round']}" if ruling["round"] else "So far", "better"
-    winner = "a tie" if verdict["winner"] == TIE else f"{verdict['winner']} {is_ahead}"
-    return f"{place}: {winner} ({scores})"
 
 
 def commands_for(debate: Json, role: str) -> list[str]:

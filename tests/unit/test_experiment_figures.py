@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from app.cli.errors import CommandFailed
 from app.cli.experiment.report import html_report, markdown_report
-from app.cli.experiment.run import duration, in_parts, progress_of, progress_words
+from app.cli.experiment.run import in_parts, progress_of, progress_words
 from app.cli.experiment.source import judgments_of_file, results_of
 from app.cli.experiment.tables import WIDTH, results_text, table
 from app.cli.main import app
@@ -241,8 +241,7 @@ def test_progress_says_debates_money_and_time_left() -> None:
         "estimate": {"seconds_left": 4000},
     }
     assert progress_of(experiment) == (8, 22)
-    assert progress_words(experiment) == "3 of 11 debates, 1 failed  0.1234 USD  66 min left"
-    assert [duration(seconds) for seconds in (5, 90, 9000)] == ["5 s", "1 min", "2 h 30 min"]
+    assert progress_words(experiment) == "debates 3 of 11, 2 begun, 1 failed  cost $0.12  1 h 6 min left"
 
 
 def test_the_markdown_report_has_a_table_for_each_part(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The whole application: both APIs, and the dashboard as one blueprint: pages, sign-in, headers, errors."""
 
-from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -91,7 +90,7 @@ def web_blueprint(services: Services) -> Blueprint:
     web.add_app_template_filter(_markdown, "markdown")
     web.add_app_template_filter(_name, "name")
     web.add_app_template_filter(_players, "players")
-    web.add_app_template_filter(_iso, "iso")
+    web.add_app_template_filter(lambda moment: time_json(moment) or "", "iso")
     web.add_app_template_filter(debate_cost)
     web.add_app_template_filter(turn_cost)
     web.add_app_template_test(is_safe_link, "safe_link")
@@ -119,10 +118,6 @@ def _name(text: str) -> Markup:
 
 def _players(debate: Debate) -> str:
     return all_of(debate.format, {seat.role: setup.player for seat, setup in debate.seats.items()})
-
-
-def _iso(moment: datetime | None) -> str:
-    return time_json(moment) or ""
 
 
 def _tell_browser(response: Response) -> Response:

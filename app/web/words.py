@@ -24,21 +24,9 @@ from app.words import (
 )
 
 __all__ = [
-    "counts",
-    "debates",
-    "errors",
-    "events",
-    "experiments",
-    "judgments",
-    "money",
-    "players",
-    "results",
-    "solutions",
-    "times",
-    "turns",
-    "verdicts",
-    "webhooks",
-]
+    "counts", "debates", "errors", "events", "experiments", "judgments", "money", "players", "results", "solutions",
+    "times", "turns", "verdicts", "webhooks",
+]  # fmt: skip
 
 
 def what_arguing_does(debate: Debate) -> str:

@@ -102,7 +102,10 @@ def advantages(sides: Json) -> list[Json]:
 
 
 def advantage(one: Json) -> str:
-    return points({**one, "value": one["advantage"]})
+    within = points({**one, "value": one["advantage"]})
+    return (
+        f"{within} points for the proposer, from {count(one['debates'], 'debate')} on {count(one['motions'], 'motion')}"
+    )
 
 
 def rating_rows(
@@ -220,22 +223,23 @@ def agreement_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
 def cost_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Of each contestant and judge, and the rulings in the debates; then the rest, and the total."""
     costs = found["costs"]
-    rows = [(kind, row.get(kind) or "", row) for kind in ("contestant", "judge") for row in costs.get(f"{kind}s", [])]
-    rows += [("rulings", "in debates", costs["arbitrator"])] if costs["arbitrator"] else []
+    rows = [
+        (f"{kind} {row.get(kind) or ''}", row) for kind in ("contestant", "judge") for row in costs.get(f"{kind}s", [])
+    ]
+    rows += [("rulings in debates", costs["arbitrator"])] if costs["arbitrator"] else []
     shown = [
         (
-            kind,
-            name,
+            who,
             cost(row["cost_usd"]),
             f"{row['input_tokens'] + row['output_tokens']:,}",
             number(row["mean_seconds"], ".1f"),
             str(sum(row["failures"].values())),
         )
-        for kind, name, row in rows
+        for who, row in rows
     ]
-    sums = (("other", "calls", costs["other_usd"]), ("all", "calls", costs["total_usd"]))
-    header = ("cost of", "", "cost", "tokens", "seconds a call", "failed attempts")
-    return header, [*shown, *((kind, name, cost(amount), "", "", "") for kind, name, amount in sums if shown)]
+    sums = (("other calls", costs["other_usd"]), ("all calls", costs["total_usd"]))
+    header = ("who", "cost", "tokens", "seconds a call", "failed attempts")
+    return header, [*shown, *((who, cost(amount), "", "", "") for who, amount in sums if shown)]
 
 
 def ratings_svg(ratings: list[Json], narrow: bool = False) -> str:

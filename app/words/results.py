@@ -22,6 +22,7 @@ JUDGES_SAY = (
 )
 JUDGES_BY_ARM_SAY = "A debate counts once for a judge, with the mean over its orders and repeats."
 ARMS_SAY = "Differences over the motions that both arms have, in points; p is that of a paired t test, not corrected."
+MOTIONS_NEEDED = "Motions needed: how many would detect half of this difference with 80 % power."
 SIDES_SAY = (
     "How many points of win rate the proposer gains from the side alone: between equals, +5 means 55 of 100 wins. An "
     "interval that holds 0 leaves open whether there is any advantage."

@@ -77,7 +77,7 @@ def test_several_arms_are_told_apart_in_every_form(tmp_path: Path) -> None:
     for arm in ("short", "<i>long"):
         for words in (f"Arm {arm}\n", f"Arm {arm}\nThe proposer's share"):
             assert words in text, words
-        assert re.search(rf"^{arm} +[+-]\d+\.\d \(", text, re.MULTILINE), "the advantage"
+        assert re.search(rf"^{arm}: [+-]\d+\.\d \(", text, re.MULTILINE), "the advantage"
     assert re.search(r"^big +short +144 +\d+/144", text, re.MULTILINE)
     page, document = said("report", file, "--format", "html"), said("report", file)
     assert page.count("<svg") == 4
@@ -99,7 +99,7 @@ def test_two_experiments_are_compared_over_the_motions_they_share(tmp_path: Path
     [difference] = found["differences"]
     assert difference["arms"] == ["a.csv", "b.csv"]
     assert difference["motions"] == 12
-    assert "difference, in points" in said("compare", *map(str, files))
+    assert "difference (95 %)" in said("compare", *map(str, files))
 
 
 class Addresses(HTMLParser):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from app.cli.output import Json, clean, columns
 from app.wire import figures
 from app.words.experiments import missing
-from app.words.results import no_ratings, others, rests_on
+from app.words.results import MOTIONS_NEEDED, no_ratings, others, rests_on
 
 WIDTH = 80
 """Of sentences; of tables in a terminal that is not wider."""
@@ -92,14 +92,10 @@ def _matrix_text(found: Json) -> Iterator[str]:
 
 def _sides_text(found: Json) -> Iterator[str]:
     sides = figures.advantages(found["sides"])
-    if not sides:
-        return
-    yield ""
-    if "arm" not in sides[0]:
-        yield f"Advantage of the proposer, in points of win rate: {figures.advantage(sides[0])}"
-        return
-    yield "Advantage of the proposer, in points of win rate"
-    yield from table(("arm", "advantage (95 %)"), [(side["arm"], figures.advantage(side)) for side in sides])
+    if sides:
+        yield from ["", "Advantage of the proposer, in points of win rate"]
+    for side in sides:
+        yield from _wrapped((f"{clean(side['arm'])}: " if "arm" in side else "") + figures.advantage(side))
 
 
 def _judges_text(found: Json) -> Iterator[str]:
@@ -128,16 +124,15 @@ def differences_text(found: Json) -> Iterator[str]:
     yield "Arms, by the judges' accuracy" if known else "Arms, by the proposer's share of the points"
     yield from table(*figures.arm_rows(found))
     yield ""
-    header = ("difference, in points", "value (95 %)", "p", "motions", "needed")
-    yield from table(header, figures.difference_rows(found)[1])
-    yield "needed: motions to detect half of this difference with 80 % power"
+    yield from table(*figures.difference_rows(found))
+    yield from _wrapped(MOTIONS_NEEDED)
 
 
 def _costs_text(found: Json) -> Iterator[str]:
     header, rows = figures.cost_rows(found)
     if rows:
         yield ""
-        yield from table(header, rows, left=2)
+        yield from table(header, rows)
 
 
 def _notes_text(found: Json) -> Iterator[str]:

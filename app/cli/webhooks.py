@@ -202,5 +202,5 @@ def _register(api: "Api", url: str, events: list[WebhookEvent] | None, descripti
 def _line(delivery: output.Json) -> str:
     status, attempts, error = delivery["status"], delivery["attempts"], delivery["last_error"]
     problem = f": {error}" if error and status != "delivered" else ""
-    what = delivery_name(status) + (f" after {count(attempts, 'attempt')}" if attempts else "")
+    what = delivery_name(status).lower() + (f" after {count(attempts, 'attempt')}" if attempts else "")
     return output.one_line(f"{delivery['created_at']}  {delivery['event']:<20} {delivery['id']}  {what}{problem}")

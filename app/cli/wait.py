@@ -10,8 +10,10 @@ import typer
 from app.cli import output, words
 from app.cli.errors import CommandFailed, Exit, Interrupted, ServerUnavailable
 from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_of
+from app.cli.values import ending, has_ended
 from app.core.debate import State, Status
 from app.core.seat_view import WAITING_ACTIONS
+from app.words.players import seat_name
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -95,7 +97,7 @@ def _wait(api: "Api", options: WaitOptions) -> None:
                 return _print_news(api, options, news)
             if news["has_new_argument"]:
                 last_seen = news["argument"]["id"]
-            elif words.has_ended(debate := _debate(api, options.debate_id, deadline)):
+            elif has_ended(debate := _debate(api, options.debate_id, deadline)):
                 # A failure adds no argument and closes nothing: the debate can be resumed.
                 if debate["status"] == Status.FAILED:
                     return _print_end(options, news, debate)
@@ -152,7 +154,7 @@ def _print_end(options: WaitOptions, news: output.Json, debate: output.Json) -> 
         output.print_json({**news, "debate": debate})
     if debate["status"] == Status.FAILED:
         raise CommandFailed(
-            words.ending(debate),
+            ending(debate),
             suggestion=f"Try again with `{output.program()} resume {debate['id']}`, "
             f"or end it with `{output.program()} stop {debate['id']}`",
         )
@@ -166,7 +168,7 @@ def _timed_out(options: WaitOptions, news: output.Json, last_seen: str | None) -
     if options.as_json:
         output.print_json(news)
     return CommandFailed(
-        f"Nothing new for the {words.seat_name(options.role)} within {options.timeout_seconds:g} seconds",
+        f"Nothing new for the {seat_name(options.role)} within {options.timeout_seconds:g} seconds",
         Exit.TIMED_OUT,
         f"To continue waiting: {options.command(last_seen)}",
     )

@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from app.cli import output, words
+from app.cli import output
 from app.cli.errors import CommandFailed, Interrupted
 from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
-from app.core.debate import State, Status
-from app.core.seat_view import turn_view
+from app.cli.values import ending
+from app.core.activity import Activity
+from app.core.debate import Status
+from app.core.seat_view import Awaited, turn_view
 from app.wire.situations import situation_of
-from app.words.seats import who_is_awaited
+from app.words import seats
 
 commands = typer.Typer()
 SHOWN_CHARACTERS = 60
@@ -43,7 +45,7 @@ def watch(
         output.note(f"\nThe debate goes on. Watch it again: {again}{f' --after-seq {seen}' if seen else ''}")
         raise
     if debate["status"] == Status.FAILED:
-        raise CommandFailed(words.ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
+        raise CommandFailed(ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
 
 
 def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[output.Json]) -> output.Json:
@@ -78,11 +80,14 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
 
 
 def activity(debate: output.Json) -> str:
-    """A few words beside the spinner."""
-    if debate["attempts"]:
-        return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
-    if debate["last_error"] and debate["status"] == Status.RUNNING:
-        return str(debate["last_error"])
-    if debate["state"] == State.CLOSED:
+    """A sentence beside the spinner."""
+    view = turn_view(situation_of(debate))
+    if view.is_closed:
         return ""
-    return who_is_awaited(turn_view(situation_of(debate)))
+    what = Activity.GENERATING if view.taker is Awaited.WORKER else Activity.WAITING
+    if view.awaited is Awaited.RESUMPTION:
+        what = Activity.PAUSED
+    elif debate["attempts"]:
+        what = Activity.RETRYING
+    why = f"{debate['last_error']}. " if debate["last_error"] and what is not Activity.PAUSED else ""
+    return why + seats.doing(view, what, debate["attempts"], None)

@@ -1,12 +1,11 @@
-"""A debate in words: whose turn it is, what each role can do now, and how the debate ended."""
+"""Whose turn it is in a debate, and what each role can do now."""
 
 import shlex
 
-from app.cli.output import Json, clean, program
-from app.core.debate import HELD_ELSEWHERE, State, Status, StopReason, TurnType, stop_words
+from app.cli.output import Json, program
+from app.core.debate import TurnType
 from app.core.seat_view import SeatView, seat_view, turn_view
 from app.core.seats import Seat
-from app.core.verdicts import TIE, VerdictScope, scores_in_words
 from app.wire.situations import situation_of
 from app.words import seats
 from app.words.seats import MOVE_WORDS
@@ -20,36 +19,6 @@ COMMAND_OF = {
     TurnType.QUESTION: "question",
 }
 _MEANS = {command: MOVE_WORDS[kind] for kind, command in COMMAND_OF.items()}
-
-
-def seat_name(role: str) -> str:
-    return Seat(role).word
-
-
-def has_ended(debate: Json) -> bool:
-    return bool(debate["state"] == State.CLOSED or debate["status"] == Status.FAILED)
-
-
-def ending(debate: Json) -> str:
-    if debate["status"] == Status.FAILED:
-        return f"The debate failed: {clean(debate['last_error'] or 'no reason was recorded')}"
-    if debate["imported"]:
-        return f"The debate is {debate['status']}: {HELD_ELSEWHERE}."
-    reason, is_late = debate["stop_reason"], debate["missed_deadline"]
-    who = f" {clean(debate['stop_note'])}" if reason == StopReason.TIME_LIMIT and is_late else ""
-    return f"The debate is {debate['status']}: {stop_words(reason, is_late)}.{who}"
-
-
-def judged(ruling: Json) -> str:
-    """The verdict of one ruling, with what it judges: its round, or the whole debate."""
-    verdict = ruling["verdict"]
-    scores = ", ".join(f"{side} {score}" for side, score in scores_in_words(verdict["scores"]).items())
-    if verdict["scope"] == VerdictScope.DEBATE:
-        place, is_ahead = "The whole debate", "wins"
-    else:
-        place, is_ahead = f"Round {ruling['round']}" if ruling["round"] else "So far", "better"
-    winner = "a tie" if verdict["winner"] == TIE else f"{verdict['winner']} {is_ahead}"
-    return f"{place}: {winner} ({scores})"
 
 
 def view_of(debate: Json, role: str) -> SeatView:

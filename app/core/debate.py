@@ -64,29 +64,6 @@ class StopReason(StrEnum):
     FORFEIT = "forfeit"  # a debater let its deadline pass: the other side wins
 
 
-_STOP_WORDS: Mapping[str, str] = {  # after "The debate is completed:", or in brackets after the verdict
-    StopReason.MAX_ROUNDS: "all rounds were held",
-    StopReason.TIME_LIMIT: "it reached its time limit",
-    StopReason.TOKEN_LIMIT: "it reached its token limit",
-    StopReason.COST_LIMIT: "it reached its cost limit",
-    StopReason.JUDGE_EARLY_STOP: "the judge decided it early",
-    StopReason.MANUAL_STOP: "it was stopped by hand",
-    StopReason.RULING: "a ruling closed it",
-    StopReason.RESOLUTION: "the proposer ended it in agreement",
-    StopReason.FORFEIT: "a side did not answer in time and forfeited it",
-}
-
-
-def stop_words(reason: str, missed_deadline: bool) -> str:
-    """Why a debate ended. A newer server may have reasons that this client does not know."""
-    if reason == StopReason.TIME_LIMIT and missed_deadline:
-        return "a seat missed its deadline"
-    return _STOP_WORDS.get(reason, reason)
-
-
-HELD_ELSEWHERE = "it was held elsewhere, and only its judgments were imported"
-
-
 class TurnType(StrEnum):
     MOTION = "MOTION"
     CLAIM = "CLAIM"

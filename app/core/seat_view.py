@@ -155,10 +155,10 @@ def _awaited(situation: Situation) -> tuple[Awaited, Awaited]:
     """What it waits for now, and who takes the turn once it runs."""
     if situation.is_closed:
         return Awaited.NOTHING, Awaited.NOTHING
-    now = Awaited.START if situation.is_held_back else _HELD_UP.get(situation.status)
-    if now is None:
+    held_up = Awaited.START if situation.is_held_back else _HELD_UP.get(situation.status)
+    if held_up is None:
         return (taker := _taker(situation)), taker
-    return now, _taker(situation.evolve(status=Status.RUNNING))
+    return held_up, _taker(situation.evolve(status=Status.RUNNING))
 
 
 def _taker(situation: Situation) -> Awaited:

@@ -19,11 +19,6 @@ from app.usecases.services import Services
 _USUAL_CALL = Usage(input_tokens=2_000, output_tokens=400)
 FIRST_MODELS = ("openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash")
 """For somebody's first debate with a model: quick and cheap ones. The first one by name may be old and dear."""
-PLAYER_WORDS = {
-    EXTERNAL: "a person or an agent",
-    SCRIPTED: "imitates a model, free",
-    LOCAL: "a small model of 135 million parameters, free",
-}
 
 
 @dataclass(frozen=True, slots=True)

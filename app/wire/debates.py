@@ -57,6 +57,10 @@ def known_cost(usage: Usage, *players: str) -> float | None:
     return None if usage.total_tokens and not all(map(has_price, players)) else usage.cost_usd
 
 
+def turn_cost(turn: Turn) -> float | None:
+    return known_cost(turn.usage, turn.player) if turn.usage else 0.0
+
+
 def debate_cost(debate: Debate) -> float | None:
     return known_cost(debate.usage, *(setup.player for setup in debate.seats.values()))
 

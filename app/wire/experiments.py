@@ -21,11 +21,7 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
         "stop_note": experiment.stop_note,
         "imported": experiment.imported,
         "spec": None if experiment.imported else experiment.stated,
-        "progress": {
-            "matches": _counts(progress.matches),
-            "debates": _counts(progress.matches),
-            "judgments": _counts(progress.judgments),
-        },
+        "progress": {**progress_json(progress), "debates": _counts(progress.matches)},
         "cost_usd": cost_of(experiment, progress),
         "budget_usd": experiment.budget_usd,
         "estimate": None if experiment.imported else estimate,
@@ -45,7 +41,11 @@ def cost_of(experiment: Experiment, progress: Progress) -> float | None:
     return None if is_begun and not all(map(has_price, players)) else experiment.spent_usd
 
 
-def _counts(counts: Counts) -> dict[str, Any]:
+def progress_json(progress: Progress) -> dict[str, dict[str, int]]:
+    return {"matches": _counts(progress.matches), "judgments": _counts(progress.judgments)}
+
+
+def _counts(counts: Counts) -> dict[str, int]:
     """`planned` counts those that are neither under way nor over."""
     return {name: getattr(counts, name) for name in Counts.__slots__}
 

@@ -148,15 +148,6 @@ def whose_turn(view: SeatView) -> str:
     return f"{begins} is the {view.turn.word}'s turn: {who}."
 
 
-def who_is_awaited(view: SeatView) -> str:
-    """A few words for somebody who watches the debate."""
-    if view.awaited is Awaited.START:
-        return "Waiting for the start"
-    if view.awaited is Awaited.RESUMPTION:
-        return f"The debate is paused before the {view.turn.word}'s turn"
-    return f"The {view.turn.word} is thinking" if view.taker is Awaited.WORKER else f"Waiting for the {view.turn.word}"
-
-
 # For the pages
 
 
@@ -167,9 +158,8 @@ def beginning(view: SeatView) -> str:
     return "Queued" if view.awaited is Awaited.WORKER else f"Waits for the {view.turn.word}"
 
 
-def doing(debate: Debate, activity: Activity, attempts_allowed: int | None) -> str:
+def doing(view: SeatView, activity: Activity, attempts: int, attempts_allowed: int | None) -> str:
     """What happens in an open debate now. For RETRYING the page adds "in 5 s"."""
-    view = turn_view(debate)
     turn = f"the {view.turn.word}'s turn"
     match activity:
         case Activity.GENERATING:
@@ -180,7 +170,7 @@ def doing(debate: Debate, activity: Activity, attempts_allowed: int | None) -> s
             return f"Stalled: no worker has taken {turn}"
         case Activity.RETRYING:
             of = f" of {attempts_allowed}" if attempts_allowed else ""
-            return f"Attempt {debate.attempts}{of} at {turn} failed, next attempt"
+            return f"Attempt {attempts}{of} at {turn} failed; trying again"
         case Activity.PAUSED:
             return f"Paused before {turn}"
         case Activity.FAILED:

@@ -23,12 +23,13 @@ from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
 from app.core.debate import Debate
 from app.store.engine import DatabaseAway
-from app.store.errors import BUSY, DISK_IS_FULL, ONLY_READS, words_for
+from app.store.errors import words_for
 from app.usecases import advance, control
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.system import readiness
 from app.web.application import make_application
+from app.words.errors import BUSY, DISK_IS_FULL, ONLY_READS
 from worker import runner
 from worker.players.scripted.player import ScriptedPlayer
 

@@ -12,6 +12,7 @@ from test_api_envelope import data_of, refusal_of
 from test_session_access import signed_in
 
 from app.web.forms import FIRST_MODELS
+from app.words.errors import NO_WORKER, QUEUE_IS_DOWN
 
 NO_SUCH_DEBATE = "00000000-0000-0000-0000-000000000000"
 PAGES = (
@@ -181,14 +182,14 @@ def test_the_state_of_the_system_names_workers_and_what_they_hold(place):
     api.http.post(f"/debates/{debate['id']}/stop")
     worker.terminate()
     worker.wait(60)
-    assert "No worker is running: start one with <code>debate worker</code>" in api.http.get("/system").text
+    assert NO_WORKER in api.http.get("/system").text
 
 
 def test_without_redis_the_page_says_that_debates_will_start_later(place):
     api = place.start_api(redis_url="unix:///nowhere/at/all.sock?db=0")
     answer = api.http.get("/system")
     assert answer.status_code == 200
-    assert "The queue is down. New debates are stored and start when it is back." in answer.text
+    assert QUEUE_IS_DOWN in answer.text
     assert data_of(api.http.get("/system/status"))["queue_length"] is None
 
 

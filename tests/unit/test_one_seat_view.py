@@ -17,7 +17,7 @@ from app.core.activity import Activity, activity_of
 from app.core.debate import Debate, Situation, State, Status, TurnType
 from app.core.machine import decide
 from app.core.refusals import MoveRefused
-from app.core.seat_view import NextAction, seat_view
+from app.core.seat_view import NextAction, seat_view, turn_view
 from app.core.seats import Seat
 from app.core.transitions import TRANSITIONS, Next
 from app.http.mcp.outputs import TOOL_OF, turn_state
@@ -90,10 +90,10 @@ def test_who_is_awaited_changes_everywhere(monkeypatch):
 
     doing = activity_of(debate, claim_is_live=True, backing_off=False, seconds_due=0)
     assert doing is Activity.WAITING
-    assert seats.doing(debate, doing, None) == "It is the proposer's turn: waiting for a person or agent"
-    assert words.status(debate) == "Waits for the proposer"
+    assert seats.doing(turn_view(debate), doing, 0, None) == "It is the proposer's turn: waiting for a person or agent"
+    assert words.debates.status(debate) == "Waits for the proposer"
     assert whose_turn(as_json(debate)) == "It is the proposer's turn: a person or an agent takes it."
-    assert watch.activity(as_json(debate)) == "Waiting for the proposer"
+    assert watch.activity(as_json(debate)) == "It is the proposer's turn: waiting for a person or agent"
     assert refusal(debate, Seat.OPPONENT, TurnType.CLAIM)["suggestion"] == "Wait for the proposer to submit"
     with pytest.raises(MoveRefused):
         decide(debate, a_move(Seat.PROPOSER, TurnType.CLAIM, by_worker=True))

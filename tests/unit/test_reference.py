@@ -44,8 +44,7 @@ from app.observe import failpoints, metrics
 from app.realtime import connection
 from app.settings import Settings
 from app.usecases import announce
-from app.usecases.dashboard import DashboardRow
-from app.web import words
+from app.words.debates import now
 from worker.players.models import adapter
 from worker.players.models.deltas import Deltas
 
@@ -281,7 +280,7 @@ def _(found: list[Row]) -> None:
     told = [(a_debate(), activity) for activity in activities]
     told += [(not_started, Activity.WAITING), (imported, Activity.CLOSED)]
     for (debate, activity), (phrase, meaning) in zip(told, found, strict=True):
-        assert phrase in words.doing(DashboardRow(debate, activity, None, None, None)).lower()
+        assert phrase in now(debate, activity, None).lower()
         assert activity is not Activity.STALLED or f"{STALLED_AFTER_SECONDS:.0f} seconds" in meaning
 
 

@@ -10,7 +10,7 @@ import pytest
 from app.statistics.costs import Spending
 from app.statistics.results import results
 from app.statistics.rows import JudgmentRow
-from app.web.experiment_words import agreement_rows
+from app.wire.figures import agreement_rows
 
 WINNERS = np.array(["proposer", "opponent", "tie"])
 

@@ -14,7 +14,6 @@ from sqlalchemy import Connection, Select, Text, case, cast, delete, func, selec
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import RowMapping
 
-from app.core.experiments.budget import how_to_raise
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import Spec, spec_of
 from app.core.players import SeatSetup
@@ -23,6 +22,7 @@ from app.store.experiments.tables import experiments, judgments, matches, motion
 from app.store.rows import of_row
 from app.store.statements import Prepared
 from app.store.tables import debates
+from app.words.experiments import how_to_raise
 
 _now = func.clock_timestamp()
 _AT_WORK = Prepared("""

@@ -106,7 +106,8 @@ def test_scores_have_the_decimals_that_tell_them_apart():
     assert words.standing(close) == "Opponent ahead, 8.04 to 8.01, after 3 judged rounds"
     closer = replace(AHEAD, scores={"proposer": 8.0011, "opponent": 8.0}, winner="proposer", scope=VerdictScope.DEBATE)
     assert words.winner(closer) == "Proposer wins 8.001 to 8"
-    ruling = {"round": 2, "verdict": {"winner": "opponent", "scores": {"proposer": 8.001, "opponent": 8.0014}}}
+    verdict = {"winner": "opponent", "scores": {"proposer": 8.001, "opponent": 8.0014}, "scope": "round"}
+    ruling = {"round": 2, "verdict": verdict}
     assert judged(ruling) == "Round 2: opponent better (proposer 8.001, opponent 8.0014)"
     shown = standing_json(Standing({"proposer": 8.0014, "opponent": 8.001}, 3))
     assert shown == {"scores": {"proposer": 8.0014, "opponent": 8.001}, "leader": "proposer", "rounds": 3}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 
+from core_builders import a_debate
 from jinja2 import Environment, nodes
 
 import app.core
@@ -18,11 +19,11 @@ from app.core.events import EventKind
 from app.core.formats import Format
 from app.core.judgments import JudgmentStatus
 from app.core.players import JudgeOrder
-from app.core.seats import Seat
+from app.core.seat_view import turn_view
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.core.webhooks import WebhookEvent
 from app.store.experiments.experiments import Counts, ExperimentStatus
-from app.words import debates, events, experiments, judgments, solutions, turns
+from app.words import debates, events, experiments, judgments, seats, solutions, turns
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = sorted((ROOT / "app" / "web" / "templates").glob("*.html"))

@@ -1,4 +1,4 @@
-"""A worker's event loop in the process of a test: a real lease and a real runner, with players of the test's choice."""
+"""A worker's turns in the process of a test: a real lease and a real claim loop, with players of the test's choice."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -14,16 +14,19 @@ from situations import failing
 
 from app.core.brief import Brief, Thought
 from app.settings import ProviderSettings
+from app.usecases.advance import Claim
 from app.usecases.services import Services
+from worker.claim_loop import ClaimLoop
 from worker.lease import Lease
 from worker.players.base import Player
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for as player_named
 from worker.players.scripted.player import ScriptedPlayer
-from worker.runner import Runner
+from worker.turns import Turns
 
 PATIENCE_SECONDS = 60.0
+TurnLoop = ClaimLoop[Claim, Thought]
 
 
 def with_settings(services: Services, **changes: Any) -> Services:
@@ -47,10 +50,10 @@ async def live_lease(
 @asynccontextmanager
 async def live_runner(
     services: Services, player_for: Callable[[str], Player] = player_named, name: str = "worker"
-) -> AsyncIterator[Runner]:
+) -> AsyncIterator[TurnLoop]:
     executor = ThreadPoolExecutor(6, "statements")
     async with live_lease(services, lambda: runner.end_all_claims(), name) as lease:
-        runner = Runner(services, lease, executor, player_for)
+        runner = ClaimLoop(lease, Turns(services, lease, executor, player_for))
         runner.start()
         try:
             yield runner
@@ -64,7 +67,7 @@ def calls_to(models: ModelServer, services: Services) -> ModelCalls:
 
 
 @asynccontextmanager
-async def working(services: Services, models: ModelServer, **changes: Any) -> AsyncIterator[Runner]:
+async def working(services: Services, models: ModelServer, **changes: Any) -> AsyncIterator[TurnLoop]:
     """A worker's runner whose models are the server's."""
     ours = with_settings(services, **changes)
     calls = calls_to(models, ours)

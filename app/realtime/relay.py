@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-import structlog
-
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.messaging.bus import OPERATORS_CHANNEL, channel_of
 from app.messaging.heard import Heard, state_mark
@@ -25,10 +23,7 @@ from app.observe.threads import SupervisedThread
 from app.realtime.feed import Feed, Item, Listener, Message
 from app.realtime.operators import LOOK_BACK, OperatorsFeed, OperatorsListener, Version
 from app.realtime.source import Missed, PostgresSource
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
-
-log = structlog.get_logger(__name__)
+from app.store.unavailable import tolerate_errors
 
 COMPARE_SECONDS = 3.0
 COMPARE_SECONDS_WITHOUT_REDIS = 1.0
@@ -240,14 +235,9 @@ class Relay:
             self._look.clear()
             with self._lock:
                 feeds = [feed for feed in self._feeds.values() if feed.is_started]
-            try:
+            with tolerate_errors("relay.compare"):
                 self._compare(feeds)
                 self._compare_all()
-            except DatabaseAway as problem:
-                # The next round tries again.
-                log.warning("relay.compare_failed", problem=log_words(problem))
-            except Exception:
-                log.exception("relay.compare_failed")
 
     def _compare(self, feeds: list[Feed]) -> None:
         if not feeds:

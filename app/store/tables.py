@@ -464,9 +464,10 @@ webhook_deliveries = Table(
     Column("event", Text, nullable=False),
     Column("data", Json, nullable=False),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    # When to try next; NULL when it was delivered or given up. A claim sets it to when it lapses.
+    # When to try next; NULL when it was delivered or given up. The rest of a claim as in app/store/claimed_rows.py.
     Column("due_at", Timestamp),
     Column("claim_token", Uuid),
+    Column("claimed_by", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("delivered_at", Timestamp),
     Column("last_status", Integer),
@@ -484,6 +485,11 @@ Index(
     webhook_deliveries.c.webhook_id,
     webhook_deliveries.c.number,
     postgresql_where=text("due_at IS NOT NULL"),
+)
+Index(
+    "webhook_deliveries_claimed",
+    webhook_deliveries.c.claimed_by,
+    postgresql_where=webhook_deliveries.c.claimed_by.is_not(None),
 )
 Index("webhook_deliveries_by_number", webhook_deliveries.c.webhook_id, webhook_deliveries.c.number)
 

@@ -9,13 +9,12 @@ step, a turn as well as a failed attempt, is stored by the same statement.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
 
 from app.core.brief import Brief, Thought
-from app.core.claims import Close, Leave, TakeTurn, decide_claim, reconciled
+from app.core.claims import Close, Leave, Room, TakeTurn, decide_claim, reconciled
 from app.core.debate import Debate, Status, Usage
 from app.core.errors import ContentTooLarge, InvalidInput
 from app.core.events import EventKind, NewEvent
@@ -26,12 +25,11 @@ from app.core.retry import PlayerError, after_failure, attempts_allowed, stored_
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.observe import failpoints, metrics
 from app.store import claims, turns
-from app.store.claims import ClaimedDebate, DamagedDebate, Room
-from app.store.clock import now
+from app.store.claims import ClaimedDebate, DamagedDebate
 from app.store.commit import Change, ClaimToken, Later, Outcome, PlainSchedule, Result, Schedule
 from app.store.commit import commit as store_changes
 from app.store.engine import ConnectionLost
-from app.store.ids import first_id_at, new_claim_token, new_turn_id, time_of
+from app.store.ids import new_claim_token, new_turn_id, time_of
 from app.usecases.announce import state_changed, tell_stored
 from app.usecases.services import Services
 from app.usecases.submit import quotes_of, turns_of
@@ -45,7 +43,6 @@ LARGEST_THOUGHT_BYTES = 1_000_000
 """A player's text may be longer than what clients may send, but not without end."""
 RECENT_TURNS = 12
 """What the brief of a claim holds besides the motion: the cost of a step does not grow with the debate."""
-UNKNOWN_AFTER_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +59,14 @@ class Claim:
     @property
     def debate(self) -> Debate:
         return self.brief.debate
+
+    @property
+    def id(self) -> UUID:
+        return self.debate.id
+
+    @property
+    def token(self) -> UUID:
+        return self.held.token
 
     def past_deadline(self, is_past: bool) -> "Claim":
         """The claim of the debate with its deadline as the row has it now."""
@@ -112,7 +117,7 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
         elif isinstance(decision, Leave):
             others.append(Step(claimed, Change(decision.debate, claimed.held, is_activity=False), _tell_nobody))
     if others:
-        # One that is not stored (its row is locked, say) is found by `release_unknown_claims`.
+        # One that is not stored (its row is locked, say) is found by `app.usecases.claims.release_unknown`.
         commit(services, others)
     return taken
 
@@ -319,27 +324,6 @@ def _tell_nobody(_services: Services, _outcomes: Sequence[Outcome]) -> None:
     """Nothing that a watcher could see has changed."""
 
 
-def claims_that_hold(services: Services, held: Sequence[tuple[UUID, UUID]]) -> set[UUID]:
-    """Of claims (debate id, token), the tokens that are still ours; writes nothing."""
-    return claims.claims_that_hold(services.engine, held)
-
-
 def shares_with_waiting(services: Services, shares: Sequence[str]) -> set[str]:
     """Of these shares, those in which a debate waits to be claimed."""
     return claims.shares_with_waiting(services.engine, shares)
-
-
-def release_unknown_claims(
-    services: Services, worker_id: str, known: Sequence[UUID], known_at: datetime | None = None
-) -> int:
-    """Releases what this worker has claimed and does not know of: the answer to a claim was lost with its connection.
-
-    Must not run beside a claim of the same worker. `known` are the tokens in hand, and those that commits under way ask
-    for, at the time `known_at` (now, if not said). Commits that begin later ask for tokens that are younger than that,
-    however long this statement has waited for a thread.
-    """
-    older_than = first_id_at((known_at or now()) - timedelta(seconds=UNKNOWN_AFTER_SECONDS))
-    released = claims.release_unknown(services.engine, worker_id, known, older_than)
-    if released:
-        log.warning("claims.released", count=len(released), reason="claimed by this worker, but not in its hands")
-    return len(released)

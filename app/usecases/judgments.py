@@ -19,6 +19,7 @@ from app.core.access import (
     require_impartial,
 )
 from app.core.brief import Brief, Exchange, JudgmentKey, Thought
+from app.core.claims import Room
 from app.core.debate import Debate, Usage
 from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.core.experiments.extension import judges_of
@@ -43,7 +44,6 @@ from app.store import exchanges, quotas, turns
 from app.store import judgments as store
 from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments
-from app.store.ids import new_claim_token
 from app.store.judgments import JudgmentClaim
 from app.usecases.model_calls import not_charged_yet
 from app.usecases.read import existing
@@ -200,9 +200,8 @@ def get_exchanges(
 
 
 @repeated_on_conflict
-def claim(services: Services, worker_id: str, at_most: int, full_shares: Sequence[str]) -> list[JudgmentClaim]:
-    tokens = [new_claim_token() for _ in range(at_most)]
-    claimed = store.claim(services.engine, worker_id, tokens, full_shares)
+def claim(services: Services, worker_id: str, room: Room) -> list[JudgmentClaim]:
+    claimed = store.claim(services.engine, worker_id, room)
     if claimed:
         failpoints.reach("judgment.after_claim", ConnectionLost)
     return claimed
@@ -292,12 +291,3 @@ def charge(
         usage = not_charged_yet(connection, usage, claim, call_id)
         if usage.total_tokens or usage.cost_usd:
             store.charge(connection, judgment_id, storable_usage(usage))
-
-
-@repeated_on_conflict
-def release_unknown(services: Services, worker_id: str, known: Sequence[UUID]) -> None:
-    """See `app.usecases.solutions.evaluate.release_unknown`."""
-    with services.engine.begin() as connection:
-        released = store.release_unknown(connection, worker_id, known)
-    if released:
-        log.warning("judgment.released", count=released, reason="claimed by this worker, but unknown to it")

@@ -41,11 +41,11 @@ from situations.failing import locking
 
 from app.bootstrap import close_services
 from app.core.access import OPERATOR
+from app.core.claims import Room
 from app.core.debate import Debate, Limits
 from app.core.players import SeatSetup
 from app.core.retry import PlayerError
 from app.core.seats import Seat
-from app.store.claims import Room
 from app.store.commit import Outcome, Result
 from app.store.turns import TurnExists
 from app.usecases import advance, control, read, sweep
@@ -394,7 +394,7 @@ def test_statements_of_a_turn_are_prepared_when_a_connection_first_runs_them(pla
         take_turn(services, claimed(services, a_debate(services)), CLAIM)
         with services.engine.autocommit() as connection:
             prepared = [row[0] for row in connection.execute("SELECT statement FROM pg_prepared_statements")]
-    for part in ("jsonb_to_recordset", "WITH RECURSIVE shares", "ORDER BY seq DESC"):
+    for part in ("jsonb_to_recordset", "WITH RECURSIVE lease", "ORDER BY seq DESC"):
         assert any(part in statement for statement in prepared), part
 
 

@@ -30,14 +30,15 @@ from app.core.errors import InvalidInput
 from app.core.players import SeatSetup
 from app.core.retry import NotNow, PlayerError
 from app.core.seats import Seat
+from app.store.claimed_rows import DEBATES
 from app.store.commit import Result
 from app.store.engine import ConnectionLost
 from app.usecases import advance, control, model_calls
 from app.usecases.advance import Claim, Step
+from app.usecases.claims import still_held
 from app.usecases.read import get_transcript
 from app.usecases.services import Services
-from worker import committer
-from worker import runner as runner_module
+from worker import claim_loop, committer
 from worker.players.models.player import ModelPlayer
 
 GPT = "openai:gpt-4o-mini"
@@ -174,7 +175,7 @@ def test_resume_makes_the_next_attempt_now(services: Services, place: Place) -> 
 def test_a_resume_does_not_take_the_turn_from_whoever_thinks_about_it(services: Services) -> None:
     claim = claimed(services)
     control.resume_debate(services, OPERATOR, claim.debate.id)
-    assert advance.claims_that_hold(services, [(claim.debate.id, claim.held.token)]) == {claim.held.token}
+    assert still_held(services, DEBATES, [(claim.debate.id, claim.held.token)]) == {claim.held.token}
 
 
 def test_a_timeout_with_nothing_heard_counts_what_was_sent(
@@ -369,7 +370,7 @@ async def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch, answer: Thought | Exception, is_away: bool
 ) -> None:
     """The worker was not told, so it did not cancel its player. Also when the database goes away just then."""
-    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", 3600.0)
+    monkeypatch.setattr(claim_loop, "COMPARE_EVERY_SECONDS", 3600.0)
     lost = iter([True, True] if is_away else [])
 
     def charge(*what: Any) -> None:

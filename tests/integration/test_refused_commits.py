@@ -14,8 +14,7 @@ from app.core.debate import Limits
 from app.core.retry import NotNow
 from app.usecases import advance, control
 from app.usecases.services import Services
-from worker import patience
-from worker import runner as runner_module
+from worker import claim_loop, patience
 
 LONG_SECONDS = 300.0
 pytestmark = pytest.mark.usefixtures("logs")
@@ -82,10 +81,10 @@ async def test_a_row_that_stays_locked_is_given_up_and_its_turn_taken_again(
     services: Services, place: Place, outcomes: list[str], logs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patience, "LONGEST_SECONDS", 0.5)
-    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", 0.5)
+    monkeypatch.setattr(claim_loop, "COMPARE_EVERY_SECONDS", 0.5)
 
     def has_given_up() -> bool:
-        return any(entry["event"] == "turn.given_up" for entry in logs)
+        return any(entry["event"] == "work.given_up" for entry in logs)
 
     gate = Gate()
     a_debate(services)

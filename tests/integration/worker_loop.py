@@ -1,4 +1,4 @@
-"""A worker's event loop in the process of a test: a real lease and a real runner, with players of the test's choice."""
+"""A worker's turns in the process of a test: a real lease and a real claim loop, with players of the test's choice."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -16,17 +16,20 @@ from situations import failing
 from app.core.brief import Brief, Thought
 from app.core.debate import Debate
 from app.settings import ProviderSettings
+from app.usecases.advance import Claim
 from app.usecases.read import Transcript, get_transcript
 from app.usecases.services import Services
+from worker.claim_loop import ClaimLoop
 from worker.lease import Lease
 from worker.players.base import Player
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for as player_named
 from worker.players.scripted.player import ScriptedPlayer
-from worker.runner import Runner
+from worker.turns import Turns
 
 PATIENCE_SECONDS = 60.0
+TurnLoop = ClaimLoop[Claim, Thought]
 
 
 def with_settings(services: Services, **changes: Any) -> Services:
@@ -50,10 +53,10 @@ async def live_lease(
 @asynccontextmanager
 async def live_runner(
     services: Services, player_for: Callable[[str], Player] = player_named, name: str = "worker"
-) -> AsyncIterator[Runner]:
+) -> AsyncIterator[TurnLoop]:
     executor = ThreadPoolExecutor(6, "statements")
     async with live_lease(services, lambda: runner.end_all_claims(), name) as lease:
-        runner = Runner(services, lease, executor, player_for)
+        runner = ClaimLoop(lease, Turns(services, lease, executor, player_for))
         runner.start()
         try:
             yield runner
@@ -83,7 +86,7 @@ def players_of(calls: ModelCalls) -> Callable[[str], Player]:
 @asynccontextmanager
 async def working(
     services: Services, provider: ModelServer | ProviderSettings, **changes: Any
-) -> AsyncIterator[Runner]:
+) -> AsyncIterator[TurnLoop]:
     """A worker's runner whose models are this provider's."""
     ours = with_settings(services, **changes)
     async with calls_to(provider, ours) as calls, live_runner(ours, players_of(calls)) as runner:

@@ -20,6 +20,7 @@ from app.core.formats import Format
 from app.core.judgments import JudgmentStatus
 from app.core.players import JudgeOrder
 from app.core.seat_view import turn_view
+from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.core.webhooks import WebhookEvent
 from app.store.experiments.experiments import Counts, ExperimentStatus

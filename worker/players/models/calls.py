@@ -24,6 +24,7 @@ from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.store.experiments.costs import BudgetRefused
 from app.store.model_calls import DayRefused
+from app.store.unavailable import tolerate_outage
 from app.usecases import judgments, model_calls
 from app.usecases.model_calls import LeaseLapsed, QuotaSpent, Reservation
 from app.usecases.services import Services
@@ -179,10 +180,8 @@ class ModelCalls:
 
     async def _write_down(self, action: Callable[..., Any], *what: Any) -> None:
         """Only logs a failure: an answer that was paid for must not be lost for it. The reservation then stays."""
-        try:
+        with tolerate_outage("model_call.record"):
             await asyncio.to_thread(action, self.services, *what)
-        except DatabaseAway as problem:
-            log.warning("model_call.not_written_down", problem=log_words(problem))
 
     async def _begin(self, question: Question, is_limited: bool = True) -> Reservation | None:
         """Reserves what the call may cost and records that it begins; None where there is nothing to write down."""

@@ -16,7 +16,7 @@ DATABASE_CONNECTIONS = 16
 DEBATE_FIELDS = (
     "id title debate_type format status state next_round next_actor rounds_completed argument_count stop_reason "
     "stop_note missed_deadline last_error attempts seats limits usage language prompts verdict standing tags "
-    "material forked_from waits_for_start imported waiting_until experiment_id created_at updated_at"
+    "material forked_from closing waits_for_start imported waiting_until experiment_id created_at updated_at"
 )
 ARGUMENT_FIELDS = (
     "id debate_id seq type role actor round parent_id content verdict quotes player agent usage prompts "

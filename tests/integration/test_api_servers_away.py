@@ -61,6 +61,6 @@ def test_without_the_queue_debates_are_still_recorded(module_place):
 
 
 def test_a_database_without_its_tables_is_not_ready(place):
-    place.sql("DROP TABLE workers")
+    place.sql("DROP TABLE worker_leases")
     ready = place.start_api().http.get("/ready")
     assert (ready.status_code, ready.json()["data"]["database"]) == (503, "down")

@@ -30,7 +30,7 @@ from app.usecases.services import Services
 from app.usecases.system import readiness
 from app.web.application import make_application
 from app.words.errors import BUSY, DISK_IS_FULL, ONLY_READS
-from worker import runner
+from worker import claim_loop
 from worker.players.scripted.player import ScriptedPlayer
 
 LOSE_CONNECTIONS = (
@@ -140,7 +140,7 @@ async def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_o
                 proxy.lose_answer_to = b'"first_turn_id":"'  # in its parameters: its text is sent once
             return await ScriptedPlayer().think(brief)
 
-    monkeypatch.setattr(runner, "COMPARE_EVERY_SECONDS", 3600)
+    monkeypatch.setattr(claim_loop, "COMPARE_EVERY_SECONDS", 3600)
     async with live_runner(with_settings(services), lambda _: LosesAnswers()) as worker:
         worker.hint(debate.id)
         await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate has come to its end")

@@ -4,6 +4,8 @@ from harness import Place
 
 from situations import leases, rows
 
+CLAIM = "claim_token = gen_random_uuid(), claimed_by = %s, due_at = 'infinity'"
+
 
 def make_due(place: Place) -> None:
     """All that wait, whatever for."""
@@ -14,7 +16,7 @@ def lose_one(place: Place, worker_id: str = "dead") -> None:
     """This worker has claimed a planned judgment and died."""
     leases.add(place, worker_id, seconds=-1)
     one = "id = (SELECT min(id::text)::uuid FROM judgments WHERE status = 'planned')"
-    rows.change(place, "judgments", "claim_token = gen_random_uuid(), claimed_by = %s", worker_id, where=one)
+    rows.change(place, "judgments", CLAIM, worker_id, where=one)
 
 
 def spend_tokens(place: Place, tokens: int) -> None:

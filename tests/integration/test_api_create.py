@@ -72,6 +72,7 @@ def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
         "tags": [],
         "material": None,
         "forked_from": None,
+        "closing": None,
         "waits_for_start": False,
         "imported": False,
         "waiting_until": None,

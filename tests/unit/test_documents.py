@@ -1,5 +1,6 @@
 """The documents hang together: links lead somewhere, the index has every page, diagrams are those of the code."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from documents import DOCS, REPOSITORY, codes, pages, prose, rows
 from scripts.drawing.__main__ import DRAWN, redrawn
 from scripts.drawing.layers import layers
 
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 EVERY_PAGE = [pytest.param(page, id=str(page.relative_to(REPOSITORY))) for page in pages()]
 
@@ -58,6 +60,21 @@ def test_the_architecture_names_nothing_that_is_gone() -> None:
     for name in set(named):
         path = REPOSITORY / name.replace(".", "/")
         assert path.is_dir() or path.with_suffix(".py").is_file(), name
+
+
+def functions(file: Path) -> set[str]:
+    """`function` and `Class.method`"""
+    tree = ast.parse(file.read_text())
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return {node.name for node in tree.body if isinstance(node, FUNCTION)} | {
+        f"{each.name}.{node.name}" for each in classes for node in each.body if isinstance(node, FUNCTION)
+    }
+
+
+def test_the_walk_of_a_turn_names_at_most_twenty_functions_that_exist() -> None:
+    walk = [(codes(row[0])[0], LINK.findall(row[1])[0]) for row in rows("architecture.md", "function")]
+    assert 10 < len(walk) <= 20
+    assert [step for step in walk if step[0] not in functions(DOCS / step[1])] == []
 
 
 @pytest.mark.parametrize("folder", ["app/core", "app/embedded"])

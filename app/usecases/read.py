@@ -14,7 +14,7 @@ from app.store import debates, events, exchanges, listing, materials, overview, 
 from app.store.engine import Connection
 from app.store.overview import Changed
 from app.usecases.services import Services
-from app.wire.debates import Told, argument_json
+from app.wire.debates import ArgumentShape, Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
         raise InvalidInput("argument_id", "is not an argument of this debate")
     seen = found.seen_seq or 0
     is_news = found.state is State.CLOSED or (found.turn.seq > seen and not found.is_held_back)
-    told = Told(found.state, argument_json(found.turn), found.judge_asks) if is_news else None
+    told = Told(found.state, ArgumentShape.of(found.turn), found.judge_asks) if is_news else None
     return Polled(found.created_at, seen, found.turn.seq, told)
 
 

@@ -11,15 +11,15 @@ from html import escape
 from app.core.debate import HELD_ELSEWHERE, Debate, Turn, TurnType, is_held_elsewhere, stop_words
 from app.core.verdicts import TIE, Verdict, VerdictScope, scores_in_words
 from app.wire import markdown
-from app.wire.debates import argument_json, debate_json, time_json
+from app.wire.debates import ArgumentShape, DebateShape, time_json
 from app.wire.texts import legible
 
 
 def as_json(debate: Debate, turns: Iterable[Turn]) -> Iterator[str]:
     """One object, formatted like `json.dumps(…, indent=2)`."""
-    yield f'{{\n  "debate": {_indented(debate_json(debate), 2)},\n  "arguments": ['
+    yield f'{{\n  "debate": {_indented(DebateShape.of(debate), 2)},\n  "arguments": ['
     for number, turn in enumerate(turns):
-        yield f"{',' if number else ''}\n    {_indented(argument_json(turn), 4)}"
+        yield f"{',' if number else ''}\n    {_indented(ArgumentShape.of(turn), 4)}"
     yield "\n  ]\n}\n"
 
 

@@ -21,7 +21,7 @@ from app.usecases.dashboard import DashboardRow
 from app.web import experiment_words, words
 from app.web.forms import controls
 from app.web.scores import chart_of
-from app.wire.debates import standing_json
+from app.wire.debates import StandingShape
 from app.wire.texts import legible
 
 AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared")
@@ -108,7 +108,7 @@ def test_scores_have_the_decimals_that_tell_them_apart():
     assert words.winner(closer) == "Proposer wins 8.001 to 8"
     ruling = {"round": 2, "verdict": {"winner": "opponent", "scores": {"proposer": 8.001, "opponent": 8.0014}}}
     assert judged(ruling) == "Round 2: opponent better (proposer 8.001, opponent 8.0014)"
-    shown = standing_json(Standing({"proposer": 8.0014, "opponent": 8.001}, 3))
+    shown = StandingShape.of(Standing({"proposer": 8.0014, "opponent": 8.001}, 3))
     assert shown == {"scores": {"proposer": 8.0014, "opponent": 8.001}, "leader": "proposer", "rounds": 3}
 
 

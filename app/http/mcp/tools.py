@@ -26,8 +26,8 @@ from app.usecases import control, create, judgments, read, seats
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from app.usecases.transactions import refused
-from app.wire.debates import argument_json, debate_json, time_json
-from app.wire.experiments import judgment_json
+from app.wire.debates import ArgumentShape, DebateShape, time_json
+from app.wire.experiments import JudgmentShape
 
 Json = dict[str, Any]
 MOST_NEW = 200
@@ -161,9 +161,9 @@ def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
     return {
         "state": state,
         "seq": seq,
-        "new": [argument_shape(argument_json(turn)) for turn in turns],
+        "new": [argument_shape(ArgumentShape.of(turn)) for turn in turns],
         "rules": rules_for(debate, seat, context.max_bytes),
-        "answer_by": debate_json(debate).get("waiting_until") if state == "your_turn" else None,
+        "answer_by": DebateShape.of(debate).get("waiting_until") if state == "your_turn" else None,
         "next_call": None if state == "your_turn" else next_wait(debate, seat, seq),
     }
 
@@ -194,7 +194,7 @@ def _submitted(context: Context, given: inputs.Move, seat: Seat, kind: TurnType,
     stored = submit(context.services, context.caller, given.debate_id, submission)
     return {
         "debate": debate_shape(stored.debate),
-        "argument": argument_shape(argument_json(stored.turn)),
+        "argument": argument_shape(ArgumentShape.of(stored.turn)),
         "next_call": next_wait(stored.debate, seat, stored.turn.seq),
     }
 
@@ -243,7 +243,7 @@ def transcript(context: Context, given: inputs.Transcript) -> Json:
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     return {
         "debate": debate_shape(debate),
-        "arguments": [argument_shape(argument_json(turn)) for turn in turns],
+        "arguments": [argument_shape(ArgumentShape.of(turn)) for turn in turns],
     }
 
 
@@ -255,7 +255,7 @@ def judge(context: Context, given: inputs.Judgment) -> Json:
     stored, _ = judgments.give(
         context.services, context.caller, given.debate_id, None, JudgeOrder.AS_SPOKEN, opinion.verdict()
     )
-    return {"judgment": judgment_json(stored)}
+    return {"judgment": JudgmentShape.of(stored)}
 
 
 @_tool(Action.CONTROL, outputs.ONE_DEBATE)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, Text, cast, func
 from sqlalchemy.engine import RowMapping
@@ -17,7 +17,8 @@ from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from app.core.verdicts import SIDES, Standing, Verdict, VerdictScope
+from app.core.verdicts import Standing, Verdict, VerdictScope
+from app.store.mapping import Mapped, json_codec
 from app.store.tables import debates, turns
 
 _SEATS = tuple(Seat)
@@ -50,49 +51,18 @@ debate_columns: list[ColumnElement[Any]] = [
     past_waiting,
 ]
 turn_columns: list[ColumnElement[Any]] = list(turns.c)
-Value = TypeVar("Value")
-
-
-def of_row(kind: type[Value], row: RowMapping | dict[str, Any], **converted: Any) -> Value:
-    """A value whose fields are the columns of the same names, but for the converted ones. Not for debates and turns: of
-    those a page has hundreds, and naming each field is faster."""
-    make: Any = kind
-    made: Value = make(**{name: row[name] for name in make.__dataclass_fields__ if name not in converted}, **converted)
-    return made
+key_row = Mapped(JudgmentKey).writer(("judge", "order", "repeat"))
+"""Which opinion of a debate, as judgments have it."""
+verdict_of, verdict_row = json_codec(Verdict)
 
 
 def limits_row(limits: Limits) -> dict[str, Any]:
     return {name: getattr(limits, name) for name in Limits.__slots__ if getattr(limits, name) is not None}
 
 
-def verdict_row(verdict: Verdict | None) -> dict[str, Any] | None:
-    """Not `app.wire`'s JSON: changing the API must not change what is stored."""
-    if verdict is None:
-        return None
-    row: dict[str, Any] = {
-        "winner": verdict.winner,
-        "scores": {side: verdict.scores[side] for side in SIDES},
-        "reasoning": verdict.reasoning,
-        "stop": verdict.stop,
-        "scope": verdict.scope.value,
-    }
-    if verdict.confidence is not None:
-        row["confidence"] = verdict.confidence
-    return {**row, "orders": dict(verdict.orders)} if verdict.orders else row
-
-
-def verdict_of(value: dict[str, Any] | None) -> Verdict | None:
-    return Verdict(**{**value, "scope": VerdictScope(value["scope"])}) if value else None
-
-
-def key_row(key: JudgmentKey) -> dict[str, Any]:
-    """Which opinion of a debate, as judgments have it."""
-    return {"judge": key.judge, "order": key.order.value, "repeat": key.repeat}
-
-
 def _verdict_columns(verdict: Verdict | None) -> dict[str, Any]:
     """Of a turn or a debate, where scope and confidence have columns of their own (app/store/tables.py)."""
-    row = verdict_row(verdict) or {}
+    row = verdict_row(verdict) if verdict else {}
     scope, confidence = row.pop("scope", None), row.pop("confidence", None)
     return {"verdict": row or None, "verdict_scope": scope, "verdict_confidence": confidence}
 

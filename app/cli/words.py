@@ -52,8 +52,7 @@ def judged(ruling: Json) -> str:
     """The verdict of one ruling, with what it judges: its round, or the whole debate."""
     verdict = ruling["verdict"]
     scores = ", ".join(f"{side} {score}" for side, score in scores_in_words(verdict["scores"]).items())
-    # A server of the version before says no scope: every verdict of its rulings judged the round.
-    if verdict.get("scope") == VerdictScope.DEBATE:
+    if verdict["scope"] == VerdictScope.DEBATE:
         place, is_ahead = "The whole debate", "wins"
     else:
         place, is_ahead = f"Round {ruling['round']}" if ruling["round"] else "So far", "better"
@@ -74,8 +73,7 @@ def commands_for(debate: Json, role: str) -> list[str]:
 
 
 def waits_for_start(debate: Json) -> bool:
-    # A server of the version before does not say it.
-    return bool(debate.get("waits_for_start"))
+    return bool(debate["waits_for_start"])
 
 
 def whose_turn(debate: Json) -> str:

@@ -18,7 +18,6 @@ from redis.exceptions import RedisError
 
 CHANNEL_PREFIX = "debate:events:"
 OPERATORS_CHANNEL = "debate:operators"
-"""Not under the prefix: API processes of earlier versions subscribe to everything under it."""
 CLAIMS_CHANNEL = "debate:claims"
 
 
@@ -67,14 +66,10 @@ class EventBus:
             raise BusUnavailable(str(problem)) from problem
 
     def _listening(self, channels: Sequence[str]) -> set[str]:
-        """The channels that somebody is subscribed to. All of them, if anybody subscribes to patterns, as API processes
-        of earlier versions do."""
-        asking = self._redis.pipeline(transaction=False)
-        asking.pubsub_numpat()
-        asking.pubsub_numsub(*channels)
-        patterns, counts = asking.execute()
-        # In the order in which they were asked for.
-        return {name for name, (_, count) in zip(channels, counts, strict=True) if patterns or count}
+        """The channels that somebody is subscribed to."""
+        # Counted in the order in which they were asked for.
+        counts = self._redis.pubsub_numsub(*channels)
+        return {name for name, (_, count) in zip(channels, counts, strict=True) if count}
 
     def end_claims(self, tokens: Sequence[UUID]) -> None:
         """Tells workers that they have lost these claims."""

@@ -2,7 +2,8 @@
 
 The tables have the same columns for it: `due_at` is when a worker may claim the row, NULL once it is settled or while
 it is held back; `claim_token` and `claimed_by` are the claim, which lives as long as its worker's lease; `attempts`
-counts failures. While a row is claimed its `due_at` lies ahead, so that the index of due rows finds it for a release.
+counts failures. While a row is claimed its `due_at` is `infinity`: the index of due rows finds it for a release, and no
+claim reads it.
 The claim of a delivery has no `claimed_by`: it lasts until `due_at` (app/store/webhooks.py).
 """
 
@@ -15,36 +16,40 @@ from sqlalchemy import Column, Connection, Table, func, null, update
 from sqlalchemy.engine import Row
 
 from app.core.retry import stored_delay
-from app.store.commit import OLD_CLAIM_SECONDS
 from app.store.statements import Prepared
 
 _now = func.clock_timestamp()
 
 
 def _unclaimed(table: Table) -> dict[str, Any]:
-    return {name: null() for name in ("claim_token", "claimed_by", "queued_at") if name in table.c}
+    return {name: null() for name in ("claim_token", "claimed_by") if name in table.c}
+
+
+def readable_columns(table: Table) -> list[Column[Any]]:
+    """Without `due_at`: Python has no time for `infinity`."""
+    return [column for column in table.c if column.name != "due_at"]
 
 
 def claim_statement(table: Table, is_open: str, first: str = "") -> Prepared:
     """Claims the rows that have been due longest, one per token, those that `first` sorts first before the others, and
     returns them. None without a live lease, which is locked until the claims are committed: whoever ends it
     (app/store/leases.py) sees all of them, or they are not made."""
-    unqueued = ", queued_at = NULL" if "queued_at" in table.c else ""
+    returned = ", ".join(f'open_row."{column.name}"' for column in readable_columns(table))
     return Prepared(f"""
 WITH lease AS MATERIALIZED (
     SELECT FROM worker_leases
     WHERE worker_id = %(worker_id)s AND expires_at > clock_timestamp() FOR KEY SHARE SKIP LOCKED
 ), due AS MATERIALIZED (
-    SELECT id FROM {table.name} WHERE due_at <= now() AND {is_open} AND EXISTS (SELECT FROM lease)
+    SELECT id FROM {table.name}
+    WHERE due_at <= now() AND claim_token IS NULL AND {is_open} AND EXISTS (SELECT FROM lease)
     ORDER BY {first} due_at LIMIT cardinality(%(tokens)s::uuid[]) FOR UPDATE SKIP LOCKED
 )
 UPDATE {table.name} AS open_row SET
-    claim_token = (%(tokens)s::uuid[])[numbered.number], claimed_by = %(worker_id)s{unqueued},
-    due_at = clock_timestamp() + interval '{OLD_CLAIM_SECONDS} seconds'
+    claim_token = (%(tokens)s::uuid[])[numbered.number], claimed_by = %(worker_id)s, due_at = 'infinity'
 FROM (SELECT id, row_number() OVER () AS number FROM due) AS numbered
 WHERE open_row.id = numbered.id
-RETURNING open_row.*
-""")  # noqa: S608 (only names of columns and constants are put in)
+RETURNING {returned}
+""")  # noqa: S608 (only names of columns and conditions are put in)
 
 
 def settle(

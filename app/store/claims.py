@@ -15,7 +15,6 @@ from psycopg.rows import dict_row
 from sqlalchemy import Connection, func, select
 
 from app.core.debate import Debate, Turn
-from app.store.commit import OLD_CLAIM_SECONDS
 from app.store.engine import Engine
 from app.store.rows import READ_AS_TEXT, debate_columns, debate_of, turn_of
 from app.store.statements import Prepared
@@ -86,9 +85,7 @@ WITH RECURSIVE shares AS (
 )
 UPDATE debates SET
     status = 'running', claim_token = (%(tokens)s::uuid[])[before.number], claimed_by = %(worker_id)s,
-    claim_expires_at = clock_timestamp() + interval '{OLD_CLAIM_SECONDS} seconds',
-    due_at = clock_timestamp() + interval '{OLD_CLAIM_SECONDS} seconds',
-    next_attempt_at = NULL, queued_at = NULL,
+    due_at = 'infinity', next_attempt_at = NULL,
     deadline_at = CASE WHEN status = 'running' OR NOT limits ? 'max_seconds' THEN deadline_at
         ELSE clock_timestamp() + make_interval(
             secs => coalesce(seconds_left, (limits ->> 'max_seconds')::double precision)) END,
@@ -100,7 +97,7 @@ RETURNING {_RETURNED},
     coalesce(deadline_at <= clock_timestamp(), false) AS past_deadline,
     coalesce(waiting_until <= clock_timestamp(), false) AS past_waiting, claim_token,
     extract(epoch FROM clock_timestamp() - was_due_at)::double precision AS waited_seconds
-""")  # noqa: S608 (only names of columns and constants are put in)
+""")  # noqa: S608 (only names of columns are put in)
 # The motion is left out after the limit: with a condition on `seq` beside it Postgres may read all turns and sort them.
 _LAST_TURNS = Prepared("""
 SELECT turn.* FROM unnest(%(ids)s) AS wanted (id)
@@ -119,7 +116,7 @@ SELECT share FROM unnest(%s::text[]) AS full_one (share) WHERE EXISTS (
 
 _RELEASE_UNKNOWN = """
 UPDATE debates SET
-    claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, queued_at = NULL,
+    claim_token = NULL, claimed_by = NULL,
     due_at = CASE WHEN status IN ('created', 'running') THEN clock_timestamp() END
 WHERE due_at IS NOT NULL AND claimed_by = %s AND claim_token < %s
   AND claim_token NOT IN (SELECT unnest(%s::uuid[]))
@@ -127,8 +124,8 @@ RETURNING id
 """
 _FAIL_DAMAGED = """
 UPDATE debates SET
-    status = 'failed', last_error = %s, claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL, due_at = NULL,
-    queued_at = NULL, updated_at = clock_timestamp(),
+    status = 'failed', last_error = %s, claim_token = NULL, claimed_by = NULL, due_at = NULL,
+    updated_at = clock_timestamp(),
     seconds_left = extract(epoch FROM deadline_at - clock_timestamp()), deadline_at = NULL
 WHERE id = %s AND claim_token = %s
 """

@@ -9,7 +9,7 @@ another's row. A change by somebody outside comes alone, in a transaction that h
 | schedule | means | columns |
 |---|---|---|
 | `Settled` | what the debate itself says: due now if a worker's seat has the floor, else nothing to do | `due_at` |
-| `ClaimToken` | a worker thinks about the next turn | `claim_token`, `claimed_by`, `claim_expires_at`, `due_at` |
+| `ClaimToken` | a worker thinks about the next turn | `claim_token`, `claimed_by`, `due_at` |
 | `Later` | the player failed, or has to wait; not before a delay | `next_attempt_at`, `due_at` |
 | `KeepClaim` | a worker that is thinking goes on; without one as `Settled` | none |
 
@@ -37,10 +37,6 @@ from app.store.engine import Connection, Engine
 from app.store.rows import debate_row, turn_row
 from app.store.statements import Prepared
 from app.store.turns import KEYS_OF_ONE_TURN, TurnExists
-
-OLD_CLAIM_SECONDS = 3_600
-"""For workers from before leases, which take a claim for lapsed at `claim_expires_at`: they leave a newer worker's
-claim alone for this long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +105,7 @@ class Outcome:
     """The claim that a change from outside has taken from its worker."""
 
 
-_CHANGE = Prepared(f"""
+_CHANGE = Prepared("""
 WITH given AS MATERIALIZED (
     SELECT * FROM (
         SELECT * FROM jsonb_to_recordset(%(changes)s::jsonb) AS given (
@@ -118,8 +114,7 @@ WITH given AS MATERIALIZED (
             status text, next_round integer, next_actor text, share text, intervention_open boolean,
             interrupted_actor text, closing text, standing jsonb, stop_reason text,
             stop_note text, last_error text, turn_count integer, input_tokens bigint, output_tokens bigint,
-            cost_usd double precision, verdict jsonb, verdict_scope text, verdict_confidence double precision,
-            attempts integer, is_activity boolean,
+            cost_usd double precision, verdict jsonb, attempts integer, is_activity boolean,
             schedule text, next_token uuid, delay_seconds double precision, answer_seconds double precision,
             event jsonb
         ) LIMIT %(count)s
@@ -128,8 +123,8 @@ WITH given AS MATERIALIZED (
     SELECT worker_id FROM worker_leases WHERE expires_at > clock_timestamp()
 ), held AS MATERIALIZED (
     SELECT given.*, locked.* FROM given CROSS JOIN LATERAL (
-        SELECT clock_timestamp() AS at, claim_token AS held_token, claimed_by AS held_by, due_at AS held_due_at,
-               claim_expires_at AS held_until, turn_count AS held_turn_count, waiting_until AS held_waiting_until,
+        SELECT clock_timestamp() AS at, claim_token AS held_token, claimed_by AS held_by,
+               turn_count AS held_turn_count, waiting_until AS held_waiting_until,
                new_status, status = 'paused' AND new_status = 'paused' AS stays_paused,
                CASE WHEN status = new_status OR new_status IN ('completed', 'stopped')
                          OR NOT limits ? 'max_seconds' THEN deadline_at
@@ -167,17 +162,14 @@ WITH given AS MATERIALIZED (
     FROM held
 ), stored AS (
     INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, parent_id, client_request_id, verdict,
-                       verdict_scope, verdict_confidence, usage, quotes, worker, claim, prompts_hash,
-                       context_shortened, agent_id, agent_username, created_at)
+                       usage, quotes, worker, claim, prompts_hash, agent_id, agent_username, created_at)
     SELECT turn.id, held.debate_id, turn.seq, turn.round, turn.actor, turn.type, turn.content, turn.player,
-           turn.parent_id, turn.client_request_id, turn.verdict, turn.verdict_scope, turn.verdict_confidence,
-           turn.usage, turn.quotes, held.worker_id, held.token,
-           turn.prompts_hash, turn.context_shortened, turn.agent_id, turn.agent_username, held.at
+           turn.parent_id, turn.client_request_id, turn.verdict, turn.usage, turn.quotes, held.worker_id, held.token,
+           turn.prompts_hash, turn.agent_id, turn.agent_username, held.at
     FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.turns) AS turn (
         id uuid, seq integer, round integer, actor text, type text, content text, player text, parent_id uuid,
-        client_request_id text, verdict jsonb, verdict_scope text, verdict_confidence double precision, usage jsonb,
-        quotes jsonb, prompts_hash text, context_shortened boolean,
-        agent_id uuid, agent_username text
+        client_request_id text, verdict jsonb, usage jsonb, quotes jsonb, prompts_hash text, agent_id uuid,
+        agent_username text
     )
 ), exchanged AS (
     INSERT INTO exchanges (turn_id, number, judge_order, system, document_hash, messages, settings, model, answer,
@@ -202,22 +194,18 @@ WITH given AS MATERIALIZED (
         last_error = held.last_error, turn_count = held.turn_count,
         input_tokens = debates.input_tokens + held.input_tokens,
         output_tokens = debates.output_tokens + held.output_tokens, cost_usd = debates.cost_usd + held.cost_usd,
-        verdict = held.verdict, verdict_scope = held.verdict_scope, verdict_confidence = held.verdict_confidence,
-        attempts = held.attempts,
+        verdict = held.verdict, attempts = held.attempts,
         settled_token = coalesce(held.token, debates.settled_token),
         claim_token = CASE held.action WHEN 'claimed' THEN held.next_token WHEN 'kept' THEN held.held_token END,
         claimed_by = CASE held.action WHEN 'claimed' THEN held.worker_id WHEN 'kept' THEN held.held_by END,
-        claim_expires_at = CASE held.action WHEN 'claimed' THEN held.at + interval '{OLD_CLAIM_SECONDS} seconds'
-                                            WHEN 'kept' THEN held.held_until END,
         next_attempt_at = CASE held.action WHEN 'later' THEN held.at + make_interval(secs => held.delay_seconds) END,
         deadline_at = held.deadline, seconds_left = held.left_seconds, waiting_until = held.answer_by,
         due_at = CASE held.action
-            WHEN 'claimed' THEN held.at + interval '{OLD_CLAIM_SECONDS} seconds'
-            WHEN 'kept' THEN held.held_due_at
+            WHEN 'claimed' THEN 'infinity'
+            WHEN 'kept' THEN 'infinity'
             WHEN 'later' THEN held.at + make_interval(secs => held.delay_seconds)
             WHEN 'due' THEN held.at
             WHEN 'waiting' THEN least(held.deadline, held.answer_by) END,
-        queued_at = CASE held.action WHEN 'due' THEN held.at END,
         updated_at = CASE WHEN held.is_activity THEN held.at ELSE debates.updated_at END
     FROM planned AS held WHERE debates.id = held.debate_id
     RETURNING debates.id, debates.updated_at, debates.input_tokens, debates.output_tokens, debates.cost_usd,
@@ -241,7 +229,7 @@ SELECT given.debate_id,
 FROM given
 FULL JOIN saved ON saved.id = given.debate_id
 LEFT JOIN LATERAL (SELECT * FROM debates WHERE id = given.debate_id AND saved.id IS NULL OFFSET 0) AS seen ON true
-""")  # noqa: S608 (only constants are put in)
+""")
 # The limits of `given` take nothing away. Of a limit that it does not know Postgres expects a tenth of the rows, so
 # after two of them it expects one of its hundred changes, and looks debates up by their ids. Expecting a hundred, it
 # would rather read all debates while they are few, and a connection keeps that plan while they become many.

@@ -32,7 +32,7 @@ from app.core.access import Agent, Caller, Operator
 from app.core.debate import Debate, Turn
 from app.store.debates import setup_row
 from app.store.engine import Engine
-from app.store.ids import new_id, new_turn_id
+from app.store.ids import new_turn_id
 from app.store.rows import debate_row, turn_row
 from app.store.statements import Prepared
 
@@ -41,21 +41,13 @@ OPERATOR = "operator"
 MOST_RACES = 5
 """How often a creation that lost a race is tried. Twice is enough, unless a client creates and deletes in a loop."""
 
-# `used_for`: debates from before migration 0006, and those that the previous version creates during an upgrade, have no
-# `created_by`; they are recognised by their id, which was derived from the request's, and by their motion.
-# `made`: an id that the client did not ask for is replaced where it is taken (see app.store.ids.debate_id_for).
 _CREATE = """
 WITH found AS MATERIALIZED (
     SELECT
         {key_revoked} AS key_revoked,
         {unknown} AS unknown,
-        coalesce(
-            (SELECT id FROM debates
-             WHERE created_by = %(created_by)s AND debates.client_request_id = %(client_request_id)s),
-            (SELECT debates.id FROM debates JOIN turns ON turns.debate_id = debates.id AND turns.seq = 1
-             WHERE debates.id = %(id)s AND created_by IS NULL AND turns.client_request_id = %(client_request_id)s
-               AND turns.agent_id IS NOT DISTINCT FROM %(agent_id)s::uuid)
-        ) AS used_for,
+        (SELECT id FROM debates
+         WHERE created_by = %(created_by)s AND debates.client_request_id = %(client_request_id)s) AS used_for,
         EXISTS (SELECT FROM debates WHERE debates.id = %(id)s) AS id_taken,
         {source_gone} AS source_gone,
         {prompts_hash} AS prompts_hash
@@ -67,15 +59,13 @@ WITH found AS MATERIALIZED (
     INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits, turn_count,
                          share, language, prompts, prompts_hash, waits_for_start, material, document_hash, tags,
                          forked_from, forked_after_seq, intervention_open, interrupted_actor, standing, created_by,
-                         client_request_id, due_at, queued_at, waiting_until)
-    SELECT CASE WHEN id_taken THEN coalesce(%(other_id)s::uuid, %(id)s) ELSE %(id)s END,
-           %(title)s, %(debate_type)s, %(format)s, %(status)s, %(next_round)s, %(next_actor)s, %(seats)s, %(limits)s,
-           %(turn_count)s, %(share)s, %(language)s, %(prompts)s, prompts_hash, %(waits_for_start)s, %(material)s,
-           %(document_hash)s::bytea, %(tags)s::text[], %(forked_from)s::uuid, %(forked_after_seq)s::integer,
+                         client_request_id, due_at, waiting_until)
+    SELECT %(id)s, %(title)s, %(debate_type)s, %(format)s, %(status)s, %(next_round)s, %(next_actor)s, %(seats)s,
+           %(limits)s, %(turn_count)s, %(share)s, %(language)s, %(prompts)s, prompts_hash, %(waits_for_start)s,
+           %(material)s, %(document_hash)s::bytea, %(tags)s::text[], %(forked_from)s::uuid, %(forked_after_seq)s::integer,
            %(intervention_open)s, %(interrupted_actor)s, %(standing)s, %(created_by)s, %(client_request_id)s,
            CASE WHEN %(is_queued)s THEN clock_timestamp()
                 ELSE clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision) END,
-           CASE WHEN %(is_queued)s THEN clock_timestamp() END,
            clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision)
     FROM checked
     WHERE is_allowed
@@ -112,11 +102,11 @@ _MOTION = """INSERT INTO turns (id, debate_id, seq, round, actor, type, content,
     SELECT %(turn_id)s, id, %(seq)s, %(round)s, %(actor)s, %(type)s, %(content)s, %(client_request_id)s, %(player)s,
            %(agent_id)s::uuid, %(agent_username)s
     FROM made"""
-_COPIES = """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, verdict, verdict_scope,
-                       verdict_confidence, player, quotes, agent_id, agent_username)
+_COPIES = """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, verdict, player,
+                       quotes, agent_id, agent_username)
     SELECT (%(copy_ids)s::uuid[])[turns.seq], made.id, turns.seq, turns.round, turns.actor, turns.type, turns.content,
-           (%(copy_ids)s::uuid[])[answered.seq], turns.verdict, turns.verdict_scope, turns.verdict_confidence,
-           turns.player, turns.quotes, turns.agent_id, turns.agent_username
+           (%(copy_ids)s::uuid[])[answered.seq], turns.verdict, turns.player, turns.quotes, turns.agent_id,
+           turns.agent_username
     FROM made JOIN turns ON turns.debate_id = %(forked_from)s AND turns.seq <= %(forked_after_seq)s
     LEFT JOIN turns AS answered ON answered.id = turns.parent_id AND answered.debate_id = turns.debate_id"""
 
@@ -177,11 +167,8 @@ class SourceGone:
 Outcome = Created | KeyRevoked | UnknownAgents | UnknownPrompts | RequestUsed | IdTaken | SourceGone
 
 
-def create(
-    engine: Engine, caller: Caller, debate: Debate, motion: Turn, id_was_asked_for: bool, document: str | None = None
-) -> Outcome:
-    """Where the id is taken and the client did not ask for it, the debate gets another one. `motion` is also a fork's,
-    with the request's id; a fork's document is stored already."""
+def create(engine: Engine, caller: Caller, debate: Debate, motion: Turn, document: str | None = None) -> Outcome:
+    """`motion` is also a fork's, with the request's id; a fork's document is stored already."""
     stated, changing = setup_row(debate), debate_row(debate)
     parameters = {
         **changing,
@@ -213,15 +200,15 @@ def create(
             # After connecting: the first connection sets the database's clock, and ids begin with its time.
             motion = replace(motion, id=new_turn_id())
             copies = [new_turn_id() for _ in range(debate.turn_count)] if debate.forked_from else []
-            ids = {"turn_id": motion.id, "copy_ids": copies, "other_id": None if id_was_asked_for else new_id()}
+            ids = {"turn_id": motion.id, "copy_ids": copies}
             row = statement.run(connection, {**parameters, **ids}, namedtuple_row).fetchone()
-        outcome = _outcome(row, debate, motion, id_was_asked_for)
+        outcome = _outcome(row, debate, motion)
         if outcome is not None:
             return outcome
     return IdTaken()
 
 
-def _outcome(row: Any, debate: Debate, motion: Turn, id_was_asked_for: bool) -> Outcome | None:
+def _outcome(row: Any, debate: Debate, motion: Turn) -> Outcome | None:
     """None for a lost race: another transaction committed the same key after this statement's snapshot. The next
     statement sees it."""
     if row.made_id is not None:
@@ -238,4 +225,4 @@ def _outcome(row: Any, debate: Debate, motion: Turn, id_was_asked_for: bool) -> 
         return SourceGone()
     if debate.prompts is not None and row.prompts_hash is None:
         return UnknownPrompts()
-    return IdTaken() if row.id_taken and id_was_asked_for else None
+    return IdTaken() if row.id_taken else None

@@ -2,11 +2,10 @@
 
 import random
 from datetime import UTC, datetime
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from app.store.clock import seconds_since_1970
 
-_DEBATES = UUID("6f0f7b52-6d9a-4d51-9a1c-0f6c3f6f3d0e")
 TIME_OF = "to_timestamp(('x' || lpad(left(replace({0}::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)"
 """When a UUIDv7 was made, in SQL."""
 # Unique, not secret: no access depends on knowing an id. The system's random numbers cost 50 microseconds a call on
@@ -46,10 +45,3 @@ def ids_beginning_with(start: str) -> tuple[UUID, UUID]:
 
 def _at(milliseconds: int) -> int:
     return (milliseconds & 0xFFFF_FFFF_FFFF) << 80
-
-
-def debate_id_for(client_request_id: str) -> UUID:
-    """The id of a debate whose creator asked for none, unless it is taken (by another caller's debate: a
-    client_request_id is unique per caller). Repeated requests are found by the index `debates_one_per_request`; this id
-    serves clients that repeat a request across an upgrade, because versions before migration 0006 know only the id."""
-    return uuid5(_DEBATES, client_request_id)

@@ -35,10 +35,11 @@ _NOT_OF_A_STOPPED = (
 )
 _CLAIM = claimed_rows.claim_statement(
     judgments,
-    f"status = '{JudgmentStatus.PLANNED}' AND claim_token IS NULL AND share <> ALL(%(full_shares)s)"
-    f" AND {_NOT_OF_A_STOPPED}",
+    f"status = '{JudgmentStatus.PLANNED}' AND share <> ALL(%(full_shares)s) AND {_NOT_OF_A_STOPPED}",
     first="experiment_id IS NOT NULL,",
 )
+
+_COLUMNS = claimed_rows.readable_columns(judgments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,12 @@ def count_by_hand(connection: Connection, debate_id: UUID) -> int:
 
 def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:
     """Oldest first."""
-    query = select(judgments).where(judgments.c.debate_id == debate_id).order_by(judgments.c.id)
+    query = select(*_COLUMNS).where(judgments.c.debate_id == debate_id).order_by(judgments.c.id)
     return [judgment_rows.value(row) for row in connection.execute(query).mappings()]
 
 
 def get(connection: Connection, judgment_id: UUID) -> Judgment | None:
-    row = connection.execute(select(judgments).where(judgments.c.id == judgment_id)).mappings().one_or_none()
+    row = connection.execute(select(*_COLUMNS).where(judgments.c.id == judgment_id)).mappings().one_or_none()
     return judgment_rows.value(row) if row else None
 
 

@@ -5,27 +5,23 @@ worker that comes back finds no lease, and nothing that it does under the old on
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
-from sqlalchemy import Connection, delete, false, func, select, text
+from sqlalchemy import Connection, delete, false, func, select
 
 from app.core.events import EventKind
 from app.store import calls_under_way
-from app.store.commit import OLD_CLAIM_SECONDS
 from app.store.engine import Engine
 from app.store.experiments import costs
 from app.store.statements import Prepared
-from app.store.tables import debates, worker_leases, workers
+from app.store.tables import debates, worker_leases
 
 SWEEP_LOCK = 0x5EB47E01
 """An arbitrary key of Postgres' advisory locks: one sweeper at a time, whatever the number of workers."""
 MIGRATION_LOCK = 0x5EB47E02
-OLD_WORKER_SECONDS = 15.0
-"""A worker from before leases that was not seen for this long no longer counts."""
-OLD_WORKER_KEPT_SECONDS = 20 * OLD_WORKER_SECONDS
 
 _RENEW = """
 UPDATE worker_leases SET renewed_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(secs => %s)
@@ -35,17 +31,16 @@ _BEGIN = """
 INSERT INTO worker_leases (worker_id, renewed_at, expires_at, players)
 VALUES (%s, clock_timestamp(), clock_timestamp() + make_interval(secs => %s), %s)
 """
-_RELEASED = (
-    "claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL,"
-    " due_at = CASE WHEN status IN ('created', 'running') THEN clock_timestamp() END"
-)
 # `due_at IS NOT NULL` is true of every claimed debate, and lets the index of what is due find them.
 _RELEASE_DEBATES = f"""
 WITH held AS MATERIALIZED (
     SELECT id, claimed_by FROM debates
     WHERE due_at IS NOT NULL AND claim_token IS NOT NULL AND claimed_by = ANY(%s) FOR UPDATE
 ), released AS (
-    UPDATE debates SET {_RELEASED}, queued_at = NULL FROM held WHERE debates.id = held.id
+    UPDATE debates SET
+        claim_token = NULL, claimed_by = NULL,
+        due_at = CASE WHEN status IN ('created', 'running') THEN clock_timestamp() END
+    FROM held WHERE debates.id = held.id
     RETURNING debates.id, held.claimed_by AS worker
 ), noted AS (
     INSERT INTO debate_events (debate_id, at, kind, by)
@@ -64,27 +59,7 @@ _RELEASE_ROWS = tuple(
     for table, due_at in (("guardrail_evaluations", "clock_timestamp()"), ("judgments", _NOT_OF_A_STOPPED))
 )
 """The tables of `app.store.claimed_rows`."""
-# Of workers from before leases, when their claim has lapsed; where the worker has a live lease, the time for which such
-# workers leave the claim alone starts again.
-_RELEASE_OLD = f"""
-WITH lapsed AS (
-    SELECT debates.id, lease.worker_id FROM debates LEFT JOIN worker_leases lease ON lease.worker_id = claimed_by
-    WHERE due_at <= now() AND claim_token IS NOT NULL AND claim_expires_at <= now()
-    FOR UPDATE OF debates SKIP LOCKED
-), kept AS (
-    UPDATE debates SET claim_expires_at = now() + interval '{OLD_CLAIM_SECONDS} seconds',
-                       due_at = now() + interval '{OLD_CLAIM_SECONDS} seconds'
-    FROM lapsed WHERE debates.id = lapsed.id AND lapsed.worker_id IS NOT NULL
-)
-UPDATE debates SET {_RELEASED}, queued_at = NULL
-FROM lapsed WHERE debates.id = lapsed.id AND lapsed.worker_id IS NULL
-RETURNING debates.id
-"""  # noqa: S608 (only constants are put in)
-_IS_ANY_LAPSED = Prepared("""
-SELECT EXISTS (SELECT FROM worker_leases WHERE expires_at <= clock_timestamp())
-    OR EXISTS (SELECT FROM debates WHERE due_at <= now() AND claim_token IS NOT NULL AND claim_expires_at <= now())
-    OR EXISTS (SELECT FROM workers WHERE seen_at < now() - make_interval(secs => %(old_seconds)s))
-""")
+_IS_ANY_LAPSED = Prepared("SELECT EXISTS (SELECT FROM worker_leases WHERE expires_at <= clock_timestamp())")
 
 
 def begin(engine: Engine, worker_id: str, seconds: float, players: Mapping[str, Any] | None = None) -> None:
@@ -111,7 +86,7 @@ def is_any_lapsed(engine: Engine) -> bool:
     """Whether there is anything to release. One short statement, where releasing takes a transaction: workers look
     every second, and there is hardly ever anything."""
     with engine.autocommit() as connection:
-        [(is_any,)] = _IS_ANY_LAPSED.run(connection, {"old_seconds": OLD_WORKER_KEPT_SECONDS})
+        [(is_any,)] = _IS_ANY_LAPSED.run(connection, {})
         return bool(is_any)
 
 
@@ -143,32 +118,16 @@ def end(connection: Connection, worker_ids: Sequence[str]) -> list[UUID]:
     return list(released)
 
 
-def release_old_claims(connection: Connection) -> list[UUID]:
-    """What workers from before leases have claimed and let lapse."""
-    connection.execute(
-        delete(workers).where(workers.c.seen_at < func.now() - timedelta(seconds=OLD_WORKER_KEPT_SECONDS))
-    )
-    return list(connection.execute(text(_RELEASE_OLD)).scalars())
-
-
 def require_writes(connection: Connection) -> None:
     """Raises what any write would where the server only reads. Changes nothing: it locks a row that is not there."""
     connection.execute(select(debates.c.id).where(false()).with_for_update())
 
 
-_LIVE = """
-SELECT worker_id, renewed_at, expires_at FROM worker_leases WHERE expires_at > now()
-UNION ALL
-SELECT id, seen_at, seen_at + make_interval(secs => :seconds) FROM workers
-WHERE seen_at >= now() - make_interval(secs => :seconds)
-ORDER BY 1
-"""
-
-
 def live(connection: Connection) -> list[tuple[str, datetime, datetime]]:
     """The workers that are alive, when each last said so, and until when that counts."""
-    rows = connection.execute(text(_LIVE), {"seconds": OLD_WORKER_SECONDS})
-    return [(row[0], row[1], row[2]) for row in rows]
+    columns = (worker_leases.c.worker_id, worker_leases.c.renewed_at, worker_leases.c.expires_at)
+    query = select(*columns).where(worker_leases.c.expires_at > func.now()).order_by(worker_leases.c.worker_id)
+    return [(row[0], row[1], row[2]) for row in connection.execute(query)]
 
 
 def count_live(connection: Connection, host: str | None = None) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Connection, Uuid, bindparam, func, select
+from sqlalchemy import Connection, Uuid, bindparam, case, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.store.ids import first_id_at, time_of
@@ -25,6 +25,7 @@ class NextWork:
     claimed_at: datetime | None
     """Both are set only while the debate is claimed."""
     due_at: datetime | None
+    """Set only while it is not claimed."""
     next_attempt_at: datetime | None
 
 
@@ -63,7 +64,7 @@ _SCHEDULES = select(
     debates.c.id,
     debates.c.claimed_by,
     debates.c.claim_token,
-    debates.c.due_at,
+    case((~_is_claimed, debates.c.due_at)).label("due_at"),
     debates.c.next_attempt_at,
     debates.c.updated_at,
 ).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))

@@ -67,7 +67,7 @@ def _planned(turn: Row[Any]) -> PlannedTurn:
 def _save(connection: Connection, debate: Debate) -> None:
     """Ends the claim on the old cursor; a worker then claims the debate and schedules the rest."""
     row, now = debate_row(debate), func.clock_timestamp()
-    ended = dict.fromkeys(("claim_token", "claimed_by", "claim_expires_at", "queued_at"))
+    ended = dict.fromkeys(("claim_token", "claimed_by"))
     due = case((debates.c.status.in_(("created", "running")) & is_started, now))
     values = {**{name: row[name] for name in _CURSOR}, **ended, "due_at": due, "updated_at": now}
     connection.execute(update(debates).where(debates.c.id == debate.id).values(values))

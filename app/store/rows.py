@@ -17,22 +17,17 @@ from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.quotes import Quote
 from app.core.seats import Seat
-from app.core.verdicts import Standing, Verdict, VerdictScope
-from app.store.mapping import Mapped, json_codec
+from app.core.verdicts import SIDES, Standing, Verdict, VerdictScope
 from app.store.tables import debates, turns
 
 _SEATS = tuple(Seat)
-_USAGE = tuple(name for name in Usage.__slots__ if name != "context_shortened")
-"""What the column `usage` holds: workers of the version before cannot read anything else in it."""
 past_deadline = func.coalesce(debates.c.deadline_at <= func.now(), False).label("past_deadline")
 past_waiting = func.coalesce(debates.c.waiting_until <= func.now(), False).label("past_waiting")
 _INTERNAL = {
     "claim_token",
     "claimed_by",
     "settled_token",
-    "claim_expires_at",
     "due_at",
-    "queued_at",
     "deadline_at",
     "seconds_left",
     "created_by",
@@ -51,28 +46,35 @@ debate_columns: list[ColumnElement[Any]] = [
     past_waiting,
 ]
 turn_columns: list[ColumnElement[Any]] = list(turns.c)
-key_row = Mapped(JudgmentKey).writer(("judge", "order", "repeat"))
-"""Which opinion of a debate, as judgments have it."""
-verdict_of, verdict_row = json_codec(Verdict)
 
 
 def limits_row(limits: Limits) -> dict[str, Any]:
     return {name: getattr(limits, name) for name in Limits.__slots__ if getattr(limits, name) is not None}
 
 
-def _verdict_columns(verdict: Verdict | None) -> dict[str, Any]:
-    """Of a turn or a debate, where scope and confidence have columns of their own (app/store/tables.py)."""
-    row = verdict_row(verdict) if verdict else {}
-    scope, confidence = row.pop("scope", None), row.pop("confidence", None)
-    return {"verdict": row or None, "verdict_scope": scope, "verdict_confidence": confidence}
-
-
-def verdict_in(row: RowMapping | dict[str, Any]) -> Verdict | None:
-    """Of a turn or a debate. One without a scope was stored by the version before migration 0010: a round's."""
-    if not row["verdict"]:
+def verdict_row(verdict: Verdict | None) -> dict[str, Any] | None:
+    """Not `app.wire`'s JSON: changing the API must not change what is stored."""
+    if verdict is None:
         return None
-    scope = VerdictScope(row["verdict_scope"] or VerdictScope.ROUND)
-    return Verdict(**row["verdict"], scope=scope, confidence=row["verdict_confidence"])
+    row: dict[str, Any] = {
+        "winner": verdict.winner,
+        "scores": {side: verdict.scores[side] for side in SIDES},
+        "reasoning": verdict.reasoning,
+        "stop": verdict.stop,
+        "scope": verdict.scope.value,
+    }
+    if verdict.confidence is not None:
+        row["confidence"] = verdict.confidence
+    return {**row, "orders": dict(verdict.orders)} if verdict.orders else row
+
+
+def verdict_of(value: dict[str, Any] | None) -> Verdict | None:
+    return Verdict(**{**value, "scope": VerdictScope(value["scope"])}) if value else None
+
+
+def key_row(key: JudgmentKey) -> dict[str, Any]:
+    """Which opinion of a debate, as judgments have it."""
+    return {"judge": key.judge, "order": key.order.value, "repeat": key.repeat}
 
 
 def _standing_row(standing: Standing | None) -> dict[str, Any] | None:
@@ -132,7 +134,7 @@ def debate_of(row: RowMapping | dict[str, Any]) -> Debate:
         last_error=row["last_error"],
         turn_count=row["turn_count"],
         usage=Usage(row["input_tokens"], row["output_tokens"], row["cost_usd"]),
-        verdict=verdict_in(row) if row["verdict_scope"] == VerdictScope.DEBATE else None,
+        verdict=verdict_of(row["verdict"]),
         standing=Standing(**row["standing"]) if row["standing"] else None,
         attempts=row["attempts"],
         language=row["language"],
@@ -166,7 +168,7 @@ def debate_row(debate: Debate) -> dict[str, Any]:
         "stop_note": debate.stop_note,
         "last_error": debate.last_error,
         "turn_count": debate.turn_count,
-        **_verdict_columns(debate.verdict),
+        "verdict": verdict_row(debate.verdict),
         "standing": _standing_row(debate.standing),
         "attempts": debate.attempts,
     }
@@ -184,8 +186,8 @@ def turn_of(row: RowMapping | dict[str, Any]) -> Turn:
         player=row["player"],
         parent_id=row["parent_id"],
         client_request_id=row["client_request_id"],
-        verdict=verdict_in(row),
-        usage=Usage(**row["usage"], context_shortened=row["context_shortened"]) if row["usage"] else None,
+        verdict=verdict_of(row["verdict"]),
+        usage=Usage(**row["usage"]) if row["usage"] else None,
         prompts_hash=row["prompts_hash"],
         quotes=tuple(Quote(one["text"], one["verified"]) for one in row["quotes"] or ()),
         agent=Speaker(row["agent_id"], row["agent_username"]) if row["agent_id"] else None,
@@ -205,10 +207,9 @@ def turn_row(turn: Turn) -> dict[str, Any]:
         "player": turn.player,
         "parent_id": turn.parent_id,
         "client_request_id": turn.client_request_id,
-        **_verdict_columns(turn.verdict),
-        "usage": {name: getattr(turn.usage, name) for name in _USAGE} if turn.usage else None,
+        "verdict": verdict_row(turn.verdict),
+        "usage": {name: getattr(turn.usage, name) for name in Usage.__slots__} if turn.usage else None,
         "prompts_hash": turn.prompts_hash,
-        "context_shortened": turn.usage is not None and turn.usage.context_shortened,
         "quotes": [quote._asdict() for quote in turn.quotes] or None,
         "agent_id": turn.agent.id if turn.agent else None,
         "agent_username": turn.agent.username if turn.agent else None,

@@ -57,11 +57,7 @@ debates = Table(
     Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
     Column("cost_usd", Double, nullable=False, server_default=text("0")),
     # Of the whole debate, and the mean of the rounds judged so far: a list of debates needs no look at their turns.
-    # Scope and confidence are no keys of the JSON: processes from before them refuse keys that they do not know. A
-    # verdict without a scope is a round's, left here by such a worker.
     Column("verdict", Json),
-    Column("verdict_scope", Text),
-    Column("verdict_confidence", Double),
     Column("standing", Json),
     # The language in which it is held; NULL for the motion's. The prompt set that its models are instructed with, by
     # name, and the hash of what that name meant when the debate was created.
@@ -72,18 +68,14 @@ debates = Table(
     Column("claimed_by", Text),
     # The claim of a worker's last change: a commit whose connection was lost learns from it that it was stored.
     Column("settled_token", Uuid),
-    # Only workers from before leases read it; newer claims live as long as their worker's lease.
-    Column("claim_expires_at", Timestamp),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     # Backoff: no claim before this.
     Column("next_attempt_at", Timestamp),
-    # When a worker may claim it; NULL while no worker has anything to do. While it is claimed: when workers from before
-    # leases regard that claim as lapsed.
+    # When a worker may claim it; NULL while no worker has anything to do, `infinity` while it is claimed: the index of
+    # due debates finds it for a release, and no claim reads it.
     Column("due_at", Timestamp),
-    # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in old rows.
+    # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in an imported debate.
     Column("share", Text, nullable=False, server_default=""),
-    # When a task was last queued for it. Only workers from before leases read it.
-    Column("queued_at", Timestamp),
     # When max_seconds is used up, while the debate runs; how many seconds are left, while it is paused or failed.
     Column("deadline_at", Timestamp),
     Column("seconds_left", Double),
@@ -98,7 +90,7 @@ debates = Table(
     Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
     # When the external seat that has the floor has to have made its move; NULL where it has no deadline.
     Column("waiting_until", Timestamp),
-    # Whose request created it ("operator" or an agent's id) and under which id; NULL from before migration 0006.
+    # Whose request created it ("operator" or an agent's id) and under which id.
     Column("created_by", Text),
     Column("client_request_id", Text),
     # The experiment that it belongs to (app/store/experiments).
@@ -186,13 +178,13 @@ Index("debates_due_by_share", debates.c.share, debates.c.due_at, postgresql_wher
 # For deleting a document that no debate has any more.
 Index("debates_by_document", debates.c.document_hash, postgresql_where=text("document_hash IS NOT NULL"))
 # For filters of the list. Few running debates are in them, so that a turn does not have to update them.
-is_judged = text("debates.verdict_scope = 'debate'")
+is_judged = text("debates.verdict IS NOT NULL")
 Index(
     "debates_by_winner",
     text("(verdict ->> 'winner')"),
     debates.c.updated_at.desc(),
     debates.c.id,
-    postgresql_where=text("verdict_scope = 'debate'"),
+    postgresql_where=text("verdict IS NOT NULL"),
 )
 Index(
     "debates_with_error",
@@ -264,20 +256,15 @@ turns = Table(
     Column("parent_id", Uuid),
     Column("client_request_id", Text),
     Column("verdict", Json),
-    Column("verdict_scope", Text),
-    Column("verdict_confidence", Double),
     Column("player", Text, nullable=False),
     Column("usage", Json),
     # Of a debater in a debate with a document: [{text, verified}].
     Column("quotes", Json),
-    # The worker that stored it, and its claim, whose id says when it was taken; NULL for turns from outside, and from
-    # before migration 0012.
+    # The worker that stored it, and its claim, whose id says when it was taken; NULL for turns from outside.
     Column("worker", Text),
     Column("claim", Uuid),
-    # Of a model's turn: the hash of the prompts that it was instructed with, and whether the debate was too long for
-    # it.
+    # Of a model's turn: the hash of the prompts that it was instructed with.
     Column("prompts_hash", Text),
-    Column("context_shortened", Boolean, nullable=False, server_default=false()),
     # The agent whose key was sent. With its name, which never changes, so that reading a transcript needs no join.
     Column("agent_id", Uuid, ForeignKey("agents.id")),
     Column("agent_username", Text),
@@ -505,14 +492,6 @@ worker_leases = Table(
     Column("expires_at", Timestamp, nullable=False),
     # Whose models this worker could call, and what it lacks for the others. NULL from workers that do not say.
     Column("players", Json),
-)
-
-# Workers from before leases.
-workers = Table(
-    "workers",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("seen_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
 )
 
 # Concurrency limits of the model providers. `lowered_to` and `lowered_at` are set after HTTP 429. The row is also the

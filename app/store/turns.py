@@ -16,7 +16,7 @@ from app.core.machine import judge_asks
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store.engine import Engine
-from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, verdict_in
+from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, verdict_of
 from app.store.statements import Statement
 from app.store.tables import debates, request_owner, turns
 
@@ -75,7 +75,7 @@ def after_each(engine: Engine, known: Mapping[UUID, int], at_most: int) -> list[
 def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tuple[int | None, Verdict]]:
     """The last verdicts with their rounds, oldest first."""
     rows = connection.execute(_VERDICTS, {"debate_id": debate_id, "count": at_most}).mappings()
-    found = ((row["round"], verdict_in(row)) for row in reversed(rows.all()))
+    found = ((row["round"], verdict_of(row["verdict"])) for row in reversed(rows.all()))
     return [(round_, verdict) for round_, verdict in found if verdict]
 
 
@@ -153,9 +153,7 @@ _ACTORS = (
 )
 _MOTION = _of_debate.where(turns.c.seq == 1)
 _TAIL = _of_debate.order_by(turns.c.seq.desc()).limit(bindparam("count"))
-_VERDICTS = _TAIL.with_only_columns(
-    turns.c.round, turns.c.verdict, turns.c.verdict_scope, turns.c.verdict_confidence
-).where(turns.c.verdict.is_not(None))
+_VERDICTS = _TAIL.with_only_columns(turns.c.round, turns.c.verdict).where(turns.c.verdict.is_not(None))
 _ROUNDS = (
     select(turns.c.round, func.min(turns.c.seq).label("seq"))
     .where(turns.c.debate_id == bindparam("debate_id"), turns.c.round > 0)

@@ -18,7 +18,7 @@ from app.models.table import cost_usd, has_price, shown_tokens
 from app.observe import failpoints
 from app.store import create, turns
 from app.store.engine import ConnectionLost
-from app.store.ids import debate_id_for, new_turn_id
+from app.store.ids import new_id, new_turn_id
 from app.usecases.announce import tell_stored
 from app.usecases.documents import NewMaterial, check_material, material_of
 from app.usecases.guardrail import opinion_of, refuse_rejected
@@ -73,7 +73,7 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     for name, text in (("title", debate.title), ("motion_content", motion.content)):
         refuse_rejected(opinion_of(services, text), debate.seats[Seat.PROPOSER], name)
     document = new.material.document if new.material else None
-    stored = store(services, caller, debate, motion, new.debate_id is not None, document)
+    stored = store(services, caller, debate, motion, document)
     if isinstance(stored, UUID):
         return _replay(services, new, stored)
     debate, motion = stored
@@ -88,12 +88,11 @@ def store(
     caller: Caller,
     debate: Debate,
     motion: Turn,
-    id_was_asked_for: bool = False,
     document: str | None = None,
 ) -> tuple[Debate, Turn] | UUID:
     """The id of another debate where this caller has created that one under the motion's client_request_id."""
     failpoints.reach("create.before_commit", ConnectionLost)
-    outcome = create.create(services.engine, caller, debate, motion, id_was_asked_for, document)
+    outcome = create.create(services.engine, caller, debate, motion, document)
     failpoints.reach("create.after_commit", ConnectionLost)
     match outcome:
         case create.Created(stored, stored_motion):
@@ -131,7 +130,7 @@ def planned(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate,
         checked_text("tags", tag, MAX_TITLE_BYTES)
     seats, limits = checked_setup(services, new)
     debate = Debate(
-        id=new.debate_id or debate_id_for(new.client_request_id),
+        id=new.debate_id or new_id(),
         title=new.title,
         debate_type=new.debate_type,
         format=new.format,

@@ -26,7 +26,6 @@ def sweep(services: Services) -> int:
             return 0
         dead = leases.lapsed(connection)
         released = leases.end(connection, dead) if dead else []
-        released += leases.release_old_claims(connection)
     metrics.sweeps.inc()
     metrics.swept.inc(len(released))
     for worker_id in dead:

@@ -22,7 +22,10 @@ async def main() -> None:
     async def watch(connection: ServerConnection) -> None:
         assert connection.request is not None
         debate_id = parse_qs(urlsplit(connection.request.path).query)["debate_id"][0]
-        watching.setdefault(debate_id, set()).add(connection)
+        if debate_id not in watching:
+            watching[debate_id] = set()
+            await pubsub.subscribe(f"{CHANNEL_PREFIX}{debate_id}")
+        watching[debate_id].add(connection)
         # Ours begins with this too: it tells the client that it is in.
         await connection.send('{"event":"initial_state","data":{}}')
         try:
@@ -32,7 +35,8 @@ async def main() -> None:
 
     redis = Redis.from_url(str(settings.redis_url))
     pubsub = redis.pubsub(ignore_subscribe_messages=True)
-    await pubsub.psubscribe(f"{CHANNEL_PREFIX}*")
+    # Without any subscription there is nothing to listen to.
+    await pubsub.subscribe(f"{CHANNEL_PREFIX}none")
     options = {"compression": None, "ping_interval": PING_SECONDS}
     async with serve(watch, settings.server_host, settings.server_port, **options):  # type: ignore[arg-type]
         async for message in pubsub.listen():

@@ -34,7 +34,7 @@ FLAT = report.Aim(at_most=20)
 
 # What workers would have stored, without the days that they would have taken.
 _HOLD: tuple[tuple[Any, ...], ...] = (
-    ("UPDATE matches SET status = 'completed', attempt = 1, debate_id = gen_random_uuid()",),
+    ("UPDATE matches SET status = 'completed', debate_id = gen_random_uuid()",),
     (
         """
 INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,

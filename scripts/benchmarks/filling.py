@@ -28,7 +28,8 @@ SELECT gen_random_uuid(),
        CASE status WHEN 'completed' THEN 'max_rounds' WHEN 'stopped' THEN 'manual_stop' END,
        '{"proposer": {"player": "scripted"}, "opponent": {"player": "external"}, "arbitrator": {"player": "scripted"}}',
        '{"max_rounds": 3}', 10,
-       '{"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "Clearer.", "stop": false}',
+       CASE status WHEN 'completed' THEN '{"winner": "proposer", "scores": {"proposer": 7, "opponent": 6},
+                                          "reasoning": "Clearer.", "scope": "debate"}'::jsonb END,
        CASE WHEN number < 1000 AND status IN ('created', 'running') THEN clock_timestamp() + interval '1 day' END,
        moment, moment
 FROM (

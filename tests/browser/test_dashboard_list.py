@@ -187,10 +187,10 @@ def test_every_filter_of_the_form_finds_its_debates_and_every_order_sorts_them(o
     told = site.create(title=f"{word} told", seats=seats, debate_type="coding_plan_debate", tags=[word])["id"]
     spoken = site.create(title="Another title", motion_content=f"{word} is only in its text", format="dialogue")["id"]
     dear = site.create(title=f"{word} dear", format="dialogue")["id"]
-    verdict = '{"winner": "tie", "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "stop": false}'
+    verdict = '{"winner": "tie", "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "scope": "debate"}'
     debates.change(
         module_place,
-        "last_error = 'No answer', verdict = %s::jsonb, verdict_scope = 'debate', next_round = 9, experiment_id = id,"
+        "last_error = 'No answer', verdict = %s::jsonb, next_round = 9, experiment_id = id,"
         " updated_at = '2026-01-31T12:00:00Z'",
         verdict,
         debate_id=told,

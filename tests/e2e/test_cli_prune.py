@@ -71,9 +71,9 @@ def test_it_goes_in_batches_past_what_somebody_holds_and_watchers_are_told(
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "BATCH", 2)
-    listener = place.redis().pubsub()
-    listener.psubscribe("debate:events:*")
     old = [put(services, place, Status.COMPLETED, OLD) for _ in range(6)]
+    listener = place.redis().pubsub()
+    listener.subscribe(*(f"debate:events:{debate_id}" for debate_id in old))
     before, found = maintenance.count_old(services, timedelta(days=90))
     assert found == maintenance.EndedCount(6, 6)
     with psycopg.connect(str(place.settings.database_url)) as somebody:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from harness import assert_whole, wait_until
@@ -140,14 +141,15 @@ def test_beyond_a_limit_no_call_is_made_but_for_the_closing_ruling(
 @pytest.mark.parametrize("player", [GPT, CLAUDE])
 def test_words_stream_to_watchers_at_most_ten_times_a_second(at: ModelPlace, player: str) -> None:
     at.models.pieces_pause = 0.03
+    debate_id = str(uuid4())
     listener = at.place.redis().pubsub()
-    listener.psubscribe("debate:events:*")
-    debate_id = at.api.create(seats=seats(player, player, player), limits={"max_rounds": 1})["id"]
+    listener.subscribe(f"debate:events:{debate_id}")
+    at.api.create(debate_id=debate_id, seats=seats(player, player, player), limits={"max_rounds": 1})
     deltas: list[tuple[float, dict[str, Any]]] = []
     deadline = time.monotonic() + 100
     while time.monotonic() < deadline:
         message = listener.get_message(ignore_subscribe_messages=True, timeout=0.5)
-        if not message or message["channel"].decode() != f"debate:events:{debate_id}":
+        if not message:
             continue
         event = json.loads(message["data"])
         if event["event"] == "argument_delta":

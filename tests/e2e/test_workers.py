@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -197,18 +198,18 @@ def test_an_external_seat_waits_and_no_task_is_queued(place: Place) -> None:
 
 
 def test_events_are_published_after_each_commit(place: Place) -> None:
+    debate_id = str(uuid4())
     listener = place.redis().pubsub()
-    listener.psubscribe("debate:events:*")
+    listener.subscribe(f"debate:events:{debate_id}")
     api = place.start_api()
     place.start_worker()
-    debate_id = api.create(limits={"max_rounds": 1})["id"]
+    api.create(debate_id=debate_id, limits={"max_rounds": 1})
     api.wait_closed(debate_id)
     events = []
     deadline = time.monotonic() + 5
     while len(events) < 4 and time.monotonic() < deadline:
         message = listener.get_message(ignore_subscribe_messages=True, timeout=0.2)
         if message:
-            assert message["channel"].decode() == f"debate:events:{debate_id}"
             events.append(json.loads(message["data"]))
     assert [event["event"] for event in events] == 4 * ["new_argument"]
     assert [event["data"]["argument"]["seq"] for event in events] == [1, 2, 3, 4]

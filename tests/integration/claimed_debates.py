@@ -4,12 +4,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import psycopg
 from harness import Place, numbers, wait_until
+from psycopg.abc import Buffer
 from psycopg.rows import dict_row
+from psycopg.types.datetime import TimestamptzLoader
 from situations import debates
 from situations.leases import expire
 
@@ -165,9 +168,19 @@ def assert_sound(services: Services, debate: Debate) -> tuple[Debate, list[Turn]
     return after, turns
 
 
+FOREVER = datetime.max.replace(tzinfo=UTC)
+"""`infinity` in `row_of`."""
+
+
+class _TimeLoader(TimestamptzLoader):
+    def load(self, data: Buffer) -> datetime:
+        return FOREVER if bytes(data) == b"infinity" else super().load(data)
+
+
 def row_of(place: Place, debate: Debate) -> dict[str, Any]:
     """All that is stored of the debate, and when it was read."""
     with psycopg.connect(str(place.settings.database_url), row_factory=dict_row) as connection:
+        connection.adapters.register_loader("timestamptz", _TimeLoader)
         [row] = connection.execute("SELECT *, clock_timestamp() AS read_at FROM debates WHERE id = %s", [debate.id])
     return row
 

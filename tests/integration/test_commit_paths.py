@@ -16,6 +16,7 @@ import pytest
 from claimed_debates import (
     CLAIM,
     ENDINGS,
+    FOREVER,
     RULING,
     SCRIPTED,
     WORKER,
@@ -49,7 +50,7 @@ from app.core.debate import Debate, Limits, Status, StopReason, TurnType, Usage
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.store.commit import OLD_CLAIM_SECONDS, Result, save
+from app.store.commit import Result, save
 from app.store.engine import DatabaseAway
 from app.store.ids import new_turn_id
 from app.store.turns import TurnExists
@@ -66,6 +67,7 @@ STORED_VERDICT = {
     "reasoning": 'Said "100 % sure" {twice}, naïve 🚗',
     "stop": False,
 }
+DEBATE_VERDICT = {**STORED_VERDICT, "scope": "debate"}
 STANDING = {"scores": {"proposer": 4.5, "opponent": 8}, "rounds": 1}
 CLOSING = replace(RULING, close=True)
 MAX_SECONDS = 20_000.0
@@ -133,21 +135,21 @@ CASES = [
     Case("a verdict of a round", [CLAIM, CLAIM, RULING], (2, A), standing=STANDING),
     Case("the standing of the rounds before stays", [CLAIM, CLAIM, RULING, CLAIM], (2, B), standing=STANDING),
     Case("a ruling without a verdict", [CLAIM, CLAIM, Thought(TurnType.RULING, "Go on.")], (2, A)),
-    Case("the last round", [CLAIM, CLAIM, RULING], (2, A), MAX_ROUNDS, limits=ONE_ROUND, verdict=STORED_VERDICT),
+    Case("the last round", [CLAIM, CLAIM, RULING], (2, A), MAX_ROUNDS, limits=ONE_ROUND, verdict=DEBATE_VERDICT),
     Case(
         "the last round, with a time limit",
         [CLAIM, CLAIM, RULING],
         (2, A),
         MAX_ROUNDS,
         limits=Limits(max_rounds=1, max_seconds=MAX_SECONDS),
-        verdict=STORED_VERDICT,
+        verdict=DEBATE_VERDICT,
     ),
     Case(
         "the judge ends it early",
         [CLAIM, CLAIM, CLOSING],
         (2, A),
         (Status.COMPLETED, StopReason.JUDGE_EARLY_STOP),
-        verdict=STORED_VERDICT,
+        verdict=DEBATE_VERDICT,
     ),
     Case("a time limit", [CLAIM], (1, B), limits=TIMED),
     Case(
@@ -213,7 +215,7 @@ CASES = [
         (Status.COMPLETED, StopReason.RULING),
         DIALOGUE,
         SCRIPTED,
-        verdict=STORED_VERDICT,
+        verdict=DEBATE_VERDICT,
     ),
     Case("dialogue: the last round", [CLAIM], (2, A), MAX_ROUNDS, DIALOGUE, SCRIPTED, ONE_ROUND),
 ]
@@ -248,27 +250,15 @@ def seconds_after(moment: datetime | None, start: datetime) -> float | None:
     return moment and round((moment - start).total_seconds(), 3)
 
 
-UNCLAIMED = {"claim_token": None, "claimed_by": None, "claim_expires_at": None}
+UNCLAIMED = {"claim_token": None, "claimed_by": None}
 
 
 def scheduled(before: dict[str, Any], after: dict[str, Any], schedule: str, next_token: object) -> dict[str, Any]:
     """The columns that say who looks at the debate next, exactly as they must be."""
     at = after["updated_at"]
     if schedule == "claimed":
-        assert seconds_after(after["claim_expires_at"], at) == OLD_CLAIM_SECONDS
-        return {
-            "claim_token": next_token,
-            "claimed_by": WORKER,
-            "claim_expires_at": after["claim_expires_at"],
-            "due_at": after["claim_expires_at"],
-            "queued_at": None,
-        }
-    moments = {
-        "due": {"due_at": at, "queued_at": at},
-        "waiting": {"due_at": before["deadline_at"], "queued_at": None},
-        "over": {"due_at": None, "queued_at": None},
-    }
-    return {**UNCLAIMED, **moments[schedule]}
+        return {"claim_token": next_token, "claimed_by": WORKER, "due_at": FOREVER}
+    return {**UNCLAIMED, "due_at": {"due": at, "waiting": before["deadline_at"], "over": None}[schedule]}
 
 
 @pytest.mark.parametrize("go_on", [True, False], ids=["going on", "handing over"])
@@ -305,7 +295,6 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         "output_tokens": sum(one.usage.output_tokens for one in case.thoughts),
         "cost_usd": sum(one.usage.cost_usd for one in case.thoughts),
         "verdict": case.verdict,
-        "verdict_scope": "debate" if case.verdict else None,
         "standing": case.standing,
         "closing": case.closing,
         "next_attempt_at": None,
@@ -325,21 +314,19 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         "content": thought.content,
         "parent_id": turns_before[-1]["id"],
         "client_request_id": None,
-        "verdict": STORED_VERDICT if thought.verdict else None,
-        "verdict_scope": ("debate" if case.ends else "round") if thought.verdict else None,
-        "verdict_confidence": None,
+        "verdict": {**STORED_VERDICT, "scope": "debate" if case.ends else "round"} if thought.verdict else None,
         "player": "scripted",
         "usage": {
             "input_tokens": thought.usage.input_tokens,
             "output_tokens": thought.usage.output_tokens,
             "cost_usd": thought.usage.cost_usd,
             "latency_ms": thought.usage.latency_ms,
+            "context_shortened": False,
         },
         "quotes": None,
         "worker": WORKER,
         "claim": claim.held.token,
         "prompts_hash": None,
-        "context_shortened": False,
         "agent_id": None,
         "agent_username": None,
         "created_at": after["updated_at"],
@@ -369,7 +356,6 @@ def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place
         "cost_usd": 0.25,
         "next_attempt_at": after["due_at"],
         "due_at": after["due_at"],
-        "queued_at": None,
         "updated_at": after["updated_at"],
     }
     assert len(turn_rows(place, debate)) == 1
@@ -393,7 +379,6 @@ def test_a_last_failure_leaves_exactly_these_columns_and_holds_the_time_limit(se
         "attempts": 1,
         "next_attempt_at": None,
         "due_at": None,
-        "queued_at": None,
         "deadline_at": None,
         "seconds_left": after["seconds_left"],
         "updated_at": after["updated_at"],
@@ -406,7 +391,7 @@ def test_a_release_leaves_exactly_these_columns_and_is_no_activity(services: Ser
     before = row_of(place, debate)
     release(services, claim)
     after = row_of(place, debate)
-    assert after == {**before, **UNCLAIMED, "due_at": after["queued_at"], "queued_at": after["queued_at"]}
+    assert after == {**before, **UNCLAIMED, "due_at": after["due_at"]}
     assert place.sql("SELECT due_at <= clock_timestamp(), settled_token FROM debates") == [(True, claim.held.token)]
 
 
@@ -419,7 +404,7 @@ def test_two_turns_at_once_are_stored_by_the_same_statement(services: Services, 
     assert (after.status, after.stop_reason) == (Status.COMPLETED, StopReason.RESOLUTION)
     assert [turn.type for turn in turns[2:]] == [TurnType.RESOLUTION, TurnType.RULING]
     assert len({turn.created_at for turn in turns[2:]}) == 1
-    assert place.sql("SELECT due_at, queued_at, claim_token FROM debates") == [(None, None, None)]
+    assert place.sql("SELECT due_at, claim_token FROM debates") == [(None, None)]
 
 
 def test_time_that_runs_out_while_a_player_thinks_stops_the_debate_and_keeps_the_turn(
@@ -433,7 +418,7 @@ def test_time_that_runs_out_while_a_player_thinks_stops_the_debate_and_keeps_the
     after, turns = assert_sound(services, debate)
     assert (after.status, after.stop_reason) == (Status.STOPPED, StopReason.TIME_LIMIT)
     assert [turn.seat for turn in turns] == [Seat.PROPOSER, Seat.PROPOSER, Seat.OPPONENT]
-    assert place.sql("SELECT due_at, queued_at, claim_token FROM debates") == [(None, None, None)]
+    assert place.sql("SELECT due_at, claim_token FROM debates") == [(None, None)]
 
 
 def test_time_that_runs_out_leaves_the_verdict_of_a_judge_that_workers_play(services: Services, place: Place) -> None:
@@ -450,7 +435,7 @@ def test_time_that_runs_out_leaves_the_verdict_of_a_judge_that_workers_play(serv
     assert after.verdict is not None
     assert after.verdict.scope == "debate"
     assert [turn.seat for turn in turns[2:]] == [Seat.OPPONENT, Seat.ARBITRATOR]
-    assert place.sql("SELECT due_at, queued_at, claim_token FROM debates") == [(None, None, None)]
+    assert place.sql("SELECT due_at, claim_token FROM debates") == [(None, None)]
 
 
 def test_what_was_charged_while_a_player_thought_stays_in_the_totals(services: Services, debate: Debate) -> None:
@@ -698,7 +683,7 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
     debate = a_debate(services)
     step = turn(claimed(services, debate), CLAIM)
     store_twin(place, debate.id, seq, *slot)
-    rows = "SELECT d.*, t.id FROM debates d JOIN turns t ON t.debate_id = d.id ORDER BY t.seq"
+    rows = "SELECT d::text, t.id FROM debates d JOIN turns t ON t.debate_id = d.id ORDER BY t.seq"
     before, backend = place.sql(rows), place.sql(f"SELECT pid {BACKENDS}")
     for _ in range(3):
         with pytest.raises(TurnExists):

@@ -1,7 +1,7 @@
 """One statement stores a debate and its motion, or says why it does not."""
 
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,12 +13,11 @@ from harness import Place, wait_until
 from app.bootstrap import build_services, close_services
 from app.core.access import DEFAULT_SCOPES, OPERATOR, Agent
 from app.core.debate import Limits
-from app.core.errors import AuthFailed, InvalidInput
+from app.core.errors import AuthFailed, DebateExists, InvalidInput
 from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.seats import Seat
 from app.store import create
-from app.store.ids import debate_id_for
 from app.usecases import agents, read
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.identity import identify
@@ -56,8 +55,8 @@ def test_what_is_answered_is_what_is_stored(services: Services, agent: Agent, fo
 def test_a_debate_that_waits_for_a_worker_is_due_and_one_that_does_not_is_not(place: Place, services: Services) -> None:
     due = create_debate(services, OPERATOR, replace(NEW, format=Format.ROUNDS)).debate.id
     waits = create_debate(services, OPERATOR, replace(NEW, client_request_id="other")).debate.id
-    found = place.sql("SELECT id, due_at IS NOT NULL, queued_at IS NOT NULL FROM debates")
-    assert sorted(found) == sorted([(due, True, True), (waits, False, False)])
+    found = place.sql("SELECT id, due_at IS NOT NULL FROM debates")
+    assert sorted(found) == sorted([(due, True), (waits, False)])
 
 
 def test_a_key_that_was_revoked_meanwhile_stores_nothing(place: Place, services: Services, agent: Agent) -> None:
@@ -79,17 +78,16 @@ def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Ag
     made = create_debate(services, OPERATOR, NEW)
     debate, motion = made.debate, made.turn
 
-    def attempt(caller: Any, request: str, debate_id: UUID, asked_for: bool) -> create.Outcome:
+    def attempt(caller: Any, request: str, debate_id: UUID) -> create.Outcome:
         other = replace(motion, debate_id=debate_id, client_request_id=request)
-        return create.create(services.engine, caller, debate.evolve(id=debate_id), other, asked_for)
+        return create.create(services.engine, caller, debate.evolve(id=debate_id), other)
 
-    assert attempt(OPERATOR, "request", uuid4(), True) == create.RequestUsed(debate.id)
-    assert attempt(OPERATOR, "other", debate.id, True) == create.IdTaken()
-    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4(), True) == create.KeyRevoked()
+    assert attempt(OPERATOR, "request", uuid4()) == create.RequestUsed(debate.id)
+    assert attempt(OPERATOR, "other", debate.id) == create.IdTaken()
+    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4()) == create.KeyRevoked()
     assert counted(place) == [(1, 1)]
-    elsewhere = attempt(OPERATOR, "other", debate.id, False)
+    elsewhere = attempt(OPERATOR, "other", uuid4())
     assert isinstance(elsewhere, create.Created)
-    assert elsewhere.debate.id not in (debate.id, elsewhere.motion.id)
     assert elsewhere.motion.debate_id == elsewhere.debate.id
     assert counted(place) == [(2, 2)]
 
@@ -147,14 +145,11 @@ def store_by_hand(
 
 
 def finish_while_one_waits(place: Place, services: Services, new: NewDebate, finish: Any) -> Any:
-    answers: list[Any] = []
-    creating = threading.Thread(target=lambda: answers.append(create_debate(services, OPERATOR, new)))
-    creating.start()
-    wait_until(lambda: place.sql(WAITING) == [(1,)], 60, "the creation waits for the other transaction")
-    finish()
-    creating.join(30)
-    [stored] = answers
-    return stored
+    with ThreadPoolExecutor(1) as pool:
+        creating = pool.submit(create_debate, services, OPERATOR, new)
+        wait_until(lambda: place.sql(WAITING) == [(1,)], 60, "the creation waits for the other transaction")
+        finish()
+        return creating.result(30)
 
 
 @pytest.mark.parametrize("same_debate_id", [True, False])
@@ -162,9 +157,10 @@ def test_the_same_request_on_another_connection_that_commits_first_is_answered_w
     place: Place, services: Services, somebody_else: Any, same_debate_id: bool
 ) -> None:
     """Also where the other one made a debate with another id: the request's id is what counts."""
-    debate_id = debate_id_for("request") if same_debate_id else uuid4()
+    debate_id = uuid4()
     store_by_hand(somebody_else, debate_id, "request")
-    stored = finish_while_one_waits(place, services, NEW, somebody_else.commit)
+    new = replace(NEW, debate_id=debate_id) if same_debate_id else NEW
+    stored = finish_while_one_waits(place, services, new, somebody_else.commit)
     assert (stored.replayed, stored.debate.id) == (True, debate_id)
     assert counted(place) == [(1, 1)]
 
@@ -172,20 +168,21 @@ def test_the_same_request_on_another_connection_that_commits_first_is_answered_w
 def test_the_same_request_on_another_connection_that_rolls_back_leaves_the_place_to_this_one(
     place: Place, services: Services, somebody_else: Any
 ) -> None:
-    store_by_hand(somebody_else, debate_id_for("request"), "request")
-    stored = finish_while_one_waits(place, services, NEW, somebody_else.rollback)
-    assert (stored.replayed, stored.debate.id) == (False, debate_id_for("request"))
+    new = replace(NEW, debate_id=uuid4())
+    store_by_hand(somebody_else, new.debate_id, "request")
+    stored = finish_while_one_waits(place, services, new, somebody_else.rollback)
+    assert (stored.replayed, stored.debate.id) == (False, new.debate_id)
     assert counted(place) == [(1, 1)]
 
 
-def test_an_id_that_another_caller_took_meanwhile_is_given_way_to(
+def test_an_id_that_another_request_took_meanwhile_is_refused(
     place: Place, services: Services, somebody_else: Any
 ) -> None:
-    store_by_hand(somebody_else, debate_id_for("request"), "another request")
-    stored = finish_while_one_waits(place, services, NEW, somebody_else.commit)
-    assert not stored.replayed
-    assert stored.debate.id != debate_id_for("request")
-    assert counted(place) == [(2, 2)]
+    new = replace(NEW, debate_id=uuid4())
+    store_by_hand(somebody_else, new.debate_id, "another request")
+    with pytest.raises(DebateExists):
+        finish_while_one_waits(place, services, new, somebody_else.commit)
+    assert counted(place) == [(1, 1)]
 
 
 def test_the_database_itself_refuses_a_second_debate_for_one_request(place: Place, somebody_else: Any) -> None:

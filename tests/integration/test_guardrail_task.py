@@ -168,7 +168,7 @@ def test_a_contribution_is_evaluated_with_reasons_and_the_evaluators_version(
     assert [reason.rule for reason in found.reasons] == rules
     assert found.evaluator == "rules/3"
     assert found.evaluated_at is not None
-    assert evaluations(place, "due_at, claim_token, claimed_by, queued_at") == [(None, None, None, None)]
+    assert evaluations(place, "due_at, claim_token, claimed_by") == [(None, None, None)]
 
 
 def test_nobody_waits_for_an_evaluation_that_another_worker_is_claiming(services, place, contribution):
@@ -204,14 +204,6 @@ def test_a_dead_workers_evaluation_is_taken_over_and_its_late_verdict_is_dropped
     evaluate.settle(services, held, APPROVED, "rules/1")
     assert status_of(place, contribution) == ("approved", "approved")
     assert try_claim(services, "other") == []
-
-
-def test_an_evaluation_that_a_worker_from_before_leases_let_lapse_is_taken_over(services, place, contribution):
-    claim_one(services, "old")
-    leases.remove_all(place)
-    assert try_claim(services, "new") == []
-    make_due(place)
-    assert claim_one(services, "new").id == contribution.evaluation_id
 
 
 @pytest.mark.usefixtures("looks_once")

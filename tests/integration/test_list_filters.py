@@ -32,7 +32,10 @@ def listed(api: Api, module_place: Place) -> Api:
     listings.change_titled(module_place, "runs", "status = 'running', last_error = 'Slow down'")
     listings.decide(module_place, "won", "opponent")
     listings.decide(module_place, "tied", "tie")
-    listings.decide(module_place, "round", "opponent", scope="round")
+    standing = '{"scores": {"proposer": 4, "opponent": 6}, "rounds": 1}'
+    listings.change_titled(
+        module_place, "round", "status = 'stopped', stop_reason = 'manual_stop', standing = %s", standing
+    )
     listings.change_titled(module_place, "won", "updated_at = '2026-01-01T12:00:00Z'")
     return api
 

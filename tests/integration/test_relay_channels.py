@@ -118,13 +118,6 @@ def test_an_event_is_made_and_published_only_where_somebody_listens(own_redis: O
         wait_until(lambda: subscribers(redis, OPERATORS_CHANNEL) == 1, SECONDS, "subscribed")
         bus.publish([event(other)])
         assert (made, published()) == ([watched, other], 1), "operators are shown every debate"
-    made.clear()
-    with redis.pubsub() as pubsub:
-        # As API processes of the version before subscribe.
-        pubsub.psubscribe("debate:events:*")
-        wait_until(lambda: redis.pubsub_numpat() == 1, SECONDS, "subscribed")
-        bus.publish([event(watched), event(other)])
-        assert (made, published()) == ([watched, other], 3)
 
 
 def test_a_channel_is_subscribed_from_the_first_listener_to_the_last(

@@ -7,12 +7,9 @@ import psycopg
 import pytest
 from agents import Caller, new_agent
 from harness import new_debate, numbers, wait_until
-from situations import debates
 from test_api_envelope import data_of, nothing_written, refusal_of
 from test_protocol_repeats import all_at_once, replayed
 from watchers import EXTERNAL
-
-from app.store.ids import debate_id_for
 
 VERDICT = {"winner": "proposer", "scores": {"proposer": 7, "opponent": 5.5}, "reasoning": "Clearer."}
 
@@ -105,36 +102,6 @@ def test_a_key_without_read_reads_no_motion_through_a_repeated_request(boss, our
     assert "only readers" not in refused.text
     own = data_of(blind.post("/debates", {**body, "debate_id": str(uuid4()), "motion_content": "Mine"}), 201)
     assert own["argument"]["content"] == "Mine"
-
-
-def test_nobody_takes_an_id_away_by_choosing_the_debate_id_that_would_follow_from_it(ours, theirs, request_id):
-    squatted = str(debate_id_for(request_id))
-    assert created(theirs, debate_id=squatted)["debate"]["id"] == squatted
-
-    body = new_debate(client_request_id=request_id)
-    mine = data_of(ours.post("/debates", body), 201)
-    assert mine["debate"]["id"] != squatted
-    assert replayed(ours.post("/debates", body)) == mine
-
-
-@pytest.mark.parametrize("names_the_debate", [False, True])
-@pytest.mark.parametrize("who", ["agent", "operator"])
-def test_a_request_that_is_repeated_across_the_upgrade_finds_its_debate(
-    module_place, boss, ours, theirs, request_id, who, names_the_debate
-):
-    """Versions before migration 0006 did not store whose request made a debate."""
-    caller = ours if who == "agent" else boss
-    body = new_debate(client_request_id=request_id, debate_id=str(uuid4()) if names_the_debate else None)
-    first = data_of(caller.post("/debates", body), 201)
-    debates.change(module_place, "created_by = NULL, client_request_id = NULL", debate_id=first["debate"]["id"])
-
-    assert replayed(caller.post("/debates", body))["argument"] == first["argument"]
-    refusal_of(caller.post("/debates", {**body, "title": "Other"}), "REQUEST_ID_REUSED")
-    somebody_else = theirs.post("/debates", body)
-    if names_the_debate:
-        refusal_of(somebody_else, "DEBATE_EXISTS")
-    else:
-        assert data_of(somebody_else, 201)["debate"]["id"] != first["debate"]["id"]
 
 
 def test_of_many_requests_at_once_with_one_id_each_caller_gets_one_debate(module_place, boss, ours, theirs, request_id):

@@ -76,5 +76,5 @@ def test_a_repaired_debate_that_runs_is_looked_at_by_a_worker(services: Services
     [row] = repair(services)
     assert (row.debate_id, row.was) == (debate.id, "round 9, judge, 1 turns")
     assert row.now == "round 1, debater_a, 1 turns"
-    assert place.sql("SELECT due_at <= now(), queued_at FROM debates") == [(True, None)]
+    assert place.sql("SELECT due_at <= now() FROM debates") == [(True,)]
     assert read.get_transcript(services, debate.id, 0).debate.status is Status.CREATED

@@ -18,25 +18,25 @@ from claimed_debates import (
 )
 from harness import Place, wait_until
 from situations.debates import age_claim
-from situations.failing import locking, writes_waiting
+from situations.failing import writes_waiting
 
 from app.core.access import OPERATOR
 from app.core.debate import Debate
 from app.store import leases
 from app.store.claims import Room
-from app.store.commit import OLD_CLAIM_SECONDS, Result
+from app.store.commit import Result
 from app.usecases import advance, control, read
 from app.usecases.services import Services
 from app.usecases.sweep import begin_lease, end_lease, renew_lease, sweep
 from app.usecases.system import readiness
 
 CLAIMS = "OLD.claim_token IS NULL AND NEW.claim_token IS NOT NULL"
-UNCLAIMED_AND_DUE = [(None, None, None, True)]
+UNCLAIMED_AND_DUE = [(None, None, True)]
 
 
 def claim_of(place: Place, debate: Debate) -> list[tuple[object, ...]]:
     return place.sql(
-        "SELECT claim_token, claimed_by, claim_expires_at, due_at <= clock_timestamp() FROM debates WHERE id = %s",
+        "SELECT claim_token, claimed_by, due_at <= clock_timestamp() FROM debates WHERE id = %s",
         debate.id,
     )
 
@@ -77,11 +77,11 @@ def test_workers_are_told_of_what_the_sweeper_has_released(services: Services, p
 def test_a_renewed_lease_keeps_every_claim_alive_without_touching_one(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(3)]
     claims = [claimed(services, debate) for debate in made]
-    rows = place.sql("SELECT xmin::text, * FROM debates ORDER BY id")
+    rows = place.sql("SELECT xmin::text, debates::text FROM debates ORDER BY id")
     lapse_lease(place)
     assert renew_lease(services, WORKER), "nobody has released anything yet"
     assert sweep(services) == 0
-    assert place.sql("SELECT xmin::text, * FROM debates ORDER BY id") == rows
+    assert place.sql("SELECT xmin::text, debates::text FROM debates ORDER BY id") == rows
     assert [commit_turn(services, claim, CLAIM) for claim in claims] == [Result.STORED] * 3
 
 
@@ -139,8 +139,7 @@ def waits(place: Place, event: str, count: int) -> bool:
 def test_a_claim_under_way_while_its_lease_ends_leaves_nothing_claimed(
     services: Services, place: Place, debate: Debate
 ) -> None:
-    """As when a worker ends in the middle of a claim: without its lease nobody would look at the debate again for as
-    long as workers from before leases leave a claim alone."""
+    """As when a worker ends in the middle of a claim: without its lease nobody would look at the debate again."""
     ensure_lease(services)
     with ThreadPoolExecutor(2) as pool:
         with writes_waiting(place, "UPDATE ON debates", CLAIMS):
@@ -166,57 +165,6 @@ def test_a_claim_under_way_while_its_lease_lapses_is_left_to_the_next_sweep(
         claiming.result(30)
     sweep(services)
     assert claim_of(place, debate) == UNCLAIMED_AND_DUE
-
-
-# Workers from before leases.
-
-
-def claimed_by_an_old_worker(services: Services, place: Place, lapses: str) -> Debate:
-    debate = a_debate(services)
-    place.sql(
-        "UPDATE debates SET status = 'running', claim_token = gen_random_uuid(), claimed_by = 'an old worker',"
-        " claim_expires_at = now() + %s::interval, due_at = now() + %s::interval WHERE id = %s",
-        lapses,
-        lapses,
-        debate.id,
-    )
-    return debate
-
-
-def test_a_claim_of_a_worker_from_before_leases_is_released_when_it_has_lapsed_and_respected_until_then(
-    services: Services, place: Place
-) -> None:
-    lapsed = claimed_by_an_old_worker(services, place, "-1 second")
-    live = claimed_by_an_old_worker(services, place, "1 minute")
-    before = claim_of(place, live)
-    assert sweep(services) == 1
-    assert claim_of(place, lapsed) == UNCLAIMED_AND_DUE
-    assert claim_of(place, live) == before
-    assert try_claim(services, live.id) is None
-    assert try_claim(services, lapsed.id) is not None
-
-
-def test_a_claim_of_a_worker_from_before_leases_is_never_taken_before_it_is_released(
-    services: Services, place: Place
-) -> None:
-    """Its worker may be about to commit: it checks the token alone."""
-    lapsed = claimed_by_an_old_worker(services, place, "-1 second")
-    assert try_claim(services, lapsed.id) is None
-
-
-def test_a_long_claim_of_a_live_worker_is_kept_when_its_time_for_old_workers_is_over(
-    services: Services, place: Place, debate: Debate
-) -> None:
-    claim = claimed(services, debate)
-    place.sql("UPDATE debates SET claim_expires_at = now() - interval '1 second', due_at = now() - interval '1 second'")
-    assert sweep(services) == 0
-    [(token, by, seconds, is_same)] = place.sql(
-        "SELECT claim_token, claimed_by, extract(epoch FROM claim_expires_at - now())::float, due_at = claim_expires_at"
-        " FROM debates"
-    )
-    assert (token, by, is_same) == (claim.held.token, WORKER, True)
-    assert OLD_CLAIM_SECONDS - 60 < seconds <= OLD_CLAIM_SECONDS
-    assert take_turn(services, claim, CLAIM) is not None
 
 
 # Sweeping.
@@ -260,24 +208,13 @@ def test_a_worker_that_freezes_while_it_sweeps_keeps_others_from_it_for_seconds_
     frozen.close()
 
 
-def test_an_old_claim_whose_row_somebody_holds_is_skipped(services: Services, place: Place) -> None:
-    lapsed = claimed_by_an_old_worker(services, place, "-1 second")
-    with locking(place, lapsed.id):
-        assert sweep(services) == 0
-    assert sweep(services) == 1
-
-
-def test_readiness_counts_live_leases_and_workers_from_before_them(services: Services, place: Place) -> None:
+def test_readiness_counts_live_leases(services: Services, place: Place) -> None:
     ensure_lease(services, "one")
     ensure_lease(services, "two")
     assert readiness(services).workers == 2
-    place.sql("INSERT INTO workers (id, seen_at) VALUES ('an old one', now()), ('gone', now() - interval '20 seconds')")
-    assert readiness(services).workers == 3
     lapse_lease(place, "one")
-    assert readiness(services).workers == 2
-    place.sql("UPDATE workers SET seen_at = now() - interval '20 minutes' WHERE id = 'gone'")
+    assert readiness(services).workers == 1
     sweep(services)
-    assert place.sql("SELECT id FROM workers") == [("an old one",)]
     assert place.sql("SELECT worker_id FROM worker_leases") == [("two",)]
 
 

@@ -148,7 +148,7 @@ def test_the_form_for_a_new_debate_offers_the_local_model(api):
 
 def test_a_debate_that_lost_its_schedule_is_shown_as_stalled_and_breaks_no_list(api, module_place):
     debate = api.create(title="Lost its schedule")
-    debates.change(module_place, "due_at = NULL, queued_at = NULL", debate_id=debate["id"])
+    debates.change(module_place, "due_at = NULL", debate_id=debate["id"])
     debates.age(module_place, 3600, debate["id"])
     for path in ("/?q=Lost+its+schedule", f"/debates/{debate['id']}/view"):
         assert "Stalled: no worker has taken the proposer" in api.http.get(path).text

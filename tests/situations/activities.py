@@ -6,7 +6,7 @@ from harness import Place
 
 from situations import debates, rows
 
-UNCLAIMED = "claim_token = NULL, claimed_by = NULL, claim_expires_at = NULL"
+UNCLAIMED = "claim_token = NULL, claimed_by = NULL"
 
 
 def wait_for_retry(place: Place, debate_id: str, attempt: int, attempts_allowed: int, seconds: float) -> None:

@@ -118,7 +118,7 @@ def lengthen(place: Place, debate_id: object, turns: int) -> None:
 def leave_traces(place: Place, debate_id: object) -> None:
     """In the columns that a commit resets are values of something earlier."""
     traces = (
-        "next_attempt_at = now(), queued_at = now(), attempts = 3, last_error = 'left over', stop_note = 'left over',"
+        "next_attempt_at = now(), attempts = 3, last_error = 'left over', stop_note = 'left over',"
         " share = 'left over', updated_at = now() - interval '1 day'"
     )
     change(place, traces, debate_id=debate_id)

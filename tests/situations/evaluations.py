@@ -5,16 +5,16 @@ from uuid import UUID
 
 from harness import Place
 
-from situations import rows
+from situations import leases, rows
 
 TABLE = "guardrail_evaluations"
 
 
 def claim(place: Place, evaluation_id: str, seconds: float) -> None:
-    """For a worker of which nobody hears again. The claim ends this many seconds from now."""
-    moment = "clock_timestamp() + make_interval(secs => %s)"
-    assignments = f"claim_token = gen_random_uuid(), queued_at = NULL, due_at = {moment}"
-    rows.change(place, TABLE, assignments, seconds, UUID(evaluation_id), where="id = %s")
+    """For a worker that died, whose lease ends this many seconds from now."""
+    leases.add(place, "a dead worker", seconds)
+    assignments = "claim_token = gen_random_uuid(), claimed_by = 'a dead worker', due_at = 'infinity'"
+    rows.change(place, TABLE, assignments, UUID(evaluation_id), where="id = %s")
 
 
 def make_due(place: Place, evaluation_id: str | None = None) -> None:

@@ -1,5 +1,6 @@
 """Debates as lists and searches meet them: of any standing and any moment, with verdicts, indexed."""
 
+import json
 from typing import Any
 
 from harness import Place
@@ -19,14 +20,13 @@ RETURNING id::text
 """
 _OPERATION = """
 INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, stop_reason, seats, limits,
-                     turn_count, updated_at, claim_token, claimed_by, claim_expires_at, due_at)
+                     turn_count, updated_at, claim_token, claimed_by, due_at)
 SELECT gen_random_uuid(), 'Debate ' || number, 'general_debate', 'dialogue', status, 1, 'debater_b',
        CASE status WHEN 'completed' THEN 'ruling' END,
        '{"proposer": {"player": "scripted"}, "opponent": {"player": "scripted"},
          "arbitrator": {"player": "scripted"}}', '{}', 1, now() - number * interval '1 second',
        CASE WHEN claimed THEN gen_random_uuid() END, CASE WHEN claimed THEN 'a-worker' END,
-       CASE WHEN claimed THEN now() + interval '1 hour' END,
-       CASE WHEN claimed THEN now() + interval '1 hour' WHEN status = 'running' THEN now() - interval '1 minute' END
+       CASE WHEN claimed THEN 'infinity' WHEN status = 'running' THEN now() - interval '1 minute' END
 FROM (SELECT number, number %% 1000 = 0 AS claimed,
              CASE WHEN number %% 10 = 0 THEN 'running' WHEN number %% 97 = 1 THEN 'failed' ELSE 'completed'
              END AS status
@@ -79,11 +79,11 @@ def change_titled(place: Place, title: str, assignments: str, *values: Any) -> N
     rows.change(place, "debates", assignments, *values, title, where="title = %s")
 
 
-def decide(place: Place, title: str, winner: str, scope: str = "debate") -> None:
-    """The debates with this title have ended with a verdict, on the whole debate or on one round."""
-    verdict = f'{{"winner": "{winner}", "scores": {{"proposer": 5, "opponent": 5}}, "reasoning": "so", "stop": false}}'
-    ended = "status = 'completed', stop_reason = 'max_rounds', due_at = NULL, verdict = %s::jsonb, verdict_scope = %s"
-    change_titled(place, title, ended, verdict, scope)
+def decide(place: Place, title: str, winner: str) -> None:
+    """The debates with this title have ended with a verdict."""
+    verdict = {"winner": winner, "scores": {"proposer": 5, "opponent": 5}, "reasoning": "so", "scope": "debate"}
+    ended = "status = 'completed', stop_reason = 'max_rounds', due_at = NULL, verdict = %s::jsonb"
+    change_titled(place, title, ended, json.dumps(verdict))
 
 
 def forget_text_index(place: Place) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from app.store.clock import seconds_since_1970, set_clock
-from app.store.ids import debate_id_for, first_id_at, new_claim_token, new_turn_id, time_of
+from app.store.ids import first_id_at, new_claim_token, new_turn_id, time_of
 
 LONG_AGO = datetime(2001, 2, 3, tzinfo=UTC)
 
@@ -32,10 +32,6 @@ def test_turn_ids_and_claim_tokens_are_uuids_of_version_seven_that_sort_by_time(
     assert {turn_id.variant for turn_id in made} == {"specified in RFC 4122"}
     assert len(set(made)) == 1000
     assert before <= made[0].int >> 80 <= made[-1].int >> 80 <= now().timestamp() * 1000
-
-
-def test_a_request_that_names_no_debate_always_means_the_same_one() -> None:
-    assert debate_id_for("a") == debate_id_for("a") != debate_id_for("b")
 
 
 def test_an_id_says_when_it_was_made_and_the_first_of_a_moment_comes_before_it() -> None:

@@ -51,7 +51,7 @@ _OF_DEBATES = {
 SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer, matches.opponent, matches.repeat,
        CASE WHEN debates.status IN ('completed', 'stopped') THEN {_CORRECT} END AS correct, matches.status,
        matches.reason, CASE WHEN {_HERE} THEN debates.format END AS format, debates.turn_count AS arguments,
-       CASE WHEN debates.verdict_scope = 'debate' THEN debates.verdict ->> 'winner' END AS winner,
+       debates.verdict ->> 'winner' AS winner,
        debates.input_tokens, debates.output_tokens, debates.cost_usd,
        jsonb_path_query_array(debates.seats, '$.*.player') AS players,
        CASE WHEN {_HERE} THEN debates.created_at END AS created_at,

@@ -145,7 +145,7 @@ def make_debates(
     spoken = [turn_row(motion) for _, _, motion in made]
     for table, of_table in (("debates", rows), ("turns", spoken)):
         columns = ", ".join(f'"{name}"' for name in of_table[0])
-        due = (", due_at, queued_at", ", clock_timestamp(), clock_timestamp()") if table == "debates" else ("", "")
+        due = (", due_at", ", clock_timestamp()") if table == "debates" else ("", "")
         connection.exec_driver_sql(
             f"INSERT INTO {table} ({columns}{due[0]}) SELECT {columns}{due[1]}"  # noqa: S608 (names of columns)
             f" FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb)",
@@ -156,7 +156,7 @@ def make_debates(
 
 
 _MARK = text("""
-UPDATE matches SET status = 'running', debate_id = made.debate_id, attempt = attempt + 1, reason = NULL
+UPDATE matches SET status = 'running', debate_id = made.debate_id, reason = NULL
 FROM jsonb_to_recordset(CAST(:made AS jsonb)) AS made (key text, debate_id uuid)
 WHERE matches.experiment_id = :experiment_id AND matches.key = made.key
 """)

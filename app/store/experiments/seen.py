@@ -40,7 +40,8 @@ def _turns(of: str) -> str:
 SELECT id, player, CASE type WHEN 'QUESTION' THEN 'question' WHEN 'RULING' THEN 'ruling' ELSE 'speech' END AS kind,
        octet_length(content) AS said, (usage ->> 'input_tokens')::float8 AS input_tokens,
        (usage ->> 'output_tokens')::float8 AS output_tokens, (usage ->> 'cost_usd')::float8 AS cost_usd,
-       (usage ->> 'latency_ms')::float8 AS latency_ms, context_shortened AS is_unfit
+       (usage ->> 'latency_ms')::float8 AS latency_ms,
+       coalesce((usage ->> 'context_shortened')::boolean, false) AS is_unfit
 FROM ({of}) AS latest WHERE usage IS NOT NULL"""  # noqa: S608 (only constants are put in)
 
 

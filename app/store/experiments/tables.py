@@ -147,8 +147,6 @@ matches = Table(
     Column("status", Text, nullable=False, server_default="planned"),
     # Why it failed.
     Column("reason", Text),
-    # Counts the debates that were made for it.
-    Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("debate_id", Uuid),
     CheckConstraint("status IN ('planned', 'running', 'completed', 'failed')", name="matches_status_known"),
     # A match has failed without one where none could be made.

@@ -1,7 +1,7 @@
 """The guardrail's evaluations: claimed and settled once by a worker, then perhaps decided by a person.
 
 `due_at` is when a worker may claim it: at once when it is new, after a delay when the evaluator failed, NULL once there
-is a verdict. While it is claimed: when workers from before leases regard the claim as lapsed.
+is a verdict.
 """
 
 from collections.abc import Sequence
@@ -69,8 +69,7 @@ class Review:
 def claim(engine: Engine, worker_id: str, tokens: Sequence[UUID]) -> list[EvaluationClaim]:
     """Claims the evaluations that have been due longest, one per token; none without a live lease.
 
-    A claimed evaluation that is due has a lapsed claim of a worker from before leases. Each statement is a transaction:
-    the text of a contribution or a solution never changes.
+    Each statement is a transaction: the text of a contribution or a solution never changes.
     """
     with engine.autocommit() as connection:
         given = {"worker_id": worker_id, "tokens": list(tokens)}

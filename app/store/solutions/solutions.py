@@ -47,7 +47,7 @@ def insert_solution(
     status = opinion.verdict.value if opinion else GuardrailStatus.PENDING.value
     values = {"id": solution_id, "agent_id": agent_id, "title": title, "description": description}
     connection.execute(insert(solutions).values(**values, guardrail_status=status))
-    settled = {**verdict_values(opinion, evaluator), "due_at": None, "queued_at": None} if opinion else {}
+    settled = {**verdict_values(opinion, evaluator), "due_at": None} if opinion else {}
     connection.execute(insert(evaluations).values(id=new_id(), solution_id=solution_id, **settled))
     found = get_solution(connection, solution_id)
     assert found is not None  # noqa: S101 (stored above)

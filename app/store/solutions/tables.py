@@ -96,7 +96,6 @@ evaluations = Table(
     Column("claimed_by", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("due_at", Timestamp, server_default=func.clock_timestamp()),
-    Column("queued_at", Timestamp, server_default=func.clock_timestamp()),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     Column("solution_id", Uuid, ForeignKey("solutions.id")),
     UniqueConstraint("contribution_id", name="guardrail_evaluations_one_per_contribution"),

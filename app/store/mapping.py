@@ -1,7 +1,7 @@
 """Rows and values. The fields of a value and their types say how it is read from a row and written to one; what differs
 between a field and its columns is said once, in its `Mapped`."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter, itemgetter
@@ -23,7 +23,16 @@ Codec = tuple[Convert, Convert]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A field in these columns: it is read from the value of each, and written as a value for each."""
+    """A field in one column. Neither `read` nor `write` is given None."""
+
+    column: str
+    read: Convert
+    write: Convert
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A field in several columns: `read` from the value of each, and written as a value for each."""
 
     columns: tuple[str, ...]
     read: Callable[..., Any]
@@ -32,43 +41,46 @@ class Stored:
 
 class Mapped(Generic[Value]):
     """The rows of a value. A field is the column of its name. `parts` has the fields with another column; those with
-    several, which hold the fields of a value (None where the first is NULL); and those that are `Stored` otherwise.
+    several, which hold the fields of a value (None where the first is NULL); and those that are stored otherwise.
     `derived` has columns that are only written, each with what makes it from the whole value."""
 
     def __init__(
         self,
         kind: type[Value],
         derived: Mapping[str, Callable[[Value], Any]] | None = None,
-        **parts: str | tuple[str, ...] | Stored,
+        **parts: str | tuple[str, ...] | Stored | Several,
     ) -> None:
         hints = get_type_hints(kind)
         made: Any = kind
         self._kind = made
         self._derived = dict(derived or {})
-        self._fields = {name: _stored(hints[name], parts.pop(name, name)) for name in made.__dataclass_fields__}
+        stored = {name: _stored(hints[name], parts.pop(name, name)) for name in made.__dataclass_fields__}
         if parts:
             raise TypeError(f"a {kind.__name__} has no {', '.join(parts)}")
-        same = {name: each.columns[0] for name, each in self._fields.items() if each.read is _same}
-        self._same = tuple(same)
-        self._same_values = _many(itemgetter, list(same.values()))
-        self._other = [
-            (name, _many(itemgetter, each.columns), each.read)
-            for name, each in self._fields.items()
-            if name not in same
-        ]
+        self._single = {name: each for name, each in stored.items() if isinstance(each, Stored)}
+        self._several = {name: each for name, each in stored.items() if isinstance(each, Several)}
+        self._fields = list(self._single)
+        self._values = _many(itemgetter, [each.column for each in self._single.values()])
+        self._read = [(name, each.read) for name, each in self._single.items() if each.read is not _same]
+        self._composed = [(name, _many(itemgetter, each.columns), each.read) for name, each in self._several.items()]
 
     @property
     def columns(self) -> list[str]:
         """From which a value is read."""
-        return [column for each in self._fields.values() for column in each.columns]
+        several = (column for each in self._several.values() for column in each.columns)
+        return [*(each.column for each in self._single.values()), *several]
 
     @property
     def written(self) -> list[str]:
         return [*self.columns, *self._derived]
 
     def value(self, row: Row) -> Value:
-        made = dict(zip(self._same, self._same_values(row), strict=True))
-        for name, values, read in self._other:
+        made = dict(zip(self._fields, self._values(row), strict=True))
+        for name, read in self._read:
+            given = made[name]
+            if given is not None:
+                made[name] = read(given)
+        for name, values, read in self._composed:
             made[name] = read(*values(row))
         if not issubclass(self._kind, Evolving):
             value: Value = self._kind(**made)
@@ -82,18 +94,26 @@ class Mapped(Generic[Value]):
         """What makes the values of these columns."""
         if unknown := set(columns) - set(self.written):
             raise TypeError(f"of a {self._kind.__name__} nothing is written to {', '.join(sorted(unknown))}")
-        fields = {name: each for name, each in self._fields.items() if not set(columns).isdisjoint(each.columns)}
-        same = {each.columns[0]: name for name, each in fields.items() if each.read is _same}
-        read_same = _many(attrgetter, list(same.values()))
-        other = [(attrgetter(name), each) for name, each in fields.items() if each.read is not _same]
-        derived = {name: derive for name, derive in self._derived.items() if name in columns}
+        single = {each.column: (name, each.write) for name, each in self._single.items() if each.column in columns}
+        values = _many(attrgetter, [name for name, _ in single.values()])
+        converted = [(column, write) for column, (_, write) in single.items() if write is not _same]
+        several = [
+            (attrgetter(name), each.columns, each.write)
+            for name, each in self._several.items()
+            if not set(columns).isdisjoint(each.columns)
+        ]
+        derived = [(column, derive) for column, derive in self._derived.items() if column in columns]
 
         def row(value: Value) -> dict[str, Any]:
-            made = dict(zip(same, read_same(value), strict=True))
-            for read, each in other:
-                made.update(zip(each.columns, each.write(read(value)), strict=True))
-            for name, derive in derived.items():
-                made[name] = derive(value)
+            made = dict(zip(single, values(value), strict=True))
+            for column, write in converted:
+                given = made[column]
+                if given is not None:
+                    made[column] = write(given)
+            for get, names, write_all in several:
+                made.update(zip(names, write_all(get(value)), strict=True))
+            for column, derive in derived:
+                made[column] = derive(value)
             return made
 
         return row
@@ -118,31 +138,39 @@ _IN_COLUMNS: dict[Any, Codec] = {Seat: (Seat.of_actor, attrgetter("actor"))}
 _CODECS: dict[Any, Codec] = {SeatSetup: (SeatSetup.of_json, SeatSetup.as_json)}
 
 
-def _stored(hint: Any, part: str | tuple[str, ...] | Stored) -> Stored:
-    if isinstance(part, Stored):
+def _stored(hint: Any, part: str | tuple[str, ...] | Stored | Several) -> Stored | Several:
+    if isinstance(part, Stored | Several):
         return part
     kind, may_be_none = _without_none(hint)
     if isinstance(part, str):
-        read, write = _IN_COLUMNS.get(kind) or json_codec(kind)
-        if read is _same:
-            return Stored((part,), _same, lambda value: (value,))
-        return Stored((part,), _or_none(read), lambda value: (None if value is None else write(value),))
+        return Stored(part, *(_IN_COLUMNS.get(kind) or json_codec(kind)))
     names = list(kind.__dataclass_fields__)[: len(part)]
     hints = get_type_hints(kind)
-    inner = [_stored(hints[name], column) for name, column in zip(names, part, strict=True)]
-    values = attrgetter(*names)
+    codecs = [_IN_COLUMNS.get(hints[name]) or json_codec(hints[name]) for name in names]
+    reads = [(place, read) for place, (read, _) in enumerate(codecs) if read is not _same]
+    writes = [(place, write) for place, (_, write) in enumerate(codecs) if write is not _same]
+    values, nothing = attrgetter(*names), (None,) * len(part)
 
     def read_all(*given: Any) -> Any:
         if may_be_none and given[0] is None:
             return None
-        return kind(*(each.read(one) for each, one in zip(inner, given, strict=True)))
+        return kind(*_converted(given, reads) if reads else given)
 
     def write_all(value: Any) -> tuple[Any, ...]:
         if value is None:
-            return (None,) * len(part)
-        return tuple(each.write(one)[0] for each, one in zip(inner, values(value), strict=True))
+            return nothing
+        found: tuple[Any, ...] = values(value)
+        return tuple(_converted(found, writes)) if writes else found
 
-    return Stored(part, read_all, write_all)
+    return Several(part, read_all, write_all)
+
+
+def _converted(values: Iterable[Any], places: Iterable[tuple[int, Convert]]) -> list[Any]:
+    made = list(values)
+    for place, convert in places:
+        if made[place] is not None:
+            made[place] = convert(made[place])
+    return made
 
 
 def json_codec(hint: Any) -> Codec:
@@ -180,10 +208,6 @@ def _object_codec(kind: Any) -> Codec:
         return {name: write(one) for name, one, write in found if one is not None}
 
     return read_object, write_object
-
-
-def _or_none(convert: Convert) -> Convert:
-    return lambda value: None if value is None else convert(value)
 
 
 def _without_none(hint: Any) -> tuple[Any, bool]:

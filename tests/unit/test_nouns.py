@@ -4,9 +4,11 @@ A field is the value's, in app/core or the store. Its column is in the tables, a
 app/http says that clients see it. Rows, JSON, OpenAPI, MCP and the client's values follow, or are compared here.
 """
 
-from collections.abc import Mapping
+import ast
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -28,7 +30,7 @@ from app.http.answers import InvitationData, InvitationShape, ListAnswer, PollNe
 from app.http.mcp import outputs
 from app.http.solutions import answers as solutions_answers
 from app.http.webhooks import DeliveryShape, NewWebhookShape
-from app.store import exchanges, judgments, webhooks
+from app.store import exchanges, judgments, rows, webhooks
 from app.store.experiments import experiments, feed
 from app.store.experiments import tables as of_experiments
 from app.store.experiments.experiments import Experiment
@@ -37,8 +39,8 @@ from app.store.sessions import Issued
 from app.store.solutions import evaluations, solutions
 from app.store.solutions import tables as of_solutions
 from app.store.solutions.evaluations import Evaluation
+from app.store.tables import debates, turns, webhook_deliveries
 from app.store.tables import exchanges as exchange_table
-from app.store.tables import webhook_deliveries
 from app.store.tables import webhooks as webhook_table
 from app.store.webhooks import Delivery, Webhook
 from app.usecases.invitations import NewInvitation
@@ -111,7 +113,7 @@ NOUNS = {
         feed.match_rows,
         of_experiments.matches,
         unmapped=dict.fromkeys(
-            ("experiment_id", "key", "position", "status", "reason", "attempt", "debate_id"),
+            ("experiment_id", "key", "position", "status", "reason", "debate_id"),
             "what became of the planned match: read by its queries",
         ),
     ),
@@ -168,7 +170,9 @@ NOUNS = {
     ),
     "debate": Noun(
         Debate,
-        shape=wire.DebateShape,
+        rows.debate_rows,
+        debates,
+        wire.DebateShape,
         hidden={
             "intervention_open": "shown as the state",
             "interrupted": "whose turn goes on after the ruling: shown as next_actor then",
@@ -179,8 +183,20 @@ NOUNS = {
             "next_attempt_at": "shown by the operator's pages",
             "waits_for_start": "means nothing once it was started: `waits_for_start` is is_held_back",
         },
+        unmapped={
+            **dict.fromkeys(("claim_token", "claimed_by", "settled_token", "due_at"), CLAIM),
+            **dict.fromkeys(("deadline_at", "seconds_left"), "what is left of max_seconds: past_deadline is read"),
+            **dict.fromkeys(("created_by", "client_request_id"), "the request that created it, for a repetition"),
+        },
+        computed=frozenset({"past_deadline", "past_waiting"}),
     ),
-    "turn": Noun(Turn, shape=wire.ArgumentShape),
+    "turn": Noun(
+        Turn,
+        rows.turn_rows,
+        turns,
+        wire.ArgumentShape,
+        unmapped=dict.fromkeys(("worker", "claim"), "which worker stored it: for people who look for a fault"),
+    ),
 }
 STORED = [name for name, noun in NOUNS.items() if noun.mapped and noun.table is not None]
 SHOWN = [name for name, noun in NOUNS.items() if noun.shape]
@@ -287,3 +303,73 @@ def test_the_schemas_of_mcp_name_fields_of_the_shapes() -> None:
     made = {"next_role", "answers"}
     assert outputs.DEBATE["properties"].keys() - made <= wire.DebateShape.model_fields.keys()
     assert outputs.ARGUMENT["properties"].keys() <= wire.ArgumentShape.model_fields.keys()
+
+
+# Second definitions
+
+
+PLACES = {
+    # A fork keeps what its source is about, and nothing of how it went.
+    "debate": {"app/core/debate.py", "app/core/fork.py", "app/wire/debates.py"},
+    # A move that somebody submits is a turn with nearly all that a turn has.
+    "turn": {"app/core/debate.py", "app/wire/debates.py", "app/usecases/submit.py"},
+    "judgment": {"app/core/judgments.py", "app/wire/experiments.py"},
+    "experiment": {"app/store/experiments/experiments.py", "app/wire/experiments.py"},
+    "solution": {"app/core/solutions.py", "app/http/solutions/answers.py"},
+    "contribution": {"app/core/solutions.py", "app/http/solutions/answers.py"},
+    "webhook": {"app/store/webhooks.py", "app/http/webhooks.py"},
+    "delivery": {"app/store/webhooks.py", "app/http/webhooks.py"},
+}
+"""Where a noun is defined: its value, and its shape. The client's values are compared above."""
+MOST = 0.7
+"""What lists so many of the fields, of the columns or of the names on the wire defines the noun."""
+IN_SQL = re.compile(r"(?:INSERT INTO \w+ \(|SELECT |recordset\(.*?\) AS \w+ \(|RETURNING |SET\s)([^()]*)")
+A_COLUMN = re.compile(r"(?:^|[\s,.])\"?(\w+)\"?(?=\s*(?:,|$|[a-z]+\s*,|AS|FROM|=))")
+
+
+def lists_of_names(source: str) -> Iterator[set[str]]:
+    """The names in each dictionary, list, call and class, and in each list of columns of an SQL text."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Dict():
+                yield {
+                    each.value for each in node.keys if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                }
+            case ast.Tuple() | ast.List() | ast.Set():
+                yield {
+                    each.value for each in node.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                }
+                yield {each.attr for each in node.elts if isinstance(each, ast.Attribute)}
+            case ast.Call():
+                yield {each.attr for each in node.args if isinstance(each, ast.Attribute)}
+                yield {each.arg for each in node.keywords if each.arg}
+            case ast.ClassDef():
+                parts = (each.target for each in node.body if isinstance(each, ast.AnnAssign))
+                yield {each.id for each in parts if isinstance(each, ast.Name)}
+            case ast.Constant(value=str(text)):
+                yield from (set(A_COLUMN.findall(part)) for part in IN_SQL.findall(text))
+
+
+@cache
+def lists_by_file() -> dict[str, list[set[str]]]:
+    files = [path for folder in ("app", "worker") for path in sorted((ROOT / folder).rglob("*.py"))]
+    return {str(path.relative_to(ROOT)): list(lists_of_names(path.read_text())) for path in files}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_no_second_place_lists_the_fields_of_a_noun(name: str) -> None:
+    noun = NOUNS[name]
+    assert noun.shape
+    assert noun.table is not None
+    columns = {"debate": (rows.SET_UP, rows.CHANGING), "turn": (rows.SPOKEN,)}.get(name, ())
+    known = [
+        noun.fields,
+        set(noun.shape.model_fields),
+        *({each.name for each in some} for some in (noun.table.c, *columns)),
+    ]
+    found = {
+        path
+        for path, lists in lists_by_file().items()
+        if any(len(names & one) >= MOST * len(one) for names in lists for one in known)
+    }
+    assert found == PLACES[name]

@@ -13,12 +13,11 @@ from app.core.debate import Debate, Turn
 from app.core.experiments.plan import Match
 from app.core.judgments import Judge
 from app.store import materials
-from app.store.debates import setup_row
 from app.store.experiments.interruptions import DELETED
 from app.store.experiments.orders import JOIN_ASKED, asked_keys
 from app.store.experiments.tables import judgments, matches
 from app.store.mapping import Mapped
-from app.store.rows import debate_row, turn_row
+from app.store.rows import debate_row, setup_row, turn_row
 
 match_rows = Mapped(Match)
 CREATED_BY = "experiment"
@@ -166,8 +165,6 @@ def _debate_row(debate: Debate) -> dict[str, Any]:
     return {
         **debate_row(debate),
         **setup_row(debate),
-        "experiment_id": debate.experiment_id,
-        "prompts_hash": debate.prompts_hash,
         "created_by": CREATED_BY,
         "client_request_id": str(debate.id),
     }

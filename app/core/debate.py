@@ -262,6 +262,8 @@ class Debate(Evolving):
     next_attempt_at: datetime | None = None
     waits_for_start: bool = False
     """Created with `start: false`. Means nothing once its status has changed."""
+    imported: bool = False
+    """It took place elsewhere."""
     forked_from: Origin | None = None
     material: Material | None = None
     tags: tuple[str, ...] = ()

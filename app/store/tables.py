@@ -84,6 +84,8 @@ debates = Table(
     Column("seconds_left", Double),
     # Created with `start: false`: while its status is `created`, nobody takes a turn.
     Column("waits_for_start", Boolean, nullable=False, server_default=false()),
+    # It took place elsewhere.
+    Column("imported", Boolean, nullable=False, server_default=false()),
     # The debate whose turns it began with, and up to which of them. No foreign key: it outlives that debate.
     Column("forked_from", Uuid),
     Column("forked_after_seq", Integer),

@@ -164,6 +164,7 @@ class DebateShape(Shape):
     waits_for_start: Annotated[bool, From("is_held_back")] = Field(
         description="Whether it still has to be started: until then nobody takes a turn"
     )
+    imported: bool = Field(description="Whether it took place elsewhere")
     waiting_until: Moment | None = Field(description="The deadline of the external seat whose turn it is")
     experiment_id: UUID | None = Field(description="The experiment that the debate belongs to")
     created_at: Moment

@@ -14,9 +14,9 @@ WITH given AS MATERIALIZED (
         opponent text, repeat integer, answer text)
 ), made AS (
     INSERT INTO debates (id, title, debate_type, format, status, stop_reason, next_round, next_actor, seats, limits,
-                         turn_count, experiment_id)
+                         turn_count, imported, experiment_id)
     SELECT debate_id, left(motion_id, 200), 'general_debate', 'final_ruling', 'completed', 'max_rounds', 1, 'judge',
-           CAST(:seats AS jsonb), '{"max_rounds": 1}', 1, :experiment_id FROM given
+           CAST(:seats AS jsonb), '{"max_rounds": 1}', 1, true, :experiment_id FROM given
 ), spoken AS (
     INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)
     SELECT turn_id, debate_id, 1, 0, 'debater_a', 'MOTION', motion_id, 'external' FROM given

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from app.cli import output
+from app.cli import output, schema
 from app.cli.errors import CommandFailed
 from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, read_settings
@@ -49,13 +49,12 @@ def upgrade() -> None:
     """
     from app.observe.logs import configure_logs
     from app.store.migrate import is_newer
-    from app.store.migrate import upgrade as upgrade_schema
 
     settings = read_settings()
     # Alembic's steps belong in the log of a deployment; a person at a terminal gets the result only.
     configure_logs("warning" if sys.stderr.isatty() else settings.log_level)
     with _database(settings) as complete:
-        before, after = upgrade_schema(str(complete.database_url))
+        before, after = schema.upgrade(complete)
     if is_newer(after):
         output.say(f"The schema is at revision {after}, which is newer than this version: nothing was changed.")
     elif before == after:

@@ -141,7 +141,7 @@ def _check_queue(services: "Services") -> Finding:
 
 def _check_database(settings: "Settings") -> Iterator[Finding]:
     from app.store.engine import DatabaseAway
-    from app.store.migrate import current_revision, is_newer, newest_revision
+    from app.store.migrate import SchemaTooOld, current_revision, is_newer, newest_revision, refuse_too_old
 
     try:
         current, newest = current_revision(str(settings.database_url)), newest_revision()
@@ -150,6 +150,11 @@ def _check_database(settings: "Settings") -> Iterator[Finding]:
         yield Finding("database", False, message, "Check DEBATE_DATABASE_URL, and that Postgres is running there")
         return
     yield Finding("database", True, "answers")
+    try:
+        refuse_too_old(current)
+    except SchemaTooOld as problem:
+        yield Finding("schema", False, str(problem), "docs/upgrading.md says which version upgrades it first")
+        return
     if is_newer(current):
         yield Finding("schema", True, f"at revision {current}, newer than this version, whose newest is {newest}")
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from app.cli import completion, options, output, watch, words
+from app.cli import completion, options, output, schema, watch, words
 from app.cli.content import checked, material_of, title_of
 from app.cli.errors import CommandFailed, Exit, Interrupted
 from app.cli.models import check_players
@@ -146,7 +146,6 @@ def server(settings: "Settings", quiet: bool, players: Iterable[str]) -> Iterato
     from app.cli import show
     from app.cli.client import Api
     from app.cli.stack import Servers, Stack, free_port
-    from app.store.migrate import upgrade
 
     found = with_server(settings)
     api = Api.of(found)
@@ -164,7 +163,7 @@ def server(settings: "Settings", quiet: bool, players: Iterable[str]) -> Iterato
     with show.spinner("Starting Postgres, Valkey, the API and a worker", quiet), contextlib.ExitStack() as stack:
         servers = Servers(settings)
         complete = stack.enter_context(servers)
-        upgrade(str(complete.database_url))
+        schema.upgrade(complete)
         # A random port: this server ends with the command, so other commands should not find it.
         host = "127.0.0.1"
         ours = complete.with_changes(server_host=host, server_port=free_port(host), server_url=None)

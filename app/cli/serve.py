@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli import output
+from app.cli import output, schema
 from app.cli.errors import CommandFailed, Exit, Interrupted
 from app.cli.options import read_settings
 
@@ -37,12 +37,11 @@ def up(
     from app.cli import show
     from app.cli.announced import announced
     from app.cli.stack import Servers, Stack
-    from app.store.migrate import upgrade
 
     servers = Servers(settings)
     # A signal is the normal end of a server.
     with contextlib.suppress(Interrupted), servers as complete:
-        upgrade(str(complete.database_url))
+        schema.upgrade(complete)
         logs = settings.data_dir / "logs"
         stack = Stack(complete, workers, logs, servers)
         with show.spinner("Starting the API and its workers", hidden=False):
@@ -101,16 +100,16 @@ def _run_part(settings: "Settings", name: str, command: list[str]) -> None:
     from app.settings import child_environment
 
     if not settings.is_embedded:
+        schema.refuse_too_old(settings)
         # This process becomes the part: signals, exit code and pid are its own.
         os.chdir(SOURCE_DIRECTORY)
         os.execve(command[0], command, child_environment(settings))  # noqa: S606 (an argument list, no shell)
     from app.cli.stack import Servers
-    from app.store.migrate import upgrade
 
     # This process stays, to keep the embedded servers running.
     servers = Servers(settings)
     with contextlib.suppress(Interrupted), servers as complete:
-        upgrade(str(complete.database_url))
+        schema.upgrade(complete)
         supervisor = Supervisor(output.note)
         supervisor.add(Child(name, command, complete, log=None))
         supervisor.supervise(servers)

@@ -26,6 +26,16 @@ def newest_revision() -> str | None:
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
+class SchemaTooOld(Exception):
+    """The database is at a revision whose migrations this version no longer has."""
+
+
+def refuse_too_old(revision: str | None) -> None:
+    oldest = ScriptDirectory.from_config(_config()).get_base()
+    if revision is not None and oldest is not None and revision < oldest:
+        raise SchemaTooOld(f"The schema is at revision {revision}, and this version upgrades from {oldest} on")
+
+
 def is_newer(revision: str | None) -> bool:
     """Than any that this version knows. Revisions are numbers of four digits."""
     newest = newest_revision()
@@ -40,6 +50,7 @@ def upgrade(database_url: str) -> tuple[str | None, str | None]:
     would deadlock with one that waits for the lock.
 
     A schema that a newer version has left behind stays as it is: migrations only add, so this version can use it.
+    Raises SchemaTooOld for one from before the oldest revision.
     """
     engine = make_migration_engine(database_url)
     with engine.connect() as connection:
@@ -50,6 +61,7 @@ def upgrade(database_url: str) -> tuple[str | None, str | None]:
         try:
             before = MigrationContext.configure(connection).get_current_revision()
             connection.rollback()
+            refuse_too_old(before)
             if before != newest_revision() and not is_newer(before):
                 config = _config()
                 config.attributes["connection"] = connection

@@ -453,7 +453,7 @@ webhooks = Table(
     Column("disabled_at", Timestamp),
     Column("disabled_reason", Text),
 )
-# The outbox. Triggers write it (migration 0016), in the transaction that made the event true.
+# The outbox. Triggers write it, in the transaction that made the event true.
 webhook_deliveries = Table(
     "webhook_deliveries",
     metadata,
@@ -495,7 +495,7 @@ worker_leases = Table(
     Column("worker_id", Text, primary_key=True),
     Column("renewed_at", Timestamp, nullable=False),
     Column("expires_at", Timestamp, nullable=False),
-    # Whose models this worker could call, and what it lacks for the others. NULL from workers that do not say.
+    # Whose models this worker could call, and what it lacks for the others. NULL where the worker did not say.
     Column("players", Json),
 )
 

@@ -189,7 +189,7 @@ def get_exchanges(
     if not found:
         raise NotFound(
             f"No exchange is stored for the judgment {judgment_id}: no model has made it, or its exchange was pruned",
-            suggestion="`debate prune --exchanges` removes them; judgments from before this version have none",
+            suggestion="`debate prune --exchanges` removes them",
         )
     return judgment, found
 

@@ -176,7 +176,7 @@ def get_exchanges(services: Services, caller: Caller, debate_id: UUID, turn_id: 
     if not found:
         raise NotFound(
             f"No exchange is stored for the argument {turn_id}: no model made it, or its exchange was pruned",
-            suggestion="`debate prune --exchanges` removes them; turns of models from before this version have none",
+            suggestion="`debate prune --exchanges` removes them",
         )
     return turn, found
 

@@ -50,8 +50,8 @@ REMOVALS = (
         "the unique key",
         (
             Edit(
-                "migrations/versions/0001_debates_and_turns.py",
-                '        sa.UniqueConstraint("debate_id", "round", "actor", name="turns_one_per_slot"),\n',
+                "migrations/versions/0033_schema.sql",
+                "    CONSTRAINT turns_one_per_slot UNIQUE (debate_id, round, actor),\n",
                 "",
             ),
         ),

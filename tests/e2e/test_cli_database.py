@@ -84,7 +84,7 @@ def test_an_upgrade_says_what_it_did_and_the_next_has_nothing_to_do(home: Home, 
     assert first.process.returncode == 0
     # Alembic's own words, as the lines of a log: this is no terminal.
     steps = [json.loads(line) for line in first.stderr.splitlines()]
-    assert any(step["event"].startswith("Running upgrade  -> 0001") for step in steps)
+    assert any(step["event"].startswith("Running upgrade  -> 0033") for step in steps)
     assert {step["logger"] for step in steps} == {"alembic.runtime.migration"}
     assert first.stdout.startswith("Upgraded the schema from nothing to ")
     second = home.debate("db", "upgrade", **empty_database)
@@ -95,12 +95,30 @@ def test_an_upgrade_says_what_it_did_and_the_next_has_nothing_to_do(home: Home, 
 
 def test_a_schema_of_a_newer_version_stays_as_it_is(place: Place, configured: Home) -> None:
     """After a rollback: the older version can use it, because migrations only add."""
-    with schema.newer(place) as revision:
+    with schema.at(place, "9999"):
         upgraded = configured.debate("db", "upgrade")
         assert upgraded.process.returncode == 0, upgraded.stderr
-        assert f"at revision {revision}, which is newer than this version" in upgraded.stdout
+        assert "at revision 9999, which is newer than this version" in upgraded.stdout
         assert "✓ schema" in configured.debate("doctor").stdout
-        assert place.sql("SELECT version_num FROM alembic_version") == [(revision,)]
+        assert place.sql("SELECT version_num FROM alembic_version") == [("9999",)]
+
+
+@pytest.mark.parametrize("arguments", [("db", "upgrade"), ("api",), ("worker",)])
+def test_a_schema_that_is_too_old_to_be_upgraded_is_refused(
+    place: Place, configured: Home, arguments: tuple[str, ...]
+) -> None:
+    words = "The schema is at revision 0012, and this version upgrades from 0033 on"
+    with schema.at(place, "0012"):
+        refused = configured.debate(*arguments)
+        assert refused.process.returncode == 1
+        # After alembic's lines of the log.
+        *_, problem, advice = refused.stderr.splitlines()
+        assert problem == f"debate: {words}"
+        assert "docs/upgrading.md" in advice
+        seen = configured.debate("doctor").stdout
+        assert "✗ schema" in seen
+        assert words in seen
+        assert place.sql("SELECT version_num FROM alembic_version") == [("0012",)]
 
 
 def test_two_upgrades_at_once_both_succeed_and_one_of_them_did_it(home: Home, empty_database: dict[str, str]) -> None:

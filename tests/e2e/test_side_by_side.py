@@ -1,4 +1,4 @@
-"""The version before the newest migration, and today's, on one database while it is migrated."""
+"""The last released version, and today's, on one database while it is migrated."""
 
 import os
 import subprocess
@@ -11,43 +11,24 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from harness import REPOSITORY, Api, Place, assert_all_is_well, assert_whole, new_debate, numbers, wait_until
+from harness import Api, Place, assert_all_is_well, assert_whole, new_debate, numbers, wait_until
+from releases import last_release, unpack
 
 from app.cli.stack import free_port
 from app.embedded import ServerUrls
 from app.settings import child_environment
-from app.store.migrate import MIGRATIONS, newest_revision
+from app.store.migrate import newest_revision
 
-# The previous version is installed, five processes start, and debates go on through all of it.
+# The released version is installed, five processes start, and debates go on through all of it.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 THINKING = {role: {"player": "scripted", "think_seconds": 0.2} for role in ("proposer", "opponent", "arbitrator")}
 ROUNDS = 3
 
 
-def git(*arguments: str) -> bytes:
-    return subprocess.run(["git", *arguments], cwd=REPOSITORY, check=True, capture_output=True).stdout  # noqa: S607
-
-
-def previous_commit() -> str:
-    """The last one that did not know the newest revision."""
-    [newest] = (MIGRATIONS / "versions").glob(f"{newest_revision()}_*.py")
-    path = str(newest.relative_to(REPOSITORY))
-    added = git("log", "--first-parent", "-m", "--diff-filter=A", "--format=%H", "--", path).decode().split()
-    # A revision that is not committed yet is newer than every commit.
-    return git("rev-parse", f"{added[-1]}^1" if added else "HEAD").decode().strip()
-
-
 @pytest.fixture(scope="module")
 def old_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("previous-version")
-    try:
-        archive = git("archive", previous_commit())
-    except (OSError, subprocess.CalledProcessError) as problem:
-        pytest.skip(f"the previous version cannot be taken from git here: {problem}")
-    subprocess.run(["tar", "-x"], cwd=directory, input=archive, check=True)  # noqa: S607
-    revisions = {path.name.partition("_")[0] for path in (directory / "migrations" / "versions").glob("0*.py")}
-    assert revisions
-    assert newest_revision() not in revisions
+    directory = tmp_path_factory.mktemp("released-version")
+    unpack(last_release(), directory)
     # With the libraries of its own lock: it may need some that we no longer have.
     environment = {
         name: value for name, value in os.environ.items() if name not in ("DEBATE_ENVIRONMENT", "PYTHONPATH")

@@ -1,4 +1,4 @@
-"""The schema in situations: upgraded by a version that is newer than this one."""
+"""The schema in situations: made by a version that is newer or older than any that this one knows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +9,11 @@ from situations import rows
 
 
 @contextmanager
-def newer(place: Place) -> Iterator[str]:
-    """As after a rollback; the revision."""
+def at(place: Place, other: str) -> Iterator[None]:
+    """At another revision, by its number."""
     [(revision,)] = place.sql("SELECT version_num FROM alembic_version")
-    rows.change(place, "alembic_version", "version_num = '9999'")
+    rows.change(place, "alembic_version", "version_num = %s", other)
     try:
-        yield "9999"
+        yield
     finally:
         rows.change(place, "alembic_version", "version_num = %s", revision)

@@ -16,8 +16,8 @@ def test_what_is_removed_and_the_tests_that_notice_are_there(removal: Removal, t
         (tmp_path / file).write_text((ROOT / file).read_text())
     for edit in removal.edits:
         edit.apply(tmp_path)
-    for edit in removal.edits:
-        compile((tmp_path / edit.file).read_text(), edit.file, "exec")
+    for file in {edit.file for edit in removal.edits if edit.file.endswith(".py")}:
+        compile((tmp_path / file).read_text(), file, "exec")
     page = Path("docs/reliability.md").read_text()
     for test in removal.tests:
         file, name = test.split("::")

@@ -1,6 +1,6 @@
 """A spec as a user gives it: an option that has no effect is refused, so that none is ignored in silence.
 
-A stored spec is read without these checks: one that an earlier version took stays readable.
+A stored spec is read without these checks: it stays readable when they become stricter.
 """
 
 from collections.abc import Iterable, Mapping

@@ -20,10 +20,9 @@ import prefork
 import psycopg
 import pytest
 from databases import Databases
-from harness import Api, OwnValkey, Place, Program, StartWorker
+from harness import Api, OwnValkey, Place, Program, StartWorker, services_of
 from places import Places
 
-from app.bootstrap import build_services, close_services
 from app.embedded import EmbeddedServers, ServerUrls
 from app.store.migrate import upgrade
 from app.usecases.services import Services
@@ -153,10 +152,8 @@ module_place = pytest.fixture(_place, name="module_place", scope="module")
 
 @pytest.fixture
 def services(place: Place) -> Iterator[Services]:
-    """For tests that call use cases directly, as a process of ours would."""
-    built = build_services(place.settings, name="tests", database_connections=40)
-    yield built
-    close_services(built)
+    with services_of(place.settings, 40) as built:
+        yield built
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,11 @@ import signal
 import ssl
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +20,16 @@ from urllib.parse import parse_qs, urlsplit
 import documented_answers
 import httpx
 import prefork
+import psutil
 import psycopg
 import redis
 
+from app.bootstrap import build_services, close_services
 from app.cli.children import API_COMMAND
 from app.cli.stack import free_port
 from app.embedded.binaries import valkey_program
 from app.settings import Settings, child_environment
+from app.usecases.services import Services
 from scripts.breaking.history import first_violation, read
 
 Program = subprocess.Popen[bytes] | prefork.Forked
@@ -203,6 +208,16 @@ class Api:
         return self.transcript(debate_id)
 
 
+@contextmanager
+def services_of(settings: Settings, connections: int = 2, **options: Any) -> Iterator[Services]:
+    """For tests that call use cases directly, as a process of ours would."""
+    services = build_services(settings, **{"name": "tests", "database_connections": connections, **options})
+    try:
+        yield services
+    finally:
+        close_services(services)
+
+
 def assert_all_is_well(place: Place) -> None:
     """Every debate of this place has ended, and its history is as it must be."""
     assert first_violation(read(str(place.settings.database_url)).values()) is None
@@ -237,6 +252,32 @@ def assert_whole(transcript: dict[str, Any], rounds: int = 3) -> None:
     expected = [(number, actor) for number in range(1, rounds + 1) for actor in ("debater_a", "debater_b", "judge")]
     assert [(turn["round"], turn["actor"]) for turn in turns[1:]] == expected
     assert [turn["parent_id"] for turn in turns] == [None, *(turn["id"] for turn in turns[:-1])]
+
+
+def all_at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """All at the same moment; their answers, in order."""
+    barrier = threading.Barrier(len(calls))
+
+    def started(call: Callable[[], Any]) -> Any:
+        barrier.wait(60)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result(60) for future in [pool.submit(started, call) for call in calls]]
+
+
+def lock_waits(place: Place) -> int:
+    """How many sessions of its database wait for a lock that another one holds."""
+    waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    return len(place.sql(f"SELECT pid {waiting}"))
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Also where nobody has asked yet how it ended."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 class OwnValkey:

@@ -35,7 +35,7 @@ PLAIN, PATCHED, LABORATORY = "plain", "patched", "laboratory"
 IMPORTED = {
     PLAIN: [
         *("app.cli.main", "app.cli.client", "app.cli.stack", "app.cli.show", "app.cli.words", "app.store.migrate"),
-        *("worker.process", "worker.tasks", "worker.runner", "worker.players.models.adapter", "app.bootstrap"),
+        *("worker.process", "worker.tasks", "worker.turns", "worker.players.models.adapter", "app.bootstrap"),
         *("celery.apps.worker", "celery.bin.celery", "celery.bin.worker", "celery.concurrency.solo", "celery.fixups"),
         *("celery.loaders.app", "celery.worker.components", "celery.worker.consumer", "celery.worker.strategy"),
         *("celery.events.state", "celery.app.amqp", "celery.app.control", "kombu.transport.redis", "alembic.command"),

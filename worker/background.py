@@ -3,19 +3,11 @@
 import asyncio
 import contextlib
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Executor
-from typing import TypeVar
 
-import structlog
-
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
-from app.usecases.services import Services
-
-log = structlog.get_logger(__name__)
-Answer = TypeVar("Answer")
+from app.store.unavailable import tolerate_errors
 
 
 class Repeat(threading.Thread):
@@ -29,39 +21,65 @@ class Repeat(threading.Thread):
 
     def run(self) -> None:
         while not self._ending.wait(self._every_seconds):
-            try:
+            with tolerate_errors(self.name):
                 self._action()
-            except DatabaseAway as problem:
-                log.warning(f"{self.name}.database_away", problem=log_words(problem))
-            except Exception:
-                log.exception(f"{self.name}.failed")
 
 
-GATHER_SECONDS = 0.02
-"""Hints that come within this time are followed together, so that no flood of hints makes a loop run without pause."""
+LAST_ROUND_SECONDS = 2.0
+"""A round may last this long after the end of its loop. It is not canceled before: its thread would go on claiming, and
+nobody would do what it claimed."""
 
 
 class LoopTask(ABC):
-    """A task that repeats its work whenever it is woken, or after a while. Statements run in threads."""
+    """A task that repeats its round: when it is woken, and after `poll_seconds`. No failed round ends it."""
 
-    def __init__(self, services: Services, executor: Executor) -> None:
-        self._services = services
-        self._executor = executor
+    def __init__(
+        self,
+        during: str,
+        poll_seconds: float,
+        pause_seconds: float = 0.02,
+        on_error: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Between two rounds are at least `pause_seconds`, so that no flood of hints makes the loop run without pause.
+        `during` names the loop in the log. `on_error` is called after a round that failed."""
+        self._during = during
+        self._poll_seconds = poll_seconds
+        self._pause_seconds = pause_seconds
+        self._on_error = on_error
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._is_ending = False
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._repeat())
 
+    def wake(self) -> None:
+        """Call it when there is something to do."""
+        self._wake.set()
+
+    async def end_rounds(self) -> None:
+        self._is_ending = True
+        self._wake.set()
+        if self._task:
+            await asyncio.wait([self._task], timeout=LAST_ROUND_SECONDS)
+            self._task.cancel()
+
+    async def _repeat(self) -> None:
+        while not self._is_ending:
+            is_more = False
+            with tolerate_errors(self._during, self._on_error):
+                is_more = await self._round()
+            if not is_more:
+                await self._wait()
+
     @abstractmethod
-    async def _repeat(self) -> None: ...
+    async def _round(self) -> bool:
+        """Whether another round follows without a pause."""
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait(self) -> None:
+        pause_until = time.monotonic() + self._pause_seconds
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._poll_seconds):
                 await self._wake.wait()
-        await asyncio.sleep(GATHER_SECONDS)
+        await asyncio.sleep(pause_until - time.monotonic())
         self._wake.clear()
-
-    async def _in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)

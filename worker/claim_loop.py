@@ -1,214 +1,416 @@
-"""Claims rows that are due, thinks about each, and settles it once: the guardrail's evaluations and judgments.
+"""The one engine that claims work: turns, judgments, evaluations and deliveries of webhooks.
 
-One loop per kind of work and worker process, all of it on the process' event loop; statements run in threads. While a
-row is thought about, nothing is locked and no connection is held. A claim lives as long as the worker's lease: what a
-dead worker has claimed is released by the sweeper.
+A `Kind` says what differs: its statements, its capacity, and what is generated under a claim. A loop per kind and
+worker process, all of it on the process' event loop; statements run in threads. Other threads only leave hints. Claimed
+work is a coroutine: while it generates, it holds no thread, no connection and no lock.
+
+            hints ─┐
+             polls ─┼─► _claim ──► one coroutine per claim: generate ─► store ─► generate ─► store ─► …
+    room is free ──┘                                                    │
+                                                                        └─ nothing follows, or it is due again
+
+A claim lives as long as the worker's lease: what a dead worker has claimed is released by the sweeper.
 """
 
 import asyncio
 import random
+import sys
+import threading
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Generic, Protocol, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from types import MappingProxyType
+from typing import ClassVar, Generic, TypeVar
 from uuid import UUID
 
 import structlog
+from cachetools import TTLCache
+from structlog.contextvars import bind_contextvars
 
+from app.core.claims import Room
+from app.core.debate import Usage
 from app.core.retry import NotNow, PlayerError
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
+from app.observe import tracing
+from app.store.claimed_rows import Claimable
+from app.store.clock import now
+from app.usecases import claims
 from app.usecases.services import Services
 from worker.background import LoopTask
+from worker.in_flight import Claimed, Ending, InFlight
 from worker.lease import Lease
-from worker.patience import GaveUp, Patience
+from worker.patience import GaveUp, Patience, until_stored
 
 log = structlog.get_logger(__name__)
-_jitter = random.SystemRandom().random
-LOOK_EVERY_SECONDS = 1.0
-"""How often a worker looks for due rows that no hint has told it of."""
+jitter = random.SystemRandom().random
+Generated = TypeVar("Generated")
+Answer = TypeVar("Answer")
+
+MOST_HINTS = 100_000
+"""Kept while there is no room. More are dropped: what they ask for is found without them."""
+COMPARE_EVERY_SECONDS = 10.0
+"""How often claims are compared with the database. Redis tells that one has ended; this finds what was missed."""
+ENDED_SECONDS = 10.0
+"""How long an ended claim is remembered: the notice of a stop may overtake the answer of the claim. What was missed for
+longer is found when claims are compared with the database."""
+MOST_ENDED = 10_000
+RELEASE_SECONDS = 2.0
 SLOW_DOWN_SECONDS = 20.0
 """After a provider said "too many requests", where it did not say how long to wait."""
-RELEASE_AFTER_SECONDS = 2.0
-"""After trouble with a claim: as long as Postgres may take to notice that its client is gone."""
-AFTER_TROUBLE_SECONDS = 1.0
-"""Between tries to store an opinion while the database is away."""
+STORE_AGAIN_SECONDS = 1.0
 
 
-class ClaimedRow(Protocol):
-    @property
-    def id(self) -> UUID: ...
+class Kind(ABC, Generic[Claimed, Generated]):
+    """One kind of work."""
 
-    @property
-    def token(self) -> UUID: ...
-
-
-Claimed = TypeVar("Claimed", bound=ClaimedRow)
-Opinion = TypeVar("Opinion")
-
-
-class KindOfWork(Protocol[Claimed, Opinion]):
-    """One kind of work. Everything but `think` runs in a thread."""
-
-    name: str
+    name: ClassVar[str]
     """For the log."""
-    at_once: int
+    rows: ClassVar[Claimable]
+    poll_seconds: ClassVar[float] = 1.0
+    """How often a worker looks for due rows that no hint has told it of."""
+    pause_seconds: ClassVar[float] = 0.02
+    """Between two claims, unless the first has claimed all that it might."""
+    at_once: ClassVar[int]
     """Most that are claimed in one statement."""
-    in_hand: int
-    """Most that are thought about at the same time, of each share."""
+    of_a_share: int
+    """Most in flight of each share."""
+    in_all: ClassVar[int] = sys.maxsize
+    """Most in flight."""
+    asked_for: Mapping[UUID, InFlight[Claimed]] = MappingProxyType({})
+    """By the token of a claim that a commit in flight asks for."""
 
-    def claim(self, services: Services, worker_id: str, at_most: int, full_shares: Sequence[str]) -> list[Claimed]: ...
+    def __init__(self, services: Services, executor: Executor) -> None:
+        self.services = services
+        self._executor = executor
 
-    def share(self, held: Claimed) -> str: ...
+    @abstractmethod
+    def claim(self, services: Services, worker_id: str, room: Room) -> Sequence[Claimed]:
+        """Claims due rows, those that hints name first. Runs in a thread."""
 
-    async def think(self, held: Claimed) -> Opinion:
-        """Raises PlayerError when it failed, or NotNow when it has to wait."""
+    # Capacity
 
-    def settle(self, services: Services, held: Claimed, opinion: Opinion) -> None: ...
+    @abstractmethod
+    def share(self, claim: Claimed) -> str:
+        """Of the worker's capacity."""
 
-    def postpone(self, services: Services, held: Claimed, reason: NotNow) -> None: ...
+    def at_most(self, room: Room) -> int:
+        """How many a statement may claim."""
+        return room.of_any
 
-    def record_failure(self, services: Services, held: Claimed, problem: PlayerError, jitter: float) -> None: ...
+    async def crowded(self, room: Room) -> Collection[str]:
+        """The shares in which rows wait for one in flight to end."""
+        return room.full
 
-    def release_unknown(self, services: Services, worker_id: str, known: Sequence[UUID]) -> None: ...
+    # What is done under a claim
+
+    def about(self, claim: Claimed) -> dict[str, str | int]:
+        """For the log and the trace."""
+        return {"work": self.name, "id": str(claim.id)}
+
+    def span(self, _claim: Claimed) -> AbstractContextManager[None]:
+        """For all that follows from the claim. Called in its task, so that it may bind what log lines say."""
+        return nullcontext()
+
+    @abstractmethod
+    async def generate(self, claim: Claimed) -> Generated:
+        """Raises PlayerError when it failed, or NotNow when it has to wait. May be canceled."""
+
+    @abstractmethod
+    async def store(self, in_flight: InFlight[Claimed], generated: Generated) -> Claimed | None:
+        """Returns the claim that follows, if one does. Raises PlayerError when what was generated can never be
+        stored."""
+
+    @abstractmethod
+    async def postpone(self, in_flight: InFlight[Claimed], reason: NotNow) -> None: ...
+
+    @abstractmethod
+    async def fail(self, in_flight: InFlight[Claimed], problem: PlayerError) -> None:
+        """Counts the attempt."""
+
+    async def canceled(self, in_flight: InFlight[Claimed]) -> None:
+        """What this worker has claimed is released when its lease ends."""
+        log.info("work.cancelled", reason=in_flight.ending and in_flight.ending.value)
+
+    def usage_of(self, _generated: Generated) -> Usage | None:
+        """What was generated has cost."""
+        return None
+
+    async def close(self) -> None:
+        """No work of this kind is in flight any more."""
+
+    async def in_thread(self, action: Callable[..., Answer], *args: object) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, action, *args)
 
 
-class ClaimLoop(LoopTask, Generic[Claimed, Opinion]):
-    def __init__(
-        self, services: Services, lease: Lease, executor: Executor, work: KindOfWork[Claimed, Opinion]
-    ) -> None:
-        super().__init__(services, executor)
-        self._lease = lease
-        self._work = work
-        self._in_hand: dict[asyncio.Task[None], Claimed] = {}
-        self._in_use: Counter[str] = Counter()
-        """By share."""
-        self._release_at = float("inf")
-        """When to release what this worker has claimed and does not know of."""
+class RowKind(Kind[Claimed, Generated]):
+    """A kind whose claim ends when what was generated is stored. Its statements store until the database is back: the
+    claim lasts as long as this worker does, so nobody else would do the work. What was stored although its answer was
+    lost has no claim any more, and storing it again does nothing."""
 
-    def hint(self) -> None:
-        """Call it when something is due."""
-        self._wake.set()
+    @abstractmethod
+    def settle(self, services: Services, claim: Claimed, generated: Generated, /) -> None: ...
 
-    def end_all_claims(self) -> None:
-        for task in self._in_hand:
-            task.cancel()
+    def put_off(self, services: Services, claim: Claimed, reason: NotNow, /) -> None:
+        """Counts an attempt, unless the kind can wait without."""
+        self.record_failure(services, claim, PlayerError(reason.message), jitter())
 
-    async def shut_down(self, finish_seconds: float) -> None:
-        """Those in hand may finish for a while; what is left becomes due when the lease ends."""
-        if self._task:
-            self._task.cancel()
-        if self._in_hand:
-            await asyncio.wait(list(self._in_hand), timeout=finish_seconds)
-        self.end_all_claims()
-        if self._in_hand:
-            await asyncio.wait(list(self._in_hand), timeout=1)
+    @abstractmethod
+    def record_failure(self, services: Services, claim: Claimed, problem: PlayerError, jitter: float, /) -> None: ...
 
-    async def _repeat(self) -> None:
-        while True:
-            claimed: list[Claimed] = []
-            at_most = self._room()
-            try:
-                # Never beside a claim: what was just claimed must not be taken for unknown.
-                if time.monotonic() >= self._release_at:
-                    await self._release_unknown()
-                if self._lease.is_live:
-                    claimed = await self._claim(at_most)
-            except DatabaseAway as problem:
-                log.warning("work.database_away", work=self._work.name, problem=log_words(problem))
-                # The connection may have been lost after the commit: then we hold claims that we do not know of.
-                self._release_soon()
-            except Exception:
-                # This task feeds all work of this kind: whatever goes wrong with one claim must not end it.
-                log.exception("work.claim_failed", work=self._work.name)
-                self._release_soon()
-            for held in claimed:
-                self._begin(held)
-            if len(claimed) < at_most:
-                await self._wait(LOOK_EVERY_SECONDS)
+    async def store(self, in_flight: InFlight[Claimed], generated: Generated) -> Claimed | None:
+        await self._until_stored(self.settle, in_flight.claim, generated)
+        return None
 
-    def _room(self) -> int:
-        """No more than the smallest free room: any of them may turn out to be of that share."""
-        free = (self._work.in_hand - count for count in self._in_use.values() if count < self._work.in_hand)
-        return min([self._work.at_once, *free])
+    async def postpone(self, in_flight: InFlight[Claimed], reason: NotNow) -> None:
+        await self._until_stored(self.put_off, in_flight.claim, reason)
 
-    async def _claim(self, at_most: int) -> list[Claimed]:
-        full = [share for share, count in self._in_use.items() if count >= self._work.in_hand]
-        return await self._in_thread(self._work.claim, self._services, self._lease.worker_id, at_most, full)
-
-    def _begin(self, held: Claimed) -> None:
-        task = asyncio.create_task(self._run(held))
-        self._in_hand[task] = held
-        self._in_use[self._work.share(held)] += 1
-        task.add_done_callback(self._finished)
-
-    def _finished(self, task: asyncio.Task[None]) -> None:
-        share = self._work.share(self._in_hand.pop(task))
-        self._in_use[share] -= 1
-        if self._in_use[share] == self._work.in_hand - 1:
-            self._wake.set()
-        if not self._in_use[share]:
-            del self._in_use[share]
-
-    def _release_soon(self) -> None:
-        self._release_at = time.monotonic() + RELEASE_AFTER_SECONDS
-
-    async def _release_unknown(self) -> None:
-        known = [held.token for held in self._in_hand.values()]
-        await self._in_thread(self._work.release_unknown, self._services, self._lease.worker_id, known)
-        self._release_at = float("inf")
-
-    async def _run(self, held: Claimed) -> None:
-        try:
-            await self._settle(held)
-        except GaveUp:
-            log.error("work.given_up", work=self._work.name, id=str(held.id))
-            self._release_soon()
-        except Exception as problem:
-            log.exception("work.crashed", work=self._work.name, id=str(held.id))
-            await self._count_attempt(held, type(problem).__name__)
-
-    async def _count_attempt(self, held: Claimed, problem: str) -> None:
-        """Whatever the words or the figures were that could not be stored: a model must not be asked for ever."""
-        plain = PlayerError(f"The outcome could not be stored ({problem}).", kind="store")
-        try:
-            await self._store(held, self._work.record_failure, plain, _jitter())
-        except Exception:
-            # Released a little later, so that a bug does not repeat in a tight loop.
-            log.exception("work.not_counted", work=self._work.name, id=str(held.id))
-            self._release_soon()
-
-    async def _settle(self, held: Claimed) -> None:
-        try:
-            opinion = await self._work.think(held)
-        except NotNow as reason:
-            await self._store(held, self._work.postpone, reason)
-        except PlayerError as problem:
-            await self._failed(held, problem)
-        except Exception as problem:
-            # Whatever is wrong with a player, what it was asked about must not stay open for it.
-            log.exception("player.crashed", work=self._work.name, id=str(held.id))
-            await self._failed(held, PlayerError(f"{type(problem).__name__}: {problem}", kind="crash"))
-        else:
-            await self._store(held, self._work.settle, opinion)
-
-    async def _failed(self, held: Claimed, problem: PlayerError) -> None:
+    async def fail(self, in_flight: InFlight[Claimed], problem: PlayerError) -> None:
         if problem.patient:
             # It will serve us in the end. Spread, so that those who were refused together do not come back together.
-            later = NotNow(problem.message, (problem.retry_after_seconds or SLOW_DOWN_SECONDS) * (1 + _jitter() / 2))
+            later = NotNow(problem.message, (problem.retry_after_seconds or SLOW_DOWN_SECONDS) * (1 + jitter() / 2))
             later.usage = problem.usage
-            await self._store(held, self._work.postpone, later)
+            await self.postpone(in_flight, later)
             return
-        await self._store(held, self._work.record_failure, problem, _jitter())
+        await self._until_stored(self.record_failure, in_flight.claim, problem, jitter())
 
-    async def _store(self, held: Claimed, action: Callable[..., None], *what: object) -> None:
-        """Until the database is back: the claim lasts as long as this worker does, so nobody else would look at it. One
-        that was stored although its answer was lost has no claim any more, and storing it again does nothing."""
-        patience = Patience([AFTER_TROUBLE_SECONDS])
-        while True:
-            try:
-                return await self._in_thread(action, self._services, held, *what)
-            except DatabaseAway as problem:
-                log.warning("work.not_settled", work=self._work.name, id=str(held.id), problem=log_words(problem))
-            await patience.pause()
+    async def _until_stored(self, statement: Callable[..., None], *given: object) -> None:
+        storing = partial(self.in_thread, statement, self.services, *given)
+        await until_stored(storing, Patience([STORE_AGAIN_SECONDS]), f"{self.name}.store")
+
+
+class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
+    def __init__(self, lease: Lease, kind: Kind[Claimed, Generated]) -> None:
+        super().__init__(f"{kind.name}.claim", kind.poll_seconds, kind.pause_seconds, self._after_error)
+        self._lease = lease
+        self._kind = kind
+        self._in_flight: dict[UUID, InFlight[Claimed]] = {}
+        """By token, not by row: a debate that was paused and resumed may be claimed again while the player of the lost
+        claim still generates."""
+        self._ended: TTLCache[UUID, None] = TTLCache(MOST_ENDED, ENDED_SECONDS)
+        """Claims that ended and are not in flight."""
+        self._rows: Counter[UUID] = Counter()
+        """In flight; a row may be there twice, as above."""
+        self._in_use: Counter[str] = Counter()
+        """By share."""
+        self._crowded: Collection[str] = ()
+        """Shares in which rows wait for work in flight to end."""
+        self._hints: dict[UUID, None] = {}
+        self.wants_hints = threading.Event()
+        """Not set while a statement claims, nor between statements that claim all they may: what hints would name is
+        found without them then, and reading them would take the core that claims need."""
+        self.wants_hints.set()
+        self._compare_at = 0.0
+
+    def hint(self, row_id: UUID | None = None) -> None:
+        """Queues a due row, if it is named, and wakes the loop."""
+        if row_id is not None:
+            if row_id in self._rows or len(self._hints) >= MOST_HINTS:
+                return
+            self._hints[row_id] = None
+        self.wake()
+
+    def end_claim(self, token: UUID) -> None:
+        """The claim is ours no more: its work is canceled, or does not begin if the claim is still being made."""
+        in_flight = self._in_flight.get(token) or self._kind.asked_for.get(token)
+        if in_flight:
+            in_flight.cancel(Ending.CLAIM_ENDED)
+        else:
+            self._ended[token] = None
+
+    def end_all_claims(self) -> None:
+        """The lease is lost, and with it every claim."""
+        self._cancel_all(Ending.LEASE_LOST)
+
+    def compare_soon(self) -> None:
+        """Messages that claims have ended may have been lost."""
+        self._compare_at = 0.0
+        self.wake()
+
+    async def shut_down(self, finish_seconds: float) -> None:
+        """No new claims. Work in flight may finish for a while; then it is released."""
+        await self.end_rounds()
+        await self._finish(finish_seconds)
+        self._cancel_all(Ending.SHUTDOWN)
+        # What cannot be released because the database is unavailable is released when the lease ends, or expires.
+        await self._finish(RELEASE_SECONDS)
+        await self._kind.close()
+
+    async def _finish(self, seconds: float) -> None:
+        tasks = [in_flight.task for in_flight in self._in_flight.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+
+    def _cancel_all(self, why: Ending) -> None:
+        for in_flight in list(self._in_flight.values()):
+            in_flight.cancel(why)
+
+    # Claiming
+
+    async def _round(self) -> bool:
+        # Never concurrently with a claim: what was just claimed must not be taken for unknown.
+        if time.monotonic() >= self._compare_at:
+            await self._compare()
+        return await self._claim()
+
+    def _after_error(self) -> None:
+        self.wants_hints.set()
+        # The connection may have been lost after the commit: then we hold claims that we do not know of.
+        self._compare_at = time.monotonic() + 2 * claims.UNKNOWN_AFTER_SECONDS
+
+    async def _claim(self) -> bool:
+        """Whether there may be more to claim."""
+        kind, room = self._kind, self._room()
+        at_most = kind.at_most(room)
+        if not self._lease.is_live or at_most <= 0:
+            return False
+        hints = list(islice(self._hints, room.of_any))
+        for row_id in hints:
+            del self._hints[row_id]
+        self.wants_hints.clear()
+        claimed = await kind.in_thread(kind.claim, kind.services, self._lease.worker_id, replace(room, hints=hints))
+        for claim in claimed:
+            self._begin(claim)
+        is_last_batch = len(claimed) < at_most
+        if is_last_batch:
+            self.wants_hints.set()
+        self._crowded = await kind.crowded(self._room())
+        return not is_last_batch or bool(self._hints)
+
+    def _room(self) -> Room:
+        most = self._kind.of_a_share
+        free = {share: max(0, most - count) for share, count in self._in_use.items()}
+        return Room(free, most, min(self._kind.at_once, self._kind.in_all - len(self._in_flight)))
+
+    def _begin(self, claim: Claimed) -> None:
+        in_flight = InFlight(claim, self._kind.share(claim), self._may_go_on)
+        self._in_use[in_flight.share] += 1
+        self._rows[claim.id] += 1
+        self._hints.pop(claim.id, None)
+        self._in_flight[claim.token] = in_flight
+        in_flight.task = asyncio.create_task(self._run(in_flight))
+        if claim.token in self._ended:
+            # The notice came first: as if it came now, before anything is generated.
+            asyncio.get_running_loop().call_soon(self.end_claim, claim.token)
+
+    def _leave_share(self, share: str) -> None:
+        self._in_use[share] -= 1
+        if not self._in_use[share]:
+            del self._in_use[share]
+        if share in self._crowded:
+            self.wake()
+
+    # Work in flight
+
+    async def _run(self, in_flight: InFlight[Claimed]) -> None:
+        """One claim after another, until somebody else is to go on."""
+        kind, row_id = self._kind, in_flight.claim.id
+        try:
+            with kind.span(in_flight.claim):
+                following: Claimed | None = in_flight.claim
+                while following is not None:
+                    about = kind.about(following)
+                    # The task has a context of its own, so nothing has to be unbound.
+                    bind_contextvars(**about)
+                    with tracing.span(kind.name, about):
+                        following = await self._take(in_flight)
+                    if following is not None:
+                        self._go_on(in_flight, following)
+        except GaveUp:
+            log.error("work.given_up")
+        except Exception:
+            # The claim is released when claims are compared: not at once, so that a bug does not repeat without pause.
+            log.exception("work.crashed")
+        finally:
+            del self._in_flight[in_flight.claim.token]
+            self._rows[row_id] -= 1
+            if not self._rows[row_id]:
+                del self._rows[row_id]
+            self._leave_share(in_flight.share)
+
+    def _go_on(self, in_flight: InFlight[Claimed], following: Claimed) -> None:
+        del self._in_flight[in_flight.claim.token]
+        self._in_flight[following.token] = in_flight
+        in_flight.claim = following
+        share = self._kind.share(following)
+        if share != in_flight.share:
+            self._in_use[share] += 1
+            self._leave_share(in_flight.share)
+            in_flight.share = share
+
+    async def _take(self, in_flight: InFlight[Claimed]) -> Claimed | None:
+        """One claim. Returns the one that follows, if this worker goes on."""
+        kind = self._kind
+        try:
+            with in_flight.cancelable():
+                generated = await kind.generate(in_flight.claim)
+        except asyncio.CancelledError:
+            await kind.canceled(in_flight)
+        except NotNow as reason:
+            await kind.postpone(in_flight, reason)
+        except PlayerError as problem:
+            await self._fail(in_flight, problem)
+        except Exception as problem:
+            # A bug in one player must not end the process, nor be retried in silence.
+            log.exception("player.crashed")
+            await self._fail(in_flight, PlayerError(f"{type(problem).__name__}: {problem}", kind="crash"))
+        else:
+            return await self._store(in_flight, generated)
+        return None
+
+    async def _store(self, in_flight: InFlight[Claimed], generated: Generated) -> Claimed | None:
+        try:
+            return await self._kind.store(in_flight, generated)
+        except PlayerError as problem:
+            await self._fail(in_flight, problem)
+        except GaveUp:
+            raise
+        except Exception as problem:
+            # Whatever Postgres has against it, the attempt counts: or the player would be asked for ever.
+            log.exception("work.not_stored")
+            await self._fail(in_flight, _not_stored(problem, self._kind.usage_of(generated)))
+        return None
+
+    async def _fail(self, in_flight: InFlight[Claimed], problem: PlayerError) -> None:
+        tracing.note({"failure": problem.kind})
+        try:
+            await self._kind.fail(in_flight, problem)
+        except GaveUp:
+            raise
+        except Exception as reason:
+            # An attempt counts, whatever the words or the figures were that could not be stored.
+            log.exception("failure.not_stored")
+            await self._kind.fail(in_flight, _not_stored(reason))
+
+    def _may_go_on(self, used: str, share: str) -> bool:
+        if self._is_ending or share in self._crowded:
+            return False
+        return share == used or self._in_use[share] < self._kind.of_a_share
+
+    # Keeping up
+
+    async def _compare(self) -> None:
+        """With the database: cancels work whose claim is gone, and releases claims that are in nobody's hands."""
+        kind = self._kind
+        self._compare_at = time.monotonic() + COMPARE_EVERY_SECONDS
+        generating = [
+            (one.claim.id, token) for token, one in self._in_flight.items() if one.is_cancelable and not one.ending
+        ]
+        if generating:
+            held = await kind.in_thread(claims.still_held, kind.services, kind.rows, generating)
+            for _, token in generating:
+                in_flight = self._in_flight.get(token)
+                # One that no longer generates may have ended its claim by its own commit, which is not answered yet.
+                if token not in held and in_flight and in_flight.is_cancelable:
+                    in_flight.cancel(Ending.CLAIM_ENDED)
+        known = [*self._in_flight, *kind.asked_for]
+        worker_id = self._lease.worker_id
+        await kind.in_thread(claims.release_unknown, kind.services, kind.rows, worker_id, known, now())
+
+
+def _not_stored(reason: Exception, usage: Usage | None = None) -> PlayerError:
+    return PlayerError(f"The outcome could not be stored ({type(reason).__name__}).", kind="store", usage=usage)

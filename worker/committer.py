@@ -1,9 +1,9 @@
-"""Stores what became of a turn in hand: again until it is stored, or its claim is lost."""
+"""Stores what became of a turn in flight: again until it is stored, or its claim is lost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from functools import cached_property
+from functools import cached_property, partial
 from uuid import UUID
 
 import structlog
@@ -13,14 +13,13 @@ from app.core.players import SCRIPTED
 from app.observe import metrics
 from app.store.commit import ClaimToken, Outcome, Result
 from app.store.engine import DatabaseAway
-from app.store.errors import log_words
 from app.usecases import advance
 from app.usecases.advance import Claim, Step
 from app.usecases.model_calls import charge
 from app.usecases.services import Services
 from worker.batcher import Batcher
-from worker.in_hand import InHand
-from worker.patience import GaveUp, Patience
+from worker.in_flight import InFlight
+from worker.patience import Patience, until_stored
 
 log = structlog.get_logger(__name__)
 
@@ -72,41 +71,30 @@ class Committer:
             largest=MOST_COMMITTED_AT_ONCE,
             fails_all=DatabaseAway,
         )
-        self.asked_for: dict[UUID, InHand] = {}
+        self.asked_for: dict[UUID, InFlight[Claim]] = {}
         """By the token of the next claim, while a commit asks for it."""
 
     async def store(
-        self, in_hand: InHand, step_for: Callable[[Claim], Step], used: Usage | None = None
+        self, in_flight: InFlight[Claim], step_for: Callable[[Claim], Step], used: Usage | None = None
     ) -> tuple[Step, Outcome] | None:
-        """Commits a step and acts on its outcome; None when the claim is lost, or when trying has taken too long.
+        """Commits a step and acts on its outcome; None when the claim is lost. Raises GaveUp when trying has taken too
+        long.
 
-        What was thought may have cost money: it is kept until the database is back. Whether a try that failed was
+        What was generated may have cost money: it is kept until the database is back. Whether a try that failed was
         stored after all is found out by the next one, which is why it commits the same step.
         """
-        try:
-            return await self._until_stored(in_hand, _Unbuilt(step_for, in_hand.claim), used)
-        except GaveUp:
-            log.error("turn.given_up")
-            return None
-
-    async def _until_stored(
-        self, in_hand: InHand, unbuilt: _Unbuilt, used: Usage | None
-    ) -> tuple[Step, Outcome] | None:
+        unbuilt = _Unbuilt(step_for, in_flight.claim)
         while_away, while_refused = Patience(AWAY_PAUSES_SECONDS), Patience(REFUSED_PAUSES_SECONDS)
         while True:
-            try:
-                outcome = await self._commit_once(in_hand, unbuilt)
-            except DatabaseAway as problem:
-                log.warning("turn.commit_failed", problem=log_words(problem))
-                await while_away.pause()
-                continue
+            commit = partial(self._commit_once, in_flight, unbuilt)
+            outcome = await until_stored(commit, while_away, "turn.commit")
             match outcome.result:
                 case Result.STORED | Result.ALREADY_STORED:
                     if outcome.debate.experiment_id and outcome.debate.status in ENDED_STATUSES:
                         self._on_ended(outcome.debate.experiment_id)
                     return unbuilt.step, outcome
                 case Result.CLAIM_LOST:
-                    await self._lost(in_hand.claim, outcome, used)
+                    await self._lost(in_flight.claim, outcome, used)
                     return None
                 case Result.LEASE_LAPSED:
                     await self._lease_changed()
@@ -116,14 +104,14 @@ class Committer:
                     pass
             await while_refused.pause()
 
-    async def _commit_once(self, in_hand: InHand, unbuilt: _Unbuilt) -> Outcome:
+    async def _commit_once(self, in_flight: InFlight[Claim], unbuilt: _Unbuilt) -> Outcome:
         asked_for: list[UUID] = []
 
         def build() -> Step:
             schedule = unbuilt.step.change.schedule
             if isinstance(schedule, ClaimToken):
                 asked_for.append(schedule.token)
-                self.asked_for[schedule.token] = in_hand
+                self.asked_for[schedule.token] = in_flight
             return unbuilt.step
 
         try:
@@ -147,11 +135,6 @@ class Committer:
     async def _charge(self, debate_id: UUID, used: Usage, calls_of: UUID | None = None) -> None:
         """Again until the database is back. Without recorded calls a connection lost after the commit charges twice:
         better than not at all, for the debate's limits."""
-        patience, loop = Patience(AWAY_PAUSES_SECONDS), asyncio.get_running_loop()
-        while True:
-            try:
-                await loop.run_in_executor(self._executor, charge, self._services, debate_id, used, calls_of)
-                return
-            except DatabaseAway as problem:
-                log.warning("turn.charge_failed", problem=log_words(problem))
-            await patience.pause()
+        loop = asyncio.get_running_loop()
+        charging = partial(loop.run_in_executor, self._executor, charge, self._services, debate_id, used, calls_of)
+        await until_stored(charging, Patience(AWAY_PAUSES_SECONDS), "turn.charge")

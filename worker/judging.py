@@ -1,52 +1,45 @@
 """Judges closed debates without changing them. Any player that can fill the arbitrator's seat can judge, in either
 order of the two sides, any number of times."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 
 from app.core.brief import Thought
+from app.core.debate import Usage
 from app.core.retry import PlayerError
+from app.store.claimed_rows import JUDGMENTS
 from app.store.judgments import JudgmentClaim
 from app.usecases import judgments
 from app.usecases.services import Services
-from worker.claim_loop import ClaimLoop
-from worker.lease import Lease
-from worker.players.base import Player
+from worker.claim_loop import RowKind
+from worker.players.base import Player, reading_transcript, with_latency
 
 
-class Judgments:
-    name = "judgments"
+class JudgmentWork(RowKind[JudgmentClaim, Thought]):
+    name = "judgment"
+    rows = JUDGMENTS
     at_once = 32
     claim = staticmethod(judgments.claim)
     settle = staticmethod(judgments.settle)
-    postpone = staticmethod(judgments.postpone)
+    put_off = staticmethod(judgments.postpone)
     record_failure = staticmethod(judgments.record_failure)
-    release_unknown = staticmethod(judgments.release_unknown)
 
     def __init__(self, services: Services, executor: Executor, player_for: Callable[[str], Player]) -> None:
-        self.in_hand = services.settings.worker_concurrency
-        self._services = services
-        self._executor = executor
+        super().__init__(services, executor)
+        self.of_a_share = services.settings.worker_concurrency
         self._player_for = player_for
 
-    def share(self, held: JudgmentClaim) -> str:
-        return held.share
+    def share(self, claim: JudgmentClaim) -> str:
+        return claim.share
 
-    async def think(self, held: JudgmentClaim) -> Thought:
-        loop = asyncio.get_running_loop()
-        brief = await loop.run_in_executor(self._executor, judgments.brief_of, self._services, held)
+    async def generate(self, claim: JudgmentClaim) -> Thought:
+        with reading_transcript():
+            brief = await self.in_thread(judgments.brief_of, self.services, claim)
         if brief is None:
             raise PlayerError("The debate is no longer closed.", permanent=True, kind="debate")
         began = time.monotonic()
-        thought = await self._player_for(brief.setup.player).think(brief)
-        latency_ms = round((time.monotonic() - began) * 1000)
-        return thought.evolve(usage=thought.usage.or_latency(latency_ms))
+        return with_latency(await self._player_for(brief.setup.player).think(brief), began)
 
-
-class Judging(ClaimLoop[JudgmentClaim, Thought]):
-    def __init__(
-        self, services: Services, lease: Lease, executor: Executor, player_for: Callable[[str], Player]
-    ) -> None:
-        super().__init__(services, lease, executor, Judgments(services, executor, player_for))
+    def usage_of(self, generated: Thought) -> Usage | None:
+        return generated.usage

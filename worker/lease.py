@@ -18,8 +18,7 @@ from dataclasses import replace
 
 import structlog
 
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
+from app.store.unavailable import tolerate_errors, tolerate_outage
 from app.usecases.services import Services
 from app.usecases.sweep import begin_lease, end_lease, renew_lease
 
@@ -67,28 +66,23 @@ class Lease:
     async def end(self) -> None:
         if self._task:
             self._task.cancel()
-        try:
+        with tolerate_outage("lease.end"):
             # What is still claimed becomes due at once; if this fails, when the lease lapses.
             await self._in_thread(end_lease)
-        except DatabaseAway as problem:
-            log.warning("lease.not_ended", problem=log_words(problem))
         self._services.engine.dispose()
         self._executor.shutdown(wait=False)
 
     async def _keep(self) -> None:
         while True:
             pause = _AFTER_TROUBLE_SECONDS
-            try:
+            # Every claim lives by this task: whatever goes wrong with one renewal must not end it.
+            with tolerate_errors("lease", self._had_trouble):
                 await self._renew()
                 pause = self._seconds / 3
-            except DatabaseAway as problem:
-                self._had_trouble_at = time.monotonic()
-                log.warning("lease.database_away", problem=log_words(problem))
-            except Exception:
-                # Every claim lives by this task: whatever goes wrong with one renewal must not end it.
-                self._had_trouble_at = time.monotonic()
-                log.exception("lease.failed")
             await asyncio.sleep(pause)
+
+    def _had_trouble(self) -> None:
+        self._had_trouble_at = time.monotonic()
 
     async def _renew(self) -> None:
         if self._renewed_at is None:

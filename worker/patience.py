@@ -1,7 +1,13 @@
-"""The pauses of a loop that waits for the world: a database that is away, a row that another transaction holds."""
+"""Repeats what waits for the world, with a pause and a bound: a database that is unavailable, a row that is locked."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from app.store.engine import DatabaseAway
+from app.store.unavailable import log_outage
+
+Answer = TypeVar("Answer")
 
 LONGEST_SECONDS = 3_600.0
 """After pauses of this long, in total, a loop gives up: what it wanted to store is lost, and its claim is released."""
@@ -26,3 +32,14 @@ class Patience:
         seconds = next(self._pauses, self._last)
         self._left_seconds -= seconds
         await asyncio.sleep(seconds)
+
+
+async def until_stored(action: Callable[[], Awaitable[Answer]], patience: Patience, during: str) -> Answer:
+    """Repeats the action while the database is unavailable. Raises GaveUp when that takes too long. A try that failed
+    may have been stored: the action must do no harm when it is repeated."""
+    while True:
+        try:
+            return await action()
+        except DatabaseAway as problem:
+            log_outage(problem, during)
+        await patience.pause()

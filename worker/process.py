@@ -27,18 +27,19 @@ from app.usecases.experiments.settled import settle_all
 from app.usecases.services import Services
 from app.usecases.sweep import sweep
 from worker.background import Repeat
+from worker.claim_loop import ClaimLoop
 from worker.claim_notices import listen_for_ended_claims
 from worker.evaluators.model import ModelEvaluator
 from worker.feeder import Feeder
-from worker.guardrail import Guardrail
-from worker.judging import Judging
+from worker.guardrail import Evaluations
+from worker.judging import JudgmentWork
 from worker.lease import Lease
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for
-from worker.runner import Runner
+from worker.turns import Turns
 from worker.watchdog import Watchdog
-from worker.webhooks import Webhooks
+from worker.webhooks import Deliveries
 
 log = structlog.get_logger(__name__)
 
@@ -103,29 +104,27 @@ class WorkerProcess:
         self._models = ModelCalls(services, self.worker_id, ProviderSettings(), lambda: self._lease.worker_id)
         models = ModelPlayer(self._models, services.teller.publish)
         find_player = partial(player_for, models=models)
-        self._judging = Judging(services, self._lease, self._other_threads, find_player)
-        self._feeder = Feeder(services, self._lease, self._other_threads, self._judging.hint)
-        self._runner = Runner(services, self._lease, self._turn_threads, find_player, self._feeder.hint)
         chosen = self._settings.guardrail
         evaluator = None if chosen == RULES_ALONE else ModelEvaluator(self._models, chosen)
-        self._guardrail = Guardrail(services, self._lease, self._other_threads, evaluator)
-        self._lease.start()
-        self._runner.start()
-        self._guardrail.start()
-        self._judging.start()
-        self._webhooks = Webhooks(services, self._other_threads)
-        self._webhooks.start()
-        self._feeder.start()
+        lease, others = self._lease, self._other_threads
+        self._judgments = ClaimLoop(lease, JudgmentWork(services, others, find_player))
+        self._feeder = Feeder(services, lease, others, self._judgments.hint)
+        self._turns = ClaimLoop(lease, Turns(services, lease, self._turn_threads, find_player, self._feeder.hint))
+        self._evaluations = ClaimLoop(lease, Evaluations(services, others, evaluator))
+        deliveries = ClaimLoop(lease, Deliveries(services, others))
+        self._claim_loops = (self._turns, self._evaluations, self._judgments, deliveries)
+        for part in (lease, *self._claim_loops, self._feeder):
+            part.start()
 
     def hint_debate(self, debate_id: UUID) -> None:
         """Called by Celery's thread, which reads no further task meanwhile."""
-        self._runner.wants_hints.wait(HINT_PATIENCE_SECONDS)
-        self._on_loop(self._runner.hint, debate_id)
+        self._turns.wants_hints.wait(HINT_PATIENCE_SECONDS)
+        self._on_loop(self._turns.hint, debate_id)
 
     def hint_evaluation(self) -> None:
-        self._on_loop(self._guardrail.hint)
-        self._on_loop(self._judging.hint)
-        self._on_loop(self._feeder.look)
+        self._on_loop(self._evaluations.hint)
+        self._on_loop(self._judgments.hint)
+        self._on_loop(self._feeder.wake)
 
     def end(self) -> None:
         """Turns in hand finish, or are handed back when their time is up."""
@@ -139,15 +138,13 @@ class WorkerProcess:
         tracing.end()
 
     async def _end_on_loop(self) -> None:
-        parts = (self._feeder, self._runner, self._guardrail, self._judging, self._webhooks)
-        await asyncio.gather(*(part.shut_down(FINISH_SECONDS) for part in parts))
+        await asyncio.gather(*(part.shut_down(FINISH_SECONDS) for part in (self._feeder, *self._claim_loops)))
         await self._models.close()
         await self._lease.end()
 
     def _end_all_claims(self) -> None:
-        self._runner.end_all_claims()
-        self._guardrail.end_all_claims()
-        self._judging.end_all_claims()
+        for claim_loop in self._claim_loops:
+            claim_loop.end_all_claims()
 
     def _sweep(self) -> None:
         if self._lease.may_sweep:
@@ -161,8 +158,8 @@ class WorkerProcess:
         listen_for_ended_claims(
             redis,
             self._ending,
-            on_ended=lambda token: self._on_loop(self._runner.end_claim, token),
-            on_gap=lambda: self._on_loop(self._runner.compare_soon),
+            on_ended=lambda token: self._on_loop(self._turns.end_claim, token),
+            on_gap=lambda: self._on_loop(self._turns.compare_soon),
         )
 
     def _on_loop(self, action: Callable[..., None], *args: object) -> None:

@@ -1,51 +1,35 @@
 """Delivers webhooks, on the event loop: claims what is due, signs it, sends it, and stores the result.
 
 At least once, and in order for each debate: the next delivery of a debate is due when the one before was delivered or
-given up. Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others. A result is
-stored only under the token of its claim.
+given up. Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others.
 """
 
 import asyncio
-import random
 import socket
 import ssl
-from collections import Counter
+from collections.abc import Collection
 from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import UTC, datetime
-from uuid import UUID
 
 import httpx
-import structlog
 from pydantic_core import to_json
 from standardwebhooks import Webhook as Signer
 
 from app import __version__
-from app.core.webhooks import delay_after, why_refused
-from app.observe import metrics
-from app.store import webhooks
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
+from app.core.claims import Room
+from app.core.retry import PlayerError
+from app.core.webhooks import why_refused
+from app.store.claimed_rows import DELIVERIES
 from app.store.webhooks import DueDelivery
+from app.usecases import webhooks
 from app.usecases.services import Services
 from app.wire.debates import time_json
-from worker.background import LoopTask
+from worker.claim_loop import RowKind, jitter
 
-log = structlog.get_logger(__name__)
-_jitter = random.SystemRandom().random
-
-LOOK_EVERY_SECONDS = 1.0
-EACH_ENDPOINT = 4
-"""Deliveries to one endpoint in flight, per worker."""
-MOST_IN_FLIGHT = 200
 NAME_THREADS = 16
 """Host names that are looked up concurrently. A thread hangs for as long as a name server does."""
 ATTEMPT_SECONDS = 15.0
 """For all of one attempt: name, connection, answer."""
-GONE = 410
-
-
-class NotSent(Exception):
-    """Nothing was sent; the message says why."""
 
 
 def failure_words(problem: BaseException) -> str:
@@ -72,7 +56,17 @@ _FAILURES: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
-class Webhooks(LoopTask):
+class Deliveries(RowKind[DueDelivery, int]):
+    """Generates the status of the answer."""
+
+    name = "webhook"
+    rows = DELIVERIES
+    at_once = 64
+    of_a_share = 4
+    """To one endpoint, per worker."""
+    in_all = 200
+    claim = staticmethod(webhooks.claim)
+
     def __init__(self, services: Services, executor: Executor) -> None:
         super().__init__(services, executor)
         # No connection is kept: they are kept by address, and a certificate that was checked for one name must not
@@ -83,87 +77,41 @@ class Webhooks(LoopTask):
             timeout=ATTEMPT_SECONDS,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         )
-        self._tasks: dict[asyncio.Task[None], UUID] = {}
         # Not the event loop's default executor, whose few threads model calls need.
         self._name_threads = ThreadPoolExecutor(NAME_THREADS, "names")
         self._lookups: dict[str, asyncio.Future[list[str]]] = {}
-        self._ending = False
 
-    async def shut_down(self, finish_seconds: float) -> None:
-        """What is in flight may finish; the rest is due again when its claim lapses."""
-        self._ending = True
-        self._wake.set()
-        if self._task:
-            # Not cancelled at once: its thread would go on claiming, and nobody would deliver what it claimed.
-            await asyncio.wait([self._task], timeout=finish_seconds)
-            self._task.cancel()
-        if self._tasks:
-            await asyncio.wait(list(self._tasks), timeout=finish_seconds)
-        for task in self._tasks:
-            task.cancel()
-        self._name_threads.shutdown(wait=False, cancel_futures=True)
-        await self._http.aclose()
+    def share(self, claim: DueDelivery) -> str:
+        return str(claim.webhook_id)
 
-    async def _repeat(self) -> None:
-        while not self._ending:
-            try:
-                await self._claim()
-            except DatabaseAway as problem:
-                log.warning("webhooks.database_away", problem=log_words(problem))
-            except Exception:
-                log.exception("webhooks.failed")
-            await self._wait(LOOK_EVERY_SECONDS)
+    def at_most(self, room: Room) -> int:
+        return room.most
 
-    async def _claim(self) -> None:
-        if len(self._tasks) >= MOST_IN_FLIGHT:
-            return
-        in_flight = Counter(self._tasks.values())
-        for due in await self._in_thread(webhooks.claim, self._services.engine, in_flight, EACH_ENDPOINT):
-            task = asyncio.create_task(self._deliver(due))
-            self._tasks[task] = due.webhook_id
-            task.add_done_callback(self._done)
+    async def crowded(self, room: Room) -> Collection[str]:
+        """The next delivery of a debate waits for the one before."""
+        return room.free
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        del self._tasks[task]
-        self._wake.set()
-
-    async def _deliver(self, due: DueDelivery) -> None:
-        status: int | None = None
+    async def generate(self, claim: DueDelivery) -> int:
         try:
             async with asyncio.timeout(ATTEMPT_SECONDS):
-                status = await self._send(due)
-            error = None if 200 <= status < 300 else f"answered {status}"
-            if status // 100 == 3:
-                error = f"answered {status}: redirects are not followed"
+                return await self._send(claim)
         except (TimeoutError, httpx.TimeoutException):
-            error = f"no answer within {ATTEMPT_SECONDS:g} seconds"
-        except NotSent as problem:
-            error = str(problem)
+            raise PlayerError(f"no answer within {ATTEMPT_SECONDS:g} seconds") from None
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as problem:
-            error = failure_words(problem)
-        except Exception:
-            log.exception("webhook.crashed", webhook_id=str(due.webhook_id))
-            error = "an error inside the worker; its log has the details"
-        try:
-            await self._in_thread(self._settle, due, status, error)
-        except DatabaseAway as problem:
-            # Due again when the claim lapses: it may be delivered twice, and never not at all.
-            log.warning("webhook.not_settled", problem=log_words(problem))
+            raise PlayerError(failure_words(problem)) from problem
 
-    def _settle(self, due: DueDelivery, status: int | None, error: str | None) -> None:
-        metrics.webhook_deliveries.labels("delivered" if error is None else "failed").inc()
-        engine, delay = self._services.engine, None
-        if error is not None and status != GONE:
-            first = self._services.settings.webhook_retry_seconds
-            delay = delay_after(due.attempts + 1, due.age_seconds, first, _jitter())
-        if not webhooks.settle(engine, due, status=status, error=error, delay=delay):
-            log.info("webhook.dropped", webhook_id=str(due.webhook_id))
-        if error is not None:
-            log.info("webhook.failed", webhook_id=str(due.webhook_id), attempts=due.attempts + 1, problem=error)
-        if status == GONE:
-            reason = "the endpoint answered 410: it is gone"
-            webhooks.disable(engine, due.webhook_id, reason)
-            log.warning("webhook.switched_off", webhook_id=str(due.webhook_id), reason=reason)
+    def settle(self, services: Services, claim: DueDelivery, generated: int) -> None:
+        error = None if 200 <= generated < 300 else f"answered {generated}"
+        if generated // 100 == 3:
+            error = f"answered {generated}: redirects are not followed"
+        webhooks.settle(services, claim, generated, error, jitter())
+
+    def record_failure(self, services: Services, claim: DueDelivery, problem: PlayerError, jitter: float) -> None:
+        webhooks.settle(services, claim, None, problem.message, jitter)
+
+    async def close(self) -> None:
+        self._name_threads.shutdown(wait=False, cancel_futures=True)
+        await self._http.aclose()
 
     async def _send(self, due: DueDelivery) -> int:
         url = httpx.URL(due.url)
@@ -189,13 +137,13 @@ class Webhooks(LoopTask):
 
     async def _checked_address(self, host: str) -> str:
         addresses = await self._addresses_of(host)
-        if not self._services.settings.webhooks_private:
+        if not self.services.settings.webhooks_private:
             for address in addresses:
                 problem = why_refused(address)
                 if problem:
-                    raise NotSent(problem)
+                    raise PlayerError(problem)
         if not addresses:
-            raise NotSent("the name has no address")
+            raise PlayerError("the name has no address")
         return addresses[0]
 
     async def _addresses_of(self, host: str) -> list[str]:

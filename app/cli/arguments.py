@@ -12,7 +12,7 @@ import typer
 
 from app.cli import options, output, words
 from app.cli.content import checked, content_of, optional_content_of
-from app.cli.errors import CommandFailed, Exit, Unavailable
+from app.cli.errors import CommandFailed, Exit, ServerUnavailable
 from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def send(path: str, body: output.Json, client_request_id: str | None) -> output.
     request_id = client_request_id or str(uuid.uuid4())
     try:
         return connect(patient=True).post(path, {**output.given(body), "client_request_id": request_id})
-    except Unavailable as failure:
+    except ServerUnavailable as failure:
         again = f"Repeating it with --client-request-id {request_id} cannot store it twice"
         advice = f"{failure.suggestion}. {again}" if failure.suggestion else again
         raise CommandFailed(failure.message, failure.exit_code, advice) from failure

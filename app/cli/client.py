@@ -4,7 +4,7 @@ import re
 from typing import Any, BinaryIO
 
 import debate_client
-from app.cli.errors import CommandFailed, Exit, Unavailable
+from app.cli.errors import CommandFailed, Exit, ServerUnavailable
 from app.cli.output import Json, note, program
 from app.settings import Settings, without_secrets
 from debate_client import requests
@@ -104,7 +104,7 @@ class Api:
             case debate_client.NoAnswer():
                 return self._no_server(problem.problem)
             case debate_client.Unavailable():
-                failure = Unavailable(problem.message)
+                failure = ServerUnavailable(problem.message)
                 failure.was_answered = True
                 return failure
             case debate_client.Refused():
@@ -113,8 +113,8 @@ class Api:
                 return CommandFailed(said, exit_code, problem.suggestion, problem.context.get("field"))
         return CommandFailed(problem.message)
 
-    def _no_server(self, problem: Exception) -> Unavailable:
-        return Unavailable(
+    def _no_server(self, problem: Exception) -> ServerUnavailable:
+        return ServerUnavailable(
             f"No server answers at {self.shown_url} ({_why(problem)})",
             Exit.NO_SERVER,
             f"Start one with `{program()} up`, or set DEBATE_SERVER_URL to the address of yours",

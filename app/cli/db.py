@@ -11,6 +11,7 @@ from app.cli import output, schema
 from app.cli.errors import CommandFailed
 from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, read_settings
+from app.words.counts import count
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -36,7 +37,7 @@ def repair(as_json: AsJson = False) -> None:
     lines = [
         f"Database: {shown_database(read_settings())}",
         *(f"{row.debate_id}  {row.was}  →  {row.now}  {row.title}" for row in repaired),
-        f"{output.count(len(repaired), 'cursor')} repaired." if repaired else "Every cursor is correct.",
+        f"{count(len(repaired), 'cursor')} repaired." if repaired else "Every cursor is correct.",
     ]
     output.answer({"repaired": found}, as_json, lines)
 

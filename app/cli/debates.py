@@ -15,9 +15,11 @@ from app.cli.arguments import send
 from app.cli.content import checked, content_of, material_of, title_of
 from app.cli.options import AsJson, DebateId, NamedDebateId, confirm, connect, id_of, page_of
 from app.cli.seats import seats_of
-from app.core import event_words
+from app.cli.values import ending, has_ended
 from app.core.players import EXTERNAL
 from app.core.seats import Seat
+from app.words.counts import count
+from app.words.events import details, what
 
 commands = typer.Typer()
 EXPORT_ADVICE = "Choose another name, or overwrite it with --force"
@@ -109,7 +111,7 @@ def create(
 
 def _created(debate: output.Json) -> Iterator[str]:
     yield f"Created debate {debate['id']}. {words.whose_turn(debate)}\nPage: {page_of(connect(), debate['id'])}"
-    if words.waits_for_start(debate):
+    if debate["waits_for_start"]:
         yield from words.start_steps(debate["id"])
         return
     yield "Next:"
@@ -221,14 +223,14 @@ def get_context(
     show.print_argument(transcript["motion"])
     hidden = debate["argument_count"] - 1 - len(transcript["arguments"])
     if hidden > 0:
-        output.say(f"… {output.count(hidden, 'earlier argument')} not shown; raise --limit to see more\n")
+        output.say(f"… {count(hidden, 'earlier argument')} not shown; raise --limit to see more\n")
     for argument in transcript["arguments"]:
         show.print_argument(argument, with_id=True)
-    if words.has_ended(debate):
+    if has_ended(debate):
         show.print_end(debate, transcript["arguments"])
     for each in roles:
         output.say(f"{each}: {', '.join(words.commands_for(debate, each)) or 'nothing to do now'}")
-    steps = words.start_steps(the_id) if words.waits_for_start(debate) else []
+    steps = words.start_steps(the_id) if debate["waits_for_start"] else []
     if role and not steps:
         latest = [transcript["motion"], *transcript["arguments"]][-1]["id"]
         steps = words.next_steps(debate, role, latest)
@@ -286,7 +288,7 @@ def _change(debate_id: str, what: str, as_json: bool, **body: str | bool | None)
     data = connect().post(f"/debates/{debate_id}/{what}", output.given(body), repeatable=True)
     debate = data["debate"]
     now = f"The debate is {debate['status']}. {words.whose_turn(debate)}"
-    output.answer(data, as_json, [words.ending(debate) if words.has_ended(debate) else now])
+    output.answer(data, as_json, [ending(debate) if has_ended(debate) else now])
 
 
 @commands.command()
@@ -307,7 +309,7 @@ def delete(
     def question() -> str:
         debate = api.get(f"/debates/{the_id}", limit=0)["debate"]
         title = output.clean(output.one_line(debate["title"]))
-        return f"Delete “{title}” with {output.count(debate['argument_count'], 'turn')}?"
+        return f"Delete “{title}” with {count(debate['argument_count'], 'turn')}?"
 
     if not yes:
         confirm("Deleting", question, "Nothing was deleted")
@@ -362,7 +364,7 @@ def fork(
     data = send(f"/debates/{id_of(debate_id, named)}/fork", body, client_request_id)
     debate = data["debate"]
     lines = [
-        f"Created debate {debate['id']} with {output.count(after_seq, 'turn')} copied. {words.whose_turn(debate)}",
+        f"Created debate {debate['id']} with {count(after_seq, 'turn')} copied. {words.whose_turn(debate)}",
         f"Page: {page_of(connect(), debate['id'])}\nNext:\n  {output.program()} watch {debate['id']}",
     ]
     output.answer(data, as_json, lines)
@@ -385,10 +387,10 @@ def events(
         output.print_json(answer)
         return
     for event in answer["events"]:
-        what, about = event_words.what(event["kind"]), event_words.details(event["kind"], event["about"])
+        kind, about = what(event["kind"]), details(event["kind"], event["about"])
         seq = event["about"].get("seq")
         by = f" (by {event['by']})" if event["by"] else ""
-        told = f"{what}{f': #{seq}, ' if seq else ': ' if about else ''}{about}{by}"
+        told = f"{kind}{f': #{seq}, ' if seq else ': ' if about else ''}{about}{by}"
         output.say(f"{event['at']}  {output.one_line(told)}")
     if answer["next_cursor"]:
         output.note(f"Get the next page with --cursor {answer['next_cursor']}")

@@ -21,7 +21,7 @@ commands = typer.Typer()
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     part: str
     is_well: bool
     says: str
@@ -62,29 +62,29 @@ def doctor(
         raise typer.Exit(Exit.ERROR)
 
 
-def _check_all(settings: "Settings") -> Iterator[Finding]:
+def _check_all(settings: "Settings") -> Iterator[Diagnosis]:
     from app.cli.stack import Servers
     from app.embedded import has_database
 
-    yield Finding("python", True, f"{sys.version.split()[0]} at {sys.executable}")
+    yield Diagnosis("python", True, f"{sys.version.split()[0]} at {sys.executable}")
     if settings.database_url is None and not has_database(settings.data_dir):
         # To make one is not for a check: the directory may be the wrong one.
         made_by = f"`{output.program()} up` and `{output.program()} run` make one"
-        yield Finding("database", False, f"there is none yet in {settings.data_dir}", made_by)
+        yield Diagnosis("database", False, f"there is none yet in {settings.data_dir}", made_by)
         yield _check_api(settings)
         return
     kind = f"embedded, in {settings.data_dir}" if settings.is_embedded else "as configured"
     try:
         with Servers(settings) as complete:
-            yield Finding("servers", True, kind)
+            yield Diagnosis("servers", True, kind)
             yield from _check_servers(complete, workers_expected=not settings.is_embedded)
     except CommandFailed as problem:
         advice = "Fix the data directory, or set DEBATE_DATABASE_URL and DEBATE_REDIS_URL"
-        yield Finding("servers", False, problem.message, advice)
+        yield Diagnosis("servers", False, problem.message, advice)
     yield _check_api(settings)
 
 
-def _check_servers(settings: "Settings", workers_expected: bool) -> Iterator[Finding]:
+def _check_servers(settings: "Settings", workers_expected: bool) -> Iterator[Diagnosis]:
     from app.bootstrap import build_services, close_services
     from app.usecases.system import readiness
 
@@ -101,19 +101,19 @@ def _check_servers(settings: "Settings", workers_expected: bool) -> Iterator[Fin
             found = readiness(services)
             if not found.database:
                 retry = "Debates continue by themselves once it accepts writes again"
-                yield Finding("writing", False, found.problems[0], retry)
+                yield Diagnosis("writing", False, found.problems[0], retry)
             advice = (
                 None
                 if found.workers
                 else f"Debates wait for a worker: start `{output.program()} worker` or `{output.program()} up`"
             )
             is_well = found.workers > 0 or not workers_expected
-            yield Finding("workers", is_well, f"{found.workers} running", advice)
+            yield Diagnosis("workers", is_well, f"{found.workers} running", advice)
     finally:
         close_services(services)
 
 
-def _why_refused(services: "Services") -> Finding | None:
+def _why_refused(services: "Services") -> Diagnosis | None:
     """The check of the schema connects without limits of time; the processes send theirs, and a pooler may refuse."""
     from app.store.engine import DatabaseAway
     from app.store.errors import log_words
@@ -125,21 +125,21 @@ def _why_refused(services: "Services") -> Finding | None:
         if "startup parameter" not in words:
             return None
         advice = "PgBouncer needs `ignore_startup_parameters = options,extra_float_digits` (docs/deploy.md)"
-        return Finding("pooler", False, words, advice)
+        return Diagnosis("pooler", False, words, advice)
     return None
 
 
-def _check_queue(services: "Services") -> Finding:
+def _check_queue(services: "Services") -> Diagnosis:
     from app.messaging.queue import QueueUnavailable
 
     try:
         services.tasks.check()
     except QueueUnavailable as problem:
-        return Finding("queue", False, str(problem), "Check DEBATE_REDIS_URL, and that Redis is running there")
-    return Finding("queue", True, "answers")
+        return Diagnosis("queue", False, str(problem), "Check DEBATE_REDIS_URL, and that Redis is running there")
+    return Diagnosis("queue", True, "answers")
 
 
-def _check_database(settings: "Settings") -> Iterator[Finding]:
+def _check_database(settings: "Settings") -> Iterator[Diagnosis]:
     from app.store.engine import DatabaseAway
     from app.store.migrate import SchemaTooOld, current_revision, is_newer, newest_revision, refuse_too_old
 
@@ -147,42 +147,42 @@ def _check_database(settings: "Settings") -> Iterator[Finding]:
         current, newest = current_revision(str(settings.database_url)), newest_revision()
     except DatabaseAway as problem:
         message = str(getattr(problem, "orig", problem)).strip().splitlines()[0]
-        yield Finding("database", False, message, "Check DEBATE_DATABASE_URL, and that Postgres is running there")
+        yield Diagnosis("database", False, message, "Check DEBATE_DATABASE_URL, and that Postgres is running there")
         return
-    yield Finding("database", True, "answers")
+    yield Diagnosis("database", True, "answers")
     try:
         refuse_too_old(current)
     except SchemaTooOld as problem:
-        yield Finding("schema", False, str(problem), "docs/upgrading.md says which version upgrades it first")
+        yield Diagnosis("schema", False, str(problem), "docs/upgrading.md says which version upgrades it first")
         return
     if is_newer(current):
-        yield Finding("schema", True, f"at revision {current}, newer than this version, whose newest is {newest}")
+        yield Diagnosis("schema", True, f"at revision {current}, newer than this version, whose newest is {newest}")
         return
     advice = None if current == newest else f"Run `{output.program()} db upgrade`"
-    yield Finding("schema", current == newest, f"at revision {current or 'none'}, newest is {newest}", advice)
+    yield Diagnosis("schema", current == newest, f"at revision {current or 'none'}, newest is {newest}", advice)
 
 
-def _check_api(settings: "Settings") -> Finding:
+def _check_api(settings: "Settings") -> Diagnosis:
     from app.cli.stack import port_is_free
 
     server = connect()
     if server.answers():
-        return Finding("api", True, f"answers at {server.shown_url}")
+        return Diagnosis("api", True, f"answers at {server.shown_url}")
     if settings.server_url is None and not port_is_free(settings.server_host, settings.server_port):
-        return Finding(
+        return Diagnosis(
             "api",
             False,
             f"another program uses port {settings.server_port}",
             "Choose another port with DEBATE_SERVER_PORT",
         )
-    return Finding(
+    return Diagnosis(
         "api",
         True,
         f"not running at {settings.shown_url}: start it with `{output.program()} up`; `run` starts its own",
     )
 
 
-def _check_player(settings: "Settings", player: str) -> Finding:
+def _check_player(settings: "Settings", player: str) -> Diagnosis:
     """One small call, in a process of its own."""
     from app.cli.children import SOURCE_DIRECTORY
     from app.cli.stack import install_if_local
@@ -193,7 +193,7 @@ def _check_player(settings: "Settings", player: str) -> Finding:
     environment = child_environment(settings)
     ended = subprocess.run(command, cwd=SOURCE_DIRECTORY, env=environment, stdout=subprocess.PIPE, check=False)
     try:
-        return Finding("player", **json.loads(ended.stdout))
+        return Diagnosis("player", **json.loads(ended.stdout))
     except ValueError:
         message = f"the check ended with exit code {ended.returncode}"
-        return Finding("player", False, message, "Its output above says why")
+        return Diagnosis("player", False, message, "Its output above says why")

@@ -33,7 +33,7 @@ class CommandFailed(Exception):
         """Of the request, where the server refused it for one."""
 
 
-class Unavailable(CommandFailed):
+class ServerUnavailable(CommandFailed):
     """The server did not answer, or answered that it is not available now. A retry may help."""
 
     was_answered: bool = False

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import debate_client
 from app.cli.client import Api
 from app.cli.output import Json, note
-from app.cli.words import has_ended
+from app.cli.values import has_ended
 
 
 def follow(api: Api, debate_id: str, seen: int = 0, check: Callable[[], None] = lambda: None) -> Iterator[Json]:

@@ -8,6 +8,8 @@ import typer
 from app.cli import completion, output
 from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, connect
+from app.core.solutions import Stance
+from app.words.solutions import STANCES
 
 commands = typer.Typer(
     name="guardrail", cls=WholeSummaries, help="Review what the guardrail flagged.", no_args_is_help=True
@@ -92,7 +94,7 @@ def _list_flagged(as_json: bool) -> None:
         return
     for flagged in found:
         evaluation, contribution = flagged["evaluation"], flagged["contribution"]
-        details = f"{output.clean(contribution['agent']['username'])}  {contribution['stance']}"
+        details = f"{output.clean(contribution['agent']['username'])}  {STANCES[Stance(contribution['stance'])]}"
         show.out.print(show.heading(evaluation["id"], details), soft_wrap=True)
         for reason in evaluation["reasons"]:
             output.say(f"  ! {reason['message']} ({reason['rule']})")

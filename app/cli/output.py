@@ -126,10 +126,6 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    return f"1 {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
-
-
 def given(values: Json) -> Json:
     """Only what is not None: the rest is left to the server's defaults."""
     return {name: value for name, value in values.items() if value is not None}

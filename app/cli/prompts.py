@@ -9,6 +9,7 @@ from app.cli import output
 from app.cli.errors import CommandFailed, Exit
 from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, connect
+from app.words.counts import count
 
 commands = typer.Typer(name="prompts", cls=WholeSummaries, help="Manage prompt sets of your own.", no_args_is_help=True)
 
@@ -31,7 +32,7 @@ def check(folder: Folder, as_json: AsJson = False) -> None:
     except DebateError as problem:
         raise CommandFailed(f"{folder}: {problem.message.removeprefix('files.')}") from None
     lines = [
-        f"{output.count(len(files), 'file')}, nothing wrong: {checked.hash[:12]}",
+        f"{count(len(files), 'file')}, nothing wrong: {checked.hash[:12]}",
         f"From the built-in set {checked.base}: {', '.join(sorted(FILES.keys() - files.keys())) or 'nothing'}",
     ]
     output.answer({"hash": checked.hash, "base": checked.base, "files": sorted(files)}, as_json, lines)
@@ -44,7 +45,7 @@ def add(name: Name, folder: Folder, as_json: AsJson = False) -> None:
     Example: debate prompts add short my-prompts
     """
     added = connect().post("/prompts", {"name": name, "files": _read(folder)}, repeatable=True)["prompt_set"]
-    said = f"{added['name']} is now {added['hash'][:12]}: {output.count(len(added['files']), 'file')}."
+    said = f"{added['name']} is now {added['hash'][:12]}: {count(len(added['files']), 'file')}."
     output.answer(added, as_json, [said])
 
 

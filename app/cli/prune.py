@@ -9,6 +9,7 @@ import typer
 from app.cli import db, output
 from app.cli.errors import CommandFailed, Exit
 from app.cli.options import AsJson, read_settings
+from app.words.counts import count
 
 if TYPE_CHECKING:
     from app.usecases.services import Services
@@ -97,4 +98,4 @@ def age_of(text: str) -> timedelta:
 
 def _counted(counts: Counts) -> str:
     """ "2 debates with 31 turns", or "1 exchange"."""
-    return " with ".join(output.count(number, _SINGULAR[kind], kind) for kind, number in counts.items())
+    return " with ".join(count(number, _SINGULAR[kind], kind) for kind, number in counts.items())

@@ -12,10 +12,12 @@ from app.cli.content import checked, material_of, title_of
 from app.cli.errors import CommandFailed, Exit, Interrupted
 from app.cli.models import check_players
 from app.cli.options import AsJson, page_of, read_settings, with_server
+from app.cli.values import ending
 from app.core.debate import Status
 from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED
 from app.core.seats import Seat
+from app.words.players import seat_name
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -92,7 +94,7 @@ def run(
     }
     debate = _hold(settings, request, as_json)
     if debate["status"] == Status.FAILED:
-        raise CommandFailed(words.ending(debate))
+        raise CommandFailed(ending(debate))
 
 
 def _hold(settings: "Settings", request: output.Json, as_json: bool) -> output.Json:
@@ -127,7 +129,7 @@ def _say_how_to_join(api: "Api", debate: output.Json, is_ours: bool, as_json: bo
     where = f"DEBATE_SERVER_URL={api.shown_url} " if is_ours else ""
     for role in external:
         output.note(
-            f"The {words.seat_name(role)}'s seat is open: take it on that page, or with\n"
+            f"The {seat_name(role)}'s seat is open: take it on that page, or with\n"
             f"  {where}{words.wait_command(debate['id'], role, None, '--my-turn')}"
         )
 

@@ -10,6 +10,7 @@ from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_o
 from app.core.formats import Format
 from app.core.players import EXTERNAL, OnTimeout
 from app.core.seats import Seat
+from app.words.players import seat_name
 
 commands = typer.Typer()
 
@@ -30,7 +31,7 @@ def take(
     the_id = id_of(debate_id, named)
     data = connect().post(f"/debates/{the_id}/seats/{role}/take")
     lines = [
-        f"You hold the seat of the {words.seat_name(role)}. {words.whose_turn(data['debate'])}",
+        f"You hold the seat of the {seat_name(role)}. {words.whose_turn(data['debate'])}",
         f"Next:\n  {words.wait_command(the_id, role, None, '--my-turn')}",
     ]
     output.answer(data, as_json, lines)
@@ -48,7 +49,7 @@ def release(
     Example: debate release 0b0e… --role opponent
     """
     data = connect().post(f"/debates/{id_of(debate_id, named)}/seats/{role}/release", repeatable=True)
-    output.answer(data, as_json, [f"The seat of the {words.seat_name(role)} is open."])
+    output.answer(data, as_json, [f"The seat of the {seat_name(role)} is open."])
 
 
 @commands.command()

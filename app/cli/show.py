@@ -13,10 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli.output import Json, clean, one_line, say, wrapped
-from app.cli.words import ending, judged, seat_name
+from app.cli.values import ending, judged
 from app.core.debate import State, TurnType
+from app.core.formats import Format
 from app.core.players import EXTERNAL
-from app.core.verdicts import scores_in_words
+from app.words import turns, verdicts
+from app.words.judgments import ORDERS
+from app.words.players import all_of, seat_name
+from app.words.times import duration
 
 SEAT_COLOURS = {"proposer": "cyan", "opponent": "magenta", "arbitrator": "yellow"}
 STATUS_COLOURS = {
@@ -80,11 +84,11 @@ def print_argument(argument: Json, with_id: bool = False) -> None:
     if argument["type"] == TurnType.MOTION:
         out.print(Group(heading("Motion", ""), Indented(argument["content"]), ""), crop=False)
         return
-    kind = "" if argument["type"] in (TurnType.CLAIM, TurnType.RULING) else argument["type"].lower()
     player = "" if argument["player"] == EXTERNAL else clean(argument["player"])
     if argument["agent"]:
         player = clean(argument["agent"]["username"])
-    details = "  ".join(detail for detail in (kind, player, argument["id"] if with_id else "") if detail)
+    parts = (turns.kind(argument["type"]), player, argument["id"] if with_id else "")
+    details = "  ".join(part for part in parts if part)
     title = heading(seat_name(argument["role"]).capitalize(), details, SEAT_COLOURS[argument["role"]])
     verdict = Text(f"  {judged(argument)}\n" if argument["verdict"] else "", style="bold")
     reasons = reasons_beside(argument)
@@ -93,7 +97,7 @@ def print_argument(argument: Json, with_id: bool = False) -> None:
 
 
 def round_title(number: int, of: int | None) -> Text:
-    return Text(f"Round {number} of {of}\n" if of else f"Round {number}\n", style="bold underline")
+    return Text(f"{turns.round_of(number, of)}\n", style="bold underline")
 
 
 @contextmanager
@@ -119,7 +123,7 @@ def verdict_table(debate: Json) -> Group | None:
     for column in ("", "proposer", "opponent"):
         table.add_column(column, style=SEAT_COLOURS.get(column, ""), justify="left" if not column else "right")
     if standing:
-        table.add_row(f"rounds judged: {standing['rounds']}, mean", *_by_side(standing["scores"]))
+        table.add_row(verdicts.mean_of(standing["rounds"]), *_by_side(standing["scores"]))
     if verdict is None:
         return Group(Text("Standing (the whole debate was not judged)", style="bold"), table)
     table.add_row("whole debate", *_by_side(verdict["scores"]))
@@ -128,12 +132,12 @@ def verdict_table(debate: Json) -> Group | None:
         crown = {"proposer": "tie", "opponent": "tie"}
     table.add_row("winner", crown["proposer"], crown["opponent"])
     for order, said in (verdict.get("orders") or {}).items():
-        table.add_row(order.replace("_", " "), *_by_side(said["scores"]))
+        table.add_row(ORDERS.get(order, order), *_by_side(said["scores"]))
     return Group(Text("Verdict", style="bold"), table)
 
 
 def _by_side(scores: Json) -> tuple[str, str]:
-    shown = scores_in_words(scores)
+    shown = verdicts.scores(scores)
     return shown["proposer"], shown["opponent"]
 
 
@@ -212,17 +216,15 @@ def _row(debate: Json, digits: int) -> dict[str, str]:
         "next": debate["state"].removeprefix("AWAITING_").replace("_", " ").lower() if is_open else "",
         "winner": (debate["verdict"] or {}).get("winner", ""),
         "updated": _age(debate["updated_at"]),
-        "players": _players(debate["seats"]),
+        "players": _players(debate),
         "title": one_line(clean(debate["title"])) + _trouble(debate),
     }
 
 
-def _players(seats: Json) -> str:
-    """Who debates, and who judges if that is somebody else; models without their provider."""
-    names = {role: clean(seat["player"]).rpartition(":")[2] for role, seat in seats.items()}
-    debaters = list(dict.fromkeys((names["proposer"], names["opponent"])))
-    judge = f", judge {names['arbitrator']}" if names["arbitrator"] not in debaters else ""
-    return " v ".join(debaters) + judge
+def _players(debate: Json) -> str:
+    """Models without their provider."""
+    names = {role: clean(seat["player"]).rpartition(":")[2] for role, seat in debate["seats"].items()}
+    return all_of(Format(debate["format"]), names)
 
 
 def _trouble(debate: Json) -> str:
@@ -239,8 +241,4 @@ def _rounds(debate: Json) -> str:
 
 
 def _age(moment: str) -> str:
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{max(seconds, 0):.0f} s"
+    return duration((datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())

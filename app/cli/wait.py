@@ -8,10 +8,12 @@ from uuid import UUID
 import typer
 
 from app.cli import output, words
-from app.cli.errors import CommandFailed, Exit, Interrupted, Unavailable
+from app.cli.errors import CommandFailed, Exit, Interrupted, ServerUnavailable
 from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_of
+from app.cli.values import ending, has_ended
 from app.core.debate import State, Status
-from app.core.guidance import NextAction
+from app.core.seat_view import WAITING_ACTIONS
+from app.words.players import seat_name
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -22,7 +24,6 @@ DEFAULT_INTERVAL_SECONDS = 5
 SHORTEST_REQUEST_SECONDS = 2.0
 LONGEST_REQUEST_SECONDS = 30.0
 RETRY_PAUSE_SECONDS = 1.0
-_NOT_MY_TURN = frozenset({NextAction.WAIT_FOR_OPPONENT, NextAction.WAIT_FOR_PROPOSER, NextAction.WAIT_FOR_RULING})
 
 
 @dataclass(frozen=True)
@@ -92,17 +93,17 @@ def _wait(api: "Api", options: WaitOptions) -> None:
             if news["has_new_argument"] and news["argument"]["id"] == last_seen:
                 # A closed debate repeats its last argument: a stop by hand adds none.
                 return _print_end(options, news, _debate(api, options.debate_id, deadline))
-            if news["has_new_argument"] and not (options.my_turn and news["action"] in _NOT_MY_TURN):
+            if news["has_new_argument"] and not (options.my_turn and news["action"] in WAITING_ACTIONS):
                 return _print_news(api, options, news)
             if news["has_new_argument"]:
                 last_seen = news["argument"]["id"]
-            elif words.has_ended(debate := _debate(api, options.debate_id, deadline)):
+            elif has_ended(debate := _debate(api, options.debate_id, deadline)):
                 # A failure adds no argument and closes nothing: the debate can be resumed.
                 if debate["status"] == Status.FAILED:
                     return _print_end(options, news, debate)
                 # It was closed after the server had answered. The next response says so immediately.
                 continue
-        except Unavailable as failure:
+        except ServerUnavailable as failure:
             # A server that has answered before may come back before the deadline.
             if not (news or failure.was_answered) or time.monotonic() + RETRY_PAUSE_SECONDS >= deadline:
                 raise
@@ -153,7 +154,7 @@ def _print_end(options: WaitOptions, news: output.Json, debate: output.Json) -> 
         output.print_json({**news, "debate": debate})
     if debate["status"] == Status.FAILED:
         raise CommandFailed(
-            words.ending(debate),
+            ending(debate),
             suggestion=f"Try again with `{output.program()} resume {debate['id']}`, "
             f"or end it with `{output.program()} stop {debate['id']}`",
         )
@@ -167,7 +168,7 @@ def _timed_out(options: WaitOptions, news: output.Json, last_seen: str | None) -
     if options.as_json:
         output.print_json(news)
     return CommandFailed(
-        f"Nothing new for the {words.seat_name(options.role)} within {options.timeout_seconds:g} seconds",
+        f"Nothing new for the {seat_name(options.role)} within {options.timeout_seconds:g} seconds",
         Exit.TIMED_OUT,
         f"To continue waiting: {options.command(last_seen)}",
     )

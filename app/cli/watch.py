@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
-from app.cli import output, words
+from app.cli import output
 from app.cli.errors import CommandFailed, Interrupted
 from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
-from app.core.debate import State, Status
-from app.core.players import EXTERNAL
-from app.core.seats import Seat
+from app.cli.values import ending
+from app.core.activity import Activity
+from app.core.debate import Status
+from app.core.seat_view import Awaited, turn_view
+from app.wire.situations import situation_of
+from app.words import seats
 
 commands = typer.Typer()
 SHOWN_CHARACTERS = 60
@@ -42,7 +45,7 @@ def watch(
         output.note(f"\nThe debate goes on. Watch it again: {again}{f' --after-seq {seen}' if seen else ''}")
         raise
     if debate["status"] == Status.FAILED:
-        raise CommandFailed(words.ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
+        raise CommandFailed(ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
 
 
 def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[output.Json]) -> output.Json:
@@ -57,7 +60,7 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
         for change in changes:
             if "text" in change:
                 generated = (generated + change["text"])[-SHOWN_CHARACTERS:]
-                update(f"{_activity(debate)}: {output.one_line(generated)}")
+                update(f"{activity(debate)}: {output.one_line(generated)}")
                 continue
             generated = ""
             debate = change.get("debate", debate)
@@ -68,7 +71,7 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
                     shown_round = argument["round"]
                     show.out.print(show.round_title(shown_round, debate["limits"]["max_rounds"]))
                 show.print_argument(argument)
-            update(_activity(debate))
+            update(activity(debate))
     if as_json:
         output.print_json({"debate": debate, "arguments": arguments})
     else:
@@ -76,16 +79,15 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
     return debate
 
 
-def _activity(debate: output.Json) -> str:
-    if debate["attempts"]:
-        return f"{debate['last_error']} (attempt {debate['attempts']} failed; trying again)"
-    if debate["last_error"] and debate["status"] == Status.RUNNING:
-        return str(debate["last_error"])
-    if debate["state"] == State.CLOSED:
+def activity(debate: output.Json) -> str:
+    """A sentence beside the spinner."""
+    view = turn_view(situation_of(debate))
+    if view.is_closed:
         return ""
-    role = Seat.of_actor(debate["next_actor"]).role
-    name = words.seat_name(role)
-    if debate["status"] == Status.PAUSED:
-        return f"The debate is paused before the {name}'s turn"
-    is_external = debate["seats"][role]["player"] == EXTERNAL
-    return f"Waiting for the {name}" if is_external else f"The {name} is thinking"
+    what = Activity.GENERATING if view.taker is Awaited.WORKER else Activity.WAITING
+    if view.awaited is Awaited.RESUMPTION:
+        what = Activity.PAUSED
+    elif debate["attempts"]:
+        what = Activity.RETRYING
+    why = f"{debate['last_error']}. " if debate["last_error"] and what is not Activity.PAUSED else ""
+    return why + seats.doing(view, what, debate["attempts"], None)

@@ -12,6 +12,8 @@ from app.cli.errors import CommandFailed, Exit
 from app.cli.help import WholeSummaries
 from app.cli.options import AsJson, connect
 from app.core.webhooks import WebhookEvent
+from app.words.counts import count
+from app.words.webhooks import delivery as delivery_name
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -200,5 +202,5 @@ def _register(api: "Api", url: str, events: list[WebhookEvent] | None, descripti
 def _line(delivery: output.Json) -> str:
     status, attempts, error = delivery["status"], delivery["attempts"], delivery["last_error"]
     problem = f": {error}" if error and status != "delivered" else ""
-    what = f"{status.replace('_', ' ')} after {output.count(attempts, 'attempt')}" if attempts else status
+    what = delivery_name(status).lower() + (f" after {count(attempts, 'attempt')}" if attempts else "")
     return output.one_line(f"{delivery['created_at']}  {delivery['event']:<20} {delivery['id']}  {what}{problem}")

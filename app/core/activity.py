@@ -2,7 +2,8 @@
 
 from enum import StrEnum
 
-from app.core.debate import Debate, Status
+from app.core.debate import Debate
+from app.core.seat_view import Awaited, turn_view
 
 STALLED_AFTER_SECONDS = 30.0
 """A healthy worker claims a due turn in a fraction of this, even when its task was lost."""
@@ -19,17 +20,21 @@ class Activity(StrEnum):
     CLOSED = "closed"
 
 
-_HELD = {Status.PAUSED: Activity.PAUSED, Status.FAILED: Activity.FAILED}
+_WITHOUT_A_WORKER = {
+    Awaited.NOTHING: Activity.CLOSED,
+    Awaited.START: Activity.WAITING,
+    Awaited.RESUMPTION: Activity.PAUSED,
+    Awaited.REPAIR: Activity.FAILED,
+    Awaited.OUTSIDE: Activity.WAITING,
+    Awaited.RULING: Activity.WAITING,
+}
 
 
 def activity_of(debate: Debate, *, claim_is_live: bool, backing_off: bool, seconds_due: float) -> Activity:
     """`seconds_due`: how long the turn has been due."""
-    if debate.is_closed:
-        return Activity.CLOSED
-    if debate.status in _HELD:
-        return _HELD[debate.status]
-    if not debate.awaits_worker:
-        return Activity.WAITING
+    awaited = turn_view(debate).awaited
+    if awaited in _WITHOUT_A_WORKER:
+        return _WITHOUT_A_WORKER[awaited]
     if claim_is_live:
         return Activity.GENERATING
     if backing_off:

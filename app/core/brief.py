@@ -7,9 +7,9 @@ from uuid import UUID
 
 from app.core.debate import Debate, Evolving, Turn, TurnType, Usage
 from app.core.formats import JudgeActs
-from app.core.machine import moves_of
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.quotes import Document
+from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 
@@ -73,7 +73,7 @@ class Brief:
     @property
     def asks(self) -> bool:
         """The judge asks a question now, and does not rule yet."""
-        return TurnType.QUESTION in moves_of(self.debate, self.seat)
+        return TurnType.QUESTION in turn_view(self.debate).table_moves
 
     @property
     def rules(self) -> bool:

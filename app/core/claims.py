@@ -1,13 +1,38 @@
 """What a worker does with a debate that it has claimed, and which share of its capacity a turn uses."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from app.core.debate import Cursor, Debate, Status, Turn
 from app.core.limits import after_deadline, ended_by, limit_reached
 from app.core.machine import PlannedTurn, implied_cursor
 from app.core.players import SCRIPTED, SeatSetup, model_of
 from app.core.seats import Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much work of a kind a worker can take on now."""
+
+    free: Mapping[str, int]
+    """By share, for the shares that it knows; 0 where there is none left."""
+    free_of_new: int
+    """Of any other share."""
+    most: int = sys.maxsize
+    """In one statement."""
+    hints: Sequence[UUID] = ()
+    """Rows that somebody says are due."""
+
+    @property
+    def full(self) -> list[str]:
+        return [share for share, free in self.free.items() if not free]
+
+    @property
+    def of_any(self) -> int:
+        """No more than the smallest free room: any of what is claimed may turn out to be of that share."""
+        return min([self.most, self.free_of_new, *(free for free in self.free.values() if free)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,43 +64,6 @@ class StopReason(StrEnum):
     FORFEIT = "forfeit"  # a debater let its deadline pass: the other side wins
 
 
-_STOP_WORDS: Mapping[str, str] = {  # after "The debate is completed:", or in brackets after the verdict
-    StopReason.MAX_ROUNDS: "all rounds were held",
-    StopReason.TIME_LIMIT: "it reached its time limit",
-    StopReason.TOKEN_LIMIT: "it reached its token limit",
-    StopReason.COST_LIMIT: "it reached its cost limit",
-    StopReason.JUDGE_EARLY_STOP: "the judge decided it early",
-    StopReason.MANUAL_STOP: "it was stopped by hand",
-    StopReason.RULING: "a ruling closed it",
-    StopReason.RESOLUTION: "the proposer ended it in agreement",
-    StopReason.FORFEIT: "a side did not answer in time and forfeited it",
-}
-
-
-def missed_deadline(reason: str | None, note: str | None) -> bool:
-    """Whether a seat's deadline, and not the debate's time limit, has stopped it: only then does that reason have a
-    note."""
-    return reason == StopReason.TIME_LIMIT and bool(note)
-
-
-def stop_words(reason: str, note: str | None) -> str:
-    """A newer server may have reasons that this client does not know."""
-    return "a seat missed its deadline" if missed_deadline(reason, note) else _STOP_WORDS.get(reason, reason)
-
-
-HELD_ELSEWHERE = "it was held elsewhere, and only its judgments were imported"
-
-
-def is_held_back(status: Status, waits_for_start: bool) -> bool:
-    """The debate was created with `start: false` and not started yet."""
-    return waits_for_start and status is Status.CREATED
-
-
-def is_held_elsewhere(reason: str | None, turn_count: int) -> bool:
-    """Whether it was imported: closed by its rounds, with no turn but the motion."""
-    return reason == StopReason.MAX_ROUNDS and turn_count <= 1
-
-
 class TurnType(StrEnum):
     MOTION = "MOTION"
     CLAIM = "CLAIM"
@@ -109,15 +72,6 @@ class TurnType(StrEnum):
     INTERVENTION = "INTERVENTION"  # the arbitrator interrupts, outside the rounds: its round is None
     RULING = "RULING"
     QUESTION = "QUESTION"  # the arbitrator asks, before the last round of a format in which the judge asks
-
-
-def state_of(status: Status, floor: Seat, intervention_open: bool) -> State:
-    """`floor` is the seat under the cursor."""
-    if status in CLOSED_STATUSES:
-        return State.CLOSED
-    if floor is Seat.ARBITRATOR:
-        return State.INTERVENTION_PENDING if intervention_open else State.AWAITING_ARBITRATOR
-    return State.AWAITING_PROPOSER if floor is Seat.PROPOSER else State.AWAITING_OPPONENT
 
 
 def is_last_round(form: Format, max_rounds: int | None, round_: int) -> bool:
@@ -224,70 +178,31 @@ class Origin:
     after_seq: int
 
 
-@dataclass(frozen=True)
-class Debate(Evolving):
-    id: UUID
-    title: str
-    debate_type: str
+@dataclass(frozen=True, kw_only=True)
+class Situation(Evolving):
+    """What decides who may act in a debate now. A `Debate` is one; a poll and the debate's JSON give one too.
+    `app.core.seat_view` answers from it what each seat may do."""
+
     format: Format
     status: Status
     cursor: Cursor
     seats: Mapping[Seat, SeatSetup]
     limits: Limits
     intervention_open: bool = False
-    interrupted: Seat | None = None
-    """While an intervention is open: whose turn it interrupted."""
     closing: StopReason | None = None
     """A limit has ended the speeches: the judge's ruling, which comes next, closes the debate for this reason. Stays
     where the debate is stopped before that ruling: the cursor stands at the judge because of it."""
-    stop_reason: StopReason | None = None
-    stop_note: str | None = None
-    last_error: str | None = None
-    turn_count: int = 1
-    """Also the seq of the last turn: seq has no gaps, and the motion is 1."""
-    usage: Usage = field(default_factory=Usage)
-    verdict: Verdict | None = None
-    """Of the whole debate."""
-    standing: Standing | None = None
-    attempts: int = 0
-    """Failed attempts at the turn under the cursor."""
-    language: str | None = None
-    """The language of the debate; None for the motion's."""
-    prompts: str | None = None
-    """The name of the prompt set that its models are instructed with; None for the built-in one."""
-    prompts_hash: str | None = None
-    """The hash of that set when the debate was created."""
-    past_deadline: bool = False
-    """Whether max_seconds is used up, by the database's clock when the row was read."""
-    next_attempt_at: datetime | None = None
     waits_for_start: bool = False
     """Created with `start: false`. Means nothing once its status has changed."""
-    imported: bool = False
-    """It took place elsewhere."""
-    forked_from: Origin | None = None
-    material: Material | None = None
-    tags: tuple[str, ...] = ()
     waiting_until: datetime | None = None
     """The deadline of the external seat under the cursor; None without one."""
     past_waiting: bool = False
     """Whether that deadline has passed, by the database's clock when the row was read."""
-    experiment_id: UUID | None = None
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
 
     @property
     def is_held_back(self) -> bool:
-        return is_held_back(self.status, self.waits_for_start)
-
-    @property
-    def answers(self) -> Mapping[str, str] | None:
-        """By role: what the proposer and the opponent defend, where the motion is a question."""
-        return self.material.answers if self.material else None
-
-    @property
-    def has_two_orders(self) -> bool:
-        """Whether a judge can be shown the two sides in another order: two debaters speak, or there are two answers."""
-        return has_two_orders(self.format, self.answers is not None)
+        """It was created with `start: false` and not started yet."""
+        return self.waits_for_start and self.status is Status.CREATED
 
     @property
     def is_closed(self) -> bool:
@@ -295,7 +210,12 @@ class Debate(Evolving):
 
     @property
     def state(self) -> State:
-        return state_of(self.status, self.cursor.seat, self.intervention_open)
+        if self.is_closed:
+            return State.CLOSED
+        floor = self.cursor.seat
+        if floor is Seat.ARBITRATOR:
+            return State.INTERVENTION_PENDING if self.intervention_open else State.AWAITING_ARBITRATOR
+        return State.AWAITING_PROPOSER if floor is Seat.PROPOSER else State.AWAITING_OPPONENT
 
     @property
     def awaits_worker(self) -> bool:
@@ -335,10 +255,6 @@ class Debate(Evolving):
         return setup.deadline_seconds if setup.is_external and is_open else None
 
     @property
-    def rounds_completed(self) -> int:
-        return self.cursor.round - 1 if self.format.facts.has_rounds else 0
-
-    @property
     def is_last_round(self) -> bool:
         """No round follows the one under the cursor."""
         return is_last_round(self.format, self.limits.max_rounds, self.cursor.round)
@@ -349,5 +265,62 @@ class Debate(Evolving):
 
         Not one on an intervention after which the interrupted turn goes on: the last round still has its arguments.
         """
-        turn_goes_on = self.intervention_open and not self.format.facts.ruling_on_intervention_has_a_round
-        return self.closing is not None or (self.is_last_round and not turn_goes_on)
+        return self.closing is not None or (self.is_last_round and not self.ruling_is_aside)
+
+    @property
+    def ruling_is_aside(self) -> bool:
+        """The next ruling has no round: it is on an intervention after which the interrupted turn goes on."""
+        return self.intervention_open and not self.format.facts.ruling_on_intervention_has_a_round
+
+
+@dataclass(frozen=True, kw_only=True)
+class Debate(Situation):
+    id: UUID
+    title: str
+    debate_type: str
+    interrupted: Seat | None = None
+    """While an intervention is open: whose turn it interrupted."""
+    stop_reason: StopReason | None = None
+    stop_note: str | None = None
+    missed_deadline: bool = False
+    """An external seat let its deadline pass, and that closed the debate. The cursor stays at that seat."""
+    last_error: str | None = None
+    turn_count: int = 1
+    """Also the seq of the last turn: seq has no gaps, and the motion is 1."""
+    usage: Usage = field(default_factory=Usage)
+    verdict: Verdict | None = None
+    """Of the whole debate."""
+    standing: Standing | None = None
+    attempts: int = 0
+    """Failed attempts at the turn under the cursor."""
+    language: str | None = None
+    """The language of the debate; None for the motion's."""
+    prompts: str | None = None
+    """The name of the prompt set that its models are instructed with; None for the built-in one."""
+    prompts_hash: str | None = None
+    """The hash of that set when the debate was created."""
+    past_deadline: bool = False
+    """Whether max_seconds is used up, by the database's clock when the row was read."""
+    next_attempt_at: datetime | None = None
+    imported: bool = False
+    """It took place elsewhere."""
+    forked_from: Origin | None = None
+    material: Material | None = None
+    tags: tuple[str, ...] = ()
+    experiment_id: UUID | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def answers(self) -> Mapping[str, str] | None:
+        """By role: what the proposer and the opponent defend, where the motion is a question."""
+        return self.material.answers if self.material else None
+
+    @property
+    def has_two_orders(self) -> bool:
+        """Whether a judge can be shown the two sides in another order: two debaters speak, or there are two answers."""
+        return has_two_orders(self.format, self.answers is not None)
+
+    @property
+    def rounds_completed(self) -> int:
+        return self.cursor.round - 1 if self.format.facts.has_rounds else 0

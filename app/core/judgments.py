@@ -13,12 +13,26 @@ from app.core.seats import Seat
 from app.core.verdicts import Verdict
 
 MOST_REPEATS = 100
-PERSON = "person:"
-"""Prefix of the name of a judge who is a person."""
-AGENT = "agent:"
-"""Prefix of the username of an agent that gave a judgment."""
 MOST_BY_HAND = 1_000
 """Of one debate: the judgments that count in no experiment."""
+
+
+class JudgeKind(StrEnum):
+    """Who gave a judgment."""
+
+    WORKER = "worker"  # a worker's player, which was asked for it
+    PERSON = "person"  # the operator, or somebody with an invitation
+    AGENT = "agent"  # with its key
+
+
+PERSON = f"{JudgeKind.PERSON}:"
+AGENT = f"{JudgeKind.AGENT}:"
+"""Prefixes of the names of judges that are no workers', so that no two judges of different kinds share a name."""
+
+
+def kind_in_name(judge: str) -> JudgeKind:
+    """Of a judgment that is imported: nothing else in the file says it."""
+    return next((kind for kind in JudgeKind if judge.startswith(f"{kind}:")), JudgeKind.WORKER)
 
 
 class JudgmentStatus(StrEnum):

@@ -89,7 +89,7 @@ def after_deadline(debate: Debate) -> Debate:
     words = f"The {seat.role} did not answer within {setup.deadline_seconds:g} seconds"
     if setup.on_timeout == OnTimeout.FORFEIT and seat is not Seat.ARBITRATOR:
         return _forfeited(debate, seat, words)
-    return close(debate, StopReason.TIME_LIMIT).evolve(stop_note=f"{words}.")
+    return close(debate, StopReason.TIME_LIMIT).evolve(stop_note=f"{words}.", missed_deadline=True)
 
 
 def _forfeited(debate: Debate, loser: Seat, words: str) -> Debate:
@@ -97,4 +97,4 @@ def _forfeited(debate: Debate, loser: Seat, words: str) -> Debate:
     reasons = f"{words} and forfeits the debate: the {winner} wins."
     scores = {winner: _WINNERS_SCORE, loser.role: _LOSERS_SCORE}
     verdict = Verdict(winner, scores, reasons, stop=True, scope=VerdictScope.DEBATE)
-    return close(debate, StopReason.FORFEIT).evolve(verdict=verdict, stop_note=reasons)
+    return close(debate, StopReason.FORFEIT).evolve(verdict=verdict, stop_note=reasons, missed_deadline=True)

@@ -1,58 +1,20 @@
-"""The state machine: every move, where it may be made, and where it leads.
-
-`decide` raises ActionNotAllowed when the table has no row for a move. `docs/states.md` has the diagram drawn from this
-table (a test compares them).
-"""
+"""The state machine: what a move does to a debate. `decide` refuses a move that its seat may not make now."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import Enum
-from functools import cache
 from uuid import UUID
 
-from app.core.debate import Cursor, Debate, State, Status, StopReason, Turn, TurnType, Usage, is_last_round
-from app.core.errors import ActionNotAllowed, InvalidInput
+from app.core.debate import Cursor, Debate, Status, StopReason, Turn, TurnType, Usage, is_last_round
+from app.core.errors import InvalidInput
 from app.core.formats import Format, JudgeActs
 from app.core.limits import close, ended_by, limit_reached
 from app.core.players import EXTERNAL
-from app.core.refusals import explain
+from app.core.refusals import require_move
 from app.core.seats import Seat
+from app.core.transitions import TRANSITIONS, Next
 from app.core.verdicts import Verdict, VerdictScope, standing_after, why_contradictory
 
-
-class Next(Enum):
-    """Where the cursor goes after a move."""
-
-    NEXT_DEBATER = "the next debater of the round; after the last one the judge, or the next round"
-    JUDGE = "the judge, in the same round"
-    NEXT_ROUND = "the first debater of the next round"
-    INTERRUPTED = "the turn that was interrupted; where the ruling on it has a round, the next round"
-
-
-TRANSITIONS: dict[State, dict[tuple[Seat, TurnType], Next]] = {
-    State.AWAITING_PROPOSER: {
-        (Seat.PROPOSER, TurnType.CLAIM): Next.NEXT_DEBATER,
-        (Seat.PROPOSER, TurnType.APPEAL): Next.JUDGE,
-        (Seat.PROPOSER, TurnType.RESOLUTION): Next.JUDGE,
-        (Seat.ARBITRATOR, TurnType.INTERVENTION): Next.JUDGE,
-    },
-    State.AWAITING_OPPONENT: {
-        (Seat.OPPONENT, TurnType.CLAIM): Next.NEXT_DEBATER,
-        (Seat.ARBITRATOR, TurnType.INTERVENTION): Next.JUDGE,
-    },
-    State.AWAITING_ARBITRATOR: {
-        (Seat.ARBITRATOR, TurnType.RULING): Next.NEXT_ROUND,
-        (Seat.ARBITRATOR, TurnType.QUESTION): Next.NEXT_ROUND,
-    },
-    State.INTERVENTION_PENDING: {
-        (Seat.ARBITRATOR, TurnType.RULING): Next.INTERRUPTED,
-    },
-    State.CLOSED: {},
-}
-
 AUTOMATIC_RULING = "Closed at the proposer's request: the resolution stands."
-_ARBITRATORS_OWN = frozenset({TurnType.RULING, TurnType.INTERVENTION, TurnType.QUESTION})
-"""What a person may do in the arbitrator's place even when a worker's player fills that seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +61,10 @@ def motion_round(form: Format) -> int:
     return 1 if form.facts.motion_is_first_turn else 0
 
 
-def judge_asks(form: Format, max_rounds: int | None, round_: int) -> bool:
-    """In this round the judge asks a question, or rules if it finds the debate decided."""
-    return form.facts.judge is JudgeActs.ASKS and not is_last_round(form, max_rounds, round_)
-
-
-@cache
-def moves_in(state: State, seat: Seat, asks: bool) -> tuple[TurnType, ...]:
-    """Every move of this seat in this state, whatever its player. `asks`: what `judge_asks` says of the round."""
-    moves = TRANSITIONS[state]
-    return tuple(kind for mover, kind in moves if mover is seat and (asks or kind is not TurnType.QUESTION))
-
-
-def moves_of(debate: Debate, seat: Seat) -> tuple[TurnType, ...]:
-    asks = debate.closing is None and judge_asks(debate.format, debate.limits.max_rounds, debate.cursor.round)
-    return moves_in(debate.state, seat, asks)
-
-
 def decide(debate: Debate, move: Move) -> Decision:
-    _refuse_unless_allowed(debate, move)
+    require_move(debate, move.seat, move.type, move.by_worker)
     intervenes = move.type is TurnType.INTERVENTION
-    stands_outside = intervenes or (
-        debate.intervention_open and not debate.format.facts.ruling_on_intervention_has_a_round
-    )
+    stands_outside = intervenes or debate.ruling_is_aside
     closes = move.type is TurnType.RULING and (move.close or debate.ruling_closes)
     verdict = _checked(move.verdict, closes)
     turn = PlannedTurn(
@@ -259,67 +202,6 @@ def _follows(turn: Turn | PlannedTurn) -> Next:
         if (turn.seat, turn.type) in moves:
             return moves[(turn.seat, turn.type)]
     raise ValueError(f"no seat ever makes this move: {turn.seat} {turn.type}")
-
-
-def allowed_moves(debate: Debate, seat: Seat) -> list[TurnType]:
-    """What a caller of the API may do now in this seat."""
-    if debate.status is Status.PAUSED or debate.is_held_back:
-        return []
-    return [kind for kind in moves_of(debate, seat) if debate.seats[seat].is_external or kind in _ARBITRATORS_OWN]
-
-
-def _refuse_unless_allowed(debate: Debate, move: Move) -> None:
-    state = debate.state
-    if debate.status is Status.PAUSED:
-        raise ActionNotAllowed(
-            "The debate is paused and accepts no submissions",
-            current_state=state,
-            allowed_roles=[],
-            suggestion="Resume the debate first",
-        )
-    if debate.is_held_back:
-        raise ActionNotAllowed(
-            "The debate has not been started and accepts no submissions",
-            current_state=state,
-            allowed_roles=[],
-            suggestion="Start the debate first",
-        )
-    in_table = move.type in moves_of(debate, move.seat)
-    if move.by_worker:
-        allowed = in_table and move.type is not TurnType.INTERVENTION and debate.awaits_worker
-    else:
-        allowed = move.type in allowed_moves(debate, move.seat)
-    if allowed:
-        return
-    filler = debate.seats[move.seat].player
-    why = f": that seat is filled by {filler}" if in_table and filler != EXTERNAL else ""
-    raise ActionNotAllowed(
-        f"Role '{move.seat.role}' cannot perform '{move.type.lower()}' in state '{state}'{why}",
-        current_state=state,
-        allowed_roles=[seat.role for seat in _who_may(debate, move.type)],
-        suggestion=_suggestion(debate),
-        explanation=explain(debate, move.seat, move.type, in_table),
-    )
-
-
-def _who_may(debate: Debate, kind: TurnType) -> list[Seat]:
-    """The seats that may make this move now; where none may, those that may act at all."""
-    able = [seat for seat in Seat if kind in allowed_moves(debate, seat)]
-    return able or [seat for seat in Seat if allowed_moves(debate, seat)]
-
-
-def _suggestion(debate: Debate) -> str:
-    if debate.is_closed:
-        return "The debate is closed: start a new one to continue"
-    if debate.status is Status.FAILED:
-        return "The debate has failed: read last_error, then resume or stop it"
-    seat = debate.cursor.seat
-    if debate.awaits_worker:
-        return f"Wait for the {seat.role}: {debate.floor.player} takes that turn automatically"
-    if debate.intervention_open:
-        return "Wait for a person to rule on the intervention"
-    verb = "rule" if seat is Seat.ARBITRATOR else "submit"
-    return f"Wait for the {seat.role} to {verb}"
 
 
 def is_repeat(debate: Debate, stored: Turn, move: Move, target_id: UUID | None) -> bool:

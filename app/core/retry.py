@@ -1,7 +1,6 @@
-"""How a player fails, and the retry after it: a decision as a value, applied by the use case."""
+"""How a player fails, and when it is retried."""
 
 import math
-from dataclasses import dataclass
 
 from app.core.debate import Usage
 
@@ -58,32 +57,23 @@ class NotNow(Exception):
         """What the turn has cost so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class TryAgain:
-    delay_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUp:
-    pass
-
-
 def attempts_allowed(patient: bool) -> int:
     return MAX_PATIENT_ATTEMPTS if patient else MAX_ATTEMPTS
 
 
-def after_failure(failed_attempts: int, permanent: bool, jitter: float, patient: bool = False) -> TryAgain | GiveUp:
-    """`failed_attempts` counts the one that just failed; `jitter` is a number in [0, 1).
+def after_failure(failed_attempts: int, permanent: bool, jitter: float, patient: bool = False) -> float | None:
+    """Seconds until the next attempt; None where there is none. `failed_attempts` counts the one that just failed;
+    `jitter` is a number in [0, 1).
 
     Exponential backoff with jitter over the upper half, so that debates that failed together (a provider was down) do
     not retry together.
     """
     if permanent or failed_attempts >= attempts_allowed(patient):
-        return GiveUp()
+        return None
     # Bounded, so that no value of the column overflows a float.
-    doubled = FIRST_DELAY_SECONDS * 2 ** min(failed_attempts - 1, 30)
+    doubled = FIRST_DELAY_SECONDS * 2.0 ** min(failed_attempts - 1, 30)
     longest = min(doubled, LONGEST_DELAY_SECONDS)
-    return TryAgain(longest * (0.5 + jitter / 2))
+    return longest * (0.5 + jitter / 2)
 
 
 def why_not_waited_for(asked_seconds: float | None) -> str | None:

@@ -75,10 +75,6 @@ def rounded_scores(scores: Mapping[str, float], decimals: int = 2) -> dict[str, 
     return {side: round(score, decimals) for side, score in exact.items()}
 
 
-def scores_in_words(scores: Mapping[str, float], decimals: int = 2) -> dict[str, str]:
-    return {side: f"{score:.{MOST_DECIMALS + 2}g}" for side, score in rounded_scores(scores, decimals).items()}
-
-
 def _exact(scores: Mapping[str, float]) -> dict[str, float]:
     """Without the last bits, in which means of the same scores in another order differ."""
     return {side: round(scores[side], MOST_DECIMALS) for side in SIDES}

@@ -19,7 +19,7 @@ from app.embedded.errors import EmbeddedError
 from app.embedded.locks import Mode, lock, open_lock, try_lock
 from app.embedded.paths import Layout, make_socket_dir
 from app.embedded.postgres import Postgres
-from app.embedded.server import Server
+from app.embedded.server import EmbeddedServer
 from app.embedded.servers import LATE, READY
 from app.embedded.valkey import Valkey
 
@@ -47,7 +47,7 @@ class Guardian:
         self.postgres = Postgres(layout, account, self._is_over)
         self.valkey = Valkey(layout, account)
         # Valkey first: it starts while Postgres creates its cluster.
-        self.servers: list[Server] = [self.valkey, self.postgres]
+        self.servers: list[EmbeddedServer] = [self.valkey, self.postgres]
 
     def start(self) -> None:
         """Starts both servers and waits until they are ready, or until no user is left."""

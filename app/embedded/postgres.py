@@ -14,7 +14,7 @@ from app.embedded.binaries import POSTGRES_MAJOR, postgres_program
 from app.embedded.errors import EmbeddedError
 from app.embedded.paths import POSTGRES_SOCKET, Layout
 from app.embedded.process import StopSignals, explanation, launch, stop
-from app.embedded.server import Server
+from app.embedded.server import EmbeddedServer
 
 USER = DATABASE = "debate"
 UNFINISHED = "postgres.new-"
@@ -30,7 +30,7 @@ TOOL_SIGNALS: StopSignals = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
 TOOL_POLL_SECONDS = 0.05
 
 
-class Postgres(Server):
+class Postgres(EmbeddedServer):
     program_name = "postgres"
     # Fast shutdown, then immediate shutdown: neither loses committed data.
     stop_signals = ((signal.SIGINT, 8.0), (signal.SIGQUIT, 3.0), (signal.SIGKILL, 2.0))

@@ -22,7 +22,7 @@ STRAY_SIGNALS: StopSignals = ((signal.SIGINT, 2.0), (signal.SIGQUIT, 1.0), (sign
 STRAY_PATIENCE_SECONDS = 10.0
 
 
-class Server(ABC):
+class EmbeddedServer(ABC):
     program_name: ClassVar[str]
     stop_signals: ClassVar[StopSignals]
 

@@ -8,12 +8,12 @@ from urllib.parse import quote
 from app.embedded.account import Account
 from app.embedded.binaries import valkey_program
 from app.embedded.paths import Layout, make_private_dir
-from app.embedded.server import Server
+from app.embedded.server import EmbeddedServer
 
 PING_SECONDS = 1.0
 
 
-class Valkey(Server):
+class Valkey(EmbeddedServer):
     program_name = "valkey-server"
     stop_signals = ((signal.SIGTERM, 3.0), (signal.SIGKILL, 2.0))
 

@@ -8,9 +8,9 @@ from flask import Response, jsonify
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from app.core.debate import Debate, State
-from app.core.guidance import NextAction
+from app.core.seat_view import NextAction
 from app.core.seats import Seat
-from app.usecases.create import Stored
+from app.usecases.create import StoredTurn
 from app.wire.debates import ArgumentShape, DebateShape, EventShape, ExchangeShape, Moment, Role, told_json
 from app.wire.shape import As, From, Made, Shape
 
@@ -217,7 +217,7 @@ def debate_answer(debate: Debate) -> tuple[Response, int]:
     return success({"debate": DebateShape.of(debate)})
 
 
-def stored_answer(stored: Stored) -> tuple[Response, int]:
+def stored_answer(stored: StoredTurn) -> tuple[Response, int]:
     return created_answer(told_json(stored.debate, stored.turn), stored.replayed)
 
 

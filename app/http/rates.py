@@ -11,8 +11,10 @@ import ipaddress
 import math
 import threading
 import time
+from dataclasses import dataclass
 
 import structlog
+from cachetools import TTLCache
 from flask import Flask, g, request
 from redis import BlockingConnectionPool, Redis
 from redis.backoff import NoBackoff
@@ -78,30 +80,28 @@ class RateLimiter:
         return count, milliseconds / 1000
 
 
+@dataclass(slots=True)
+class _Window:
+    ends_at: float
+    count: int = 0
+
+
 class _Memory:
     """The same windows for this process alone."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._windows: dict[str, tuple[int, float]] = {}
-        """key → (count, end of the window)"""
+        self._windows: TTLCache[str, _Window] = TTLCache(MOST_IN_MEMORY, MINUTE)
+        """By key. Bounded: a client may have many addresses."""
 
     def count(self, key: str) -> tuple[int, float]:
         now = time.monotonic()
         with self._lock:
-            count, ends_at = self._windows.get(key, (0, 0.0))
-            if ends_at <= now:
-                self._make_room(now)
-                count, ends_at = 0, now + MINUTE
-            self._windows[key] = (count + 1, ends_at)
-        return count + 1, ends_at - now
-
-    def _make_room(self, now: float) -> None:
-        """Bounds the memory that a client with many addresses can use: drops expired windows, then all."""
-        if len(self._windows) >= MOST_IN_MEMORY:
-            self._windows = {key: window for key, window in self._windows.items() if window[1] > now}
-        if len(self._windows) >= MOST_IN_MEMORY:
-            self._windows.clear()
+            window = self._windows.get(key)
+            if window is None:
+                window = self._windows[key] = _Window(now + MINUTE)
+            window.count += 1
+            return window.count, window.ends_at - now
 
 
 def make_rate_limiter(settings: Settings) -> RateLimiter | None:

@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 from flask import Flask, request
 from pydantic import BaseModel, Field, ValidationError
+from wsproto import WSConnection
 
 from app.core.access import Action, Caller, Guest, require, require_debate
 from app.core.errors import (
@@ -25,14 +26,14 @@ from app.http.access import WEBSOCKET_PATH, current_caller
 from app.http.answers import NEEDS_TOKEN
 from app.http.errors import first_problem
 from app.http.rates import RateLimiter, who_is_counted
-from app.http.server.sockets import EXTENSIONS_HEADER, WebSocket, make_sock, take_over
+from app.http.server.sockets import add_websocket
 from app.http.sessions import is_own_origin
 from app.http.submissions import intervention_of, ruling_of
 from app.realtime.connection import TOO_SLOW, Connection, TooSlow
 from app.realtime.credentials import KeyWatch
 from app.realtime.feed import Message
 from app.realtime.relay import Relay
-from app.realtime.websocket import NO_SUCH_DEBATE, WRONG_TOKEN, Ending, follow_all, follow_debate
+from app.realtime.websocket import NO_SUCH_DEBATE, WRONG_TOKEN, SocketClose, follow_all, follow_debate
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words, words_for
 from app.usecases import quotas
@@ -62,7 +63,6 @@ CODE_OF: dict[type[DebateError], int] = {
     RateLimitExceeded: TRY_LATER,
 }
 _SPARE_MESSAGE_BYTES = 4096
-_HANDSHAKE_HEADERS = ("connection", "upgrade", "host", "sec-websocket-")
 
 
 def _parameter(name: str, schema: dict[str, str], description: str) -> dict[str, object]:
@@ -117,33 +117,22 @@ def register_websocket(
     app: Flask, services: Services, relay: Relay, keys: KeyWatch, limiter: RateLimiter | None
 ) -> None:
     settings = services.settings
-    sock = make_sock(app)
     # JSON may encode one byte of text in six.
     most_bytes = 6 * settings.max_content_length + _SPARE_MESSAGE_BYTES
 
-    def before_handshake() -> None:
-        # No compression: compressing for each of a thousand listeners costs more than the bytes it saves.
-        request.environ.pop(EXTENSIONS_HEADER, None)
-        for name, value in request.headers:
-            # wsproto decodes these headers as ASCII and raises an unrelated exception when they are not.
-            if name.lower().startswith(_HANDSHAKE_HEADERS) and not value.isascii():
-                raise InvalidInput(name, "must be ASCII")
-
-    def watch(server: WebSocket) -> None:
-        connection = Connection(*take_over(server), most_bytes)
+    def watch(sock: Any, protocol: WSConnection) -> None:
+        connection = Connection(sock, protocol, most_bytes)
         # Resolved here: messages are read in another thread, which has no request context.
         count = partial(limiter.count, "writes", who_is_counted()) if limiter else None
         ending = _watch(services, relay, keys, connection, count)
         connection.close(ending.code, ending.reason)
 
-    sock.route(PATH)(watch)
-    sock.bp.before_request(before_handshake)
-    sock.init_app(app)
+    add_websocket(app, PATH, watch)
 
 
 def _watch(
     services: Services, relay: Relay, keys: KeyWatch, connection: Connection, count: Callable[[], None] | None
-) -> Ending:
+) -> SocketClose:
     try:
         _check_origin(services.settings.allowed_origins)
         query = _parsed(WatchQuery, request.args.to_dict())
@@ -159,17 +148,17 @@ def _watch(
             return follow_all(relay, hold, connection, inbox.take)
         return follow_debate(relay, hold, connection, query.debate_id, query.after_seq, inbox.take)
     except DebateError as refusal:
-        return Ending(CODE_OF[type(refusal)], refusal.message)
+        return SocketClose(CODE_OF[type(refusal)], refusal.message)
     except TooSlow:
-        return Ending(TOO_SLOW, "the client did not read in time; reconnect with after_seq")
+        return SocketClose(TOO_SLOW, "the client did not read in time; reconnect with after_seq")
     except OSError:
-        return Ending(WENT_WRONG, "the connection broke")
+        return SocketClose(WENT_WRONG, "the connection broke")
     except DatabaseAway as problem:
         log.error("websocket.database_away", problem=log_words(problem))
-        return Ending(TRY_LATER, words_for(problem))
+        return SocketClose(TRY_LATER, words_for(problem))
     except Exception:
         log.exception("websocket.failed")
-        return Ending(WENT_WRONG, "internal error")
+        return SocketClose(WENT_WRONG, "internal error")
 
 
 def _require_read(caller: Caller, debate_id: UUID | None) -> None:

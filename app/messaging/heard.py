@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 import structlog
@@ -41,8 +41,8 @@ class Heard:
     """It came over the operators' channel."""
 
     @property
-    def state(self) -> str:
-        return state_mark(self.debate) if self.debate else ""
+    def state(self) -> "StateMark | None":
+        return state_mark(self.debate) if self.debate else None
 
 
 def _with_zone(moment: str) -> str:
@@ -82,10 +82,17 @@ class _Turn(_State):
     argument: _Argument
 
 
-def state_mark(debate: dict[str, Any]) -> str:
+class StateMark(NamedTuple):
     """Differs between two versions of a debate if something other than a turn happened: a stop, a pause, a failed
-    attempt. `debate` is JSON for clients."""
-    return f"{debate['status']}/{debate['attempts']}"
+    attempt."""
+
+    status: str
+    attempts: int
+
+
+def state_mark(debate: dict[str, Any]) -> StateMark:
+    """`debate` is JSON for clients."""
+    return StateMark(debate["status"], debate["attempts"])
 
 
 class _Deleted(BaseModel):

@@ -19,7 +19,7 @@ from structlog.processors import JSONRenderer
 from structlog.typing import EventDict, Processor
 
 
-class _Lines:
+class _LogLines:
     """structlog's logger: writes rendered lines to stderr."""
 
     def __init__(self, name: str = "debate") -> None:
@@ -77,7 +77,7 @@ def configure_logs(level: str = "info") -> None:
     structlog.configure(
         processors=[_name, *ends, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=_Lines,
+        logger_factory=_LogLines,
         cache_logger_on_first_use=True,
     )
     handler = _FromLibraries()

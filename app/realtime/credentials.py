@@ -5,15 +5,10 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-import structlog
-
 from app.core.access import Caller
 from app.core.errors import RateLimitExceeded
 from app.observe.threads import SupervisedThread
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
-
-log = structlog.get_logger(__name__)
+from app.store.unavailable import tolerate_errors
 
 CHECK_SECONDS = 2.0
 SHARES = 4
@@ -98,10 +93,6 @@ class KeyWatch:
         while True:
             self._something_held.wait()
             pause.wait(CHECK_SECONDS)
-            try:
+            # While the database is unavailable, nothing new can be read either.
+            with tolerate_errors("keys.check"):
                 self.check()
-            except DatabaseAway as problem:
-                # Nothing new can be read meanwhile, and the next round checks again.
-                log.warning("keys.check_failed", problem=log_words(problem))
-            except Exception:
-                log.exception("keys.check_failed")

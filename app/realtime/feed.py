@@ -14,6 +14,7 @@ from uuid import UUID
 from wsproto.frame_protocol import FrameProtocol
 
 from app.core.debate import CLOSED_STATUSES
+from app.messaging.heard import StateMark
 
 PIECE_CHARACTERS = 16 * 1024
 """Messages are sent in frames of at most this length, so that a close or ping never waits behind a large one."""
@@ -104,13 +105,13 @@ class Feed:
         self.known = 0
         """The highest seq up to which the feed has no gap."""
         self.is_started = False
-        self.early: tuple[int, str] | None = None
+        self.early: tuple[int, StateMark | None] | None = None
         """Seq and state of the last event that came while the debate's position was being read: it may not be in it.
-        The state is empty for a deletion."""
+        The state is None for a deletion."""
         self.is_gone = False
         self._listeners: set[Listener] = set()
-        self.state = ""
-        """The state that was last sent, so that a comparison sends only what is new (see `heard.state_mark`)."""
+        self.state: StateMark | None = None
+        """The state that was last sent, so that a comparison sends only what is new."""
         self.compared_at = ""
         """`updated_at` of the debate in the last change of state that a comparison has sent. An event of an earlier
         change is late: what it tells was sent."""
@@ -119,7 +120,7 @@ class Feed:
 
     @property
     def is_closed(self) -> bool:
-        return self.state.partition("/")[0] in CLOSED_STATUSES
+        return self.state is not None and self.state.status in CLOSED_STATUSES
 
     @property
     def is_empty(self) -> bool:
@@ -133,7 +134,7 @@ class Feed:
         with self._lock:
             self._listeners.discard(listener)
 
-    def offer(self, items: Sequence[Item], state: str) -> bool:
+    def offer(self, items: Sequence[Item], state: StateMark | None) -> bool:
         """Adds turns from any source, in any order. False when there is a gap before one of them.
 
         `state` is the debate's state after the last of them; it is used only once all turns before it are here.
@@ -152,7 +153,7 @@ class Feed:
             self._wake()
         return is_whole
 
-    def start(self, seq: int, state: str, created_at: str) -> None:
+    def start(self, seq: int, state: StateMark, created_at: str) -> None:
         """Starts the log after `seq`: listeners read earlier turns from Postgres."""
         with self._lock:
             if seq > self.known or not self.is_started:
@@ -166,7 +167,7 @@ class Feed:
         if is_news:
             self._wake()
 
-    def tell(self, event: str, data: str, state: str) -> None:
+    def tell(self, event: str, data: str, state: StateMark | None) -> None:
         """Sends a change of state, after all turns that the feed knows."""
         with self._lock:
             self.state = state
@@ -174,7 +175,7 @@ class Feed:
                 listener.passing.append(Passing(event, data, self.known))
         self._wake()
 
-    def say(self, event: str, data: str, state: str | None = None) -> bool:
+    def say(self, event: str, data: str, state: StateMark | None = None) -> bool:
         """Sends what changes nothing: a delta of a model's answer, or whose turn it is. Dropped for listeners that are
         behind. False, and nothing sent, when it was true of another `state`: the feed's would hide a lost change."""
         with self._lock:

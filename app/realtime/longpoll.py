@@ -4,9 +4,6 @@ import json
 import time
 from uuid import UUID
 
-from app.core.debate import State
-from app.core.formats import Format
-from app.core.machine import judge_asks
 from app.realtime.credentials import Holder
 from app.realtime.feed import Listener
 from app.realtime.relay import Relay
@@ -14,6 +11,7 @@ from app.usecases import read
 from app.usecases.services import Services
 from app.usecases.transactions import refused
 from app.wire.debates import Told, time_json
+from app.wire.situations import situation_of
 
 
 def wait_for_news(
@@ -59,5 +57,4 @@ def _latest(listener: Listener) -> Told | None:
     debate, argument = news["debate"], news["argument"]
     if argument["seq"] != debate["argument_count"]:
         return None
-    asks = judge_asks(Format(debate["format"]), debate["limits"]["max_rounds"], debate["next_round"])
-    return Told(State(debate["state"]), argument, asks)
+    return Told(situation_of(debate), argument)

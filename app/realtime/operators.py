@@ -5,11 +5,13 @@ with too many pending debates is disconnected; it reads the list again and recon
 """
 
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from cachetools import FIFOCache
+
+from app.messaging.heard import StateMark
 from app.realtime.feed import Bell, Message
 
 MOST_WAITING = 5_000
@@ -24,7 +26,7 @@ class Version:
 
     updated_at: str
     seq: int
-    state: str
+    state: StateMark
     created_at: str
     """An id may be reused after a deletion: this distinguishes the two debates."""
 
@@ -35,7 +37,7 @@ class OperatorsListener:
         self.is_over = False
         self.is_too_slow = False
         self._lock = threading.Lock()
-        self._waiting: OrderedDict[UUID, Message] = OrderedDict()
+        self._waiting: dict[UUID, Message] = {}
 
     def put(self, debate_id: UUID, message: Message) -> None:
         with self._lock:
@@ -63,7 +65,7 @@ class OperatorsFeed:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._listeners: set[OperatorsListener] = set()
-        self._told: OrderedDict[UUID, Version] = OrderedDict()
+        self._told: FIFOCache[UUID, Version] = FIFOCache(MOST_WAITING)
         """The last change sent for each recent debate, so that a comparison sends only what is new."""
         self.compared_until: datetime | None = None
         """Changes in Postgres up to this time were compared; None while nobody listens."""
@@ -93,9 +95,6 @@ class OperatorsFeed:
             if not self.is_news(debate_id, change):
                 return
             self._told[debate_id] = change
-            self._told.move_to_end(debate_id)
-            while len(self._told) > MOST_WAITING:
-                self._told.popitem(last=False)
         self._put(debate_id, Message("debate_changed", debate_data))
 
     def pass_on(self, about: UUID, event: str, data: str) -> None:

@@ -14,21 +14,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-import structlog
-
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.messaging.bus import OPERATORS_CHANNEL, channel_of
-from app.messaging.heard import Heard
+from app.messaging.heard import Heard, state_mark
 from app.messaging.subscription import Subscription
 from app.observe import metrics
 from app.observe.threads import SupervisedThread
 from app.realtime.feed import Feed, Item, Listener, Message
 from app.realtime.operators import LOOK_BACK, OperatorsFeed, OperatorsListener, Version
 from app.realtime.source import Missed, PostgresSource
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
-
-log = structlog.get_logger(__name__)
+from app.store.unavailable import tolerate_errors
 
 COMPARE_SECONDS = 3.0
 COMPARE_SECONDS_WITHOUT_REDIS = 1.0
@@ -231,7 +226,7 @@ class Relay:
         if shown is None:
             self._operators.pass_on(heard.debate_id, heard.event, heard.data)
         else:
-            change = Version(shown["updated_at"], shown["argument_count"], heard.state, shown["created_at"])
+            change = Version(shown["updated_at"], shown["argument_count"], state_mark(shown), shown["created_at"])
             self._operators.tell(heard.debate_id, change, heard.data)
 
     def _compare_again_and_again(self) -> None:
@@ -240,14 +235,9 @@ class Relay:
             self._look.clear()
             with self._lock:
                 feeds = [feed for feed in self._feeds.values() if feed.is_started]
-            try:
+            with tolerate_errors("relay.compare"):
                 self._compare(feeds)
                 self._compare_all()
-            except DatabaseAway as problem:
-                # The next round tries again.
-                log.warning("relay.compare_failed", problem=log_words(problem))
-            except Exception:
-                log.exception("relay.compare_failed")
 
     def _compare(self, feeds: list[Feed]) -> None:
         if not feeds:

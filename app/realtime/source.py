@@ -9,10 +9,10 @@ from uuid import UUID
 
 from app.core.debate import Debate
 from app.core.errors import DebateNotFound, InvalidInput
-from app.messaging.heard import state_mark
+from app.messaging.heard import StateMark, state_mark
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Version
-from app.store.overview import Changed
+from app.store.overview import ChangedDebate
 from app.usecases import read
 from app.usecases.services import Services
 from app.wire.debates import ArgumentShape, DebateShape, time_json
@@ -108,8 +108,8 @@ def _version(debate: Debate, shown: dict[str, Any]) -> Version:
     return Version(shown["updated_at"], debate.turn_count, state_mark(shown), shown["created_at"])
 
 
-def _change(one: Changed) -> Version:
-    mark = state_mark({"status": one.status, "attempts": one.attempts})
+def _change(one: ChangedDebate) -> Version:
+    mark = StateMark(one.status, one.attempts)
     return Version(str(time_json(one.updated_at)), one.turn_count, mark, str(time_json(one.created_at)))
 
 

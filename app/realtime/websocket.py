@@ -17,22 +17,22 @@ LOOK_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class SocketClose:
     """Why the server closes the connection."""
 
     code: int
     reason: str
 
 
-_SERVER_GOES = Ending(GOING_AWAY, "the server is shutting down; reconnect with after_seq")
-_REVOKED = Ending(WRONG_TOKEN, "the key was revoked")
-_DELETED = Ending(NO_SUCH_DEBATE, "the debate was deleted")
-_TOO_MANY_CHANGES = Ending(TOO_SLOW, "too many changes were waiting; read the list again")
+_SERVER_GOES = SocketClose(GOING_AWAY, "the server is shutting down; reconnect with after_seq")
+_REVOKED = SocketClose(WRONG_TOKEN, "the key was revoked")
+_DELETED = SocketClose(NO_SUCH_DEBATE, "the debate was deleted")
+_TOO_MANY_CHANGES = SocketClose(TOO_SLOW, "too many changes were waiting; read the list again")
 
 
 def follow_debate(
     relay: Relay, hold: Holder, connection: Connection, debate_id: UUID, after_seq: int, on_text: Callable[[str], None]
-) -> Ending:
+) -> SocketClose:
     with relay.listen(debate_id, after_seq) as listener, hold(listener.cancel) as key:
         # Events published before this read are included in it.
         listener.passing.clear()
@@ -54,7 +54,7 @@ def follow_debate(
     return _SERVER_GOES if relay.is_ending else _DELETED
 
 
-def follow_all(relay: Relay, hold: Holder, connection: Connection, on_text: Callable[[str], None]) -> Ending:
+def follow_all(relay: Relay, hold: Holder, connection: Connection, on_text: Callable[[str], None]) -> SocketClose:
     with relay.listen_to_all() as listener, hold(listener.cancel) as key:
         connection.start(on_text, on_end=listener.cancel)
         while not listener.is_over and not listener.is_too_slow:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.statistics.rows import NOBODY, ORDERS, POINTS, Judgment, player_named
+from app.statistics.rows import NOBODY, ORDERS, POINTS, JudgmentRow, player_named
 
 NEEDED = ("debate_id", "motion_id", "proposer", "opponent", "judge", "winner")
 MAY_BE_EMPTY = ("proposer", "opponent")
@@ -15,7 +15,7 @@ COLUMNS = (
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 
 
-def judgment_of(row: Mapping[str, Any]) -> Judgment:
+def judgment_of(row: Mapping[str, Any]) -> JudgmentRow:
     """Raises ValueError in words. Values may be texts, as CSV has them; an empty one is absent."""
     given = {name: value for name, value in row.items() if value not in (None, "")}
     for name in NEEDED:
@@ -29,7 +29,7 @@ def judgment_of(row: Mapping[str, Any]) -> Judgment:
         raise ValueError(f"winner is {winner!r}: it must be {', '.join(POINTS)}")
     if order not in ORDERS:
         raise ValueError(f"order is {order!r}: it must be {' or '.join(ORDERS)}")
-    return Judgment(
+    return JudgmentRow(
         debate=str(given["debate_id"]),
         motion=str(given["motion_id"]),
         proposer=proposer,

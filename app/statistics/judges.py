@@ -33,7 +33,7 @@ AS_SPOKEN, SWAPPED = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Judgments:
+class JudgmentArrays:
     """One entry for each judgment. What is not known is NONE or not a number."""
 
     debate: Codes
@@ -52,12 +52,12 @@ class Judgments:
     favoured: Floats
     """1 where the proposer alone is of the judge's provider, 0 where the opponent alone is; else not a number."""
 
-    def of(self, chosen: NDArray[np.bool_]) -> "Judgments":
-        return Judgments(*(getattr(self, name)[chosen] for name in Judgments.__slots__))
+    def of(self, chosen: NDArray[np.bool_]) -> "JudgmentArrays":
+        return JudgmentArrays(*(getattr(self, name)[chosen] for name in JudgmentArrays.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class JudgeFigures:
     """One judge, in all arms or in one of them."""
 
     judgments: int
@@ -73,12 +73,12 @@ class Judge:
     brier: clusters.Estimate
 
 
-def judge(own: Judgments) -> Judge:
+def judge(own: JudgmentArrays) -> JudgeFigures:
     """`own` are one judge's."""
     spoken, swapped, motion = both_orders(own)
     flipped = _side(spoken) != _side(swapped)
     points, rows = by_debate(own.y, own)
-    return Judge(
+    return JudgeFigures(
         judgments=len(own.y),
         debates=len(points),
         ties=int((own.y == 0.5).sum()),
@@ -92,7 +92,7 @@ def judge(own: Judgments) -> Judge:
     )
 
 
-def by_debate(values: Floats, of: Judgments) -> tuple[Floats, Codes]:
+def by_debate(values: Floats, of: JudgmentArrays) -> tuple[Floats, Codes]:
     """For each debate the mean over its judges, each of whom counts once: with the mean over its orders and repeats.
     And a judgment of each debate."""
     values, first = _by_judge(values, of)
@@ -100,13 +100,13 @@ def by_debate(values: Floats, of: Judgments) -> tuple[Floats, Codes]:
     return means(values, debate, len(rows)), first[rows]
 
 
-def _by_judge(values: Floats, of: Judgments) -> tuple[Floats, Codes]:
+def _by_judge(values: Floats, of: JudgmentArrays) -> tuple[Floats, Codes]:
     """For each debate and judge the mean over orders and repeats; and one judgment of each."""
     number, first = grouped(of.debate, of.judge)
     return means(values, number, len(first)), first
 
 
-def both_orders(own: Judgments) -> tuple[Floats, Floats, Codes]:
+def both_orders(own: JudgmentArrays) -> tuple[Floats, Floats, Codes]:
     """For each debate that this judge saw in both orders: y as spoken, y swapped (means over repeats), and the
     motion."""
     debate, first = grouped(own.debate)
@@ -120,7 +120,7 @@ def _side(y: Floats) -> Floats:
     return np.sign(y - 0.5)
 
 
-def first_position(own: Judgments) -> clusters.Estimate:
+def first_position(own: JudgmentArrays) -> clusters.Estimate:
     spoken, swapped, motion = both_orders(own)
     if not len(motion):
         why = "No debate was judged in both orders, so a preference for a position cannot be told from one for a side."
@@ -128,7 +128,7 @@ def first_position(own: Judgments) -> clusters.Estimate:
     return clusters.mean((spoken + 1 - swapped) / 2 - 0.5, motion)
 
 
-def own_provider(everything: Judgments, number: int) -> clusters.Estimate:
+def own_provider(everything: JudgmentArrays, number: int) -> clusters.Estimate:
     size = int(everything.debate.max()) + 1 if len(everything.debate) else 0
     mine = everything.of((everything.judge == number) & ~np.isnan(everything.favoured))
     if not len(mine.y):
@@ -144,7 +144,7 @@ def own_provider(everything: Judgments, number: int) -> clusters.Estimate:
     return clusters.mean(np.where(mine.favoured[first][judged] == 1, gap, -gap), mine.motion[first][judged])
 
 
-def length(own: Judgments) -> clusters.Estimate:
+def length(own: JudgmentArrays) -> clusters.Estimate:
     known = own.of(~np.isnan(own.doublings))
     if not len(known.y):
         return clusters.Estimate(None, why="The lengths of the speeches are not known.")
@@ -158,7 +158,7 @@ def length(own: Judgments) -> clusters.Estimate:
     return clusters.within(found, -1.0, 1.0)
 
 
-def accuracy(own: Judgments) -> clusters.Estimate:
+def accuracy(own: JudgmentArrays) -> clusters.Estimate:
     known = ~np.isnan(own.right)
     if not known.any():
         return clusters.Estimate(None, why="The motions have no known answers.")
@@ -166,7 +166,7 @@ def accuracy(own: Judgments) -> clusters.Estimate:
     return clusters.share(values, own.motion[known][rows])
 
 
-def brier(own: Judgments) -> clusters.Estimate:
+def brier(own: JudgmentArrays) -> clusters.Estimate:
     known = ~np.isnan(own.right) & (~np.isnan(own.confidence) | (own.right == 0.5))
     if not known.any():
         why = "No judgment has both a confidence and a known answer."

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.statistics import agreement, arms, clusters, costs, judges, matrix, ratings
 from app.statistics.arrays import Codes, Floats
-from app.statistics.judges import Judge, Judgments
+from app.statistics.judges import JudgeFigures, JudgmentArrays
 from app.statistics.rows import Table, debates_of, rated_arms, table
 
 METHOD = (
@@ -298,7 +298,9 @@ def _judges(found: Table, why: dict[str, str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _judge_by_arm(found: Table, own: Judgments, arm: Codes, place: str, why: dict[str, str]) -> list[dict[str, Any]]:
+def _judge_by_arm(
+    found: Table, own: JudgmentArrays, arm: Codes, place: str, why: dict[str, str]
+) -> list[dict[str, Any]]:
     if found.arms.size < 2:
         return []
     return [
@@ -310,7 +312,7 @@ def _judge_by_arm(found: Table, own: Judgments, arm: Codes, place: str, why: dic
     ]
 
 
-def _judge(judge: Judge, place: str, why: dict[str, str]) -> dict[str, Any]:
+def _judge(judge: JudgeFigures, place: str, why: dict[str, str]) -> dict[str, Any]:
     counts = {name: getattr(judge, name) for name in ("judgments", "debates", "ties", "flips", "compared")}
     figures = {
         name: _given(getattr(judge, name), f"{place}.{name}", why)

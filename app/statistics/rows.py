@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.statistics.arrays import Coded, Codes, Floats, coded, grouped, means
-from app.statistics.judges import AS_SPOKEN, NONE, SWAPPED, Judgments
+from app.statistics.judges import AS_SPOKEN, NONE, SWAPPED, JudgmentArrays
 from app.statistics.ratings import Debates
 
 POINTS = {"proposer": 1.0, "tie": 0.5, "opponent": 0.0}
@@ -19,7 +19,7 @@ NOBODY = "nobody"
 """The contestant of a format in which nobody debates."""
 
 
-class Judgment(NamedTuple):
+class JudgmentRow(NamedTuple):
     """One judge's opinion of one debate in one order. A tuple, because a hundred thousand are made for one answer."""
 
     debate: str
@@ -60,15 +60,15 @@ class Table:
     opponent: Codes
     judges: Coded
     arms: Coded
-    judgments: Judgments
+    judgments: JudgmentArrays
     knows_players: bool = True
     """Whether it is known which players the contestants are, of at least one debate."""
 
 
 def table(rows: Sequence[tuple[Any, ...]]) -> Table:
-    """Of `Judgment`s, or tuples of their fields."""
+    """Of `JudgmentRow`s, or tuples of their fields."""
     # Column by column: a hundred thousand rows are turned once, and each column is one loop.
-    columns = dict(zip(Judgment._fields, zip(*rows, strict=True) if rows else repeat(()), strict=False))
+    columns = dict(zip(JudgmentRow._fields, zip(*rows, strict=True) if rows else repeat(()), strict=False))
     debates, motions, judges, arms = (coded(columns[name]) for name in ("debate", "motion", "judge", "arm"))
     names = sorted({*columns["proposer"], *columns["opponent"]} - {None, ""})
     number = {name: code for code, name in enumerate(names)}
@@ -86,7 +86,7 @@ def table(rows: Sequence[tuple[Any, ...]]) -> Table:
         opponent=opponent,
         judges=judges,
         arms=arms,
-        judgments=Judgments(
+        judgments=JudgmentArrays(
             debate=debates.codes,
             motion=motions.codes,
             judge=judges.codes,

@@ -1,28 +1,54 @@
-"""Rows that workers claim, think about and settle once: the guardrail's evaluations, judgments, deliveries of webhooks.
+"""Rows that workers claim: debates for their next turn, judgments, the guardrail's evaluations, deliveries of webhooks.
 
 The tables have the same columns for it: `due_at` is when a worker may claim the row, NULL once it is settled or while
 it is held back; `claim_token` and `claimed_by` are the claim, which lives as long as its worker's lease; `attempts`
 counts failures. While a row is claimed its `due_at` is `infinity`: the index of due rows finds it for a release, and no
 claim reads it.
-The claim of a delivery has no `claimed_by`: it lasts until `due_at` (app/store/webhooks.py).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import psycopg
+from psycopg.rows import dict_row
 from sqlalchemy import Column, Connection, Table, func, null, update
 from sqlalchemy.engine import Row
 
 from app.core.retry import stored_delay
+from app.store.engine import Engine
+from app.store.experiments.tables import judgments
+from app.store.ids import new_claim_token
+from app.store.solutions.tables import evaluations
 from app.store.statements import Prepared
+from app.store.tables import debates, webhook_deliveries
 
 _now = func.clock_timestamp()
 
 
-def _unclaimed(table: Table) -> dict[str, Any]:
-    return {name: null() for name in ("claim_token", "claimed_by") if name in table.c}
+@dataclass(frozen=True, slots=True)
+class Claimable:
+    """A table whose rows workers claim."""
+
+    table: Table
+    due_when_released: str = "clock_timestamp()"
+    """Of a row whose claim ends without a result."""
+
+
+DEBATES = Claimable(debates, "CASE WHEN status IN ('created', 'running') THEN clock_timestamp() END")
+EVALUATIONS = Claimable(evaluations)
+JUDGMENTS = Claimable(
+    judgments,
+    # One of an experiment that was stopped meanwhile waits with the others of it.
+    "CASE WHEN NOT EXISTS (SELECT FROM experiments WHERE experiments.id = judgments.experiment_id"
+    " AND experiments.status = 'stopped') THEN clock_timestamp() END",
+)
+DELIVERIES = Claimable(webhook_deliveries)
+SETTLED_ONCE = (EVALUATIONS, JUDGMENTS, DELIVERIES)
+"""The other kinds: a claim of one ends with its result."""
+_UNCLAIMED: dict[str, Any] = {"claim_token": null(), "claimed_by": null()}
 
 
 def readable_columns(table: Table) -> list[Column[Any]]:
@@ -30,38 +56,55 @@ def readable_columns(table: Table) -> list[Column[Any]]:
     return [column for column in table.c if column.name != "due_at"]
 
 
-def claim_statement(table: Table, is_open: str, first: str = "") -> Prepared:
-    """Claims the rows that have been due longest, one per token, those that `first` sorts first before the others, and
-    returns them. None without a live lease, which is locked until the claims are committed: whoever ends it
-    (app/store/leases.py) sees all of them, or they are not made."""
-    returned = ", ".join(f'open_row."{column.name}"' for column in readable_columns(table))
+def claim_statement(rows: Claimable, chosen: str, returned: str | None = None, changed: str = "") -> Prepared:
+    """Claims rows, at most one per token, and returns them. `chosen` is the last of the CTEs that find them: `(id,
+    number)`, of rows that it has locked and that nobody has claimed.
+
+    Nothing is claimed without a live lease, which is locked until the claims are committed: whoever ends it
+    (app/store/leases.py) sees all of them, or they are not made.
+    """
+    table = rows.table.name
+    returned = returned or ", ".join(f'{table}."{column.name}"' for column in readable_columns(rows.table))
     return Prepared(f"""
-WITH lease AS MATERIALIZED (
+WITH RECURSIVE lease AS MATERIALIZED (
     SELECT FROM worker_leases
     WHERE worker_id = %(worker_id)s AND expires_at > clock_timestamp() FOR KEY SHARE SKIP LOCKED
-), due AS MATERIALIZED (
-    SELECT id FROM {table.name}
+), {chosen}
+UPDATE {table} SET
+    claim_token = (%(tokens)s::uuid[])[chosen.number], claimed_by = %(worker_id)s, due_at = 'infinity'{changed}
+FROM chosen
+WHERE {table}.id = chosen.id
+  AND EXISTS (SELECT FROM lease)
+RETURNING {returned}
+""")  # noqa: S608 (only names of columns and constants are put in)
+
+
+def due_longest(rows: Claimable, is_open: str, first: str = "") -> str:
+    """For `claim_statement`: the rows that have been due longest, those that `first` sorts first before the others."""
+    return f"""due AS MATERIALIZED (
+    SELECT id FROM {rows.table.name}
     WHERE due_at <= now() AND claim_token IS NULL AND {is_open} AND EXISTS (SELECT FROM lease)
     ORDER BY {first} due_at LIMIT cardinality(%(tokens)s::uuid[]) FOR UPDATE SKIP LOCKED
-)
-UPDATE {table.name} AS open_row SET
-    claim_token = (%(tokens)s::uuid[])[numbered.number], claimed_by = %(worker_id)s, due_at = 'infinity'
-FROM (SELECT id, row_number() OVER () AS number FROM due) AS numbered
-WHERE open_row.id = numbered.id
-RETURNING {returned}
-""")  # noqa: S608 (only names of columns and conditions are put in)
+), chosen AS (SELECT id, row_number() OVER () AS number FROM due)"""  # noqa: S608 (only constants are put in)
+
+
+def claim(
+    connection: "psycopg.Connection[Any]", statement: Prepared, worker_id: str, at_most: int, **given: Any
+) -> list[dict[str, Any]]:
+    tokens = [new_claim_token() for _ in range(at_most)]
+    return statement.run(connection, {"worker_id": worker_id, "tokens": tokens, **given}, dict_row).fetchall()
 
 
 def settle(
-    connection: Connection, table: Table, row_id: UUID, token: UUID, values: dict[str, Any], *wanted: Column[Any]
+    connection: Connection, rows: Claimable, row_id: UUID, token: UUID, values: dict[str, Any], *wanted: Column[Any]
 ) -> "Row[Any] | None":
     """Writes the values and ends the claim; None when the claim is lost. Returns the wanted columns."""
-    return _change_held(connection, table, row_id, token, {**values, **_unclaimed(table), "due_at": null()}, *wanted)
+    return _change_held(connection, rows, row_id, token, {**values, **_UNCLAIMED, "due_at": null()}, *wanted)
 
 
 def postpone(
     connection: Connection,
-    table: Table,
+    rows: Claimable,
     row_id: UUID,
     token: UUID,
     delay_seconds: float,
@@ -69,19 +112,56 @@ def postpone(
 ) -> bool:
     """Ends the claim; the row is due again after the delay."""
     due_at = _now + timedelta(seconds=stored_delay(delay_seconds))
-    changed = {**values, **_unclaimed(table), "due_at": due_at}
-    return _change_held(connection, table, row_id, token, changed, table.c.id) is not None
+    changed = {**values, **_UNCLAIMED, "due_at": due_at}
+    return _change_held(connection, rows, row_id, token, changed, rows.table.c.id) is not None
 
 
-def release_unknown(connection: Connection, table: Table, worker_id: str, known: Sequence[UUID]) -> int:
-    """Makes this worker's claimed rows due, except for the known tokens; returns how many."""
-    claimed = (table.c.due_at.is_not(None), table.c.claimed_by == worker_id)
-    statement = update(table).where(*claimed, table.c.claim_token.not_in(known))
-    return connection.execute(statement.values({**_unclaimed(table), "due_at": _now})).rowcount
+def still_held(engine: Engine, rows: Claimable, claims: Sequence[tuple[UUID, UUID]]) -> set[UUID]:
+    """Of the claims (id of the row, token), the tokens that are still there."""
+    statement = f"SELECT claim_token FROM {rows.table.name} WHERE id = ANY(%s) AND claim_token = ANY(%s)"  # noqa: S608
+    with engine.autocommit() as connection:
+        found = connection.execute(statement, [[row_id for row_id, _ in claims], [token for _, token in claims]])
+        return {row[0] for row in found}
+
+
+def release(connection: Connection, rows: Claimable, worker_ids: Sequence[str], noted: str = "") -> list[UUID]:
+    """Makes due what these workers have claimed; returns the rows. `noted` is a CTE that reads `released (id,
+    worker)`."""
+    table = rows.table.name
+    statement = f"""
+WITH held AS MATERIALIZED (
+    SELECT id, claimed_by FROM {table} WHERE due_at = 'infinity' AND claimed_by = ANY(%s) FOR UPDATE
+), released AS (
+    UPDATE {table} SET {_released(rows)} FROM held WHERE {table}.id = held.id
+    RETURNING {table}.id, held.claimed_by AS worker
+){noted}
+SELECT id FROM released
+"""  # noqa: S608 (only constants are put in)
+    return list(connection.exec_driver_sql(statement, (list(worker_ids),)).scalars())
+
+
+def release_unknown(
+    engine: Engine, rows: Claimable, worker_id: str, known: Sequence[UUID], older_than: UUID
+) -> list[UUID]:
+    """Makes what this worker has claimed due, except for the tokens that it knows and for younger ones; returns the
+    rows."""
+    statement = f"""
+UPDATE {rows.table.name} SET {_released(rows)}
+WHERE due_at = 'infinity' AND claimed_by = %s AND claim_token < %s
+  AND claim_token NOT IN (SELECT unnest(%s::uuid[]))
+RETURNING id
+"""  # noqa: S608 (only constants are put in)
+    with engine.autocommit() as connection:
+        return [row[0] for row in connection.execute(statement, [worker_id, older_than, list(known)])]
+
+
+def _released(rows: Claimable) -> str:
+    return f"claim_token = NULL, claimed_by = NULL, due_at = {rows.due_when_released}"
 
 
 def _change_held(
-    connection: Connection, table: Table, row_id: UUID, token: UUID, values: dict[str, Any], *wanted: Column[Any]
+    connection: Connection, rows: Claimable, row_id: UUID, token: UUID, values: dict[str, Any], *wanted: Column[Any]
 ) -> "Row[Any] | None":
+    table = rows.table
     held = update(table).where(table.c.id == row_id, table.c.claim_token == token).values(values)
     return connection.execute(held.returning(*wanted)).one_or_none()

@@ -5,7 +5,7 @@ have been due longest. A claim lives as long as its worker's lease (`app.store.l
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -14,13 +14,15 @@ from uuid import UUID
 from psycopg.rows import dict_row
 from sqlalchemy import Connection, func, select
 
+from app.core.claims import Room
 from app.core.debate import Debate, Turn
+from app.store import claimed_rows
 from app.store.engine import Engine
 from app.store.rows import READ_AS_TEXT, debate_columns, debate_of, turn_of
 from app.store.statements import Prepared
 from app.store.tables import debates
 
-_RETURNED = ", ".join(
+_COLUMNS = ", ".join(
     f"debates.{column.name}::text AS {column.name}" if column.name in READ_AS_TEXT else f"debates.{column.name}"
     for column in debate_columns
     if not column.name.startswith("past_")
@@ -29,20 +31,14 @@ _RETURNED = ", ".join(
 # and has free room; or its share is none that this worker knows. Each share is looked through by itself, so that what
 # somebody started by hand is found however many debates of experiments are due before it: `shares` steps through the
 # index from one share to the next. Rows that another transaction holds are skipped.
-# `before` has two limits for the same reason as `given` in app/store/commit.py. `coalesce` in `wanted` leaves Postgres
+# `chosen` has two limits for the same reason as `given` in app/store/commit.py. `coalesce` in `wanted` leaves Postgres
 # only the id to look a debate up by: while few debates are due it would rather read all of those.
-# The lease is locked until the claims are committed: whoever ends it (app/store/leases.py) sees all of them, or they
-# are not made.
-_CLAIM = Prepared(f"""
-WITH RECURSIVE shares AS (
+_CHOSEN = """shares AS (
     (SELECT share FROM debates WHERE due_at IS NOT NULL ORDER BY share LIMIT 1)
     UNION ALL
     SELECT following.share FROM shares CROSS JOIN LATERAL (
         SELECT share FROM debates WHERE due_at IS NOT NULL AND debates.share > shares.share ORDER BY share LIMIT 1
     ) AS following
-), lease AS MATERIALIZED (
-    SELECT FROM worker_leases
-    WHERE worker_id = %(worker_id)s AND expires_at > clock_timestamp() FOR KEY SHARE SKIP LOCKED
 ), wanted AS MATERIALIZED (
     SELECT found.id, found.due_at, found.is_of_experiment
     FROM unnest(%(ids)s::uuid[]) AS asked (id)
@@ -72,7 +68,7 @@ WITH RECURSIVE shares AS (
         ORDER BY due_at LIMIT %(free_of_new)s FOR UPDATE SKIP LOCKED
     ) AS found
     WHERE shares.share <> ALL(%(known)s)
-), before AS MATERIALIZED (
+), chosen AS MATERIALIZED (
     SELECT * FROM (
         SELECT id, due_at AS was_due_at, row_number() OVER (ORDER BY is_of_experiment, is_wanted DESC, due_at) AS number
         FROM (
@@ -82,22 +78,17 @@ WITH RECURSIVE shares AS (
         ) AS any_of
         ORDER BY number LIMIT cardinality(%(tokens)s::uuid[])
     ) AS first LIMIT cardinality(%(tokens)s::uuid[])
-)
-UPDATE debates SET
-    status = 'running', claim_token = (%(tokens)s::uuid[])[before.number], claimed_by = %(worker_id)s,
-    due_at = 'infinity', next_attempt_at = NULL,
+)"""
+_CHANGED = """, status = 'running', next_attempt_at = NULL,
     deadline_at = CASE WHEN status = 'running' OR NOT limits ? 'max_seconds' THEN deadline_at
         ELSE clock_timestamp() + make_interval(
             secs => coalesce(seconds_left, (limits ->> 'max_seconds')::double precision)) END,
-    seconds_left = CASE WHEN status = 'running' THEN seconds_left END
-FROM before
-WHERE debates.id = before.id
-  AND EXISTS (SELECT FROM lease)
-RETURNING {_RETURNED},
+    seconds_left = CASE WHEN status = 'running' THEN seconds_left END"""
+_RETURNED = f"""{_COLUMNS},
     coalesce(deadline_at <= clock_timestamp(), false) AS past_deadline,
     coalesce(waiting_until <= clock_timestamp(), false) AS past_waiting, claim_token,
-    extract(epoch FROM clock_timestamp() - was_due_at)::double precision AS waited_seconds
-""")  # noqa: S608 (only names of columns are put in)
+    extract(epoch FROM clock_timestamp() - was_due_at)::double precision AS waited_seconds"""
+_CLAIM = claimed_rows.claim_statement(claimed_rows.DEBATES, _CHOSEN, _RETURNED, _CHANGED)
 # The motion is left out after the limit: with a condition on `seq` beside it Postgres may read all turns and sort them.
 _LAST_TURNS = Prepared("""
 SELECT turn.* FROM unnest(%(ids)s) AS wanted (id)
@@ -114,14 +105,6 @@ SELECT share FROM unnest(%s::text[]) AS full_one (share) WHERE EXISTS (
 )
 """
 
-_RELEASE_UNKNOWN = """
-UPDATE debates SET
-    claim_token = NULL, claimed_by = NULL,
-    due_at = CASE WHEN status IN ('created', 'running') THEN clock_timestamp() END
-WHERE due_at IS NOT NULL AND claimed_by = %s AND claim_token < %s
-  AND claim_token NOT IN (SELECT unnest(%s::uuid[]))
-RETURNING id
-"""
 _FAIL_DAMAGED = """
 UPDATE debates SET
     status = 'failed', last_error = %s, claim_token = NULL, claimed_by = NULL, due_at = NULL,
@@ -129,16 +112,6 @@ UPDATE debates SET
     seconds_left = extract(epoch FROM deadline_at - clock_timestamp()), deadline_at = NULL
 WHERE id = %s AND claim_token = %s
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How many turns a worker can take on now."""
-
-    free: Mapping[str, int]
-    """By share, for the shares that it knows; 0 where there is none left."""
-    free_of_new: int
-    """Of any other share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +144,7 @@ def claim(
     free = {share: max(0, free - len(wanted)) for share, free in room.free.items()}
     parameters = {
         "ids": list(wanted),
-        "full": [share for share, left in room.free.items() if left == 0],
+        "full": room.full,
         "shares": [share for share, left in free.items() if left],
         "free": [min(left, len(tokens)) for left in free.values() if left],
         "known": list(room.free),
@@ -211,23 +184,6 @@ def shares_with_waiting(engine: Engine, shares: Sequence[str]) -> set[str]:
     """Of these shares, those that have a debate that nobody has claimed."""
     with engine.autocommit() as connection:
         return {row[0] for row in connection.execute(_SHARES_WITH_WAITING, [list(shares)])}
-
-
-def claims_that_hold(engine: Engine, claims: Sequence[tuple[UUID, UUID]]) -> set[UUID]:
-    """Of the claims (debate id, token), the tokens that are still there."""
-    with engine.autocommit() as connection:
-        rows = connection.execute(
-            "SELECT claim_token FROM debates WHERE id = ANY(%s) AND claim_token = ANY(%s)",
-            [[debate_id for debate_id, _ in claims], [token for _, token in claims]],
-        )
-        return {row[0] for row in rows}
-
-
-def release_unknown(engine: Engine, worker_id: str, known: Sequence[UUID], older_than: UUID) -> list[UUID]:
-    """Makes what this worker has claimed due, but for the tokens that it knows and for younger ones; returns the
-    debates."""
-    with engine.autocommit() as connection:
-        return [row[0] for row in connection.execute(_RELEASE_UNKNOWN, [worker_id, older_than, list(known)])]
 
 
 def count_due(connection: Connection, at_most: int) -> int:

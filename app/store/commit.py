@@ -8,10 +8,10 @@ another's row. A change by somebody outside comes alone, in a transaction that h
 
 | schedule | means | columns |
 |---|---|---|
-| `Settled` | what the debate itself says: due now if a worker's seat has the floor, else nothing to do | `due_at` |
+| `SETTLED` | what the debate itself says: due now if a worker's seat has the floor, else nothing to do | `due_at` |
 | `ClaimToken` | a worker thinks about the next turn | `claim_token`, `claimed_by`, `due_at` |
 | `Later` | the player failed, or has to wait; not before a delay | `next_attempt_at`, `due_at` |
-| `KeepClaim` | a worker that is thinking goes on; without one as `Settled` | none |
+| `KEEP_CLAIM` | a worker that is thinking goes on; without one as `SETTLED` | none |
 
 psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement, and so would
 planning it each time (`app.store.statements`).
@@ -39,9 +39,9 @@ from app.store.statements import Prepared
 from app.store.turns import KEYS_OF_ONE_TURN, TurnExists
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    pass
+class PlainSchedule(Enum):
+    SETTLED = "settled"
+    KEEP_CLAIM = "keep_claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,7 @@ class Later:
     delay_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class KeepClaim:
-    pass
-
-
-Schedule = Settled | ClaimToken | Later | KeepClaim
-SETTLED = Settled()
-KEEP_CLAIM = KeepClaim()
+Schedule = PlainSchedule | ClaimToken | Later
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +68,7 @@ class Change:
     """Of the first turn."""
     used: Usage = field(default_factory=Usage)
     """Added to the debate's totals. Not written as totals: what a cut-off call has cost may be added meanwhile."""
-    schedule: Schedule = SETTLED
+    schedule: Schedule = PlainSchedule.SETTLED
     is_activity: bool = True
     """Moves the debate to the top of the list."""
     event: NewEvent | None = None
@@ -113,7 +106,7 @@ WITH given AS MATERIALIZED (
             debate_id uuid, token uuid, worker_id text, past_deadline boolean, turns jsonb, first_turn_id uuid,
             exchanges jsonb,
             {declared(CHANGING)}, input_tokens bigint, output_tokens bigint, cost_usd double precision,
-            is_activity boolean, schedule text, next_token uuid, delay_seconds double precision,
+            is_activity boolean, schedule text, keeps_claim boolean, next_token uuid, delay_seconds double precision,
             answer_seconds double precision, event jsonb
         ) LIMIT %(count)s
     ) AS given LIMIT %(count)s
@@ -146,7 +139,7 @@ WITH given AS MATERIALIZED (
         FOR UPDATE OF debates SKIP LOCKED
     ) AS locked
 ), planned AS MATERIALIZED (
-    -- `kept`: a worker's claim outlives the change; without a claim it is as if the debate had only changed.
+    -- `kept`: a worker's claim outlives the change.
     -- A seat has its whole time from when it gets the floor, and again after a pause or a failure.
     SELECT held.*,
            CASE WHEN held.answer_seconds IS NULL OR held.new_status NOT IN ('created', 'running') THEN NULL
@@ -154,9 +147,8 @@ WITH given AS MATERIALIZED (
                 THEN held.held_waiting_until
                 ELSE held.at + make_interval(secs => held.answer_seconds) END AS answer_by,
            CASE WHEN held.stays_paused AND held.token IS NOT NULL THEN 'waiting'
-                WHEN held.schedule NOT LIKE 'kept%%' THEN held.schedule
-                WHEN held.held_token IS NOT NULL THEN 'kept'
-                ELSE split_part(held.schedule, ' ', 2) END AS action
+                WHEN held.keeps_claim AND held.held_token IS NOT NULL THEN 'kept'
+                ELSE held.schedule END AS action
     FROM held
 ), stored AS (
     INSERT INTO turns ({listed(SPOKEN)}, worker, claim, created_at)
@@ -312,6 +304,7 @@ def _row(change: Change) -> dict[str, Any]:
         "cost_usd": change.used.cost_usd,
         "is_activity": change.is_activity,
         "schedule": _schedule(change.after, schedule),
+        "keeps_claim": schedule is PlainSchedule.KEEP_CLAIM,
         "next_token": schedule.token if isinstance(schedule, ClaimToken) else None,
         "delay_seconds": stored_delay(schedule.delay_seconds) if isinstance(schedule, Later) else None,
         "event": change.event,
@@ -324,5 +317,4 @@ def _schedule(after: Debate, schedule: Schedule) -> str:
         return "claimed"
     if isinstance(schedule, Later):
         return "later"
-    settled = "due" if after.awaits_worker else "over" if after.is_closed else "waiting"
-    return f"kept {settled}" if isinstance(schedule, KeepClaim) else settled
+    return "due" if after.awaits_worker else "over" if after.is_closed else "waiting"

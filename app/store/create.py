@@ -6,12 +6,9 @@ debate's id) and returns the outcome:
 | outcome | means |
 |---|---|
 | `Created` | stored, with the database's times |
-| `KeyRevoked` | the caller's key was revoked, or its session ended, after the request began |
 | `UnknownAgents` | seats are bound to agents that do not exist |
-| `UnknownPrompts` | there is no prompt set of that name |
 | `RequestUsed` | this caller has used this client_request_id before, for that debate |
-| `IdTaken` | another request has created a debate with the requested id |
-| `SourceGone` | the debate that this one is a fork of was deleted after the request began |
+| `Refusal` | one of its members says why |
 
 A fork is created by the same statement: instead of a motion it stores copies of the source's turns. They have new ids,
 and no usage: what they have cost was spent in the source.
@@ -20,6 +17,7 @@ Runs on psycopg directly, as `app.store.commit` does.
 """
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -137,18 +135,8 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRevoked:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
 class UnknownAgents:
     ids: frozenset[UUID]
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownPrompts:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +144,14 @@ class RequestUsed:
     debate_id: UUID
 
 
-@dataclass(frozen=True, slots=True)
-class IdTaken:
-    pass
+class Refusal(Enum):
+    KEY_REVOKED = "key_revoked"  # or the caller's session ended, after the request began
+    UNKNOWN_PROMPTS = "unknown_prompts"  # there is no prompt set of that name
+    ID_TAKEN = "id_taken"  # another request has created a debate with the requested id
+    SOURCE_GONE = "source_gone"  # the debate that this one is a fork of was deleted after the request began
 
 
-@dataclass(frozen=True, slots=True)
-class SourceGone:
-    pass
-
-
-Outcome = Created | KeyRevoked | UnknownAgents | UnknownPrompts | RequestUsed | IdTaken | SourceGone
+Outcome = Created | UnknownAgents | RequestUsed | Refusal
 
 
 def create(engine: Engine, caller: Caller, debate: Debate, motion: Turn, document: str | None = None) -> Outcome:
@@ -203,7 +188,7 @@ def create(engine: Engine, caller: Caller, debate: Debate, motion: Turn, documen
         outcome = _outcome(found, debate, motion)
         if outcome is not None:
             return outcome
-    return IdTaken()
+    return Refusal.ID_TAKEN
 
 
 def _outcome(row: Any, debate: Debate, motion: Turn) -> Outcome | None:
@@ -214,13 +199,13 @@ def _outcome(row: Any, debate: Debate, motion: Turn) -> Outcome | None:
         spoken = replace(motion, debate_id=row.made_id, created_at=row.spoken_at)
         return Created(debate.evolve(id=row.made_id, **changed), spoken)
     if row.key_revoked:
-        return KeyRevoked()
+        return Refusal.KEY_REVOKED
     if row.unknown:
         return UnknownAgents(frozenset(row.unknown))
     if row.used_for is not None:
         return RequestUsed(row.used_for)
     if row.source_gone:
-        return SourceGone()
+        return Refusal.SOURCE_GONE
     if debate.prompts is not None and row.prompts_hash is None:
-        return UnknownPrompts()
-    return IdTaken() if row.id_taken else None
+        return Refusal.UNKNOWN_PROMPTS
+    return Refusal.ID_TAKEN if row.id_taken else None

@@ -11,11 +11,7 @@ from psycopg_pool import PoolTimeout
 from sqlalchemy.exc import DBAPIError
 
 from app.store.engine import Engine, ServerOnlyReads
-
-CANNOT_BE_REACHED = "The database cannot be reached at the moment"
-ONLY_READS = "The database is read-only at the moment"
-DISK_IS_FULL = "The database cannot store anything at the moment: its disk is full"
-BUSY = "The database is too busy at the moment"
+from app.words.errors import BUSY, CANNOT_BE_REACHED, DISK_IS_FULL, ONLY_READS
 
 REMEMBERED_SECONDS = 15.0
 

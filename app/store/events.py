@@ -50,7 +50,8 @@ WITH debate AS MATERIALIZED (
     SELECT at, {2**40} + id, 0, kind, by, about FROM debate_events WHERE debate_id = %(debate_id)s
     UNION ALL
     SELECT updated_at, {2**50}, 0, '{EventKind.CLOSED}', NULL,
-           jsonb_strip_nulls(jsonb_build_object('stop_reason', stop_reason, 'stop_note', stop_note))
+           jsonb_strip_nulls(jsonb_build_object(
+               'stop_reason', stop_reason, 'stop_note', stop_note, 'missed_deadline', NULLIF(missed_deadline, false)))
     FROM debate WHERE status IN ('completed', 'stopped') AND stop_reason <> 'manual_stop'
 )
 SELECT at, number, rank, kind, by, about FROM happened

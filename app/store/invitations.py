@@ -11,7 +11,7 @@ from app.core.access import Caller, Guest
 from app.core.seats import Seat
 from app.store import sessions
 from app.store.agents import hash_of
-from app.store.sessions import Issued
+from app.store.sessions import IssuedInvitation
 from app.store.tables import debates, guest_sessions, invitations
 
 SEAT_KEY_PREFIX = "dbs_"
@@ -39,15 +39,15 @@ class Invitation:
 
 def add(
     connection: Connection, debate_id: UUID, role: str, token_hash: bytes, issuer: Caller, lasts: timedelta
-) -> Issued:
+) -> IssuedInvitation:
     return sessions.invite(connection, invitations, token_hash, issuer, lasts, debate_id=debate_id, role=role)
 
 
-def of_debate(connection: Connection, debate_id: UUID) -> list[Issued]:
+def of_debate(connection: Connection, debate_id: UUID) -> list[IssuedInvitation]:
     return sessions.issued(connection, invitations, guest_sessions, invitations.c.debate_id == debate_id)
 
 
-def of_id(connection: Connection, debate_id: UUID, invitation_id: UUID) -> Issued | None:
+def of_id(connection: Connection, debate_id: UUID, invitation_id: UUID) -> IssuedInvitation | None:
     return sessions.of_id(
         connection, invitations, invitations.c.debate_id == debate_id, invitations.c.id == invitation_id
     )

@@ -1,19 +1,18 @@
 """Judgments: planned, claimed and settled once by workers, or given by somebody outside."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from psycopg.rows import dict_row
 from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.brief import JudgmentKey, Thought
-from app.core.claims import share_of
+from app.core.claims import Room, share_of
 from app.core.debate import Usage
-from app.core.judgments import Judgment, JudgmentStatus
-from app.core.players import SCRIPTED, SeatSetup
+from app.core.judgments import JudgeKind, Judgment, JudgmentStatus
+from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.verdicts import Verdict
 from app.store import calls_under_way, claimed_rows, exchanges
 from app.store.engine import Engine
@@ -34,11 +33,13 @@ _NOT_OF_A_STOPPED = (
     " IS DISTINCT FROM 'stopped'"
 )
 _CLAIM = claimed_rows.claim_statement(
-    judgments,
-    f"status = '{JudgmentStatus.PLANNED}' AND share <> ALL(%(full_shares)s) AND {_NOT_OF_A_STOPPED}",
-    first="experiment_id IS NOT NULL,",
+    claimed_rows.JUDGMENTS,
+    claimed_rows.due_longest(
+        claimed_rows.JUDGMENTS,
+        f"status = '{JudgmentStatus.PLANNED}' AND share <> ALL(%(full_shares)s) AND {_NOT_OF_A_STOPPED}",
+        first="experiment_id IS NOT NULL,",
+    ),
 )
-
 _COLUMNS = claimed_rows.readable_columns(judgments)
 
 
@@ -79,13 +80,13 @@ def give(
     connection: Connection,
     debate_id: UUID,
     key: JudgmentKey,
-    setup: SeatSetup,
+    kind: JudgeKind,
     verdict: Verdict,
     experiment_id: UUID | None,
 ) -> bool:
     """Stores an opinion from outside; false when this judge has given one already."""
-    given = _new(debate_id, key, setup, JudgmentStatus.COMPLETED, experiment_id, verdict)
-    values = {**_row(given), "judged_at": _now}
+    given = _new(debate_id, key, SeatSetup(EXTERNAL), JudgmentStatus.COMPLETED, experiment_id, verdict)
+    values = {**_row(given), "judge_kind": kind.value, "judged_at": _now}
     statement = insert(judgments).values(values).on_conflict_do_nothing(constraint="judgments_one_per_key")
     return connection.execute(statement.returning(judgments.c.id)).first() is not None
 
@@ -120,12 +121,11 @@ def get(connection: Connection, judgment_id: UUID) -> Judgment | None:
     return judgment_rows.value(row) if row else None
 
 
-def claim(engine: Engine, worker_id: str, tokens: Sequence[UUID], full_shares: Sequence[str]) -> list[JudgmentClaim]:
+def claim(engine: Engine, worker_id: str, room: Room) -> list[JudgmentClaim]:
     """Claims the judgments that have been due longest, those of no experiment first; none of a stopped experiment, and
     none without a live lease."""
-    given = {"worker_id": worker_id, "tokens": list(tokens), "full_shares": list(full_shares)}
     with engine.autocommit() as connection:
-        rows = _CLAIM.run(connection, given, dict_row).fetchall()
+        rows = claimed_rows.claim(connection, _CLAIM, worker_id, room.of_any, full_shares=room.full)
     return [JudgmentClaim(judgment_rows.value(row), row["claim_token"], row["attempts"], row["share"]) for row in rows]
 
 
@@ -152,7 +152,9 @@ def fail(connection: Connection, held: JudgmentClaim, error: str, used: Usage) -
 
 
 def _settle(connection: Connection, held: JudgmentClaim, values: dict[str, Any]) -> bool:
-    is_stored = claimed_rows.settle(connection, judgments, held.id, held.token, values, judgments.c.id) is not None
+    is_stored = (
+        claimed_rows.settle(connection, claimed_rows.JUDGMENTS, held.id, held.token, values, judgments.c.id) is not None
+    )
     return is_stored and _without_calls(connection, held)
 
 
@@ -160,7 +162,7 @@ def postpone(
     connection: Connection, held: JudgmentClaim, attempts: int, delay_seconds: float, error: str, used: Usage
 ) -> bool:
     values = {"attempts": attempts, "error": error, **_added(used)}
-    is_stored = claimed_rows.postpone(connection, judgments, held.id, held.token, delay_seconds, values)
+    is_stored = claimed_rows.postpone(connection, claimed_rows.JUDGMENTS, held.id, held.token, delay_seconds, values)
     return is_stored and _without_calls(connection, held)
 
 
@@ -169,10 +171,6 @@ def _without_calls(connection: Connection, held: JudgmentClaim) -> bool:
     if held.recorded_claim:
         calls_under_way.remove(connection, claim=held.recorded_claim)
     return True
-
-
-def release_unknown(connection: Connection, worker_id: str, known: Sequence[UUID]) -> int:
-    return claimed_rows.release_unknown(connection, judgments, worker_id, known)
 
 
 def lock(connection: Connection, judgment_id: UUID) -> None:

@@ -13,7 +13,8 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import Connection, delete, false, func, select
 
 from app.core.events import EventKind
-from app.store import calls_under_way
+from app.store import calls_under_way, claimed_rows
+from app.store.claimed_rows import DEBATES, SETTLED_ONCE
 from app.store.engine import Engine
 from app.store.experiments import costs
 from app.store.statements import Prepared
@@ -31,34 +32,10 @@ _BEGIN = """
 INSERT INTO worker_leases (worker_id, renewed_at, expires_at, players)
 VALUES (%s, clock_timestamp(), clock_timestamp() + make_interval(secs => %s), %s)
 """
-# `due_at IS NOT NULL` is true of every claimed debate, and lets the index of what is due find them.
-_RELEASE_DEBATES = f"""
-WITH held AS MATERIALIZED (
-    SELECT id, claimed_by FROM debates
-    WHERE due_at IS NOT NULL AND claim_token IS NOT NULL AND claimed_by = ANY(%s) FOR UPDATE
-), released AS (
-    UPDATE debates SET
-        claim_token = NULL, claimed_by = NULL,
-        due_at = CASE WHEN status IN ('created', 'running') THEN clock_timestamp() END
-    FROM held WHERE debates.id = held.id
-    RETURNING debates.id, held.claimed_by AS worker
-), noted AS (
+_NOTED = f""", noted AS (
     INSERT INTO debate_events (debate_id, at, kind, by)
     SELECT id, clock_timestamp(), '{EventKind.RELEASED}', worker FROM released
-)
-SELECT id FROM released
-"""  # noqa: S608 (only constants are put in)
-# A judgment of an experiment that was stopped meanwhile waits with the others of it.
-_NOT_OF_A_STOPPED = (
-    "CASE WHEN NOT EXISTS (SELECT FROM experiments WHERE experiments.id = judgments.experiment_id"
-    " AND experiments.status = 'stopped') THEN clock_timestamp() END"
-)
-_RELEASE_ROWS = tuple(
-    f"UPDATE {table} SET claim_token = NULL, claimed_by = NULL, due_at = {due_at}"  # noqa: S608 (constants)
-    " WHERE due_at IS NOT NULL AND claim_token IS NOT NULL AND claimed_by = ANY(%s)"
-    for table, due_at in (("guardrail_evaluations", "clock_timestamp()"), ("judgments", _NOT_OF_A_STOPPED))
-)
-"""The tables of `app.store.claimed_rows`."""
+)"""  # noqa: S608 (only constants are put in)
 _IS_ANY_LAPSED = Prepared("SELECT EXISTS (SELECT FROM worker_leases WHERE expires_at <= clock_timestamp())")
 
 
@@ -109,13 +86,13 @@ def end(connection: Connection, worker_ids: Sequence[str]) -> list[UUID]:
     connection.execute(
         select(worker_leases.c.worker_id).where(worker_leases.c.worker_id.in_(worker_ids)).with_for_update()
     )
-    released = connection.exec_driver_sql(_RELEASE_DEBATES, (list(worker_ids),)).scalars().all()
+    released = claimed_rows.release(connection, DEBATES, worker_ids, _NOTED)
     costs.lose(connection, worker_ids)
-    for release in _RELEASE_ROWS:
-        connection.exec_driver_sql(release, (list(worker_ids),))
+    for rows in SETTLED_ONCE:
+        claimed_rows.release(connection, rows, worker_ids)
     connection.execute(delete(worker_leases).where(worker_leases.c.worker_id.in_(worker_ids)))
     calls_under_way.lose(connection)
-    return list(released)
+    return released
 
 
 def require_writes(connection: Connection) -> None:

@@ -110,7 +110,7 @@ def count_turns_since(connection: Connection, moment: datetime, at_most: int) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedDebate:
     id: UUID
     created_at: datetime
     updated_at: datetime
@@ -119,16 +119,16 @@ class Changed:
     attempts: int
 
 
-def changed_since(connection: Connection, since: datetime, at_most: int) -> list[Changed]:
+def changed_since(connection: Connection, since: datetime, at_most: int) -> list[ChangedDebate]:
     """Newest first: beyond `at_most` the oldest are left out."""
     newest = select(*_COLUMNS).where(debates.c.updated_at > since).order_by(debates.c.updated_at.desc()).limit(at_most)
-    return [Changed(*row) for row in connection.execute(newest)]
+    return [ChangedDebate(*row) for row in connection.execute(newest)]
 
 
-def last_changes(connection: Connection, debate_ids: Sequence[UUID]) -> list[Changed]:
+def last_changes(connection: Connection, debate_ids: Sequence[UUID]) -> list[ChangedDebate]:
     """Of the debates among these that exist."""
-    return [Changed(*row) for row in connection.execute(_LAST_CHANGES, {"ids": list(debate_ids)})]
+    return [ChangedDebate(*row) for row in connection.execute(_LAST_CHANGES, {"ids": list(debate_ids)})]
 
 
-_COLUMNS = [debates.c[name] for name in Changed.__slots__]
+_COLUMNS = [debates.c[name] for name in ChangedDebate.__slots__]
 _LAST_CHANGES = select(*_COLUMNS).where(debates.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))

@@ -10,7 +10,7 @@ from sqlalchemy import Column, ColumnElement, Text, cast, func
 
 from app.core.brief import JudgmentKey
 from app.core.claims import share_of_turn
-from app.core.debate import Debate, Limits, Turn
+from app.core.debate import Debate, Limits, Situation, Turn
 from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.quotes import Quote
@@ -78,12 +78,16 @@ def _material_columns(material: Material | None) -> tuple[dict[str, Any] | None,
     return row, f"\\x{document_hash}" if document_hash else None
 
 
+_CURSOR = ("next_round", "next_actor")
+_SEATS_STORED = Stored("seats", _seats_of, _seats_row)
+_LIMITS_STORED = Stored("limits", _limits_of, _limits_row)
+situation_rows = Mapped(Situation, cursor=_CURSOR, seats=_SEATS_STORED, limits=_LIMITS_STORED)
 debate_rows = Mapped(
     Debate,
     derived={"share": share_of_turn},
-    cursor=("next_round", "next_actor"),
-    seats=Stored("seats", _seats_of, _seats_row),
-    limits=Stored("limits", _limits_of, _limits_row),
+    cursor=_CURSOR,
+    seats=_SEATS_STORED,
+    limits=_LIMITS_STORED,
     interrupted="interrupted_actor",
     usage=("input_tokens", "output_tokens", "cost_usd"),
     forked_from=("forked_from", "forked_after_seq"),
@@ -98,7 +102,7 @@ turn_rows = Mapped(
     ),
     agent=("agent_id", "agent_username"),
 )
-debate_of, turn_of = debate_rows.value, turn_rows.value
+situation_of, debate_of, turn_of = situation_rows.value, debate_rows.value, turn_rows.value
 SET_UP = [column for column in debates.c if column.name in debate_rows.written and not column.info]
 CHANGING = [column for column in debates.c if column.info == WITH_CHANGES]
 SPOKEN = [column for column in turns.c if column.name in turn_rows.written and not column.info]
@@ -118,4 +122,5 @@ debate_columns: list[ColumnElement[Any]] = [
     past_deadline,
     past_waiting,
 ]
+situation_columns = [column for column in debate_columns if column.name in situation_rows.columns]
 turn_columns: list[ColumnElement[Any]] = [turns.c[name] for name in turn_rows.columns]

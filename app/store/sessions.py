@@ -35,7 +35,7 @@ AMONG = func.any(bindparam("hashes", type_=ARRAY(LargeBinary)))
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedInvitation:
     """An invitation, as its issuer sees it. Its token is not stored."""
 
     id: UUID
@@ -50,13 +50,13 @@ class Issued:
 
 def invite(
     connection: Connection, table: Table, token_hash: bytes, issuer: Caller, lasts: timedelta, **about: Any
-) -> Issued:
+) -> IssuedInvitation:
     """Stores an invitation in its table."""
     values = {"id": new_id(), "token_hash": token_hash, "invited_by": issuer.name, **about}
     if isinstance(issuer, Agent):
         values |= {"issuer_id": issuer.id, "issuer_key": issuer.credential}
     statement = insert(table).values(**values, expires_at=func.clock_timestamp() + lasts)
-    return Issued(*connection.execute(statement.returning(*_issued(table))).one())
+    return IssuedInvitation(*connection.execute(statement.returning(*_issued(table))).one())
 
 
 def _issued(table: Table) -> list[ColumnElement[Any]]:
@@ -64,19 +64,21 @@ def _issued(table: Table) -> list[ColumnElement[Any]]:
     return [table.c.id, to, *(table.c[name] for name in ("invited_by", "issuer_id", "created_at", "expires_at"))]
 
 
-def issued(connection: Connection, table: Table, sessions_: Table, *where: ColumnElement[bool]) -> list[Issued]:
+def issued(
+    connection: Connection, table: Table, sessions_: Table, *where: ColumnElement[bool]
+) -> list[IssuedInvitation]:
     """The latest of those that still open something: with a link that can be used, or with a session."""
     has_session = select(sessions_.c.hash).where(
         sessions_.c.invitation_id == table.c.id, sessions_.c.expires_at > func.now()
     )
     opens = in_force(table), or_(table.c.expires_at > func.now(), has_session.exists())
     latest = select(*_issued(table)).where(*where, *opens).order_by(table.c.created_at.desc()).limit(MOST_ISSUED)
-    return [Issued(*row) for row in connection.execute(latest)]
+    return [IssuedInvitation(*row) for row in connection.execute(latest)]
 
 
-def of_id(connection: Connection, table: Table, *where: ColumnElement[bool]) -> Issued | None:
+def of_id(connection: Connection, table: Table, *where: ColumnElement[bool]) -> IssuedInvitation | None:
     row = connection.execute(select(*_issued(table)).where(*where)).one_or_none()
-    return Issued(*row) if row else None
+    return IssuedInvitation(*row) if row else None
 
 
 def revoke(connection: Connection, table: Table, invitation_id: UUID) -> None:

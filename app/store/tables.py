@@ -52,6 +52,8 @@ debates = Table(
     Column("closing", Text, info=WITH_CHANGES),
     Column("stop_reason", Text, info=WITH_CHANGES),
     Column("stop_note", Text, info=WITH_CHANGES),
+    # An external seat let its deadline pass, and that closed the debate.
+    Column("missed_deadline", Boolean, nullable=False, server_default=false(), info=WITH_CHANGES),
     Column("last_error", Text, info=WITH_CHANGES),
     Column("seats", Json, nullable=False),
     Column("limits", Json, nullable=False),
@@ -465,9 +467,10 @@ webhook_deliveries = Table(
     Column("event", Text, nullable=False),
     Column("data", Json, nullable=False),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    # When to try next; NULL when it was delivered or given up. A claim sets it to when it lapses.
+    # When to try next; NULL when it was delivered or given up. The rest of a claim as in app/store/claimed_rows.py.
     Column("due_at", Timestamp),
     Column("claim_token", Uuid),
+    Column("claimed_by", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("delivered_at", Timestamp),
     Column("last_status", Integer),
@@ -485,6 +488,11 @@ Index(
     webhook_deliveries.c.webhook_id,
     webhook_deliveries.c.number,
     postgresql_where=text("due_at IS NOT NULL"),
+)
+Index(
+    "webhook_deliveries_claimed",
+    webhook_deliveries.c.claimed_by,
+    postgresql_where=webhook_deliveries.c.claimed_by.is_not(None),
 )
 Index("webhook_deliveries_by_number", webhook_deliveries.c.webhook_id, webhook_deliveries.c.number)
 

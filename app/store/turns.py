@@ -10,13 +10,19 @@ from uuid import UUID
 from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, case, column, func, or_, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.core.debate import Debate, Speaker, State, Status, Turn, TurnType, is_held_back, state_of
-from app.core.formats import Format
-from app.core.machine import judge_asks
+from app.core.debate import Debate, Situation, Speaker, Turn, TurnType
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store.engine import Engine
-from app.store.rows import debate_columns, debate_of, turn_columns, turn_of, verdict_of
+from app.store.rows import (
+    debate_columns,
+    debate_of,
+    situation_columns,
+    situation_of,
+    turn_columns,
+    turn_of,
+    verdict_of,
+)
 from app.store.statements import Statement
 from app.store.tables import debates, request_owner, turns
 
@@ -31,15 +37,15 @@ _SPLIT = len(debate_columns)
 _DEBATE_NAMES = [column.name for column in debate_columns]
 _ID = _DEBATE_NAMES.index("id")
 _TURN_NAMES = [column.name for column in turn_columns]
+_SITUATION_NAMES = [column.name for column in situation_columns]
+_TURN_AT = len(_SITUATION_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Latest:
     created_at: datetime
     """Of the debate."""
-    state: State
-    is_held_back: bool
-    judge_asks: bool
+    situation: Situation
     turn: Turn
     seen_seq: int | None
     """None when the seen turn does not belong to this debate."""
@@ -85,16 +91,15 @@ def rounds(connection: Connection, debate_id: UUID) -> list[tuple[int, int]]:
 
 
 def latest(engine: Engine, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
-    """The state of a debate, its last turn and the seq of another turn, from one statement and so one snapshot. Agents
-    poll this, so it reads nothing else."""
+    """The situation of a debate, its last turn and the seq of another turn, from one snapshot. Agents poll this, so it
+    reads nothing else."""
     found = _LATEST.rows(engine, debate_id=debate_id, seen_id=seen_id)
     if not found:
         return None
-    created_at, status, floor, intervention_open, form, round_, max_rounds, waits, seen_seq, *turn = found[0]
-    state = state_of(Status(status), Seat.of_actor(floor), intervention_open)
-    asks = judge_asks(Format(form), max_rounds, round_)
-    latest_turn = turn_of(dict(zip(_TURN_NAMES, turn, strict=True)))
-    return Latest(created_at, state, is_held_back(Status(status), waits), asks, latest_turn, seen_seq)
+    created_at, seen_seq, *row = found[0]
+    situation = situation_of(dict(zip(_SITUATION_NAMES, row[:_TURN_AT], strict=True)))
+    latest_turn = turn_of(dict(zip(_TURN_NAMES, row[_TURN_AT:], strict=True)))
+    return Latest(created_at, situation, latest_turn, seen_seq)
 
 
 def with_debate(engine: Engine, debate_id: UUID, last: int | None) -> tuple[Debate, list[Turn]] | None:
@@ -200,14 +205,8 @@ _both = (*debate_columns, *(column.label(f"turn_{column.name}") for column in tu
 _LATEST = Statement(
     select(
         debates.c.created_at.label("debate_created_at"),
-        debates.c.status,
-        debates.c.next_actor,
-        debates.c.intervention_open,
-        debates.c.format,
-        debates.c.next_round,
-        debates.c.limits["max_rounds"].as_integer().label("max_rounds"),
-        debates.c.waits_for_start,
         _seen.c.seq.label("seen_seq"),
+        *situation_columns,
         *turn_columns,
     )
     .select_from(debates)

@@ -1,21 +1,19 @@
 """Webhooks, and the outbox of their deliveries. Triggers write the outbox; workers deliver from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg.rows import dict_row
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select, text, update
 
+from app.core.claims import Room
 from app.store import claimed_rows
+from app.store.claimed_rows import DELIVERIES
 from app.store.engine import Engine
 from app.store.mapping import Mapped
 from app.store.tables import webhook_deliveries, webhooks
-
-CLAIM_SECONDS = 60
-"""When a delivery that its worker has not settled is due again. Longer than one may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +63,42 @@ class DueDelivery:
 
 webhook_rows, delivery_rows = Mapped(Webhook), Mapped(Delivery)
 _WEBHOOK = [webhooks.c[name] for name in webhook_rows.columns]
-_DELIVERY = [webhook_deliveries.c[name] for name in delivery_rows.columns]
+# A claimed one is being sent: it is due now. Python has no time for the `infinity` that the row has.
+_due_at = case(
+    (webhook_deliveries.c.due_at == text("'infinity'"), func.clock_timestamp()), else_=webhook_deliveries.c.due_at
+).label("due_at")
+_DELIVERY = [_due_at if name == "due_at" else webhook_deliveries.c[name] for name in delivery_rows.columns]
 
 # For each endpoint a few of the oldest, and of each debate the oldest only: the next one follows when it was delivered.
-_CLAIM = f"""
-WITH found AS MATERIALIZED (
-    SELECT due.id, hook.url, hook.secret FROM webhooks AS hook
-    LEFT JOIN unnest(%(hooks)s::uuid[], %(in_flight)s::integer[]) AS busy (id, in_flight) ON busy.id = hook.id
+_CLAIM = claimed_rows.claim_statement(
+    DELIVERIES,
+    """found AS MATERIALIZED (
+    SELECT due.id, due.number, hook.url, hook.secret FROM webhooks AS hook
+    LEFT JOIN unnest(%(hooks)s::uuid[], %(free)s::integer[]) AS room (id, free) ON room.id = hook.id
     CROSS JOIN LATERAL (
-        SELECT id FROM webhook_deliveries AS one
-        WHERE webhook_id = hook.id AND due_at <= clock_timestamp() AND NOT EXISTS (
+        SELECT id, number FROM webhook_deliveries AS one
+        WHERE webhook_id = hook.id AND due_at <= clock_timestamp() AND claim_token IS NULL AND NOT EXISTS (
             SELECT FROM webhook_deliveries AS earlier
             WHERE earlier.webhook_id = hook.id AND earlier.debate_id = one.debate_id
               AND earlier.number < one.number AND earlier.due_at IS NOT NULL)
-        ORDER BY number LIMIT greatest(%(each)s - coalesce(busy.in_flight, 0), 0) FOR UPDATE SKIP LOCKED
+        ORDER BY number LIMIT coalesce(room.free, %(each)s) FOR UPDATE SKIP LOCKED
     ) AS due
     WHERE hook.disabled_at IS NULL
+), chosen AS MATERIALIZED (
+    SELECT id, url, secret, row_number() OVER (ORDER BY number) AS number FROM found
+    ORDER BY number LIMIT cardinality(%(tokens)s::uuid[])
+)""",
+    """webhook_deliveries.id, claim_token AS token, webhook_id, chosen.url, chosen.secret, event, data, created_at,
+    attempts, extract(epoch FROM clock_timestamp() - created_at)::double precision AS age_seconds""",
 )
-UPDATE webhook_deliveries AS taken SET
-    claim_token = gen_random_uuid(), due_at = clock_timestamp() + interval '{CLAIM_SECONDS} seconds'
-FROM found WHERE taken.id = found.id
-RETURNING taken.id, taken.claim_token AS token, taken.webhook_id, found.url, found.secret, taken.event, taken.data,
-          taken.created_at, taken.attempts,
-          extract(epoch FROM clock_timestamp() - taken.created_at)::double precision AS age_seconds
-"""  # noqa: S608 (only a constant is put in)
 
 
-def claim(engine: Engine, in_flight: Mapping[UUID, int], each: int) -> list[DueDelivery]:
-    """At most `each` for every endpoint, less those that are in flight. A claim lapses after `CLAIM_SECONDS`."""
-    given = {"hooks": list(in_flight), "in_flight": list(in_flight.values()), "each": each}
+def claim(engine: Engine, worker_id: str, room: Room) -> list[DueDelivery]:
+    """An endpoint's share is its id."""
+    given = {"hooks": list(room.free), "free": list(room.free.values()), "each": room.free_of_new}
     with engine.autocommit() as connection:
-        cursor = connection.cursor(row_factory=dict_row)
-        return [DueDelivery(**row) for row in cursor.execute(_CLAIM, given)]
+        claimed = claimed_rows.claim(connection, _CLAIM, worker_id, room.most, **given)
+    return [DueDelivery(**row) for row in claimed]
 
 
 def settle(engine: Engine, held: DueDelivery, *, status: int | None, error: str | None, delay: float | None) -> bool:
@@ -107,9 +109,9 @@ def settle(engine: Engine, held: DueDelivery, *, status: int | None, error: str 
         values["delivered_at"] = func.clock_timestamp()
     with engine.begin() as connection:
         if delay is not None and _lock_enabled(connection, held.webhook_id):
-            return claimed_rows.postpone(connection, webhook_deliveries, held.id, held.token, delay, values)
+            return claimed_rows.postpone(connection, DELIVERIES, held.id, held.token, delay, values)
         row_id = webhook_deliveries.c.id
-        return claimed_rows.settle(connection, webhook_deliveries, held.id, held.token, values, row_id) is not None
+        return claimed_rows.settle(connection, DELIVERIES, held.id, held.token, values, row_id) is not None
 
 
 def _lock_enabled(connection: Connection, webhook_id: UUID) -> bool:
@@ -189,7 +191,7 @@ def replay(connection: Connection, webhook_id: UUID, delivery_id: UUID) -> Deliv
     statement = (
         update(webhook_deliveries)
         .where(webhook_deliveries.c.id == delivery_id, webhook_deliveries.c.webhook_id == webhook_id)
-        .values(due_at=now, created_at=now, attempts=0, delivered_at=None, claim_token=None)
+        .values(due_at=now, created_at=now, attempts=0, delivered_at=None, claim_token=None, claimed_by=None)
         .returning(*_DELIVERY)
     )
     row = connection.execute(statement).mappings().one_or_none()

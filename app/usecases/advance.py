@@ -9,33 +9,33 @@ step, a turn as well as a failed attempt, is stored by the same statement.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
 
 from app.core.brief import Brief, Thought
-from app.core.claims import Close, Leave, TakeTurn, decide_claim, reconciled
+from app.core.claims import Close, Leave, Room, TakeTurn, decide_claim, reconciled
 from app.core.debate import Debate, Status, Usage
-from app.core.errors import ActionNotAllowed, ContentTooLarge, InvalidInput
+from app.core.errors import ContentTooLarge, InvalidInput
 from app.core.events import EventKind, NewEvent
 from app.core.limits import ended_by, limit_reached
 from app.core.machine import Move, decide
-from app.core.retry import GiveUp, PlayerError, after_failure, attempts_allowed, stored_delay
+from app.core.refusals import MoveRefused
+from app.core.retry import PlayerError, after_failure, attempts_allowed, stored_delay
 from app.core.texts import checked_text, storable_text, storable_usage
 from app.observe import failpoints, metrics
 from app.store import claims, turns
-from app.store.claims import ClaimedDebate, DamagedDebate, Room
-from app.store.clock import now
-from app.store.commit import SETTLED, Change, ClaimToken, Later, Outcome, Result, Schedule
+from app.store.claims import ClaimedDebate, DamagedDebate
+from app.store.commit import Change, ClaimToken, Later, Outcome, PlainSchedule, Result, Schedule
 from app.store.commit import commit as store_changes
 from app.store.engine import ConnectionLost
-from app.store.ids import first_id_at, new_claim_token, new_turn_id, time_of
+from app.store.ids import new_claim_token, new_turn_id, time_of
 from app.usecases.announce import state_changed, tell_stored
 from app.usecases.services import Services
 from app.usecases.submit import quotes_of, turns_of
 from app.usecases.transactions import log_repair, repeated_on_conflict
 from app.wire.debates import time_json
+from app.words.seats import refusal
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,6 @@ LARGEST_THOUGHT_BYTES = 1_000_000
 """A player's text may be longer than what clients may send, but not without end."""
 RECENT_TURNS = 12
 """What the brief of a claim holds besides the motion: the cost of a step does not grow with the debate."""
-UNKNOWN_AFTER_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,14 @@ class Claim:
     @property
     def debate(self) -> Debate:
         return self.brief.debate
+
+    @property
+    def id(self) -> UUID:
+        return self.debate.id
+
+    @property
+    def token(self) -> UUID:
+        return self.held.token
 
     def past_deadline(self, is_past: bool) -> "Claim":
         """The claim of the debate with its deadline as the row has it now."""
@@ -110,7 +117,7 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
         elif isinstance(decision, Leave):
             others.append(Step(claimed, Change(decision.debate, claimed.held, is_activity=False), _tell_nobody))
     if others:
-        # One that is not stored (its row is locked, say) is found by `release_unknown_claims`.
+        # One that is not stored (its row is locked, say) is found by `app.usecases.claims.release_unknown`.
         commit(services, others)
     return taken
 
@@ -183,14 +190,16 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
         if thought.verdict:
             checked_text("verdict.reasoning", thought.verdict.reasoning, LARGEST_THOUGHT_BYTES)
         decision = decide(before, move)
-    except (InvalidInput, ContentTooLarge, ActionNotAllowed) as problem:
+    except MoveRefused as problem:
+        raise UnusableThought(refusal(problem).message) from problem
+    except (InvalidInput, ContentTooLarge) as problem:
         raise UnusableThought(problem.message) from problem
     answers = claim.brief.turns[-1] if claim.brief.turns else claim.brief.motion
     quotes = quotes_of(claim.debate, move, claim.brief.document)
     made = tuple(turns_of(before, decision.turns, answers, first_id=claim.turn_id, quotes=quotes))
     if thought.prompts_hash is not None:
         made = (made[0].evolve(prompts_hash=thought.prompts_hash), *made[1:])
-    schedule: Schedule = SETTLED
+    schedule: Schedule = PlainSchedule.SETTLED
     if decision.debate.awaits_worker and may_go_on(decision.debate):
         schedule = ClaimToken(new_claim_token(), claim.held.worker_id)
     change = Change(decision.debate, claim.held, made, thought.exchanges, usage, schedule)
@@ -219,17 +228,17 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
         last_error=f"{message} {storable_text(detail)}" if detail else message,
         usage=claim.debate.usage.plus(used),
     )
-    decision = after_failure(attempts, problem.permanent, jitter, problem.patient)
+    retry_seconds = after_failure(attempts, problem.permanent, jitter, problem.patient)
     reached = limit_reached(failed)
     delay: float | None = None
-    schedule: Schedule = SETTLED
+    schedule: Schedule = PlainSchedule.SETTLED
     after = failed
     if reached:
         after = ended_by(failed, reached)
-    elif isinstance(decision, GiveUp):
+    elif retry_seconds is None:
         after = failed.evolve(status=Status.FAILED)
     else:
-        delay = stored_delay(max(decision.delay_seconds, problem.retry_after_seconds or 0))
+        delay = stored_delay(max(retry_seconds, problem.retry_after_seconds or 0))
         schedule = Later(delay)
     about = {
         "attempt": attempts,
@@ -315,27 +324,6 @@ def _tell_nobody(_services: Services, _outcomes: Sequence[Outcome]) -> None:
     """Nothing that a watcher could see has changed."""
 
 
-def claims_that_hold(services: Services, held: Sequence[tuple[UUID, UUID]]) -> set[UUID]:
-    """Of claims (debate id, token), the tokens that are still ours; writes nothing."""
-    return claims.claims_that_hold(services.engine, held)
-
-
 def shares_with_waiting(services: Services, shares: Sequence[str]) -> set[str]:
     """Of these shares, those in which a debate waits to be claimed."""
     return claims.shares_with_waiting(services.engine, shares)
-
-
-def release_unknown_claims(
-    services: Services, worker_id: str, known: Sequence[UUID], known_at: datetime | None = None
-) -> int:
-    """Releases what this worker has claimed and does not know of: the answer to a claim was lost with its connection.
-
-    Must not run beside a claim of the same worker. `known` are the tokens in hand, and those that commits under way ask
-    for, at the time `known_at` (now, if not said). Commits that begin later ask for tokens that are younger than that,
-    however long this statement has waited for a thread.
-    """
-    older_than = first_id_at((known_at or now()) - timedelta(seconds=UNKNOWN_AFTER_SECONDS))
-    released = claims.release_unknown(services.engine, worker_id, known, older_than)
-    if released:
-        log.warning("claims.released", count=len(released), reason="claimed by this worker, but not in its hands")
-    return len(released)

@@ -14,7 +14,7 @@ from app.core.debate import Debate
 from app.core.events import EventKind, NewEvent
 from app.core.texts import checked_text
 from app.store import debates, materials
-from app.store.commit import KEEP_CLAIM, SETTLED, Change, Outcome, Schedule, save
+from app.store.commit import Change, Outcome, PlainSchedule, Schedule, save
 from app.store.engine import Connection
 from app.store.experiments import interruptions
 from app.usecases.announce import deleted, seat_waiting, state_changed
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class AppliedChange:
     locked: Debate
     repaired: Debate
     """With the cursor that its turns imply: what the change was made of."""
@@ -58,7 +58,7 @@ def stop_debate(services: Services, caller: Caller, debate_id: UUID, note: str |
 def pause_debate(services: Services, caller: Caller, debate_id: UUID, now: bool = False) -> Debate:
     """The turn that a worker is thinking about is finished and stored, so that no call is paid for twice; with `now`
     it is cut off."""
-    schedule = SETTLED if now else KEEP_CLAIM
+    schedule = PlainSchedule.SETTLED if now else PlainSchedule.KEEP_CLAIM
     return _change(services, caller, debate_id, control.pause, EventKind.PAUSED, schedule, {"now": now})
 
 
@@ -69,7 +69,7 @@ def resume_debate(services: Services, caller: Caller, debate_id: UUID) -> Debate
         debate_id,
         control.resume,
         EventKind.RESUMED,
-        KEEP_CLAIM,
+        PlainSchedule.KEEP_CLAIM,
         before=interruptions.reopen_match,
     )
 
@@ -81,7 +81,7 @@ def _change(
     debate_id: UUID,
     change: Callable[[Debate], Debate],
     kind: EventKind,
-    schedule: Schedule = SETTLED,
+    schedule: Schedule = PlainSchedule.SETTLED,
     about: Mapping[str, Any] | None = None,
     before: Callable[[Connection, UUID], None] | None = None,
 ) -> Debate:
@@ -104,17 +104,17 @@ def changed(
     locked: Debate,
     change: Callable[[Debate], Debate],
     event: NewEvent,
-    schedule: Schedule = KEEP_CLAIM,
-) -> Changed | None:
+    schedule: Schedule = PlainSchedule.KEEP_CLAIM,
+) -> AppliedChange | None:
     """Part of a transaction that has locked the debate; None where nothing changes."""
     debate, _ = with_tail(connection, locked)
     after = change(debate)
     if after is debate:
         return None
-    return Changed(locked, debate, save(connection, Change(after, schedule=schedule, event=event)))
+    return AppliedChange(locked, debate, save(connection, Change(after, schedule=schedule, event=event)))
 
 
-def tell_changed(services: Services, made: Changed, by: str) -> None:
+def tell_changed(services: Services, made: AppliedChange, by: str) -> None:
     """After the commit."""
     log_repair(made.locked, made.repaired)
     after = made.outcome.debate

@@ -56,7 +56,7 @@ class NewDebate:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTurn:
     """The result of a submission: the debate, and the turn that was stored."""
 
     debate: Debate
@@ -66,7 +66,7 @@ class Stored:
 
 
 @repeated_on_conflict
-def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
+def create_debate(services: Services, caller: Caller, new: NewDebate) -> StoredTurn:
     require(caller, Action.CREATE)
     debate, motion = planned(services, caller, new)
     require_creation(caller, debate.seats)
@@ -80,7 +80,7 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> Stored:
     tell_stored(services, (debate, [motion]))
     if debate.awaits_worker:
         services.teller.enqueue(debate.id)
-    return Stored(debate, motion)
+    return StoredTurn(debate, motion)
 
 
 def store(
@@ -99,16 +99,16 @@ def store(
             return stored, stored_motion
         case create.RequestUsed(debate_id):
             return debate_id
-        case create.KeyRevoked():
+        case create.Refusal.KEY_REVOKED:
             raise refused()
         case create.UnknownAgents(unknown):
             # A seat bound to an agent that does not exist would wait for ever.
             bound = {seat.role: setup.agent_id for seat, setup in debate.seats.items() if setup.agent_id}
             role = next(role for role, agent_id in bound.items() if UUID(agent_id) in unknown)
             raise InvalidInput(f"seats.{role}.agent_id", "is not an agent of this server")
-        case create.SourceGone() if debate.forked_from:
+        case create.Refusal.SOURCE_GONE if debate.forked_from:
             raise DebateNotFound(debate.forked_from.debate_id)
-        case create.UnknownPrompts():
+        case create.Refusal.UNKNOWN_PROMPTS:
             raise InvalidInput(
                 "prompts", f"there is no prompt set {debate.prompts!r}; `debate prompts list` shows them"
             )
@@ -272,11 +272,11 @@ def _refuse_turns_beyond_the_daily_limit(
         )
 
 
-def _replay(services: Services, new: NewDebate, debate_id: UUID) -> Stored:
+def _replay(services: Services, new: NewDebate, debate_id: UUID) -> StoredTurn:
     debate, motion = created_before(services, debate_id)
     if not _says_the_same(new, debate, motion):
         raise RequestIdReused(new.client_request_id, f"for the debate {debate_id}")
-    return Stored(debate, motion, replayed=True)
+    return StoredTurn(debate, motion, replayed=True)
 
 
 def created_before(services: Services, debate_id: UUID) -> tuple[Debate, Turn]:

@@ -56,7 +56,7 @@ class ListPage:
 
 
 @dataclass(frozen=True, slots=True)
-class DebatePage:
+class DebateView:
     row: DashboardRow
     motion: Turn
     arguments: tuple[Turn, ...]
@@ -115,7 +115,7 @@ def _sorted(connection: Connection, filters: Filters, limit: int, cursor: str | 
     return found, str(before + limit) if more else None, str(max(before - limit, 0)) if before else None
 
 
-def debate_page(services: Services, debate_id: UUID, first_seq: int | None, most_turns: int) -> DebatePage:
+def debate_page(services: Services, debate_id: UUID, first_seq: int | None, most_turns: int) -> DebateView:
     """With the turns from `first_seq` on, or the last `most_turns`."""
     with snapshot(services) as connection:
         debate = existing(connection, debate_id)
@@ -129,7 +129,7 @@ def debate_page(services: Services, debate_id: UUID, first_seq: int | None, most
         [last] = turns.tail(connection, debate_id, 1)
         now = overview.clock(connection)
         [row] = _rows(connection, [debate], now)
-    return DebatePage(row, motion, arguments, verdicts, rounds, last.id, now)
+    return DebateView(row, motion, arguments, verdicts, rounds, last.id, now)
 
 
 def _rows(connection: Connection, found: Sequence[Debate], now: datetime) -> list[DashboardRow]:

@@ -1,8 +1,11 @@
 """The documents that debates are about, and the quotes from them. Those used last are kept in memory, prepared for
 look-ups: a debate asks for its document at every turn."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from cachetools import LRUCache
 
 from app.core.debate import Debate
 from app.core.errors import InvalidInput
@@ -12,7 +15,6 @@ from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.store import materials
 from app.store.engine import Engine
-from app.usecases.memory import Memory
 
 DEBATERS = (Seat.PROPOSER, Seat.OPPONENT)
 MOST_BYTES = 64 * 1024 * 1024
@@ -21,18 +23,22 @@ MOST_BYTES = 64 * 1024 * 1024
 
 class Documents:
     def __init__(self) -> None:
-        self._kept: Memory[str, Document] = Memory(MOST_BYTES, lambda document: len(document.text))
+        self._kept: LRUCache[str, Document] = LRUCache(MOST_BYTES, lambda document: len(document.text))
+        self._lock = threading.Lock()
+        """A worker reads documents in several threads."""
 
     def of(self, engine: Engine, debate: Debate) -> Document | None:
         """None for a debate without one."""
         document_hash = debate.material.document_hash if debate.material else None
         if document_hash is None:
             return None
-        found = self._kept.get(document_hash)
+        with self._lock:
+            found = self._kept.get(document_hash)
         text = materials.document(engine, document_hash) if found is None else None
         if text is not None:
             found = Document(text)
-            self._kept.keep(document_hash, found)
+            with self._lock:
+                self._kept[document_hash] = found
         return found
 
 

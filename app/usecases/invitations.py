@@ -25,7 +25,7 @@ from app.store import debates, events, invitations
 from app.store.agents import hash_of
 from app.store.engine import Connection
 from app.store.invitations import SEAT_KEY_PREFIX, WATCHER, Invitation
-from app.store.sessions import Issued
+from app.store.sessions import IssuedInvitation
 from app.usecases.announce import state_changed
 from app.usecases.read import existing
 from app.usecases.services import Services
@@ -79,7 +79,7 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
     return NewInvitation(made.id, token, made.expires_at)
 
 
-def list_issued(services: Services, caller: Caller, debate_id: UUID) -> list[Issued]:
+def list_issued(services: Services, caller: Caller, debate_id: UUID) -> list[IssuedInvitation]:
     """The invitations of a debate that still open something; an agent sees its own."""
     require(caller, Action.CONTROL)
     with services.engine.statements() as connection:

@@ -19,6 +19,7 @@ from app.core.access import (
     require_impartial,
 )
 from app.core.brief import Brief, Exchange, JudgmentKey, Thought
+from app.core.claims import Room
 from app.core.debate import Debate, Usage
 from app.core.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.core.experiments.extension import judges_of
@@ -27,13 +28,14 @@ from app.core.judgments import (
     MOST_BY_HAND,
     PERSON,
     Judge,
+    JudgeKind,
     Judgment,
     JudgmentStatus,
     brief_for,
     require_finished,
 )
-from app.core.players import EXTERNAL, JudgeOrder, SeatSetup, why_unknown
-from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
+from app.core.players import JudgeOrder, why_unknown
+from app.core.retry import NotNow, PlayerError, after_failure
 from app.core.texts import checked_name, checked_text, storable_text, storable_usage
 from app.core.verdicts import Verdict, why_contradictory
 from app.models.table import has_price
@@ -42,7 +44,6 @@ from app.store import exchanges, quotas, turns
 from app.store import judgments as store
 from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments
-from app.store.ids import new_claim_token
 from app.store.judgments import JudgmentClaim
 from app.usecases.model_calls import not_charged_yet
 from app.usecases.read import existing
@@ -91,6 +92,7 @@ def give(
     """Stores an opinion from outside. Returns it, and whether it is new."""
     require(caller, Action.JUDGE)
     key = JudgmentKey(_name_of(caller, name), order)
+    kind = JudgeKind.AGENT if isinstance(caller, Agent) else JudgeKind.PERSON
     checked_text("verdict.reasoning", verdict.reasoning, services.settings.max_content_length)
     problem = why_contradictory(verdict)
     if problem:
@@ -102,7 +104,7 @@ def give(
         require_finished(debate)
         require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
         experiment_id = debate.experiment_id if is_invited_judge(caller) else None
-        is_new = store.give(connection, debate_id, key, SeatSetup(EXTERNAL), verdict, experiment_id)
+        is_new = store.give(connection, debate_id, key, kind, verdict, experiment_id)
         if experiment_id is None:
             _refuse_too_many(connection, caller, debate_id)
         [judgment] = _with_keys(connection, debate_id, [key], experiment_id)
@@ -198,9 +200,8 @@ def get_exchanges(
 
 
 @repeated_on_conflict
-def claim(services: Services, worker_id: str, at_most: int, full_shares: Sequence[str]) -> list[JudgmentClaim]:
-    tokens = [new_claim_token() for _ in range(at_most)]
-    claimed = store.claim(services.engine, worker_id, tokens, full_shares)
+def claim(services: Services, worker_id: str, room: Room) -> list[JudgmentClaim]:
+    claimed = store.claim(services.engine, worker_id, room)
     if claimed:
         failpoints.reach("judgment.after_claim", ConnectionLost)
     return claimed
@@ -251,17 +252,17 @@ def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
 def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError, jitter: float) -> None:
     """The judge could not answer: it is asked again later, or the judgment has failed. It is never a tie."""
     attempts = held.attempts + 1
-    decision = after_failure(attempts, problem.permanent, jitter)
+    delay_seconds = after_failure(attempts, problem.permanent, jitter)
     words, used = storable_text(problem.message), storable_usage(problem.usage or Usage())
     with services.engine.begin() as connection:
-        if isinstance(decision, GiveUp):
+        if delay_seconds is None:
             kept = store.fail(connection, held, words, used)
         else:
-            delay = max(decision.delay_seconds, problem.retry_after_seconds or 0)
+            delay = max(delay_seconds, problem.retry_after_seconds or 0)
             kept = store.postpone(connection, held, attempts, delay, words, used)
     if not kept:
         charge(services, held.id, used, held.recorded_claim)
-    if isinstance(decision, GiveUp):
+    if delay_seconds is None:
         provider = metrics.provider_label(held.judgment.setup.player)
         metrics.judgments.labels(JudgmentStatus.FAILED.value, provider).inc()
     log.warning("judgment.failed", judgment_id=str(held.id), attempts=attempts, kind=problem.kind, error=words)
@@ -290,12 +291,3 @@ def charge(
         usage = not_charged_yet(connection, usage, claim, call_id)
         if usage.total_tokens or usage.cost_usd:
             store.charge(connection, judgment_id, storable_usage(usage))
-
-
-@repeated_on_conflict
-def release_unknown(services: Services, worker_id: str, known: Sequence[UUID]) -> None:
-    """See `app.usecases.solutions.evaluate.release_unknown`."""
-    with services.engine.begin() as connection:
-        released = store.release_unknown(connection, worker_id, known)
-    if released:
-        log.warning("judgment.released", count=released, reason="claimed by this worker, but unknown to it")

@@ -8,12 +8,13 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED
-from app.core.providers import PROVIDERS, PlayerChoice, missing
+from app.core.providers import PROVIDERS, PlayerChoice
 from app.models.local import is_installed as local_is_installed
 from app.models.table import models_of
 from app.settings import Settings, variable
 from app.store import leases
 from app.usecases.services import Services
+from app.words.providers import missing
 
 NO_WORKER = "no worker is running, so nobody can say"
 _NOT_NAMED = "no live worker has it in DEBATE_ENDPOINTS"

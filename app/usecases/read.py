@@ -7,12 +7,12 @@ from uuid import UUID
 
 from app.core.access import Action, Agent, Caller, may_read, may_read_document, require
 from app.core.brief import Exchange
-from app.core.debate import Debate, Origin, State, Turn
+from app.core.debate import Debate, Origin, Turn
 from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotFound, or_raise
 from app.core.events import DebateEvent
 from app.store import debates, events, exchanges, listing, materials, overview, turns
 from app.store.engine import Connection
-from app.store.overview import Changed
+from app.store.overview import ChangedDebate
 from app.usecases.services import Services
 from app.wire.debates import ArgumentShape, Told
 
@@ -113,8 +113,9 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
     if last_seen is not None and found.seen_seq is None:
         raise InvalidInput("argument_id", "is not an argument of this debate")
     seen = found.seen_seq or 0
-    is_news = found.state is State.CLOSED or (found.turn.seq > seen and not found.is_held_back)
-    told = Told(found.state, ArgumentShape.of(found.turn), found.judge_asks) if is_news else None
+    situation = found.situation
+    is_news = situation.is_closed or (found.turn.seq > seen and not situation.is_held_back)
+    told = Told(situation, ArgumentShape.of(found.turn)) if is_news else None
     return Polled(found.created_at, seen, found.turn.seq, told)
 
 
@@ -136,13 +137,13 @@ def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
         return debates.get_many(connection, debate_ids)
 
 
-def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[Changed]:
+def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[ChangedDebate]:
     """Of the debates among these that exist."""
     with services.engine.statements() as connection:
         return overview.last_changes(connection, debate_ids)
 
 
-def changes_since(services: Services, since: datetime | None, at_most: int) -> tuple[datetime, list[Changed]]:
+def changes_since(services: Services, since: datetime | None, at_most: int) -> tuple[datetime, list[ChangedDebate]]:
     """The time of this query, and what changed since the last one; nothing without `since`."""
     with services.engine.statements() as connection:
         # Read before the changes, so that the next query finds what commits meanwhile.

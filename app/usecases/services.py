@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from cachetools import LRUCache
+
 from app.messaging.queue import TaskQueue
 from app.messaging.teller import Teller
 from app.settings import Settings
 from app.store.engine import Engine
 from app.store.errors import FullDisk
 from app.usecases.documents import Documents
-from app.usecases.memory import Memory
 
 MOST_KEPT = 100
 """Experiments: more than a page of their list shows."""
@@ -29,7 +30,8 @@ class Services:
     teller: Teller
     full_disk: FullDisk = field(default_factory=FullDisk)
     documents: Documents = field(default_factory=Documents)
-    results: Memory[UUID, tuple[str, dict[str, Any]]] = field(default_factory=lambda: Memory(MOST_KEPT))
-    """Of experiments, each with the state of the data that it was computed from."""
+    results: LRUCache[UUID, tuple[str, dict[str, Any]]] = field(default_factory=lambda: LRUCache(MOST_KEPT))
+    """Of experiments, each with the state of the data that it was computed from. Without a lock: all requests of an API
+    process share one thread."""
     run_aside: Callable[[Callable[[], Any]], Any] = _run_here
     """Runs CPU-bound work: in a thread where one event loop serves all requests."""

@@ -9,6 +9,7 @@ from app.core.debate import Debate, Speaker, Turn, TurnType
 from app.core.errors import ArgumentNotFound, InvalidInput, RequestIdReused, or_raise
 from app.core.machine import Move, PlannedTurn, decide, is_repeat
 from app.core.quotes import OPEN, Document, Quote, checked_quotes
+from app.core.refusals import MoveRefused
 from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.core.verdicts import Verdict
@@ -17,7 +18,7 @@ from app.store.commit import Change, save
 from app.store.engine import Connection
 from app.store.ids import new_turn_id
 from app.usecases.announce import tell_stored
-from app.usecases.create import MAX_REQUEST_ID_BYTES, Stored
+from app.usecases.create import MAX_REQUEST_ID_BYTES, StoredTurn
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
 from app.usecases.services import Services
@@ -30,6 +31,7 @@ from app.usecases.transactions import (
     with_seat_now,
     with_tail,
 )
+from app.words.seats import refusal
 
 DEFAULT_INTERVENTION = "The arbitrator interrupts the debate."
 
@@ -47,7 +49,7 @@ class Submission:
 
 
 @repeated_on_conflict
-def submit(services: Services, caller: Caller, debate_id: UUID, submission: Submission) -> Stored:
+def submit(services: Services, caller: Caller, debate_id: UUID, submission: Submission) -> StoredTurn:
     action = Action.RULE if submission.seat is Seat.ARBITRATOR else Action.SPEAK
     require(caller, action)
     checked_text("content", submission.content, services.settings.max_content_length)
@@ -72,7 +74,10 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
                 return _replay(locked, before, move, submission)
         debate, last_turns = with_tail(connection, locked)
         answers = _target(connection, debate_id, submission.target_id) or last_turns[-1]
-        decision = decide(debate, move)
+        try:
+            decision = decide(debate, move)
+        except MoveRefused as refused:
+            raise refusal(refused) from None
         for field, opinion in opinions.items():
             refuse_rejected(opinion, debate.seats[submission.seat], field)
         planned = turns_of(
@@ -85,7 +90,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     tell_stored(services, (after, stored))
     if after.awaits_worker:
         services.teller.enqueue(after.id)
-    return Stored(after, stored[0])
+    return StoredTurn(after, stored[0])
 
 
 def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...]:
@@ -109,10 +114,10 @@ def quotes_of(debate: Debate, move: Move, document: Document | None) -> tuple[Qu
     return checked_quotes(move.content, document) if debate.material.shows_document_to(move.seat) else ()
 
 
-def _replay(debate: Debate, before: Turn, move: Move, submission: Submission) -> Stored:
+def _replay(debate: Debate, before: Turn, move: Move, submission: Submission) -> StoredTurn:
     if not is_repeat(debate, before, move, submission.target_id):
         raise RequestIdReused(submission.client_request_id or "", f"in this debate, as {before.seat.role}")
-    return Stored(debate, before, replayed=True)
+    return StoredTurn(debate, before, replayed=True)
 
 
 def _target(connection: Connection, debate_id: UUID, target_id: UUID | None) -> Turn | None:

@@ -10,11 +10,12 @@ from app.messaging.queue import QueueUnavailable
 from app.observe import threads
 from app.store import claims, leases, overview
 from app.store.engine import DatabaseAway, SchemaMissing
-from app.store.errors import DISK_IS_FULL, log_words, words_for
+from app.store.errors import log_words, words_for
 from app.store.overview import LiveClaim
 from app.usecases.model_calls import MoneyToday, ProviderNow, money_today, providers_now
 from app.usecases.read import snapshot
 from app.usecases.services import Services
+from app.words.errors import DISK_IS_FULL
 
 log = structlog.get_logger(__name__)
 

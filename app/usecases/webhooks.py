@@ -1,4 +1,4 @@
-"""Webhooks: register, list, remove, test, replay. Only for the operator. Workers deliver (`worker.webhooks`)."""
+"""Webhooks: register, list, remove, test and replay, for the operator; claim and settle deliveries, for workers."""
 
 import base64
 import ipaddress
@@ -11,13 +11,15 @@ from uuid import UUID
 import structlog
 
 from app.core.access import Action, Caller, require
+from app.core.claims import Room
 from app.core.errors import InvalidInput, NotFound, or_raise
 from app.core.texts import checked_text
-from app.core.webhooks import TEST_EVENT, why_refused
+from app.core.webhooks import TEST_EVENT, delay_after, why_refused
+from app.observe import metrics
 from app.store import webhooks
 from app.store.engine import Connection
 from app.store.ids import new_id
-from app.store.webhooks import Delivery, Webhook
+from app.store.webhooks import Delivery, DueDelivery, Webhook
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -27,6 +29,7 @@ MAX_URL_BYTES = 2_000
 _ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\.?$", re.IGNORECASE)
 """Some resolvers take such a name for an address, in the old spellings (127.1, 0x7f000001)."""
 MOST_SHOWN = 100
+GONE = 410
 
 
 @repeated_on_conflict
@@ -125,3 +128,30 @@ def _require_enabled(connection: Connection, webhook_id: UUID) -> None:
 
 def _unknown(webhook_id: UUID) -> NotFound:
     return NotFound(f"There is no webhook {webhook_id}")
+
+
+# For workers
+
+
+@repeated_on_conflict
+def claim(services: Services, worker_id: str, room: Room) -> list[DueDelivery]:
+    """Those of the same debate one after another. Each endpoint has a share of its own."""
+    return webhooks.claim(services.engine, worker_id, room)
+
+
+@repeated_on_conflict
+def settle(services: Services, held: DueDelivery, status: int | None, error: str | None, jitter: float) -> None:
+    """Records an attempt: delivered without an `error`. A failed one is repeated later, for three days."""
+    delay = None
+    if error is not None and status != GONE:
+        first = services.settings.webhook_retry_seconds
+        delay = delay_after(held.attempts + 1, held.age_seconds, first, jitter)
+    if not webhooks.settle(services.engine, held, status=status, error=error, delay=delay):
+        log.info("webhook.dropped", webhook_id=str(held.webhook_id))
+    if status == GONE:
+        reason = "the endpoint answered 410: it is gone"
+        webhooks.disable(services.engine, held.webhook_id, reason)
+        log.warning("webhook.switched_off", webhook_id=str(held.webhook_id), reason=reason)
+    metrics.webhook_deliveries.labels("delivered" if error is None else "failed").inc()
+    if error is not None:
+        log.info("webhook.failed", webhook_id=str(held.webhook_id), attempts=held.attempts + 1, problem=error)

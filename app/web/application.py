@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
+from app.core.debate import Debate
 from app.core.errors import (
     Conflict,
     DebateError,
@@ -36,8 +37,11 @@ from app.web.rulings import add_rulings
 from app.web.sign_in import add_sign_in
 from app.web.solutions import add_solution_pages, is_safe_link
 from app.web.webhooks import add_webhook_pages
+from app.wire.debates import debate_cost, time_json, turn_cost
 from app.wire.markdown import as_html
 from app.wire.texts import legible
+from app.words.errors import NOTHING_IS_LOST
+from app.words.players import all_of
 
 log = structlog.get_logger(__name__)
 
@@ -73,7 +77,7 @@ def web_blueprint(services: Services) -> Blueprint:
             return None
         return redirect(f"/sign-in?next={quote(request.full_path.rstrip('?'), safe='/?=')}")
 
-    @web.context_processor
+    @web.app_context_processor
     def common() -> dict[str, object]:
         return {
             "words": words,
@@ -85,6 +89,10 @@ def web_blueprint(services: Services) -> Blueprint:
     web.add_app_template_filter(legible, "legible")
     web.add_app_template_filter(_markdown, "markdown")
     web.add_app_template_filter(_name, "name")
+    web.add_app_template_filter(_players, "players")
+    web.add_app_template_filter(lambda moment: time_json(moment) or "", "iso")
+    web.add_app_template_filter(debate_cost)
+    web.add_app_template_filter(turn_cost)
     web.add_app_template_test(is_safe_link, "safe_link")
     web.after_request(_tell_browser)
     add_pages(web, services)
@@ -106,6 +114,10 @@ def _markdown(text: str) -> Markup:
 def _name(text: str) -> Markup:
     """A model's name, which a browser may break after its colon: it would break it inside a word otherwise."""
     return Markup(str(escape(legible(text))).replace(":", ":<wbr>"))  # noqa: S704 (escaped)
+
+
+def _players(debate: Debate) -> str:
+    return all_of(debate.format, {seat.role: setup.player for seat, setup in debate.seats.items()})
 
 
 def _tell_browser(response: Response) -> Response:
@@ -148,7 +160,7 @@ def _add_errors(web: Blueprint) -> None:
     def unexpected(problem: Exception) -> Response:
         if isinstance(problem, DatabaseAway):
             log.error("page.database_away", problem=log_words(problem))
-            return _error_page(503, f"{words_for(problem)}. Debates continue by themselves when it is back.")
+            return _error_page(503, f"{words_for(problem)}. {NOTHING_IS_LOST}")
         log.error("page.failed", exc_info=problem)
         return _error_page(500, f"The server's log has details under request id {g.request_id}.")
 

@@ -15,9 +15,11 @@ from app.store.experiments.reading import MatchFilters
 from app.usecases.experiments import read
 from app.usecases.experiments.results import compared, results_of_experiment
 from app.usecases.services import Services
-from app.web import experiment_words, query
+from app.web import query
 from app.wire import figures
-from app.wire.experiments import cost_of, estimate_json
+from app.wire.experiments import ProgressShape, cost_of, estimate_json
+from app.words import experiments as about
+from app.words.results import leader
 
 ROWS = 20
 DEBATES = 100
@@ -27,6 +29,7 @@ MOST_LISTED = 200
 """Experiments that are offered to compare with."""
 LONGEST_NAME = 400
 MATCH_STATUSES = ("planned", "running", "completed", "failed")
+CONTROL_NAMES = {"start": "Start", "pause": "Pause", "resume": "Resume", "retry-failed": "Try failed again"}
 Json = dict[str, Any]
 
 
@@ -36,7 +39,7 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
         cursor = request.args.get("cursor") or None
         page = read.page(services, cursor, ROWS)
         rows = [
-            (one, progress, experiment_words.leader(results_of_experiment(services, one.id)))
+            (one, ProgressShape.of(progress), cost_of(one, progress), _leader(results_of_experiment(services, one.id)))
             for one, progress in page.items
         ]
         return _page("experiments.html", rows=rows, cursor=cursor, next_cursor=page.next_cursor)
@@ -48,7 +51,9 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
         return _page(
             "experiment.html",
             experiment=shown.experiment,
-            progress=shown.progress,
+            progress=ProgressShape.of(shown.progress),
+            state=_state(shown.experiment),
+            control_names=CONTROL_NAMES,
             spent_usd=cost_of(shown.experiment, shown.progress),
             estimate=estimate_json(shown.experiment, shown.estimate),
             found=found,
@@ -90,16 +95,37 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
             experiment=both[0],
             other=both[1] if other else None,
             found=found,
+            setups=_setups(*both) if other else None,
             others=[one for one, _ in listed.items if one.id != first],
         )
 
 
 def _page(template: str, **given: Any) -> str:
-    return render_template(template, now=datetime.now(UTC), ewords=experiment_words, figures=figures, **given)
+    return render_template(template, now=datetime.now(UTC), percent=_percent, figures=figures, **given)
 
 
 def _id(text: str) -> UUID:
     return query.uuid_of(text, "experiment")
+
+
+def _leader(found: Json) -> str:
+    return leader([rows for _, rows in figures.by_arm(found["ratings"])], found["rests_on"]["judgments"])
+
+
+def _state(experiment: Experiment) -> str:
+    if experiment.imported:
+        return about.IMPORTED
+    return about.state(experiment.status, experiment.stop_reason, experiment.stop_note)
+
+
+def _setups(first: Experiment, second: Experiment) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    before, after = (about.setup(one.spec, one.imported) for one in (first, second))
+    return ("", first.name, second.name), [(name, said, after[name]) for name, said in before.items()]
+
+
+def _percent(part: float, whole: float | None) -> int:
+    """For a bar."""
+    return 0 if not whole else min(100, round(100 * part / whole))
 
 
 def _drawn(experiment_id: UUID, found: Json) -> dict[str, list[Json]]:
@@ -141,7 +167,7 @@ def controls(experiment: Experiment, failed: int) -> list[str]:
         ExperimentStatus.STOPPED: ["resume"],
         ExperimentStatus.COMPLETED: [],
     }[experiment.status]
-    return [*offered, *(["retry-failed"] if failed and not experiment.is_imported else [])]
+    return [*offered, *(["retry-failed"] if failed and not experiment.imported else [])]
 
 
 def _match_filters(given: Mapping[str, str]) -> MatchFilters:

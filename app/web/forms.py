@@ -8,8 +8,8 @@ from uuid import UUID
 from app.core.access import Guest
 from app.core.debate import ACTIVE_STATUSES, Debate, Status, TurnType, Usage
 from app.core.formats import Format
-from app.core.machine import allowed_moves
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, SeatSetup, Thinking
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.models.table import cost_usd
 from app.usecases import read
@@ -19,11 +19,6 @@ from app.usecases.services import Services
 _USUAL_CALL = Usage(input_tokens=2_000, output_tokens=400)
 FIRST_MODELS = ("openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash")
 """For somebody's first debate with a model: quick and cheap ones. The first one by name may be old and dear."""
-PLAYER_WORDS = {
-    EXTERNAL: "a person or an agent",
-    SCRIPTED: "imitates a model, free",
-    LOCAL: "a small model of 135 million parameters, free",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +156,7 @@ def controls(debate: Debate, guest: Guest | None = None) -> list[str]:
     """The controls that a debate's page offers now: those that the state machine would accept, and to a guest only
     those of its own seat."""
     seats = list(Seat) if guest is None else [guest.seat] if guest.seat else []
-    offered = [_MOVES[kind] for seat in seats for kind in allowed_moves(debate, seat)]
+    offered = [_MOVES[kind] for seat in seats for kind in seat_view(debate, seat).moves]
     if guest is not None:
         return offered
     if debate.is_held_back:

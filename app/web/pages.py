@@ -7,21 +7,23 @@ from uuid import UUID
 
 from flask import Blueprint, render_template, request
 
-from app.core import event_words
 from app.core.access import OPERATOR
 from app.core.debate import Debate, State, Status, Turn
 from app.core.errors import InvalidInput
 from app.core.formats import Format
+from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.usecases import dashboard, judgments, read
 from app.usecases.last_day import LastDays
 from app.usecases.services import Services
 from app.usecases.system import system_status
-from app.web import forms, query, words
+from app.web import forms, query
 from app.web.forms import controls
 from app.web.join import current_guest
 from app.web.scores import chart_of
 from app.wire.markdown import as_html
+from app.words import money, times, turns
+from app.words.counts import number
 
 ROWS = 50
 EVENTS = 200
@@ -34,11 +36,18 @@ MOST_JUDGMENTS = 100
 """A debate's page shows this many; a link leads to all."""
 
 
-def _render_texts(turns: Sequence[Turn], debate: Debate) -> None:
+def _render_texts(shown: Sequence[Turn], debate: Debate) -> None:
     """Fills the cache of rendered texts, and lets other requests in between: the template renders without a pause."""
-    for turn in turns:
-        as_html(words.said(turn.content, debate.material))
+    for turn in shown:
+        as_html(turns.text(turn.content, debate.material))
         time.sleep(0)
+
+
+def _of_an_hour(kind: str, value: float) -> str:
+    """A figure of the system page's charts."""
+    if kind == "cost_usd":
+        return money.cost(value)
+    return times.short(value) if kind == "delay_seconds" else number(int(value))
 
 
 def add_pages(web: Blueprint, services: Services) -> None:
@@ -86,6 +95,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             most_judgments=MOST_JUDGMENTS,
             now=seen.now,
             controls=controls(shown, guest),
+            turn=turn_view(shown),
             chart=chart_of(seen.verdicts),
             seats=Seat,
         )
@@ -100,7 +110,6 @@ def add_pages(web: Blueprint, services: Services) -> None:
             "history.html",
             debate=debate,
             events=events,
-            event_words=event_words,
             cursor=cursor,
             next_cursor=next_cursor,
         )
@@ -131,7 +140,6 @@ def add_pages(web: Blueprint, services: Services) -> None:
             seats=Seat,
             formats=Format,
             players=forms.players_to_choose(services, start),
-            player_words=forms.PLAYER_WORDS,
             is_beginning=forms.is_beginning,
             models=forms.with_usual_costs(forms.models_to_choose(services)),
             options=forms.OPTIONS,
@@ -144,4 +152,4 @@ def add_pages(web: Blueprint, services: Services) -> None:
         status = system_status(services)
         day = days.get(services) if status.work else None
         now = status.work.now if status.work else datetime.now(UTC)
-        return render_template("system.html", status=status, day=day, now=now)
+        return render_template("system.html", status=status, day=day, now=now, seats=Seat, of_an_hour=_of_an_hour)

@@ -39,7 +39,7 @@ def choice_of_reader(cookies: Mapping[str, str], name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ListQuery:
+class DashboardQuery:
     filters: Filters
     sort: str
     cursor: str | None
@@ -91,7 +91,7 @@ class ListQuery:
         return self.address(status=",".join(now))
 
 
-def list_query(given: Mapping[str, str]) -> ListQuery:
+def list_query(given: Mapping[str, str]) -> DashboardQuery:
     sort = given.get("sort") or "latest"
     if sort not in SORTS:
         raise InvalidInput("sort", f"must be one of {', '.join(SORTS)}")
@@ -118,7 +118,7 @@ def list_query(given: Mapping[str, str]) -> ListQuery:
     columns = tuple(name for name in given.get("columns", ",".join(SHOWN)).split(",") if name in COLUMNS)
     backwards = bool(given.get("before"))
     cursor = given.get("before") or given.get("cursor") or None
-    return ListQuery(filters, sort, cursor, backwards, columns, _text(given, "view")[:LONGEST_NAME])
+    return DashboardQuery(filters, sort, cursor, backwards, columns, _text(given, "view")[:LONGEST_NAME])
 
 
 KINDS = ("general_debate", "coding_plan_debate")

@@ -9,11 +9,11 @@ from uuid import UUID
 from pydantic import Field
 
 from app.core.brief import Exchange
-from app.core.debate import Debate, State, Status, StopReason, Turn, TurnType, Usage
+from app.core.debate import Debate, Situation, State, Status, StopReason, Turn, TurnType, Usage
 from app.core.events import EventKind
 from app.core.formats import Format
-from app.core.guidance import action_for
 from app.core.players import SeatSetup
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import SIDES, VerdictScope, rounded_scores
 from app.models.table import has_price
@@ -35,6 +35,10 @@ def time_json(moment: datetime | None) -> str | None:
 def known_cost(usage: Usage, *players: str) -> float | None:
     """None where one of the players has no known price, and was called."""
     return None if usage.total_tokens and not all(map(has_price, players)) else usage.cost_usd
+
+
+def turn_cost(turn: Turn) -> float | None:
+    return known_cost(turn.usage, turn.player) if turn.usage else 0.0
 
 
 def debate_cost(debate: Debate) -> float | None:
@@ -147,6 +151,7 @@ class DebateShape(Shape):
     argument_count: Annotated[int, From("turn_count")]
     stop_reason: StopReason | None
     stop_note: str | None
+    missed_deadline: bool = Field(description="Whether it was closed because an external seat let its deadline pass")
     last_error: str | None
     attempts: int
     seats: Annotated[SeatsShape, As(_seats_json)]
@@ -161,6 +166,9 @@ class DebateShape(Shape):
         MaterialShape | None, Made(lambda debate: MaterialShape.of(debate) if debate.material else None)
     ]
     forked_from: OriginShape | None = Field(description="The debate that it was forked from, and the last copied turn")
+    closing: StopReason | None = Field(
+        description="The limit that has ended the speeches: the judge's ruling comes next and closes the debate"
+    )
     waits_for_start: Annotated[bool, From("is_held_back")] = Field(
         description="Whether it still has to be started: until then nobody takes a turn"
     )
@@ -236,11 +244,10 @@ class ExchangeShape(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An argument, and the state that the debate is in after it."""
+    """An argument, and the situation that the debate is in after it."""
 
-    state: State
+    situation: Situation
     argument: Json
-    judge_asks: bool
 
 
 def debate_json(debate: Debate, document: str | None = None) -> Json:
@@ -262,9 +269,10 @@ def news_json(debate_id: UUID, seat: Seat, last_seen_seq: int, news: Told | None
     """The answer of poll and wait."""
     if news is None:
         return {"has_new_argument": False, "debate_id": str(debate_id), "last_seen_seq": last_seen_seq}
+    view = seat_view(news.situation, seat, TurnType(news.argument["type"]))
     return {
         "has_new_argument": True,
-        "action": action_for(news.state, seat, TurnType(news.argument["type"]), news.judge_asks),
-        "debate_state": news.state,
+        "action": view.action,
+        "debate_state": view.state,
         "argument": news.argument,
     }

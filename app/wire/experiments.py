@@ -9,7 +9,7 @@ from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.spec import Spec
 from app.core.judgments import JudgmentStatus
 from app.models.table import has_price
-from app.store.experiments.experiments import Experiment, ExperimentStatus, Progress
+from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason, Progress
 from app.wire.debates import CallShape, Moment, OneOrder, Scores, TurnUsageShape, Winner, usage_json
 from app.wire.shape import From, Json, Made, RowShape, Shape
 from app.wire.spec_shapes import SpecShape
@@ -76,9 +76,10 @@ class ExperimentShape(Shape):
     id: UUID
     name: str
     status: ExperimentStatus
-    stop_reason: str | None
+    stop_reason: ExperimentStopReason | None
     stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
-    spec: Annotated[SpecShape | None, Made(lambda of: None if of.is_imported else of.stated)] = Field(
+    imported: bool = Field(description="Whether its judgments were made elsewhere: there is nothing to run")
+    spec: Annotated[SpecShape | None, Made(lambda of: None if of.imported else of.stated)] = Field(
         description="null, as cost_usd is, of an imported experiment: nobody knows"
     )
     progress: ProgressShape
@@ -126,14 +127,14 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
         experiment,
         progress=ProgressShape.of(progress),
         cost_usd=cost_of(experiment, progress),
-        estimate=None if experiment.is_imported else estimate,
+        estimate=None if experiment.imported else estimate,
     )
 
 
 def cost_of(experiment: Experiment, progress: Progress) -> float | None:
     """What all calls for it have cost. None where nobody knows: it was imported, or was begun with a player without a
     price."""
-    if experiment.is_imported:
+    if experiment.imported:
         return None
     parts = (progress.matches, progress.judgments)
     is_begun = any(counts.running or counts.completed or counts.failed for counts in parts)

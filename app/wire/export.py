@@ -5,14 +5,18 @@ All are generators: a transcript can be larger than what a process should hold i
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from html import escape
 
-from app.core.debate import HELD_ELSEWHERE, Debate, Turn, TurnType, is_held_elsewhere, stop_words
-from app.core.verdicts import TIE, Verdict, VerdictScope, scores_in_words
+from app.core.debate import Debate, Turn, TurnType
+from app.core.verdicts import Verdict
 from app.wire import markdown
 from app.wire.debates import ArgumentShape, DebateShape, time_json
 from app.wire.texts import legible
+from app.words import debates, verdicts
+from app.words.players import seat_name
+from app.words.sentences import as_start
+from app.words.turns import kind
 
 
 def as_json(debate: Debate, turns: Iterable[Turn]) -> Iterator[str]:
@@ -30,8 +34,7 @@ def as_markdown(debate: Debate, turns: Iterable[Turn]) -> Iterator[str]:
     for turn in turns:
         yield f"\n## {_heading(turn)}\n\n{_quoted(turn.content)}\n"
         if turn.verdict:
-            judged = f"**{_judged(turn, turn.verdict)}:** {_outcome(turn.verdict)}"
-            yield f"\n{judged}\n\n{_quoted(turn.verdict.reasoning)}\n"
+            yield f"\n**{verdicts.ruling(turn.verdict, turn.round)}**\n\n{_quoted(turn.verdict.reasoning)}\n"
 
 
 def as_html(debate: Debate, turns: Iterable[Turn]) -> Iterator[str]:
@@ -44,7 +47,7 @@ def as_html(debate: Debate, turns: Iterable[Turn]) -> Iterator[str]:
     if result := _result(debate):
         yield f"<p class=verdict>{escape(result)}</p>\n"
     for turn in turns:
-        verdict = f"<p class=verdict>{_escaped(_verdict(turn, turn.verdict))}</p>" if turn.verdict else ""
+        verdict = f"<p class=verdict>{_escaped(_verdict(turn.verdict, turn.round))}</p>" if turn.verdict else ""
         yield (
             f'<section id="turn-{turn.seq}" class="{turn.seat.role}"><h2>{escape(_heading(turn))}</h2>'
             f"{markdown.as_html(turn.content)}{verdict}</section>\n"
@@ -80,57 +83,28 @@ def _heading(turn: Turn) -> str:
     by = f", by {turn.agent.username}" if turn.agent else ""
     if turn.type is TurnType.MOTION:
         return f"Motion{by}"
-    kind = "" if turn.type is TurnType.CLAIM else f", {turn.type.lower()}"
+    what = kind(turn.type)
     where = "" if turn.round is None else f" (round {turn.round})"
-    return f"{turn.seq}. {turn.seat.role.capitalize()}{kind}{where}{by}"
+    return f"{turn.seq}. {seat_name(turn.seat).capitalize()}{f', {what}' if what else ''}{where}{by}"
+
+
+def _verdict(verdict: Verdict, round_: int | None) -> str:
+    return f"{verdicts.ruling(verdict, round_)}. {verdict.reasoning}"
 
 
 def _facts(debate: Debate) -> str:
-    seats = ", ".join(f"{seat.role}: {setup.player}" for seat, setup in debate.seats.items())
-    return f"{_how(debate)} · {seats} · {time_json(debate.created_at)} · {debate.id}"
-
-
-def _how(debate: Debate) -> str:
-    """Whether it runs, or how it ended."""
-    status = debate.status.capitalize()
-    if debate.stop_reason is None:
-        return status
-    if is_held_elsewhere(debate.stop_reason, debate.turn_count):
-        return f"{status}: {HELD_ELSEWHERE}"
-    return f"{status}: {stop_words(debate.stop_reason, debate.stop_note)}"
+    seats = ", ".join(f"{seat_name(seat)}: {setup.player}" for seat, setup in debate.seats.items())
+    how = as_start(debates.ending(debate.status, debate.stop_reason, debate.missed_deadline, debate.imported))
+    return f"{how} · {seats} · {time_json(debate.created_at)} · {debate.id}"
 
 
 def _result(debate: Debate) -> str:
     """The verdict of the debate, and the standing of its rounds; empty where nobody has judged."""
-    parts = [f"{_WHOLE}: {_outcome(debate.verdict)}."] if debate.verdict else []
-    if debate.standing:
-        rounds = f"{debate.standing.rounds} judged round{'' if debate.standing.rounds == 1 else 's'}"
-        scores = _scores(debate.standing.scores)
-        ahead = "even" if debate.standing.leader == TIE else f"{debate.standing.leader} ahead"
-        parts.append(f"Mean of {rounds}: {scores}." if debate.is_closed else f"After {rounds}: {ahead} ({scores}).")
-    return " ".join(parts)
+    parts = [verdicts.ruling(debate.verdict, None)] if debate.verdict else []
+    parts += [verdicts.standing(debate.standing, debate.is_closed)] if debate.standing else []
+    return "".join(f"{part}. " for part in parts).rstrip()
 
 
-def _judged(turn: Turn, verdict: Verdict) -> str:
-    """What a ruling's verdict judges."""
-    if verdict.scope is VerdictScope.DEBATE:
-        return _WHOLE
-    return "Verdict so far" if turn.round is None else f"Verdict of round {turn.round}"
-
-
-def _verdict(turn: Turn, verdict: Verdict) -> str:
-    return f"{_judged(turn, verdict)}: {_outcome(verdict)}. {verdict.reasoning}"
-
-
-def _outcome(verdict: Verdict) -> str:
-    return f"{verdict.winner} ({_scores(verdict.scores)})"
-
-
-def _scores(scores: Mapping[str, float]) -> str:
-    return ", ".join(f"{side} {score}" for side, score in scores_in_words(scores).items())
-
-
-_WHOLE = "Verdict of the debate"
 _STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;"
     "padding:0 1rem;overflow-wrap:break-word}section{border-left:4px solid gray;padding-left:1rem}.plain{white-space:"

@@ -1,5 +1,4 @@
-"""Figures of an experiment as inline SVG, their rows as tables, and the sentence that says how to read each. The report
-and the pages show the same."""
+"""Figures of an experiment as inline SVG, and their rows as tables. The report and the pages show the same."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -8,29 +7,9 @@ from typing import Any
 
 from app.wire.shape import Json
 from app.wire.texts import legible
+from app.words.counts import count
+from app.words.money import cost
 
-RATINGS_SAY = (
-    "Each dot is a rating on the Elo scale, each line its 95 % interval; 0 is the average contestant, and 400 points "
-    "are ten to one. Where lines overlap widely, the order of the two is not settled; an arrow is an open end."
-)
-MATRIX_SAYS = (
-    "The row proposed, the column opposed: the share of the points that the proposer took, and on how many motions. "
-    "The stronger the colour, the more."
-)
-JUDGES_SAY = (
-    "Flips are debates that got another winner when the two sides were shown in the other order. First position, own "
-    "provider and length are preferences in points of win rate, with 95 % intervals: for the side shown first, for the "
-    "side of the judge's own provider, and for each doubling of a side's text."
-)
-JUDGES_BY_ARM_SAY = "A debate counts once for a judge, with the mean over its orders and repeats."
-ARMS_SAY = "Differences over the motions that both arms have, in points; p is that of a paired t test, not corrected."
-SIDES_SAY = (
-    "How many points of win rate the proposer gains from the side alone: between equals, +5 means 55 of 100 wins. An "
-    "interval that holds 0 leaves open whether there is any advantage."
-)
-AGREEMENT_SAYS = (
-    "1 is full agreement and 0 what chance would give: alpha over all judges, kappa for each two, with 95 % intervals."
-)
 ROW, LEFT, PLOT = 28, 190, 420
 NARROW_ROW, NARROW_PLOT = 46, 260
 SCALE_HEIGHT = 30
@@ -123,7 +102,10 @@ def advantages(sides: Json) -> list[Json]:
 
 
 def advantage(one: Json) -> str:
-    return points({**one, "value": one["advantage"]})
+    within = points({**one, "value": one["advantage"]})
+    return (
+        f"{within} points for the proposer, from {count(one['debates'], 'debate')} on {count(one['motions'], 'motion')}"
+    )
 
 
 def rating_rows(
@@ -225,29 +207,39 @@ def difference_rows(found: Json, what: str = "arms") -> tuple[tuple[str, ...], l
     ]
 
 
-def cost_rows(found: Json, money: Callable[[float], str]) -> list[tuple[str, ...]]:
-    """For each contestant and judge, and the rulings in the debates: which of these it is, its name, cost, tokens,
-    seconds a call, failed attempts. Then the rest, and the total."""
+def agreement_of_all(agreed: Json) -> str:
+    within = interval(agreed, ".2f")
+    return f"Agreement of all judges: alpha {agreed['alpha']:.2f} ({within}), over {count(agreed['n'], 'debate')}"
+
+
+def agreement_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    return ("judges", "kappa", "95 %", "debates"), [
+        (" and ".join(pair["judges"]), number(pair["kappa"], ".2f"), interval(pair, ".2f"), str(pair["n"]))
+        for pair in found["agreement"]["pairs"]
+        if pair["kappa"] is not None
+    ]
+
+
+def cost_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Of each contestant and judge, and the rulings in the debates; then the rest, and the total."""
     costs = found["costs"]
-    rows = [(kind, row.get(kind) or "", row) for kind in ("contestant", "judge") for row in costs.get(f"{kind}s", [])]
-    rows += [("rulings", "in debates", costs["arbitrator"])] if costs["arbitrator"] else []
+    rows = [
+        (f"{kind} {row.get(kind) or ''}", row) for kind in ("contestant", "judge") for row in costs.get(f"{kind}s", [])
+    ]
+    rows += [("rulings in debates", costs["arbitrator"])] if costs["arbitrator"] else []
     shown = [
         (
-            kind,
-            name,
-            _money(row["cost_usd"], money),
+            who,
+            cost(row["cost_usd"]),
             f"{row['input_tokens'] + row['output_tokens']:,}",
             number(row["mean_seconds"], ".1f"),
             str(sum(row["failures"].values())),
         )
-        for kind, name, row in rows
+        for who, row in rows
     ]
-    sums = (("other", "calls", costs["other_usd"]), ("all", "calls", costs["total_usd"]))
-    return [*shown, *((kind, name, _money(amount, money), "", "", "") for kind, name, amount in sums if shown)]
-
-
-def _money(amount: float | None, money: Callable[[float], str]) -> str:
-    return "unknown" if amount is None else money(amount)
+    sums = (("other calls", costs["other_usd"]), ("all calls", costs["total_usd"]))
+    header = ("who", "cost", "tokens", "seconds a call", "failed attempts")
+    return header, [*shown, *((who, cost(amount), "", "", "") for who, amount in sums if shown)]
 
 
 def ratings_svg(ratings: list[Json], narrow: bool = False) -> str:

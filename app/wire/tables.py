@@ -53,7 +53,7 @@ def _shown(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
-class _Lines(io.StringIO):
+class _CsvLines(io.StringIO):
     """Ends each row that `csv` writes with a newline. `csv` quotes a carriage return, at which readers end a row, only
     where it is a part of its own line ends."""
 
@@ -62,7 +62,7 @@ class _Lines(io.StringIO):
 
 
 def as_csv(what: str, pages: Iterable[list[Row]]) -> Iterator[bytes]:
-    text = _Lines(newline="")
+    text = _CsvLines(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS[what])
     for page in pages:

@@ -80,6 +80,12 @@ ALTER TABLE turns DROP COLUMN verdict_scope, DROP COLUMN verdict_confidence, DRO
 ALTER TABLE guardrail_evaluations DROP COLUMN queued_at;
 ALTER TABLE matches DROP COLUMN attempt;
 """
+# A claim lives by its lease: the index of due rows finds a claimed row for its release, and no claim reads it.
+_KEEP_CLAIMS = """
+UPDATE debates SET due_at = 'infinity' WHERE due_at IS NOT NULL AND claim_token IS NOT NULL;
+UPDATE judgments SET due_at = 'infinity' WHERE due_at IS NOT NULL AND claim_token IS NOT NULL;
+UPDATE guardrail_evaluations SET due_at = 'infinity' WHERE due_at IS NOT NULL AND claim_token IS NOT NULL;
+"""
 
 
 def upgrade() -> None:
@@ -99,6 +105,7 @@ def upgrade() -> None:
         op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
     op.execute(_TELL)
     op.execute(_DROP)
+    op.execute(_KEEP_CLAIMS)
 
 
 def _convert(table: str, change: str) -> None:

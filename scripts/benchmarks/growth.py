@@ -14,12 +14,12 @@ import psycopg
 
 from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
+from app.core.claims import Room
 from app.core.debate import Limits, TurnType
 from app.core.formats import Format
 from app.core.seats import Seat
 from app.settings import Settings
 from app.store import leases
-from app.store.claims import Room
 from app.usecases import advance
 from app.usecases.advance import Claim
 from app.usecases.create import NewDebate, create_debate

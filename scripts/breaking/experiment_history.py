@@ -4,6 +4,7 @@ judge has judged each debate once in each order that the debate has."""
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import psycopg
@@ -11,8 +12,7 @@ from psycopg.rows import dict_row
 
 from app.core.experiments.extension import judges_of
 from app.core.experiments.spec import spec_of
-from app.core.judgments import AGENT, PERSON
-from app.store.experiments.experiments import IMPORTED
+from app.core.judgments import JudgeKind
 from app.store.experiments.orders import HAS_TWO_ORDERS
 
 _ENDED = ("completed", "failed")
@@ -21,6 +21,12 @@ SELECT matches.*, {HAS_TWO_ORDERS} AS has_two_orders FROM matches
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 ORDER BY matches.position
 """  # noqa: S608 (only constants are put in)
+_DEBATES = """
+SELECT id, experiment_id, status NOT IN ('failed', 'stopped') AND NOT EXISTS (
+    SELECT FROM debate_events WHERE debate_id = debates.id AND kind IN ('attempt_failed', 'stopped')
+) AS is_untroubled
+FROM debates WHERE experiment_id IS NOT NULL
+"""
 _ROUNDING_USD = 1e-9
 """Sums of reservations that come and go."""
 
@@ -29,8 +35,8 @@ _ROUNDING_USD = 1e-9
 class ExperimentHistory:
     experiment: dict[str, Any]
     matches: list[dict[str, Any]] = field(default_factory=list)
-    debates: list[Any] = field(default_factory=list)
-    """Ids."""
+    debates: dict[Any, bool] = field(default_factory=dict)
+    """By id: whether it ran without trouble, and so no match can have got another one in its place."""
     judgments: list[dict[str, Any]] = field(default_factory=list)
     reservations: int = 0
 
@@ -48,14 +54,14 @@ def read_experiments(database_url: str) -> list[ExperimentHistory]:
     """Those that were held here."""
     with psycopg.connect(database_url, row_factory=dict_row) as connection:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        held = connection.execute("SELECT * FROM experiments WHERE concurrency <> %s", (IMPORTED,))
+        held = connection.execute("SELECT * FROM experiments WHERE NOT imported")
         found = {row["id"]: ExperimentHistory(row) for row in held}
         for row in connection.execute(_MATCHES):
             if row["experiment_id"] in found:
                 found[row["experiment_id"]].matches.append(row)
-        for row in connection.execute("SELECT id, experiment_id FROM debates WHERE experiment_id IS NOT NULL"):
+        for row in connection.execute(_DEBATES):
             if row["experiment_id"] in found:
-                found[row["experiment_id"]].debates.append(row["id"])
+                found[row["experiment_id"]].debates[row["id"]] = row["is_untroubled"]
         for row in connection.execute("SELECT * FROM judgments WHERE experiment_id IS NOT NULL"):
             if row["experiment_id"] in found:
                 found[row["experiment_id"]].judgments.append(row)
@@ -94,20 +100,17 @@ def _each_match_has_its_own_debate(history: ExperimentHistory) -> Iterable[str]:
         yield "two matches have one debate"
     missing = [row["key"] for row in history.matches if row["status"] == "completed" and row["debate_id"] is None]
     yield from (f"the match {each} is completed without a debate" for each in missing[:1])
-    # A debate that somebody deleted is missing; one of an earlier attempt is there besides.
-    attempts = sum(row["attempt"] for row in history.matches)
-    if len(history.debates) > attempts:
-        yield f"{len(history.debates)} debates were made by {attempts} attempts"
-    unknown = set(history.debates) - set(own)
-    if unknown and attempts == len([row for row in history.matches if row["attempt"]]):
-        yield f"the debate {next(iter(unknown))} belongs to no match"
+    # One of an earlier attempt at a match is there besides.
+    without = [each for each, is_untroubled in history.debates.items() if is_untroubled and each not in own]
+    yield from (f"the debate {each} belongs to no match" for each in without[:1])
 
 
 def _each_judge_has_judged_once(history: ExperimentHistory) -> Iterable[str]:
     keys = [(row["debate_id"], row["judge"], row["order"], row["repeat"]) for row in history.judgments]
     yield from (f"two judgments of one key: {key}" for key, count in Counter(keys).items() if count > 1)
     judges = judges_of(spec_of(history.experiment["spec"]))
-    there = {key for key in keys if not key[1].startswith((PERSON, AGENT))}
+    by_worker = [row["judge_kind"] == JudgeKind.WORKER for row in history.judgments]
+    there = set(compress(keys, by_worker))
     held = {row["debate_id"]: row["has_two_orders"] for row in history.matches if row["status"] == "completed"}
     asked = [
         (debate_id, key.judge, key.order.value, key.repeat)

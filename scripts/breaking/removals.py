@@ -111,7 +111,7 @@ REMOVALS = (
         ),
         (
             "tests/integration/test_protocol_repeats.py"
-            "::test_of_fifty_times_the_same_submission_one_is_stored_and_all_are_answered_with_it",
+            "::test_of_fifty_submissions_for_one_turn_one_is_taken_and_repetitions_are_answered_with_it",
         ),
     ),
 )

@@ -7,9 +7,11 @@ from uuid import UUID
 
 from app.core.debate import Cursor, Debate, Limits, State, Status, TurnType
 from app.core.formats import Format
-from app.core.machine import TRANSITIONS, Move, decide, first_cursor, motion_round, moves_of
+from app.core.machine import Move, decide, first_cursor, motion_round
 from app.core.players import EXTERNAL, SeatSetup
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
+from app.core.transitions import TRANSITIONS
 
 _SEAT_OF = {State.AWAITING_PROPOSER: Seat.PROPOSER, State.AWAITING_OPPONENT: Seat.OPPONENT}
 _ROUND, _LAST_ROUND = 2, 9
@@ -115,7 +117,7 @@ def _after(form: Format, state: State, move: Move, interrupted: Seat | None, rou
     """None where the format has no such move."""
     debate = _debate(form, Cursor(round_, _SEAT_OF.get(state, Seat.ARBITRATOR)))
     debate = debate.evolve(intervention_open=state is State.INTERVENTION_PENDING, interrupted=interrupted)
-    return decide(debate, move).debate if move.type in moves_of(debate, move.seat) else None
+    return decide(debate, move).debate if move.type in seat_view(debate, move.seat).moves else None
 
 
 def _who_may(label: str, state: State) -> str:
@@ -127,4 +129,13 @@ def _who_may(label: str, state: State) -> str:
 def _debate(form: Format, cursor: Cursor) -> Debate:
     seats = {seat: SeatSetup(EXTERNAL) for seat in Seat}
     limits = Limits(max_rounds=_LAST_ROUND if form.facts.has_rounds else None)
-    return Debate(UUID(int=0), "", "", form, Status.RUNNING, cursor, seats, limits)
+    return Debate(
+        id=UUID(int=0),
+        title="",
+        debate_type="",
+        format=form,
+        status=Status.RUNNING,
+        cursor=cursor,
+        seats=seats,
+        limits=limits,
+    )

@@ -89,7 +89,7 @@ def _holds(estimate: clusters.Estimate, value: float) -> bool:
     return bool(estimate.low <= value <= estimate.high)
 
 
-def judged_in_both_orders(rng: np.random.Generator, debates: int, bias: float) -> judges.Judgments:
+def judged_in_both_orders(rng: np.random.Generator, debates: int, bias: float) -> judges.JudgmentArrays:
     """Debates on a tenth as many motions, judged once in each order by a judge who gives the first position `bias`
     more."""
     motion = np.arange(debates) % (debates // 10)
@@ -103,10 +103,10 @@ def judged_in_both_orders(rng: np.random.Generator, debates: int, bias: float) -
     )
 
 
-def _judgments(debate: Codes, motion: Codes, order: Codes, y: Floats) -> judges.Judgments:
+def _judgments(debate: Codes, motion: Codes, order: Codes, y: Floats) -> judges.JudgmentArrays:
     nothing, unknown = np.full(len(y), judges.NONE), np.full(len(y), np.nan)
     zeros = np.zeros(len(y), np.int64)
-    return judges.Judgments(
+    return judges.JudgmentArrays(
         debate, motion, zeros, zeros, order, y, unknown, unknown, unknown, provider=nothing, favoured=unknown
     )
 

@@ -57,7 +57,7 @@ def test_the_example_runs_to_its_results(experiments: Cli, worker: Place) -> Non
     planned = experiments.well("plan", "demo/experiment.yaml")
     assert "debates        60\n" in planned
     assert "judgments      240\n" in planned
-    assert "budget in USD  none\n" in planned
+    assert "budget         none\n" in planned
     assert worker.sql("SELECT 1 FROM experiments WHERE name = 'demo'") == [], "a plan makes nothing"
     assert experiments("run", "demo/experiment.yaml").code == 1, "nobody can be asked here"
     said = experiments.well("run", "demo/experiment.yaml", "--yes")
@@ -110,9 +110,9 @@ def test_it_is_steered_shown_and_deleted(experiments: Cli, api: Api, worker: Pla
     wait_until(lambda: worker.sql(running, experiment_id) == [(0,)], 60, "those under way are finished")
     assert experiments.json("show", "steered")["progress"]["matches"]["planned"] > 0
     assert "steered is running." in experiments.well("resume", "steered")
-    assert "steered is stopped: manual stop." in experiments.well("stop", "steered")
+    assert "steered is stopped by a person." in experiments.well("stop", "steered")
     [listed] = [line for line in experiments.well("list").splitlines() if line.startswith("steered ")]
-    assert "stopped: manual stop" in listed
+    assert "stopped by a person" in listed
     # What the list shows of the id is enough to name it.
     assert experiments.json("show", listed.split()[-1])["id"] == experiment_id
     stopped = experiments("watch", "steered")

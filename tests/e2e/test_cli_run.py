@@ -29,11 +29,11 @@ def test_a_first_run_holds_three_rounds_from_motion_to_verdict(first_run: Comman
     lines = first_run.stdout.splitlines()
     assert f"  {MOTION}" in lines
     headings = [line for line in lines if re.match(r"(Round|Proposer|Opponent|Judge|Verdict)\b", line)]
-    turns = ["Proposer  scripted", "Opponent  scripted", "Judge  scripted"]
+    turns = ["Proposer  scripted", "Opponent  scripted", "Judge  ruling  scripted"]
     assert headings == ["Round 1 of 3", *turns, "Round 2 of 3", *turns, "Round 3 of 3", *turns, "Verdict"]
     assert [bool(re.match(rf"  Round {number}: ", line)) for number in (1, 2) for line in lines].count(True) == 2
     assert any(line.startswith("  The whole debate: ") for line in lines)
-    assert any("rounds judged: 2, mean" in line for line in lines)
+    assert any("Mean of 2 judged rounds" in line for line in lines)
     assert any("whole debate" in line for line in lines)
     assert any("winner" in line for line in lines)
     assert lines[-2] == "The debate is completed: all rounds were held."

@@ -1,27 +1,18 @@
 """A server behind TLS whose certificate a private authority has signed."""
 
 import asyncio
-import contextlib
-import ssl
-import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 import trustme
 from cli_home import Home, assert_one_sentence, new_home
 from harness import Api
+from tls import tls_in_front_of
 from watchers import a_dialogue, argue
 
 pytestmark = pytest.mark.long
-
-
-async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError, ssl.SSLError):
-        while piece := await reader.read(65536):
-            writer.write(piece)
-            await writer.drain()
-    writer.close()
 
 
 @pytest.fixture
@@ -33,20 +24,9 @@ def authority(tmp_path: Path) -> tuple[trustme.CA, Path]:
 
 @pytest.fixture
 def address(api: Api, authority: tuple[trustme.CA, Path]) -> Iterator[str]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority[0].issue_cert("127.0.0.1").configure_cert(context)
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_api, to_api = await asyncio.open_connection("127.0.0.1", api.http.base_url.port)
-        await asyncio.gather(carry(reader, to_api), carry(from_api, writer))
-
-    loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(asyncio.start_server(answer, "127.0.0.1", 0, ssl=context))
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
+    connect = partial(asyncio.open_connection, "127.0.0.1", api.http.base_url.port)
+    with tls_in_front_of(connect, authority[0]) as port:
+        yield f"https://127.0.0.1:{port}"
 
 
 @pytest.fixture

@@ -98,9 +98,9 @@ def test_the_judges_reasons_and_the_winner_are_shown(cli: Home, api: Api) -> Non
     assert cli("get-context", debate_id, "--limit", "0").stdout.count(why) == 1
     listed = cli("list", "--q", "Reasons are given").stdout.splitlines()
     assert listed[0].index("winner") == listed[1].index("opponent")
-    assert "The whole debate: opponent wins (proposer 6, opponent 8)" in cli("watch", debate_id).stdout
+    assert "The whole debate: opponent wins 8 to 6" in cli("watch", debate_id).stdout
     happened = cli("events", debate_id).stdout
-    assert "Z  A turn was stored: #2, the judge, intervention, external (by operator)\n" in happened
+    assert "Z  A turn was stored: #2, the judge, interruption, external (by operator)\n" in happened
     assert happened.endswith("Z  Closed: a ruling closed it\n")
     forked = cli("fork", debate_id, "--after-seq", "1").stdout
     page = re.escape(cli.settings["DEBATE_SERVER_URL"]) + "/debates/[0-9a-f-]{36}/view"

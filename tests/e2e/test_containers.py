@@ -39,7 +39,7 @@ for package in (app, worker):
         if not module.name.endswith(("__main__", "observe.spans")):
             importlib.import_module(module.name)
 # Imported where they are first used.
-import arro3.io, celery.bin.celery, genai_prices, websockets
+import arro3.io, celery.bin.celery, genai_prices
 import pydantic_ai.direct, pydantic_ai.models.anthropic, pydantic_ai.models.openai
 import pydantic_ai.providers.anthropic, pydantic_ai.providers.openai
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cli_home import Home
 from harness import Api, Place, assert_all_is_well, new_debate, wait_until
-from read_only import read_only
+from situations.failing import read_only
 
 from app.store.errors import DISK_IS_FULL, ONLY_READS
 

@@ -16,7 +16,7 @@ import httpx
 import psutil
 import pytest
 from cli_home import Command, Home, new_home
-from harness import Api, assert_whole, new_debate, wait_until
+from harness import Api, assert_whole, is_gone, new_debate, wait_until
 
 # A turn that is being thought about when the process dies, and those after it.
 THINKING = {role: {"player": "scripted", "think_seconds": 0.5} for role in ("proposer", "opponent", "arbitrator")}
@@ -112,10 +112,3 @@ def debate_of(api: Api, method: str, path: str, body: object = None) -> dict[str
     assert answer.is_success or answer.status_code == httpx.codes.SERVICE_UNAVAILABLE, answer.text
     debate: dict[str, Any] = answer.json()["data"]["debate"] if answer.is_success else {}
     return debate
-
-
-def is_gone(process: psutil.Process) -> bool:
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True

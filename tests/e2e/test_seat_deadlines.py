@@ -27,7 +27,12 @@ def test_stop(place, api):
     events = api.http.get(f"/debates/{debate['id']}/events").json()["data"]["events"]
     [passed] = [event for event in events if event["kind"] == "deadline_passed"]
     assert passed["about"] == {"role": "opponent"}
-    assert events[-1]["about"] == {"stop_reason": "time_limit", "stop_note": ended["stop_note"]}
+    assert events[-1]["about"] == {
+        "stop_reason": "time_limit",
+        "stop_note": ended["stop_note"],
+        "missed_deadline": True,
+    }
+    assert ended["missed_deadline"]
     for page in (f"/debates/{debate['id']}/view", f"/debates/{debate['id']}/history", "/"):
         shown = api.http.get(page).text.lower()
         assert "a seat missed its deadline" in shown

@@ -10,7 +10,7 @@ import threading
 
 import psutil
 import pytest
-from harness import Api, Place, StartWorker, assert_all_is_well, new_debate, wait_until
+from harness import Api, Place, StartWorker, assert_all_is_well, is_gone, new_debate, wait_until
 
 THINKING = {role: {"player": "scripted", "think_seconds": 1.5} for role in ("proposer", "opponent", "arbitrator")}
 
@@ -62,14 +62,6 @@ def serving(place: Place) -> psutil.Process:
     """The one that answers the requests."""
     [child] = master(place).children()
     return child
-
-
-def is_gone(process: psutil.Process) -> bool:
-    """Also where nobody has asked yet how it ended."""
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from harness import Api, Place, assert_whole, wait_until
+from harness import Api, Place, assert_whole, lock_waits, wait_until
 from seating import all_thinking
 
 THINKING = all_thinking(30)
@@ -46,10 +46,7 @@ def test_turns_do_not_wait_for_the_statements_of_other_work(place: Place) -> Non
     with psycopg.connect(str(place.settings.database_url)) as somebody:
         tables = "guardrail_evaluations, judgments, webhook_deliveries, experiments"
         somebody.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
-        waiting = (
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        )
-        wait_until(lambda: place.sql(waiting)[0][0] >= 3, 30, "the worker's other loops wait for these tables")
+        wait_until(lambda: lock_waits(place) >= 3, 30, "the worker's other loops wait for these tables")
         debate_id = api.create(limits={"max_rounds": 1})["id"]
         # They wait for five seconds, and look again a second later.
         status = "SELECT status FROM debates WHERE id = %s"

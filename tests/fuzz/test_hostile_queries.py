@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 import pytest
 from agents import TOKEN
-from harness import REPOSITORY, Api, Place
+from harness import REPOSITORY, Api, Place, services_of
 from hostile import HANDSHAKE, assert_nothing_went_wrong, exchange, head, status_of
 from werkzeug.routing import Map
 
-from app.bootstrap import build_relay, build_services, close_services
+from app.bootstrap import build_relay
 from app.http.sessions import DASHBOARD
 from app.web.application import make_application
 
@@ -224,13 +224,10 @@ def described(open_api: Api) -> dict[str, dict[str, dict[str, object]]]:
 @pytest.fixture(scope="module")
 def routes(place: Place, over: str) -> dict[Route, str]:
     """Each with its rule. What only reads is asked of the debate there is, what changes of one there is not."""
-    services = build_services(place.settings, name="tests", database_connections=2)
-    relay = build_relay(services)
-    try:
+    with services_of(place.settings) as services:
+        relay = build_relay(services)
         table: Map = make_application(services, relay).url_map
-    finally:
         relay.end()
-        close_services(services)
     found = {}
     for rule in table.iter_rules():
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:

@@ -11,9 +11,9 @@ from uuid import UUID, uuid4
 
 from agents import TOKEN
 from flask.testing import FlaskClient
-from harness import new_debate, numbers
+from harness import new_debate, numbers, services_of
 
-from app.bootstrap import build_relay, build_services, close_services
+from app.bootstrap import build_relay
 from app.core.access import OPERATOR, Scope
 from app.core.errors import AuthFailed
 from app.http.requests import CreateDebateBody
@@ -179,11 +179,10 @@ class World:
 
 @contextmanager
 def a_world(settings: Settings) -> Iterator[World]:
-    services = build_services(settings, name="matrix", database_connections=10)
-    relay = build_relay(services)
-    yield World(services, make_application(services, relay).test_client(use_cookies=False))
-    relay.end()
-    close_services(services)
+    with services_of(settings, 10) as services:
+        relay = build_relay(services)
+        yield World(services, make_application(services, relay).test_client(use_cookies=False))
+        relay.end()
 
 
 def refusal_of(answer: Any) -> int | None:

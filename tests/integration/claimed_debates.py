@@ -18,7 +18,7 @@ from situations.leases import expire
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
-from app.core.claims import share_of_turn
+from app.core.claims import Room, share_of_turn
 from app.core.debate import Debate, Turn, TurnType, Usage
 from app.core.formats import Format
 from app.core.machine import implied_cursor
@@ -27,7 +27,6 @@ from app.core.retry import PlayerError
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store import leases
-from app.store.claims import Room
 from app.store.commit import Outcome, Result
 from app.usecases import advance, control, read
 from app.usecases.advance import Claim, Step
@@ -35,7 +34,7 @@ from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from worker.committer import Committer
-from worker.in_hand import InHand
+from worker.in_flight import InFlight
 
 WORKER = "worker"
 LEASE_SECONDS = 3_600.0
@@ -111,8 +110,10 @@ def store_together(
 
     async def committed() -> list[Stored | BaseException | None]:
         committer = Committer(services, expired, executor, lambda _: None)
-        in_hand = [InHand(claim, share_of_turn(claim.debate)) for claim in claims]
-        return await asyncio.gather(*(committer.store(one, step_for, used) for one in in_hand), return_exceptions=True)
+        in_flight = [InFlight(claim, share_of_turn(claim.debate), lambda *_: True) for claim in claims]
+        return await asyncio.gather(
+            *(committer.store(one, step_for, used) for one in in_flight), return_exceptions=True
+        )
 
     with ThreadPoolExecutor(1) as executor:
         return asyncio.run(committed())

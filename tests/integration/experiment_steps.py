@@ -4,21 +4,21 @@ import asyncio
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import partial
 
 import pytest
 from claimed_debates import until
 from harness import wait_until
-from worker_loop import PATIENCE_SECONDS, calls_to, live_lease, with_settings
+from worker_loop import PATIENCE_SECONDS, calls_to, live_lease, players_of, with_settings
 
 from app.core.access import OPERATOR
 from app.core.experiments.motions import motion_of
 from app.usecases.experiments import manage
+from worker import feeder as feeder_module
+from worker.claim_loop import ClaimLoop
 from worker.feeder import Feeder
-from worker.judging import Judging
-from worker.players.models.player import ModelPlayer
+from worker.judging import JudgmentWork
 from worker.players.registry import player_for
-from worker.runner import Runner
+from worker.turns import Turns
 
 LOOK_EVERY_SECONDS = 0.1
 
@@ -95,12 +95,16 @@ async def at_work(services, find_player=player_for, name="worker"):
 
     async with contextlib.AsyncExitStack() as stack:
         patched = stack.enter_context(pytest.MonkeyPatch.context())
-        for module in ("feeder", "claim_loop", "runner"):
-            patched.setattr(f"worker.{module}.LOOK_EVERY_SECONDS", LOOK_EVERY_SECONDS)
+        for part, often in (
+            (feeder_module, "LOOK_EVERY_SECONDS"),
+            (JudgmentWork, "poll_seconds"),
+            (Turns, "poll_seconds"),
+        ):
+            patched.setattr(part, often, LOOK_EVERY_SECONDS)
         lease = await stack.enter_async_context(live_lease(with_settings(services), lost, name))
-        judging = Judging(services, lease, executor, find_player)
+        judging = ClaimLoop(lease, JudgmentWork(services, executor, find_player))
         feeder = Feeder(services, lease, executor, judging.hint)
-        runner = Runner(services, lease, executor, find_player, feeder.hint)
+        runner = ClaimLoop(lease, Turns(services, lease, executor, find_player, feeder.hint))
         for part in (judging, feeder, runner):
             part.start()
         try:
@@ -123,10 +127,8 @@ def hold_by_models(services, models, condition):
     """Until then, by the loops of a worker whose models are this server's."""
 
     async def work():
-        calls = calls_to(models, services)
-        async with at_work(services, partial(player_for, models=ModelPlayer(calls, lambda _: None))):
+        async with calls_to(models, services) as calls, at_work(services, players_of(calls)):
             await until(condition, PATIENCE_SECONDS, "the debates were held and judged")
-        await calls.close()
 
     asyncio.run(work())
 

@@ -6,17 +6,17 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from harness import new_debate, wait_until
+from harness import all_at_once, lock_waits, new_debate, wait_until
 from psycopg.types.json import Jsonb
+from situations import listings
 from test_api_envelope import data_of, nothing_written, refusal_of
-from test_protocol_repeats import all_at_once
 
 DATABASE_CONNECTIONS = 16
 """Of one API process (app/web/wsgi.py, which cannot be imported without starting it)."""
 DEBATE_FIELDS = (
     "id title debate_type format status state next_round next_actor rounds_completed argument_count stop_reason "
-    "stop_note last_error attempts seats limits usage language prompts verdict standing tags material forked_from "
-    "waits_for_start waiting_until experiment_id created_at updated_at"
+    "stop_note missed_deadline last_error attempts seats limits usage language prompts verdict standing tags "
+    "material forked_from waits_for_start imported waiting_until experiment_id created_at updated_at"
 )
 ARGUMENT_FIELDS = (
     "id debate_id seq type role actor round parent_id content verdict quotes player agent usage prompts "
@@ -59,6 +59,7 @@ def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
         "argument_count": 1,
         "stop_reason": None,
         "stop_note": None,
+        "missed_deadline": False,
         "last_error": None,
         "attempts": 0,
         "seats": {"proposer": SCRIPTED, "opponent": SCRIPTED, "arbitrator": SCRIPTED},
@@ -72,6 +73,7 @@ def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
         "material": None,
         "forked_from": None,
         "waits_for_start": False,
+        "imported": False,
         "waiting_until": None,
         "experiment_id": None,
     }
@@ -209,7 +211,6 @@ def test_more_repeated_requests_at_once_than_the_api_has_connections_are_all_ans
     each other."""
     body = new_debate()
     debate_id = create(api, **body)["debate"]["id"]
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
     with psycopg.connect(module_place.settings.database_url) as somebody_else:
         # While this is open nobody can tell whether the request's id is used, and whoever asks has to wait.
@@ -217,14 +218,14 @@ def test_more_repeated_requests_at_once_than_the_api_has_connections_are_all_ans
             "CREATE TEMP TABLE kept AS SELECT * FROM turns WHERE debate_id = %s", [debate_id], prepare=False
         )
         [row] = somebody_else.execute("SELECT to_jsonb(debates) FROM debates WHERE id = %s", [debate_id]).fetchall()
-        module_place.sql("DELETE FROM debates WHERE id = %s", debate_id)
+        listings.remove(module_place, [debate_id])
         somebody_else.execute(
             "INSERT INTO debates SELECT * FROM jsonb_populate_record(NULL::debates, %s)", [Jsonb(row[0])]
         )
         somebody_else.execute("INSERT INTO turns SELECT * FROM kept")
 
         def let_all_go():
-            wait_until(lambda: module_place.sql(waiting) == [(DATABASE_CONNECTIONS,)], 60, "every connection waits")
+            wait_until(lambda: lock_waits(module_place) == DATABASE_CONNECTIONS, 60, "every connection waits")
             somebody_else.commit()
 
         sent = [lambda: api.http.post("/debates", json=body)] * (DATABASE_CONNECTIONS + 4)

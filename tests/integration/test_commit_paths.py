@@ -1,11 +1,10 @@
 """One statement stores a worker's turn: what it leaves in the rows, what happens at the same moment, and what happens
 when Postgres goes away. A turn is stored once and in order, or not at all."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -37,13 +36,12 @@ from claimed_debates import (
     turn,
     until,
 )
-from harness import Place, wait_until
+from harness import Place, all_at_once, services_of, wait_until
 from psycopg.rows import dict_row
 from situations.debates import leave_traces, pass_deadline, store_twin
 from situations.failing import writes_waiting
 from worker_loop import live_runner, with_settings
 
-from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
 from app.core.debate import Debate, Limits, Status, StopReason, TurnType, Usage
@@ -72,18 +70,6 @@ STANDING = {"scores": {"proposer": 4.5, "opponent": 8}, "rounds": 1}
 CLOSING = replace(RULING, close=True)
 MAX_SECONDS = 20_000.0
 NO_END = Limits(max_rounds=100_000)
-
-
-def together(*calls: Callable[[], Any]) -> list[Any]:
-    """All at the same moment; their answers, in order."""
-    barrier = threading.Barrier(len(calls))
-
-    def started(call: Callable[[], Any]) -> Any:
-        barrier.wait(60)
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result(30) for future in [pool.submit(started, call) for call in calls]]
 
 
 # What a commit leaves in the rows.
@@ -288,6 +274,7 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         "share": "external" if case.is_external else "scripted",
         "intervention_open": False,
         "stop_note": None,
+        "missed_deadline": False,
         "last_error": None,
         "attempts": 0,
         "turn_count": 1 + len(case.thoughts),
@@ -336,19 +323,26 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         assert following.debate.updated_at == after["updated_at"]
 
 
-def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place) -> None:
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place, is_last: bool) -> None:
+    """The last one holds the time limit."""
     debate = a_debate(services, limits=TIMED)
     claim = claimed(services, debate)
     leave_traces(place, debate.id)
     before = row_of(place, debate)
-    assert fail(services, claim, "no answer", retry_after_seconds=90, usage=Usage(30, 12, 0.25)) is Result.STORED
+    about: dict[str, Any] = {"permanent": True} if is_last else {"retry_after_seconds": 90}
+    assert fail(services, claim, "no answer", usage=Usage(30, 12, 0.25), **about) is Result.STORED
     after = row_of(place, debate)
-    assert seconds_after(after["due_at"], after["updated_at"]) == 90
+    assert seconds_after(after["due_at"], after["updated_at"]) == (None if is_last else 90)
+    left = (before["deadline_at"] - after["updated_at"]).total_seconds()
+    failed = {"status": "failed", "deadline_at": None, "seconds_left": pytest.approx(left, abs=1)}
     assert after == {
         **before,
         **UNCLAIMED,
+        **(failed if is_last else {}),
         "share": "scripted",
         "stop_note": None,
+        "missed_deadline": False,
         "last_error": "no answer",
         "attempts": 1,
         "input_tokens": 30,
@@ -359,30 +353,6 @@ def test_a_failure_leaves_exactly_these_columns(services: Services, place: Place
         "updated_at": after["updated_at"],
     }
     assert len(turn_rows(place, debate)) == 1
-
-
-def test_a_last_failure_leaves_exactly_these_columns_and_holds_the_time_limit(services: Services, place: Place) -> None:
-    debate = a_debate(services, limits=TIMED)
-    claim = claimed(services, debate)
-    leave_traces(place, debate.id)
-    before = row_of(place, debate)
-    fail(services, claim, "wrong key", permanent=True)
-    after = row_of(place, debate)
-    assert after["seconds_left"] == pytest.approx((before["deadline_at"] - after["updated_at"]).total_seconds(), abs=1)
-    assert after == {
-        **before,
-        **UNCLAIMED,
-        "status": "failed",
-        "share": "scripted",
-        "stop_note": None,
-        "last_error": "wrong key",
-        "attempts": 1,
-        "next_attempt_at": None,
-        "due_at": None,
-        "deadline_at": None,
-        "seconds_left": after["seconds_left"],
-        "updated_at": after["updated_at"],
-    }
 
 
 def test_a_release_leaves_exactly_these_columns_and_is_no_activity(services: Services, place: Place) -> None:
@@ -472,9 +442,11 @@ def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) ->
     for number in range(40):
         debate = a_debate(services, format=Format.DIALOGUE, seats=SCRIPTED, limits=NO_END)
         claim = claimed(services, debate)
-        came, acted = together(
-            lambda claim=claim: take_turns(services, claim),
-            lambda debate=debate, number=number: a_little_later(debate, number * 0.0005),
+        came, acted = all_at_once(
+            [
+                lambda claim=claim: take_turns(services, claim),
+                lambda debate=debate, number=number: a_little_later(debate, number * 0.0005),
+            ]
         )
         after, turns = assert_sound(services, debate)
         own = 1 if what == "intervention" else 0
@@ -496,9 +468,11 @@ def test_two_workers_with_the_same_claim_store_one_turn(services: Services, plac
         debate = a_debate(services)
         mine = claimed(services, debate)
         twins = replace(mine, turn_id=new_turn_id())
-        answers = together(
-            lambda mine=mine: take_turn(services, mine, replace(CLAIM, content="mine"), go_on),
-            lambda twins=twins: take_turn(services, twins, replace(CLAIM, content="the twin's"), go_on),
+        answers = all_at_once(
+            [
+                lambda mine=mine: take_turn(services, mine, replace(CLAIM, content="mine"), go_on),
+                lambda twins=twins: take_turn(services, twins, replace(CLAIM, content="the twin's"), go_on),
+            ]
         )
         after, turns = assert_sound(services, debate)
         assert len(turns) == 2
@@ -524,7 +498,7 @@ def test_a_turn_and_its_own_second_try_at_once_are_stored_once_and_both_know_it(
             following = advance.next_claim(*stored)
             return stored[1].result, following and following.held.token
 
-        answers = together(commit, commit)
+        answers = all_at_once([commit, commit])
         [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
         assert sorted(answers, key=str) == [(Result.ALREADY_STORED, token), (Result.STORED, token)]
         after, turns = assert_sound(services, debate)
@@ -550,7 +524,7 @@ def test_a_late_turn_and_the_worker_that_takes_over_never_both_win(services: Ser
                 return take_turn(services, late, CLAIM)
             return None
 
-        following, other = together(commit_late, take_over)
+        following, other = all_at_once([commit_late, take_over])
         # The charge of the dropped turn may have held the row for a moment.
         other = other or try_claim(services, debate.id, "another worker")
         _, turns = assert_sound(services, debate)
@@ -572,19 +546,16 @@ def test_a_late_turn_and_the_worker_that_takes_over_never_both_win(services: Ser
 @pytest.fixture
 def with_connections(place: Place) -> Iterator[Callable[[int], Services]]:
     """Services with so many connections to the database, all of them open."""
-    made: list[Services] = []
+    with ExitStack() as made:
 
-    def make(count: int) -> Services:
-        services = build_services(place.settings, name="few", database_connections=count, patience_seconds=2)
-        made.append(services)
-        opened = [services.engine.connect() for _ in range(count)]
-        for connection in opened:
-            connection.close()
-        return services
+        def make(count: int) -> Services:
+            services = made.enter_context(services_of(place.settings, count, name="few", patience_seconds=2))
+            opened = [services.engine.connect() for _ in range(count)]
+            for connection in opened:
+                connection.close()
+            return services
 
-    yield make
-    for services in made:
-        close_services(services)
+        yield make
 
 
 BACKENDS = "FROM pg_stat_activity WHERE datname = current_database() AND starts_with(application_name, 'few:')"
@@ -658,7 +629,7 @@ async def test_connections_lost_again_and_again_under_load_lose_no_turn_and_stor
 
     def are_lost_three_times() -> bool:
         lose_connections(place)
-        return sum(entry["event"] in ("turn.commit_failed", "claim.database_away") for entry in logs) >= 3
+        return sum(entry["event"] == "database.unavailable" for entry in logs) >= 3
 
     async with live_runner(unsteady, lambda _: Speaking()):
         await until(are_lost_three_times, 60, "the worker has met lost connections")

@@ -1,6 +1,6 @@
 """Many turns stored by one statement, and many debates claimed by one: no neighbour pays for another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID, uuid4
@@ -26,7 +26,7 @@ from claimed_debates import (
     turn,
 )
 from databases import rows_read
-from harness import Place
+from harness import Place, services_of
 from situations.debates import (
     damage_seats,
     fill,
@@ -39,13 +39,13 @@ from situations.debates import (
 )
 from situations.failing import locking
 
-from app.bootstrap import build_services, close_services
+from app.bootstrap import close_services
 from app.core.access import OPERATOR
+from app.core.claims import Room
 from app.core.debate import Debate, Limits
 from app.core.players import SeatSetup
 from app.core.retry import PlayerError
 from app.core.seats import Seat
-from app.store.claims import Room
 from app.store.commit import Outcome, Result
 from app.store.turns import TurnExists
 from app.usecases import advance, control, read, sweep
@@ -390,71 +390,60 @@ def test_a_claim_changes_these_columns_and_no_others(services: Services, place: 
 
 def test_statements_of_a_turn_are_prepared_when_a_connection_first_runs_them(place: Place) -> None:
     # psycopg's default plans the first five on each connection anew, which takes longer than running them.
-    services = build_services(place.settings, name="tests", database_connections=1)
-    try:
+    with services_of(place.settings, 1) as services:
         take_turn(services, claimed(services, a_debate(services)), CLAIM)
         with services.engine.autocommit() as connection:
             prepared = [row[0] for row in connection.execute("SELECT statement FROM pg_prepared_statements")]
-    finally:
-        close_services(services)
-    for part in ("jsonb_to_recordset", "WITH RECURSIVE shares", "ORDER BY seq DESC"):
+    for part in ("jsonb_to_recordset", "WITH RECURSIVE lease", "ORDER BY seq DESC"):
         assert any(part in statement for statement in prepared), part
 
 
-def test_a_workers_connection_plans_each_statement_once(place: Place) -> None:
-    # Postgres' default plans the first five runs by their parameters, which takes longer than running them.
+@pytest.fixture
+def of_a_worker(place: Place) -> Iterator[Services]:
+    """Statements that come one after the other all run on the same connection."""
     services = worker_services(place.settings)
-    try:
-        for _ in range(8):
-            take_turn(services, claimed(services, a_debate(services)), CLAIM)
-            sweep.sweep(services)
-        with services.engine.autocommit() as connection:
-            runs = connection.execute("SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements")
-            planned = {statement: (generic, custom) for statement, generic, custom in runs}
-    finally:
-        close_services(services)
+    yield services
+    close_services(services)
+
+
+def test_a_workers_connection_plans_each_statement_once(of_a_worker: Services) -> None:
+    # Postgres' default plans the first five runs by their parameters, which takes longer than running them.
+    for _ in range(8):
+        take_turn(of_a_worker, claimed(of_a_worker, a_debate(of_a_worker)), CLAIM)
+        sweep.sweep(of_a_worker)
+    with of_a_worker.engine.autocommit() as connection:
+        runs = connection.execute("SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements")
+        planned = {statement: (generic, custom) for statement, generic, custom in runs}
     assert {custom for _, custom in planned.values()} == {0}
     assert sum(generic >= 8 for generic, _ in planned.values()) >= 4, "claim, its turns, commit and sweep"
 
 
-def test_turns_read_as_many_rows_among_many_debates_as_among_few(place: Place) -> None:
-    # Statements that come one after the other all run on the same connection.
-    services = worker_services(place.settings)
-    try:
-        plan_for_small_tables(place, services)
-        among_few = rows_read_by_turns(services)
-        for _ in range(100):
-            a_debate(services)
-        assert rows_read_by_turns(services) == among_few
-    finally:
-        close_services(services)
+def test_turns_read_as_many_rows_among_many_debates_as_among_few(place: Place, of_a_worker: Services) -> None:
+    plan_for_small_tables(place, of_a_worker)
+    among_few = rows_read_by_turns(of_a_worker)
+    for _ in range(100):
+        a_debate(of_a_worker)
+    assert rows_read_by_turns(of_a_worker) == among_few
 
 
-def test_a_claim_reads_no_more_of_what_is_due_than_it_takes(place: Place) -> None:
-    services = worker_services(place.settings)
-    try:
-        made = [a_debate(services) for _ in range(4)]
-        due_in_order(place, made)
-        # Due a little later than those: what claims would take next. Postgres has no statistics of them.
-        fill(place, debates=3000, status="created")
-        before = rows_read(services.engine)["debates"]
-        assert ids(claim_all(services, [], Room({}, 64), at_most=4)) == ids(made)
-        assert rows_read(services.engine)["debates"] - before < 50
-    finally:
-        close_services(services)
+def test_a_claim_reads_no_more_of_what_is_due_than_it_takes(place: Place, of_a_worker: Services) -> None:
+    made = [a_debate(of_a_worker) for _ in range(4)]
+    due_in_order(place, made)
+    # Due a little later than those: what claims would take next. Postgres has no statistics of them.
+    fill(place, debates=3000, status="created")
+    before = rows_read(of_a_worker.engine)["debates"]
+    assert ids(claim_all(of_a_worker, [], Room({}, 64), at_most=4)) == ids(made)
+    assert rows_read(of_a_worker.engine)["debates"] - before < 50
 
 
 def test_creating_a_debate_reads_no_turns_of_others(place: Place) -> None:
-    services = build_services(place.settings, name="tests", database_connections=1)
-    try:
+    with services_of(place.settings, 1) as services:
         plan_for_small_tables(place, services)
         before = rows_read(services.engine)["turns"]
         for _ in range(12):
             a_debate(services)
         # Not even one for each; planning reads the first and the last.
         assert rows_read(services.engine)["turns"] - before < 12
-    finally:
-        close_services(services)
 
 
 def plan_for_small_tables(place: Place, services: Services) -> None:

@@ -8,9 +8,10 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from harness import Place, wait_until
+from callers import an_agent
+from harness import Place, lock_waits, services_of, wait_until
+from situations import debates, turns
 
-from app.bootstrap import build_services, close_services
 from app.core.access import DEFAULT_SCOPES, OPERATOR, Agent
 from app.core.debate import Limits
 from app.core.errors import AuthFailed, DebateExists, InvalidInput
@@ -20,19 +21,14 @@ from app.core.seats import Seat
 from app.store import create
 from app.usecases import agents, read
 from app.usecases.create import NewDebate, create_debate
-from app.usecases.identity import identify
 from app.usecases.services import Services
 
 NEW = NewDebate("Title", "general_debate", "Motion", "request")
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 @pytest.fixture
 def agent(services: Services) -> Agent:
-    _, key = agents.create_agent(services, OPERATOR, "skeptic", None, DEFAULT_SCOPES)
-    found = identify(services, key.secret)
-    assert isinstance(found, Agent)
-    return found
+    return an_agent(services, "skeptic", *DEFAULT_SCOPES)
 
 
 def counted(place: Place) -> list[tuple[Any, ...]]:
@@ -83,8 +79,8 @@ def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Ag
         return create.create(services.engine, caller, debate.evolve(id=debate_id), other)
 
     assert attempt(OPERATOR, "request", uuid4()) == create.RequestUsed(debate.id)
-    assert attempt(OPERATOR, "other", debate.id) == create.IdTaken()
-    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4()) == create.KeyRevoked()
+    assert attempt(OPERATOR, "other", debate.id) == create.Refusal.ID_TAKEN
+    assert attempt(replace(agent, credential=b"no such key"), "third", uuid4()) == create.Refusal.KEY_REVOKED
     assert counted(place) == [(1, 1)]
     elsewhere = attempt(OPERATOR, "other", uuid4())
     assert isinstance(elsewhere, create.Created)
@@ -95,24 +91,15 @@ def test_every_outcome_is_told_apart(place: Place, services: Services, agent: Ag
 def test_a_connection_plans_a_creation_a_few_times_and_then_keeps_the_plan(place: Place) -> None:
     """Planning takes Postgres longer than creating. It plans each creation anew where a plan for any request would have
     more parts than this one needs."""
-    services = build_services(place.settings, name="one-connection", database_connections=1)
-    try:
-        place.sql(
-            "WITH made AS (INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats,"
-            " limits, turn_count) SELECT gen_random_uuid(), 'Old', 'general_debate', 'dialogue', 'created', 1,"
-            """ 'debater_b', '{"proposer": {"player": "external"}, "opponent": {"player": "external"},"""
-            """ "arbitrator": {"player": "external"}}', '{}', 1 FROM generate_series(1, 3000) RETURNING id)"""
-            " INSERT INTO turns (id, debate_id, seq, round, type, actor, content, player)"
-            " SELECT gen_random_uuid(), id, 1, 1, 'MOTION', 'debater_a', repeat('Text', 140), 'external' FROM made"
-        )
+    debates.fill(place, debates=3000, status="created")
+    turns.add_motions(place, "Text" * 140)
+    with services_of(place.settings, 1) as services:
         for number in range(12):
             create_debate(services, OPERATOR, replace(NEW, client_request_id=str(number)))
         with services.engine.autocommit() as connection:
             plans = connection.execute(
                 "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE '%INTO debates%'"
             ).fetchall()
-    finally:
-        close_services(services)
     assert plans == [(7, 5)]
 
 
@@ -147,31 +134,22 @@ def store_by_hand(
 def finish_while_one_waits(place: Place, services: Services, new: NewDebate, finish: Any) -> Any:
     with ThreadPoolExecutor(1) as pool:
         creating = pool.submit(create_debate, services, OPERATOR, new)
-        wait_until(lambda: place.sql(WAITING) == [(1,)], 60, "the creation waits for the other transaction")
+        wait_until(lambda: lock_waits(place) == 1, 60, "the creation waits for the other transaction")
         finish()
         return creating.result(30)
 
 
-@pytest.mark.parametrize("same_debate_id", [True, False])
-def test_the_same_request_on_another_connection_that_commits_first_is_answered_with_it(
-    place: Place, services: Services, somebody_else: Any, same_debate_id: bool
+@pytest.mark.parametrize(("is_same_id", "commits"), [(True, True), (False, True), (True, False)])
+def test_the_same_request_on_another_connection_is_answered_with_what_that_commits(
+    place: Place, services: Services, somebody_else: Any, is_same_id: bool, commits: bool
 ) -> None:
     """Also where the other one made a debate with another id: the request's id is what counts."""
     debate_id = uuid4()
     store_by_hand(somebody_else, debate_id, "request")
-    new = replace(NEW, debate_id=debate_id) if same_debate_id else NEW
-    stored = finish_while_one_waits(place, services, new, somebody_else.commit)
-    assert (stored.replayed, stored.debate.id) == (True, debate_id)
-    assert counted(place) == [(1, 1)]
-
-
-def test_the_same_request_on_another_connection_that_rolls_back_leaves_the_place_to_this_one(
-    place: Place, services: Services, somebody_else: Any
-) -> None:
-    new = replace(NEW, debate_id=uuid4())
-    store_by_hand(somebody_else, new.debate_id, "request")
-    stored = finish_while_one_waits(place, services, new, somebody_else.rollback)
-    assert (stored.replayed, stored.debate.id) == (False, new.debate_id)
+    new = replace(NEW, debate_id=debate_id) if is_same_id else NEW
+    finish = somebody_else.commit if commits else somebody_else.rollback
+    stored = finish_while_one_waits(place, services, new, finish)
+    assert (stored.replayed, stored.debate.id) == (commits, debate_id)
     assert counted(place) == [(1, 1)]
 
 

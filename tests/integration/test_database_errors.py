@@ -65,8 +65,9 @@ def test_an_error_of_psycopg_itself_has_no_value(services: Services) -> None:
     assert WORDS not in str(raised.value)
 
 
-def problems(logs: list[Any], event: str) -> list[str]:
-    return [entry["problem"] for entry in logs if entry["event"] == event]
+def problems(logs: list[Any], during: str) -> list[str]:
+    unavailable = [entry for entry in logs if entry["event"] == "database.unavailable"]
+    return [entry["problem"] for entry in unavailable if entry["during"] == during]
 
 
 def assert_kind_and_state(problem: str) -> None:
@@ -78,9 +79,9 @@ def test_the_relay_logs_no_sql(services: Services, place: Place, debate: Debate,
     relay = build_relay(services)
     with relay.listen(debate.id), database_away(place):
         relay._look.set()
-        wait_until(lambda: bool(problems(logs, "relay.compare_failed")), 20, "it failed")
+        wait_until(lambda: bool(problems(logs, "relay.compare")), 20, "it failed")
     relay.end()
-    for problem in problems(logs, "relay.compare_failed"):
+    for problem in problems(logs, "relay.compare"):
         assert_kind_and_state(problem)
 
 
@@ -90,8 +91,8 @@ def test_the_watch_over_credentials_logs_no_hash(services: Services, place: Plac
     assert caller is not None
     keys = KeyWatch(partial(valid_credentials, services), most_listeners=100)
     with keys.hold(caller, lambda: None), database_away(place):
-        wait_until(lambda: bool(problems(logs, "keys.check_failed")), 20, "it failed")
-    for problem in problems(logs, "keys.check_failed"):
+        wait_until(lambda: bool(problems(logs, "keys.check")), 20, "it failed")
+    for problem in problems(logs, "keys.check"):
         assert_kind_and_state(problem)
 
 

@@ -11,25 +11,25 @@ import psycopg
 import pytest
 from byte_proxy import ByteProxy, byte_proxy
 from claimed_debates import CLAIM, a_debate, assert_sound, claimed, commit_turn, is_closed, turn, until
-from harness import Api, Place, new_debate, wait_until
+from harness import Api, Place, lock_waits, new_debate, services_of, wait_until
 from psycopg.conninfo import conninfo_to_dict
-from read_only import read_only
-from situations.failing import fill_disk
+from situations.failing import fill_disk, read_only
 from test_api_envelope import data_of, refusal_of
 from watchers import EXTERNAL, a_dialogue
 from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
 
-from app.bootstrap import build_relay, build_services, close_services
+from app.bootstrap import build_relay
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
 from app.core.debate import Debate
 from app.store.engine import DatabaseAway
-from app.store.errors import BUSY, DISK_IS_FULL, ONLY_READS, words_for
+from app.store.errors import words_for
 from app.usecases import advance, control
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.system import readiness
 from app.web.application import make_application
+from app.words.errors import BUSY, DISK_IS_FULL, ONLY_READS
 from worker import runner
 from worker.players.scripted.player import ScriptedPlayer
 
@@ -46,11 +46,6 @@ def stop(services: Services, debate: Debate) -> Callable[[], Any]:
 def store_a_turn(services: Services, debate: Debate) -> Callable[[], Any]:
     claim = claimed(services, debate)
     return lambda: commit_turn(services, claim, CLAIM)
-
-
-def waiting_for_a_lock(place: Place) -> bool:
-    waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    return place.sql(f"SELECT count(*) {waiting}") == [(1,)]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +71,7 @@ def test_a_write_that_postgres_undid_in_a_deadlock_is_done_again(
         other.execute("SET deadlock_timeout = '1min'")
         other.execute(what_it_needs)
         done = pool.submit(work)
-        wait_until(lambda: waiting_for_a_lock(place), 60, "ours has the debate and waits for the other")
+        wait_until(lambda: lock_waits(place) == 1, 60, "ours has the debate and waits for the other")
         other.execute("UPDATE debates SET title = 'The other was here'")
         other.commit()
         done.result(20)
@@ -103,7 +98,7 @@ def test_a_write_that_could_not_be_serialized_is_done_again(place: Place, servic
     with psycopg.connect(str(place.settings.database_url)) as other, ThreadPoolExecutor(1) as pool:
         other.execute("UPDATE debates SET title = 'The other was here'")
         done = pool.submit(stop(services, debate))
-        wait_until(lambda: waiting_for_a_lock(place), 60, "ours waits for the debate")
+        wait_until(lambda: lock_waits(place) == 1, 60, "ours waits for the debate")
         other.commit()
         assert done.result(20).title == "The other was here"
     assert str(assert_sound(services, debate)[0].status) == "stopped"
@@ -115,9 +110,8 @@ def between(place: Place) -> Iterator[tuple[Services, ByteProxy]]:
     given = conninfo_to_dict(str(place.settings.database_url))
     with byte_proxy(Path(str(given["host"])) / ".s.PGSQL.5432") as proxy:
         url = f"postgresql://{given['user']}@127.0.0.1:{proxy.port}/{given['dbname']}"
-        built = build_services(place.settings.with_changes(database_url=url), name="tests", database_connections=2)
-        yield built, proxy
-        close_services(built)
+        with services_of(place.settings.with_changes(database_url=url)) as built:
+            yield built, proxy
 
 
 def test_a_creation_whose_answer_was_lost_is_found_when_it_is_repeated(between: tuple[Services, ByteProxy]) -> None:
@@ -156,19 +150,16 @@ async def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_o
 
 
 def test_a_request_that_gets_no_connection_in_time_is_told_to_come_back(place: Place) -> None:
-    services = build_services(place.settings, name="tests", database_connections=1, patience_seconds=0.3)
-    relay = build_relay(services)
-    client = make_application(services, relay).test_client()
-    try:
+    with services_of(place.settings, 1, patience_seconds=0.3) as services:
+        relay = build_relay(services)
+        client = make_application(services, relay).test_client()
         with services.engine.connect():
             for answer in (client.get("/debates"), client.post("/debates", json=new_debate())):
                 assert (answer.status_code, answer.json["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
                 assert answer.json["error"]["message"].startswith(BUSY)
                 assert int(answer.headers["Retry-After"]) >= 1
         assert client.get("/debates").status_code == 200
-    finally:
         relay.end()
-        close_services(services)
 
 
 def test_a_read_only_database_is_read_and_says_why_nothing_changes(api: Api, module_place: Place) -> None:

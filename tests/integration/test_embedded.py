@@ -145,6 +145,11 @@ def ping_redis(urls: ServerUrls) -> bool:
         return bool(client.ping())
 
 
+def assert_serving(urls: ServerUrls) -> None:
+    assert ask_database(urls, "SELECT 1") == 1
+    assert ping_redis(urls)
+
+
 def leave_a_mark(urls: ServerUrls) -> None:
     ask_database(urls, "CREATE TABLE marks AS SELECT 'kept' AS mark")
 
@@ -155,11 +160,10 @@ def mark_is_there(urls: ServerUrls) -> bool:
 
 def test_a_fresh_start_gives_a_working_postgres_and_valkey(data_dir: Path) -> None:
     with EmbeddedServers(data_dir) as urls:
-        assert ask_database(urls, "SELECT 1") == 1
+        assert_serving(urls)
         assert ask_database(urls, "SHOW server_encoding") == "UTF8"
         assert ask_database(urls, "SHOW fsync") == "on"
         assert ask_database(urls, "SHOW max_connections") == "300"
-        assert ping_redis(urls)
 
 
 def test_a_later_start_is_fast_and_keeps_the_data(data_dir: Path) -> None:
@@ -188,8 +192,7 @@ def test_a_second_user_shares_the_servers_and_the_first_may_leave(data_dir: Path
         first.leave()
         time.sleep(0.3)
         assert pids(data_dir) == before
-        assert ask_database(urls, "SELECT 1") == 1
-        assert ping_redis(urls)
+        assert_serving(urls)
 
 
 @needs_proc
@@ -211,23 +214,20 @@ def test_servers_go_away_when_their_only_user_is_killed(data_dir: Path) -> None:
 
 
 @needs_proc
-def test_servers_go_away_when_their_starter_is_killed_before_they_are_ready(data_dir: Path) -> None:
+@pytest.mark.parametrize("creation_hangs", [False, True])
+def test_servers_go_away_when_their_starter_is_killed_before_they_are_ready(
+    data_dir: Path, creation_hangs: bool
+) -> None:
+    """Also where the creation of the cluster never ends."""
     user = User(data_dir)
-    eventually(lambda: (data_dir / "postgres.log").exists(), "the guardian starts")
+    if creation_hangs:
+        eventually(lambda: bool(creating_tools(data_dir)), "the cluster is being created")
+        for tool in creating_tools(data_dir):
+            os.kill(tool, signal.SIGSTOP)
+    else:
+        eventually(lambda: (data_dir / "postgres.log").exists(), "the guardian starts")
     user.kill()
     eventually(lambda: is_deserted(data_dir), "the servers end")
-    with EmbeddedServers(data_dir) as urls:
-        assert ask_database(urls, "SELECT 1") == 1
-
-
-@needs_proc
-def test_a_cluster_whose_creation_never_ends_is_given_up_with_its_user(data_dir: Path) -> None:
-    user = User(data_dir)
-    eventually(lambda: bool(creating_tools(data_dir)), "the cluster is being created")
-    for tool in creating_tools(data_dir):
-        os.kill(tool, signal.SIGSTOP)
-    user.kill()
-    eventually(lambda: is_deserted(data_dir), "the guardian ends")
     with EmbeddedServers(data_dir) as urls:
         assert ask_database(urls, "SELECT 1") == 1
 
@@ -255,25 +255,29 @@ def test_a_forked_child_keeps_the_servers_when_its_parent_releases(data_dir: Pat
     eventually(lambda: is_deserted(data_dir), "the servers end")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the children of a killed process")
-def test_servers_die_with_a_killed_guardian_and_the_next_start_finds_the_data(data_dir: Path) -> None:
-    servers = EmbeddedServers(data_dir)
-    leave_a_mark(servers.acquire())
-    os.kill(pids(data_dir)["guardian"], signal.SIGKILL)
-    eventually(lambda: is_deserted(data_dir), "the servers end")
-    with servers as urls:
-        assert mark_is_there(urls)
-        assert ping_redis(urls)
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the children of a killed process")
 
 
-def test_a_start_right_after_the_guardian_was_killed_waits_for_the_old_servers(data_dir: Path) -> None:
+@pytest.mark.parametrize(
+    ("told", "waits_for_the_servers"),
+    [(signal.SIGTERM, False), (signal.SIGKILL, False), pytest.param(signal.SIGKILL, True, marks=only_linux)],
+)
+def test_the_servers_end_with_their_guardian_and_the_next_start_finds_the_data(
+    data_dir: Path, told: signal.Signals, waits_for_the_servers: bool
+) -> None:
+    """A start right after it waits for the old servers."""
     servers = EmbeddedServers(data_dir)
     leave_a_mark(servers.acquire())
     before = pids(data_dir)
-    os.kill(before["guardian"], signal.SIGKILL)
+    os.kill(before["guardian"], told)
     eventually(lambda: not is_running(before["guardian"]), "the guardian ends")
+    if told is signal.SIGTERM:
+        assert "database system is shut down" in (data_dir / "postgres.log").read_text()
+    if waits_for_the_servers:
+        eventually(lambda: is_deserted(data_dir), "the servers end")
     with servers as urls:
         assert mark_is_there(urls)
+        assert ping_redis(urls)
         assert pids(data_dir)["postgres"] != before["postgres"]
 
 
@@ -310,17 +314,6 @@ def test_a_server_that_hangs_after_its_guardian_died_is_ended_by_force(data_dir:
 def is_running(pid: int) -> bool:
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout  # noqa: S607
     return bool(state.strip()) and not state.startswith("Z")
-
-
-def test_a_guardian_told_to_stop_stops_the_servers_cleanly(data_dir: Path) -> None:
-    servers = EmbeddedServers(data_dir)
-    leave_a_mark(servers.acquire())
-    guardian = pids(data_dir)["guardian"]
-    os.kill(guardian, signal.SIGTERM)
-    eventually(lambda: not is_running(guardian), "the guardian ends")
-    assert "database system is shut down" in (data_dir / "postgres.log").read_text()
-    with servers as urls:
-        assert mark_is_there(urls)
 
 
 @pytest.mark.parametrize("name", ["postgres", "valkey"])
@@ -398,8 +391,7 @@ def test_users_that_come_while_the_last_one_leaves_are_served(data_dir: Path) ->
 def test_a_very_long_path_works_and_leaves_no_litter(data_dir: Path) -> None:
     deep = data_dir.joinpath(*["a-directory-with-a-rather-long-name"] * 6)
     with EmbeddedServers(deep) as urls:
-        assert ask_database(urls, "SELECT 1") == 1
-        assert ping_redis(urls)
+        assert_serving(urls)
         home = Layout(deep.resolve()).socket_home
         assert home.is_dir()
     assert not home.exists()
@@ -407,8 +399,7 @@ def test_a_very_long_path_works_and_leaves_no_litter(data_dir: Path) -> None:
 
 def test_a_path_with_odd_characters_works(data_dir: Path) -> None:
     with EmbeddedServers(data_dir / 'it\'s, a "100%" né?#&+') as urls:
-        assert ask_database(urls, "SELECT 1") == 1
-        assert ping_redis(urls)
+        assert_serving(urls)
 
 
 @pytest.mark.parametrize("plant", ["symlink", "open directory"])
@@ -554,8 +545,7 @@ def test_root_may_keep_its_data_where_nobody_may_not_go(data_dir: Path) -> None:
     data_dir.parent.chmod(0o700)
     user = User(data_dir)
     urls = user.urls()
-    assert ask_database(urls, "SELECT 1") == 1
-    assert ping_redis(urls)
+    assert_serving(urls)
     assert capabilities(pids(data_dir)["postgres"]) == 2  # CAP_DAC_OVERRIDE alone
     before = pids(data_dir)
     os.kill(before["guardian"], signal.SIGKILL)
@@ -575,8 +565,7 @@ def test_root_may_keep_its_wheels_where_nobody_may_not_go(data_dir: Path) -> Non
             shutil.copytree(source, hidden / package, symlinks=True, copy_function=link_or_copy)
     user = User(data_dir, import_path=os.pathsep.join([str(hidden), IMPORT_PATH]))
     urls = user.urls()
-    assert ask_database(urls, "SELECT 1") == 1
-    assert ping_redis(urls)
+    assert_serving(urls)
     assert os.readlink(f"/proc/{pids(data_dir)['postgres']}/exe").startswith(str(hidden))
     user.leave()
 
@@ -624,8 +613,7 @@ def test_an_ordinary_user_needs_no_privilege(data_dir: Path, nobodys_python: str
     os.chown(data_dir.parent, pwd.getpwnam("nobody").pw_uid, -1)
     user = User(data_dir, nobodys_python, **as_nobody())
     urls = user.urls()
-    assert ask_database(urls, "SELECT 1") == 1
-    assert ping_redis(urls)
+    assert_serving(urls)
     assert data_dir.stat().st_mode & 0o777 == 0o700
     user.leave()
     assert is_deserted(data_dir)
@@ -653,13 +641,23 @@ def test_a_directory_that_everybody_may_write_is_refused(data_dir: Path) -> None
         EmbeddedServers(data_dir).acquire()
 
 
-def test_a_cluster_of_another_major_version_is_left_alone(data_dir: Path) -> None:
+@pytest.mark.parametrize(
+    ("file", "text", "why"),
+    [
+        ("PG_VERSION", "17\n", r"written by Postgres 17.*Nothing was changed"),
+        ("postgresql.conf", "no_such_setting = 1\n", r"(?s)postgres ended with code 1.*no_such_setting"),
+    ],
+)
+def test_a_cluster_that_cannot_be_started_is_left_alone_and_it_is_said_why(
+    data_dir: Path, file: str, text: str, why: str
+) -> None:
     with EmbeddedServers(data_dir):
         pass
-    (data_dir / "postgres/PG_VERSION").write_text("17\n")
-    with pytest.raises(EmbeddedError, match=r"written by Postgres 17.*Nothing was changed"):
+    changed = data_dir / "postgres" / file
+    changed.write_text(text)
+    with pytest.raises(EmbeddedError, match=why):
         EmbeddedServers(data_dir).acquire()
-    assert (data_dir / "postgres/PG_VERSION").read_text() == "17\n"
+    assert changed.read_text() == text
     assert is_deserted(data_dir)
 
 
@@ -669,15 +667,6 @@ def test_a_half_made_cluster_is_made_again(data_dir: Path) -> None:
     with EmbeddedServers(data_dir) as urls:
         assert ask_database(urls, "SELECT 1") == 1
         assert not (data_dir / "postgres.new-dead").exists()
-
-
-def test_a_server_that_cannot_start_says_why(data_dir: Path) -> None:
-    with EmbeddedServers(data_dir):
-        pass
-    (data_dir / "postgres/postgresql.conf").write_text("no_such_setting = 1\n")
-    with pytest.raises(EmbeddedError, match=r"(?s)postgres ended with code 1.*no_such_setting"):
-        EmbeddedServers(data_dir).acquire()
-    assert is_deserted(data_dir)
 
 
 def test_a_missing_wheel_is_named(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

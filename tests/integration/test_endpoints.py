@@ -1,28 +1,22 @@
 """Models of several servers in one debate: endpoints by name, each with its own key; what a server could use."""
 
-import asyncio
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import pytest
-from claimed_debates import a_debate, is_closed, until
+from claimed_debates import a_debate
 from harness import Place
 from model_server import SECRET, Call, ModelServer, ruling
-from worker_loop import PATIENCE_SECONDS, live_lease, live_runner, with_settings
+from worker_loop import held, live_lease, with_settings
 
-from app.core.debate import Debate, Limits, Status
+from app.core.debate import Limits, Status
 from app.core.errors import InvalidInput
 from app.core.formats import Format
 from app.core.players import SeatSetup, Thinking
 from app.core.seats import Seat
 from app.settings import ProviderSettings
 from app.usecases.players import NO_WORKER, list_players
-from app.usecases.read import get_transcript
 from app.usecases.services import Services
-from worker.players.models.calls import ModelCalls
-from worker.players.models.player import ModelPlayer
-from worker.players.registry import player_for
 
 pytestmark = pytest.mark.timeout(300)
 LAB_KEY = "the-key-of-the-lab"
@@ -51,18 +45,6 @@ def ours(services: Services, lab: ModelServer, cellar: ModelServer, monkeypatch:
     return with_settings(services, endpoints=(f"lab={lab.url}/v1", f"my-cellar={cellar.url}/v1"))
 
 
-def held(services: Services, place: Place, debate: Debate, providers: ProviderSettings) -> Any:
-    async def hold() -> None:
-        calls = ModelCalls(services, "worker", providers)
-        async with live_runner(services, partial(player_for, models=ModelPlayer(calls, lambda _: None))) as runner:
-            runner.hint(debate.id)
-            await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate has ended")
-        await calls.close()
-
-    asyncio.run(hold())
-    return get_transcript(services, debate.id, None)
-
-
 def authorization(call: Call) -> str:
     return {name.lower(): value for name, value in call.headers.items()}["authorization"]
 
@@ -78,8 +60,7 @@ def test_models_of_two_endpoints_and_a_third_debate_each_other(
 ) -> None:
     players = seats("lab:llama-3.3-70b", "my-cellar:qwen/qwen3:8b", "openai:gpt-4o-mini")
     debate = a_debate(ours, format=Format.ROUNDS, seats=players, limits=Limits(max_rounds=2))
-    providers = ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{third.url}/v1")
-    transcript = held(ours, place, debate, providers)
+    transcript = held(ours, place, debate, third)
     assert transcript.debate.status is Status.COMPLETED
     assert transcript.debate.verdict.winner == "opponent"
     assert [turn.player for turn in transcript.arguments] == 2 * [setup.player for setup in players.values()]
@@ -125,7 +106,7 @@ def test_without_the_setting_an_endpoint_is_unknown_and_its_debates_fail_in_word
     with pytest.raises(InvalidInput, match="unknown player 'lab:m'"):
         a_debate(services, seats=seats("scripted", "lab:m", "scripted"))
     left_over = a_debate(ours, seats=seats("lab:m", "scripted", "scripted"))
-    error = held(with_settings(services), place, left_over, ProviderSettings()).debate.last_error
+    error = held(services, place, left_over, ProviderSettings()).debate.last_error
     assert "lab:m: this worker knows no provider or endpoint of that name" in error
 
 
@@ -171,14 +152,13 @@ def test_thinking_is_asked_for_and_leaves_room_for_the_answer(
     ours: Services, place: Place, third: ModelServer, thinking: Thinking | None
 ) -> None:
     players = seats("openai:gpt-5-mini", "scripted", "scripted", **({"thinking": thinking} if thinking else {}))
-    providers = ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{third.url}/v1")
-    held(ours, place, a_debate(ours, seats=players, limits=Limits(max_rounds=1)), providers)
+    held(ours, place, a_debate(ours, seats=players, limits=Limits(max_rounds=1)), third)
     body = third.calls[0].body
     assert body.get("reasoning_effort") == thinking
     assert (body["max_completion_tokens"] > 4_096) is (thinking is not None)
 
 
-def test_the_server_lists_what_its_live_workers_could_use(
+async def test_the_server_lists_what_its_live_workers_could_use(
     ours: Services, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "some-key")
@@ -187,11 +167,8 @@ def test_the_server_lists_what_its_live_workers_could_use(
     assert workers == 0
     assert {choice.missing for choice in before if choice.name == "deepseek"} == {(NO_WORKER,)}
 
-    async def listed() -> tuple[int, Any]:
-        async with live_lease(ours):
-            return list_players(ours)
-
-    workers, choices = asyncio.run(listed())
+    async with live_lease(ours):
+        workers, choices = list_players(ours)
     found = {choice.name: choice for choice in choices}
     assert workers == 1
     assert found["scripted"].is_ready

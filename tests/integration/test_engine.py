@@ -16,8 +16,9 @@ from sqlalchemy import text
 
 from app.cli.stack import free_port
 from app.store.engine import DatabaseAway, Engine
-from app.store.errors import BUSY, CANNOT_BE_REACHED, words_for
+from app.store.errors import words_for
 from app.usecases.services import Services
+from app.words.errors import BUSY, CANNOT_BE_REACHED
 
 NAME = "engine-tests"
 BACKENDS = f"FROM pg_stat_activity WHERE datname = current_database() AND application_name = '{NAME}'"

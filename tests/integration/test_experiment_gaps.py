@@ -1,7 +1,5 @@
 """Prompts, endpoints and motions of a spec; and stops that a dying process has left half done."""
 
-from typing import Any
-
 import pytest
 from experiment_steps import a_spec, counts, hold_until, made, motions, status_is
 from harness import Api, Place
@@ -47,12 +45,6 @@ def test_an_arm_may_have_prompts_of_its_own(services: Services, place: Place) ->
     assert found == [("own", short.hash), ("plain", None)]
 
 
-def test_prompts_that_are_not_there_are_refused_and_nothing_is_made(services: Services, place: Place) -> None:
-    with pytest.raises(InvalidInput, match="no prompt set 'mine'"):
-        manage.draft(services, OPERATOR, a_spec(prompts="mine"))
-    assert place.sql("SELECT count(*) FROM experiments") == [(0,)]
-
-
 def test_contestants_of_the_servers_own_endpoints_are_taken_and_others_refused(
     services: Services, place: Place
 ) -> None:
@@ -78,26 +70,6 @@ def test_motions_in_a_spec_are_added_with_it(services: Services, place: Place) -
     assert manage.add_motions(services, OPERATOR, experiment.id, motions(2, first=2)) == (2, 5)
     with pytest.raises(Conflict, match="with a different text"):
         manage.draft(services, OPERATOR, {**a_spec(), "motions": [{"id": "m1", "motion": "Another."}]})
-
-
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ("motions.jsonl", "motions"),
-        ({"m1": "One."}, "motions"),
-        ([{"id": "m1"}], "motions.1"),
-        (["One.", {"id": "m2", "motion": "Two.", "colour": "red"}], "motions.2"),
-        ([{"id": "m1", "motion": "One."}, {"id": "m1", "motion": "Two."}], "motions.2: id"),
-        ([f"Motion {n}." for n in range(1001)], "motions"),
-    ],
-)
-def test_wrong_motions_in_a_spec_are_refused_and_nothing_is_made(
-    services: Services, place: Place, given: Any, field: str
-) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        manage.draft(services, OPERATOR, {**a_spec(), "motions": given})
-    assert refused.value.context["field"] == field
-    assert place.sql("SELECT count(*) FROM experiments") == [(0,)]
 
 
 def test_a_large_spec_is_taken_over_http(api: Api) -> None:

@@ -33,6 +33,9 @@ def test_nothing_of_it_is_held_here_and_its_name_is_taken(api):
     name = f"i-{uuid.uuid4()}"
     experiment = send(api, HEAD + ROWS, name).json()["data"]["experiment"]
     assert (experiment["status"], experiment["progress"]["judgments"]["completed"]) == ("completed", 4)
+    assert experiment["imported"]
+    matches = api.http.get(f"/experiments/{experiment['id']}/matches").json()["data"]["matches"]
+    assert all(api.transcript(match["debate_id"])["debate"]["imported"] for match in matches)
     assert api.http.post(f"/experiments/{experiment['id']}/start").status_code == 409
     assert send(api, HEAD + ROWS, name).status_code == 409
 

@@ -10,7 +10,6 @@ from uuid import UUID
 
 import pytest
 from claimed_debates import until
-from event_loop import on_event_loop
 from experiment_steps import (
     a_spec,
     at_work,
@@ -58,7 +57,6 @@ def failed(services: Services, place: Place, count: int, **changes: Any) -> UUID
 # Retrying
 
 
-@on_event_loop
 async def test_no_retried_match_is_lost_while_workers_feed(services: Services, place: Place) -> None:
     experiment_id = failed(services, place, 60)
     async with at_work(services):
@@ -188,7 +186,6 @@ def test_a_start_during_a_stop_leaves_no_debate_paused(services: Services, place
     hold_until(services, status_is(place, "completed"))
 
 
-@on_event_loop
 async def test_stops_and_starts_from_two_threads_end_in_a_whole_experiment(services: Services, place: Place) -> None:
     experiment_id = made(services, 6, concurrency=6)
 
@@ -241,7 +238,6 @@ def one_judge(name: str) -> dict[str, Any]:
     return {"swap_sides": False, "judges": [{"name": name, "player": "scripted"}]}
 
 
-@on_event_loop
 async def test_no_judgment_begins_after_a_stop(services: Services, place: Place) -> None:
     with capture_logs():
         judge = Judge(PlayerError("Later.", retry_after_seconds=0.01))
@@ -261,7 +257,6 @@ async def test_no_judgment_begins_after_a_stop(services: Services, place: Place)
             await until(status_is(place, "completed", "completed"), PATIENCE_SECONDS, "it is judged")
 
 
-@on_event_loop
 async def test_a_start_releases_what_was_postponed(services: Services, place: Place) -> None:
     with capture_logs():
         judge = Judge(NotNow("The budget is reached.", 3000.0))
@@ -343,7 +338,6 @@ def operate(services: Services, place: Place, experiment_ids: list[UUID], drawn:
                 drawn.choice(EXPERIMENT_ACTIONS)(services, OPERATOR, drawn.choice(experiment_ids))
 
 
-@on_event_loop
 async def test_random_operations_from_several_threads_leave_whole_experiments(services: Services, place: Place) -> None:
     player = Unsteady(random.Random(1))
     ids = [made(services, 4, name=f"e{n}", rounds=2) for n in range(2)]
@@ -363,11 +357,16 @@ async def test_random_operations_from_several_threads_leave_whole_experiments(se
                     manage.retry_failed(services, OPERATOR, experiment_id)
                     if place.sql("SELECT status FROM experiments WHERE id = %s", experiment_id) != [("completed",)]:
                         manage.start(services, OPERATOR, experiment_id)
-                return counts(place) == {"completed": 16} and status_is(place, "completed", "completed")()
+                return (
+                    counts(place) == {"completed": 16} and status_is(place, "completed", "completed")() and is_judged()
+                )
+
+            def is_judged() -> bool:
+                """A judgment that was under way when the player calmed down may have failed after the last retry."""
+                return place.sql(
+                    "SELECT DISTINCT debates.status, count(*) FROM matches JOIN debates ON debates.id = debate_id"
+                    " JOIN judgments ON judgments.debate_id = debates.id AND judgments.status = 'completed' GROUP BY 1"
+                ) == [("completed", 32)]
 
             await until(is_whole, PATIENCE_SECONDS, "both are whole")
     assert [line for line in logs if line["log_level"] == "error"] == []
-    assert place.sql(
-        "SELECT DISTINCT debates.status, count(*) FROM matches JOIN debates ON debates.id = debate_id"
-        " JOIN judgments ON judgments.debate_id = debates.id AND judgments.status = 'completed' GROUP BY 1"
-    ) == [("completed", 32)]

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import pytest
 from claimed_debates import until
-from event_loop import on_event_loop
 from experiment_steps import a_spec, at_work, drafted, made, motions, status_is
 from harness import Api, Place, wait_until
 from situations.experiments import end_planning_claim
@@ -92,7 +91,6 @@ def test_the_debate_of_every_contestant_on_every_side_is_tried_before_a_draft_is
     assert place.sql("SELECT count(*) FROM experiments") == [(0,)]
 
 
-@on_event_loop
 async def test_a_large_plan_is_left_to_workers_and_is_the_same(services: Services, place: Place) -> None:
     experiment_id = large(services)
     assert manage.start(services, OPERATOR, experiment_id).status == "running"

@@ -10,7 +10,7 @@ from claimed_debates import WORKER, a_debate, ensure_lease, turn
 from experiment_steps import made
 from harness import Place
 
-from app.store.claims import Room
+from app.core.claims import Room
 from app.usecases import advance
 from app.usecases.advance import Claim
 from app.usecases.experiments import feed

@@ -90,6 +90,13 @@ def test_a_change_that_would_mix_two_experiments_is_refused_with_words(services,
         ({"judges": [{"name": "j", "player": "scripted", "orders": "all"}]}, "judges.0.orders"),
         ({"judges": [{"name": "person:j", "player": "scripted"}]}, "judges"),
         ({"budget_usd": 1, "judges": [{"player": "openai:nobody-knows-this"}]}, "judges.0.player"),
+        ({"prompts": "of nobody"}, "prompts"),
+        ({"motions": "motions.jsonl"}, "motions"),
+        ({"motions": {"m1": "One."}}, "motions"),
+        ({"motions": [{"id": "m1"}]}, "motions.1"),
+        ({"motions": ["One.", {"id": "m2", "motion": "Two.", "colour": "red"}]}, "motions.2"),
+        ({"motions": [{"id": "m1", "motion": "One."}, {"id": "m1", "motion": "Two."}]}, "motions.2: id"),
+        ({"motions": [f"Motion {n}." for n in range(1001)]}, "motions"),
     ],
 )
 def test_a_mistake_is_refused_with_its_field_and_nothing_is_made(services, place, change, field):

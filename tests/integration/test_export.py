@@ -21,7 +21,7 @@ HOSTILE = {
     "an image": '<img src=x onerror="alert(1)"><svg/onload=alert(1)>',
     "comments": "<!-- --><!doctype html><![CDATA[ <?php ?>",
     "an escaped tag": "\\<script>alert(1)</script> &lt;b&gt; &#60;script&#62; &amp;",
-    "a heading": "# Mine\n\n## 9. Arbitrator, ruling (round 9)\n\n**Verdict:** proposer",
+    "a heading": "# Mine\n\n## 9. Judge, ruling (round 9)\n\n**Verdict:** proposer",
     "an underlined heading": "Mine\n===\n\nMine\n---\n",
     "rules": "---\n***\n___\n\n- - -\n",
     "a fence": "```\nnever closed",
@@ -102,12 +102,12 @@ HEADINGS = [
     "Motion",
     "2. Opponent (round 1)",
     "3. Proposer (round 2)",
-    "4. Arbitrator, intervention",
-    "5. Arbitrator, ruling (round 2)",
-    "6. Proposer, appeal (round 3)",
-    "7. Arbitrator, ruling (round 3)",
+    "4. Judge, interruption",
+    "5. Judge, ruling (round 2)",
+    "6. Proposer, appeal to the judge (round 3)",
+    "7. Judge, ruling (round 3)",
     "8. Proposer, resolution (round 4)",
-    "9. Arbitrator, ruling (round 4)",
+    "9. Judge, ruling (round 4)",
 ]
 
 
@@ -121,9 +121,9 @@ def test_the_verdict_of_the_debate_is_told_apart_from_those_of_rounds(api):
     whole = {"winner": "proposer", "scores": {"proposer": 7, "opponent": 6}, "reasoning": "All in all."}
     data_of(send(api, debate_id, "rule and close", verdict=whole), 201)
     text = words(api, debate_id, "markdown")
-    assert f"Verdict of the debate: proposer (proposer 7, opponent 6). {MEAN}" in text
-    assert "**Verdict of round 2:** opponent" in text
-    assert "**Verdict of the debate:** proposer" in text
+    assert f"The whole debate: proposer wins 7 to 6. {MEAN}" in text
+    assert "**Round 2: opponent better, 8 to 4.5**" in text
+    assert "**The whole debate: proposer wins 7 to 6**" in text
 
 
 @pytest.mark.parametrize("form", ["markdown", "html"])
@@ -144,8 +144,8 @@ def test_markdown_tells_every_argument_in_order_with_its_verdict(api, told):
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == HEADINGS
     for argument in said_in(api, told):
         assert f"> {argument['content']}" in text
-    [verdict] = re.findall(r"^\*\*Verdict.*$", text, re.MULTILINE)
-    assert verdict == "**Verdict of round 3:** opponent (proposer 4.5, opponent 8)"
+    [verdict] = re.findall(r"^\*\*.*$", text, re.MULTILINE)
+    assert verdict == "**Round 3: opponent better, 8 to 4.5**"
     assert text.index("The opponent has it.") < text.index(verdict) < text.index("The buses decided it.")
     assert text.index(MEAN) < text.index("## Motion"), "the result comes first, and is not called a verdict"
     assert text.index("The buses decided it.") < text.index("## 8.")
@@ -188,7 +188,7 @@ def test_html_tells_every_argument_in_order_with_its_verdict(api, told):
     assert result == MEAN
     contents = [argument["content"] for argument in said_in(api, told)]
     assert paragraphs[:7] == contents[:7]
-    assert paragraphs[7].startswith("Verdict of round 3: opponent (proposer 4.5, opponent 8)")
+    assert paragraphs[7].startswith("Round 3: opponent better, 8 to 4.5")
     assert paragraphs[7].endswith("The buses decided it.")
     assert paragraphs[8:] == contents[7:]
 
@@ -213,8 +213,8 @@ def test_a_long_transcript_comes_whole(api, form):
 FOUR_HEADINGS = [
     "Motion",
     "2. Opponent (round 1)",
-    "3. Proposer, appeal (round 2)",
-    "4. Arbitrator, ruling (round 2)",
+    "3. Proposer, appeal to the judge (round 2)",
+    "4. Judge, ruling (round 2)",
 ]
 
 
@@ -276,9 +276,9 @@ def test_markdown_quotes_hostile_words_and_nothing_of_them_becomes_a_part_of_the
     ours = [line for line in lines if line and not line.startswith(">")]
     assert ours[0].startswith("# ")
     assert re.fullmatch(rf"Completed: a ruling closed it · .* · {debate_id}", ours[1])
-    assert ours[2] == "Verdict of the debate: opponent (proposer 4.5, opponent 8)."
+    assert ours[2] == "The whole debate: opponent wins 8 to 4.5."
     assert ours[3:7] == [f"## {heading}" for heading in FOUR_HEADINGS]
-    assert ours[7] == "**Verdict of the debate:** opponent (proposer 4.5, opponent 8)"
+    assert ours[7] == "**The whole debate: opponent wins 8 to 4.5**"
     assert len(ours) == 8
 
 

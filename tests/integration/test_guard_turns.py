@@ -37,12 +37,13 @@ def test_what_would_only_be_flagged_and_what_is_short_go_through(guarded):
     data_of(argue(guarded, debate_id, motion, "No."), 201)
 
 
-def test_a_motion_is_looked_at_where_the_proposers_seat_is_external(guarded, module_place):
+@pytest.mark.parametrize("field", ["motion_content", "title"])
+def test_a_motion_and_its_title_are_looked_at_where_the_proposers_seat_is_external(guarded, module_place, field):
     with nothing_written(module_place):
-        answer = guarded.http.post("/debates", json=new_debate(format="dialogue", motion_content=BAD))
-    refusal_of(answer, "INVALID_INPUT", "motion_content")
+        answer = guarded.http.post("/debates", json=new_debate(**{"format": "dialogue", field: BAD}))
+    assert refusal_of(answer, "INVALID_INPUT", "guardrail")["field"] == field
     # Where workers fill the seats, the motion is the operator's own business.
-    data_of(guarded.http.post("/debates", json=new_debate(format="rounds", motion_content=BAD)), 201)
+    data_of(guarded.http.post("/debates", json=new_debate(**{"format": "rounds", field: BAD})), 201)
 
 
 def test_a_ruling_in_a_workers_place_is_not_looked_at_and_one_from_an_external_seat_is(guarded):
@@ -51,13 +52,6 @@ def test_a_ruling_in_a_workers_place_is_not_looked_at_and_one_from_an_external_s
     data_of(guarded.http.post(f"/debates/{debate_id}/intervention", json={"content": BAD}), 201)
     debate_id, _ = a_dialogue(guarded)
     refusal_of(guarded.http.post(f"/debates/{debate_id}/intervention", json={"content": BAD}), "INVALID_INPUT")
-
-
-def test_a_title_is_looked_at_with_its_motion(guarded, module_place):
-    with nothing_written(module_place):
-        answer = guarded.http.post("/debates", json=new_debate(format="dialogue", title=BAD))
-    assert refusal_of(answer, "INVALID_INPUT", "guardrail")["field"] == "title"
-    data_of(guarded.http.post("/debates", json=new_debate(format="rounds", title=BAD)), 201)
 
 
 def test_the_reasoning_of_a_verdict_is_looked_at_with_its_ruling(guarded, module_place):

@@ -19,6 +19,7 @@ from harness import Place, wait_until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import ModelServer, ruling
+from situations import debates
 from situations.providers import end_day
 from worker_loop import PATIENCE_SECONDS, Gate, calls_to, live_runner, with_settings, working
 
@@ -29,15 +30,15 @@ from app.core.errors import InvalidInput
 from app.core.players import SeatSetup
 from app.core.retry import NotNow, PlayerError
 from app.core.seats import Seat
+from app.store.claimed_rows import DEBATES
 from app.store.commit import Result
 from app.store.engine import ConnectionLost
 from app.usecases import advance, control, model_calls
 from app.usecases.advance import Claim, Step
+from app.usecases.claims import still_held
 from app.usecases.read import get_transcript
 from app.usecases.services import Services
-from worker import committer
-from worker import runner as runner_module
-from worker.players.models.calls import ModelCalls
+from worker import claim_loop, committer
 from worker.players.models.player import ModelPlayer
 
 GPT = "openai:gpt-4o-mini"
@@ -56,16 +57,13 @@ class Playing:
         self.asked: set[UUID] = set()
 
     def __enter__(self) -> "Playing":
-        self._player, self._calls = self.run(self._made())
+        self._calls = calls_to(self._models, self._services)
+        self._player = ModelPlayer(self.run(self._calls.__aenter__()), lambda _: None)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.run(self._calls.close())
+        self.run(self._calls.__aexit__(None, None, None))
         self._loop.close()
-
-    async def _made(self) -> tuple[ModelPlayer, ModelCalls]:
-        calls = calls_to(self._models, self._services)
-        return ModelPlayer(calls, lambda _: None), calls
 
     def run(self, what: Coroutine[Any, Any, Answer]) -> Answer:
         return self._loop.run(what)
@@ -161,7 +159,7 @@ def test_whatever_is_said_about_a_failure_the_attempt_counts_and_can_be_read(
 def test_a_moment_that_could_not_be_read_back_is_refused_by_the_database(services: Services, place: Place) -> None:
     claim = claimed(services)
     with pytest.raises(psycopg.errors.CheckViolation):
-        place.sql("UPDATE debates SET next_attempt_at = '294000-01-01' WHERE id = %s", claim.debate.id)
+        debates.change(place, "next_attempt_at = '294000-01-01'", debate_id=claim.debate.id)
 
 
 def test_resume_makes_the_next_attempt_now(services: Services, place: Place) -> None:
@@ -177,7 +175,7 @@ def test_resume_makes_the_next_attempt_now(services: Services, place: Place) -> 
 def test_a_resume_does_not_take_the_turn_from_whoever_thinks_about_it(services: Services) -> None:
     claim = claimed(services)
     control.resume_debate(services, OPERATOR, claim.debate.id)
-    assert advance.claims_that_hold(services, [(claim.debate.id, claim.held.token)]) == {claim.held.token}
+    assert still_held(services, DEBATES, [(claim.debate.id, claim.held.token)]) == {claim.held.token}
 
 
 def test_a_timeout_with_nothing_heard_counts_what_was_sent(
@@ -266,10 +264,14 @@ async def test_a_call_that_is_cut_off_counts_for_the_limits_of_its_debate(
     assert cost >= 0.001
 
 
-async def cut_off(player: Playing, brief: Brief, is_called: Callable[[], bool]) -> None:
+async def cut_off(
+    player: Playing, brief: Brief, has_come_that_far: Callable[[], bool], after_it: Callable[[], None] = lambda: None
+) -> None:
     thinking = asyncio.create_task(player.think(brief))
-    await until(is_called, PATIENCE_SECONDS, "the model was called")
+    await until(has_come_that_far, PATIENCE_SECONDS, "it has come that far")
     thinking.cancel()
+    await asyncio.sleep(0)
+    after_it()
     with pytest.raises(asyncio.CancelledError):
         await thinking
 
@@ -290,7 +292,7 @@ def test_the_first_answer_of_a_ruling_in_both_orders_counts_when_the_second_is_c
     assert writes >= 20
 
 
-def held_up(monkeypatch: pytest.MonkeyPatch, name: str) -> tuple[threading.Event, threading.Event]:
+def held_up(monkeypatch: pytest.MonkeyPatch, name: str) -> tuple[Callable[[], bool], Callable[[], None]]:
     """The statement of that name is answered late. Returns what says that it is done, and what lets it be answered."""
     is_done, may_answer = threading.Event(), threading.Event()
     statement = getattr(model_calls, name)
@@ -302,19 +304,7 @@ def held_up(monkeypatch: pytest.MonkeyPatch, name: str) -> tuple[threading.Event
         return answer
 
     monkeypatch.setattr(model_calls, name, late)
-    return is_done, may_answer
-
-
-async def cancelled_meanwhile(
-    player: Playing, brief: Brief, is_done: threading.Event, may_answer: threading.Event
-) -> None:
-    thinking = asyncio.create_task(player.think(brief))
-    await until(is_done.is_set, PATIENCE_SECONDS, "the statement is done")
-    thinking.cancel()
-    await asyncio.sleep(0)
-    may_answer.set()
-    with pytest.raises(asyncio.CancelledError):
-        await thinking
+    return is_done.is_set, may_answer.set
 
 
 @pytest.mark.parametrize("behaviour", ["well", "refusal"])
@@ -325,7 +315,7 @@ def test_an_answer_that_is_given_up_while_it_is_written_down_counts_for_its_deba
     models.plan("gpt-4o-mini", behaviour)
     claim = claimed(services)
     with Playing(models, services, max_cost_usd_per_day=10) as player:
-        player.run(cancelled_meanwhile(player, claim.brief, *held_up(monkeypatch, "settle")))
+        player.run(cut_off(player, claim.brief, *held_up(monkeypatch, "settle")))
     reads, writes, cost = used(place, claim)
     assert (reads, writes) == (100, 20)
     assert place.sql("SELECT spent_usd FROM daily_costs") == [(pytest.approx(cost),)]
@@ -336,7 +326,7 @@ def test_what_was_set_aside_for_a_call_that_is_given_up_before_it_began_is_given
 ) -> None:
     claim = claimed(services)
     with Playing(models, services, max_cost_usd_per_day=10) as player:
-        player.run(cancelled_meanwhile(player, claim.brief, *held_up(monkeypatch, "reserve")))
+        player.run(cut_off(player, claim.brief, *held_up(monkeypatch, "reserve")))
     assert models.calls == []
     assert place.sql("SELECT reserved_usd < 1e-9, spent_usd FROM daily_costs") == [(True, 0)]
     assert used(place, claim) == (0, 0, 0)
@@ -380,7 +370,7 @@ async def test_an_answer_that_comes_after_its_claim_was_lost_counts_once(
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch, answer: Thought | Exception, is_away: bool
 ) -> None:
     """The worker was not told, so it did not cancel its player. Also when the database goes away just then."""
-    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", 3600.0)
+    monkeypatch.setattr(claim_loop, "COMPARE_EVERY_SECONDS", 3600.0)
     lost = iter([True, True] if is_away else [])
 
     def charge(*what: Any) -> None:

@@ -15,10 +15,11 @@ from harness import new_debate
 from situations import debates
 from situations.judgments import make_due, spend_tokens
 from structlog.testing import capture_logs
-from worker_loop import PATIENCE_SECONDS, live_lease, live_runner, with_settings
+from worker_loop import PATIENCE_SECONDS, Hanging, live_lease, live_runner, with_settings
 
 from app.core.access import OPERATOR, Scope
 from app.core.brief import Thought
+from app.core.claims import Room
 from app.core.debate import TurnType, Usage
 from app.core.errors import ActionNotAllowed, Conflict, DebateNotFound, Forbidden, InvalidInput
 from app.core.judgments import Judge, JudgmentStatus
@@ -29,7 +30,8 @@ from app.http.requests import CreateDebateBody
 from app.usecases import control, judgments
 from app.usecases.create import create_debate
 from app.usecases.sweep import sweep
-from worker.judging import Judging
+from worker.claim_loop import ClaimLoop
+from worker.judging import JudgmentWork
 from worker.players.registry import player_for
 
 SCRIPTED = SeatSetup("scripted")
@@ -56,7 +58,7 @@ class Judges:
 async def judging(services, player=None, name="worker", **settings):
     executor = ThreadPoolExecutor(4, "statements")
     async with live_lease(with_settings(services, **settings), lambda: loop.end_all_claims(), name) as lease:
-        loop = Judging(services, lease, executor, (lambda _: player) if player else player_for)
+        loop = ClaimLoop(lease, JudgmentWork(services, executor, (lambda _: player) if player else player_for))
         loop.start()
         try:
             yield loop
@@ -148,8 +150,8 @@ def test_two_askers_at_the_same_moment_plan_it_once(services, place, closed):
 def test_nothing_is_claimed_of_a_share_without_room_nor_without_a_lease(services, closed):
     judgments.ask(services, OPERATOR, closed, BOTH)
     ensure_lease(services, "one")
-    assert judgments.claim(services, "one", 5, ["scripted"]) == []
-    assert judgments.claim(services, "nobody", 5, []) == []
+    assert judgments.claim(services, "one", Room({"scripted": 0}, 5)) == []
+    assert judgments.claim(services, "nobody", Room({}, 5)) == []
 
 
 def test_nothing_is_claimed_under_a_lease_that_is_being_ended(services, place, closed):
@@ -157,8 +159,8 @@ def test_nothing_is_claimed_under_a_lease_that_is_being_ended(services, place, c
     ensure_lease(services, "one")
     with psycopg.connect(str(place.settings.database_url)) as sweeper:
         sweeper.execute("SELECT FROM worker_leases FOR UPDATE")
-        assert judgments.claim(services, "one", 5, []) == []
-    assert len(judgments.claim(services, "one", 5, [])) == 2
+        assert judgments.claim(services, "one", Room({}, 5)) == []
+    assert len(judgments.claim(services, "one", Room({}, 5))) == 2
 
 
 def test_a_judge_sees_the_whole_debate_and_no_ruling_of_another_judge(services, place, closed):
@@ -196,7 +198,10 @@ def test_an_opinion_that_can_never_be_stored_counts_as_an_attempt(services, plac
         judge_until(services, is_over, player)
     assert len(player.briefs) == MAX_ATTEMPTS
     assert rows(place, "input_tokens, error") == [(most, "The outcome could not be stored (DataError).")]
-    assert {entry["event"] for entry in logs if entry["log_level"] == "error"} == {"work.crashed"}
+    assert {entry["event"] for entry in logs if entry["log_level"] == "error"} == {
+        "work.not_stored",
+        "failure.not_stored",
+    }
 
 
 def test_a_judge_that_has_to_wait_uses_up_no_attempt(services, place, closed):
@@ -208,7 +213,7 @@ def test_a_judge_that_has_to_wait_uses_up_no_attempt(services, place, closed):
 def test_a_dead_workers_judgment_is_made_by_another_and_the_late_answer_is_dropped(services, place, closed):
     judgments.ask(services, OPERATOR, closed, Judge("script", SCRIPTED))
     ensure_lease(services, "dead")
-    [held] = judgments.claim(services, "dead", 5, [])
+    [held] = judgments.claim(services, "dead", Room({}, 5))
     lapse_lease(place, "dead")
     sweep(services)
     judge_until(services, settled(place))
@@ -221,12 +226,25 @@ def test_a_dead_workers_judgment_is_made_by_another_and_the_late_answer_is_dropp
 def test_a_judgment_of_a_debate_that_was_deleted_meanwhile_is_dropped(services, place, closed):
     judgments.ask(services, OPERATOR, closed, BOTH)
     ensure_lease(services, "one")
-    held = judgments.claim(services, "one", 5, [])
+    held = judgments.claim(services, "one", Room({}, 5))
     control.delete_debate(services, OPERATOR, closed)
     for one in held:
         judgments.settle(services, one, Thought(TurnType.RULING, "x", WON))
         assert judgments.brief_of(services, one) is None
     assert rows(place, "id") == []
+
+
+async def test_a_judge_of_a_debate_that_was_deleted_is_canceled_when_claims_are_compared(services, closed):
+    judgments.ask(services, OPERATOR, closed, Judge("script", SCRIPTED))
+    judge = Hanging()
+    async with judging(services, judge) as loop:
+        await until(lambda: judge.thinking == 1, PATIENCE_SECONDS, "the judge thinks")
+        loop.compare_soon()
+        await asyncio.sleep(0.5)
+        assert judge.cancelled == 0, "its claim holds"
+        control.delete_debate(services, OPERATOR, closed)
+        loop.compare_soon()
+        await until(lambda: judge.cancelled == 1, PATIENCE_SECONDS, "the judge was canceled")
 
 
 def test_people_and_agents_judge_under_their_own_names_and_once_in_each_order(services, closed):

@@ -12,12 +12,11 @@ from uuid import UUID
 
 import httpx
 import pytest
-from harness import Api, OwnValkey, Place
+from harness import Api, OwnValkey, Place, services_of
 from redis import Redis
 from watchers import UnreliableBus, a_dialogue, heard, watching
 from websockets.exceptions import WebSocketException
 
-from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.debate import TurnType
 from app.core.seats import Seat
@@ -86,9 +85,7 @@ def test_every_listener_of_every_kind_gets_every_turn_once(stage: tuple[Place, O
     api = place.start_api()
     debate_id, _ = a_dialogue(api)
     chance = random.Random(seed)
-    services = build_services(place.settings, name="tests", database_connections=5)
     redis = Redis.from_url(valkey.url, socket_timeout=5)
-    unreliable = replace(services, teller=Teller(UnreliableBus(redis, chance), services.tasks))
     kinds: list[Listen] = [by_websocket, by_stream, by_long_poll]
     received: list[list[int]] = [[] for _ in range(4 * len(kinds))]
     threads = [
@@ -97,7 +94,8 @@ def test_every_listener_of_every_kind_gets_every_turn_once(stage: tuple[Place, O
         )
         for number, seqs in enumerate(received)
     ]
-    try:
+    with services_of(place.settings, 5) as services:
+        unreliable = replace(services, teller=Teller(UnreliableBus(redis, chance), services.tasks))
         for thread in threads:
             thread.start()
         for number in range(2, TURNS + 1):
@@ -110,6 +108,4 @@ def test_every_listener_of_every_kind_gets_every_turn_once(stage: tuple[Place, O
                 valkey.start()
         for thread in threads:
             thread.join()
-    finally:
-        close_services(services)
     assert received == len(received) * [list(range(1, TURNS + 1))]

@@ -10,6 +10,7 @@ from worker_loop import with_settings
 
 from app.core.access import OPERATOR
 from app.core.brief import Thought
+from app.core.claims import Room
 from app.core.debate import TurnType, Usage
 from app.core.judgments import Judge
 from app.core.players import SeatSetup
@@ -135,7 +136,7 @@ def test_the_call_of_a_judgment_is_charged_to_the_judgment(services: Services, p
     claimed(services, debate)
     control.stop_debate(services, OPERATOR, debate.id, None)
     judgments.ask(services, OPERATOR, debate.id, Judge("big", SeatSetup("openai:gpt-4o-mini")))
-    [held] = judgments.claim(services, WORKER, 1, [])
+    [held] = judgments.claim(services, WORKER, Room({}, 1))
     model_calls.record(services, WORKER, Call(uuid4(), held.token, None, held.id, SENT))
     lapse_lease(place)
     sweep(services)

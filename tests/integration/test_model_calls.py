@@ -14,10 +14,12 @@ from worker_loop import with_settings
 
 from app.core.access import OPERATOR
 from app.core.debate import Limits, Usage
+from app.store.claimed_rows import DEBATES
 from app.store.commit import ClaimToken, Result
 from app.store.model_calls import DayRefused
 from app.usecases import advance, control, model_calls
 from app.usecases.advance import Claim, Step
+from app.usecases.claims import still_held
 from app.usecases.model_calls import Reservation
 from app.usecases.services import Services
 
@@ -129,5 +131,5 @@ def test_a_look_at_claims_tells_which_still_hold_and_writes_nothing(services: Se
     control.pause_debate(services, OPERATOR, first.debate.id, now=True)
     before = place.sql("SELECT xmin, ctid FROM debates ORDER BY id")
     asked = [(claim.debate.id, claim.held.token) for claim in (first, second)]
-    assert advance.claims_that_hold(services, asked) == {second.held.token}
+    assert still_held(services, DEBATES, asked) == {second.held.token}
     assert place.sql("SELECT xmin, ctid FROM debates ORDER BY id") == before

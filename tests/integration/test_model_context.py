@@ -3,18 +3,17 @@
 The calls are real, to a server on this machine that records them; the debates run on a worker's loop in this process.
 """
 
-import asyncio
 import json
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
-from claimed_debates import a_debate, is_closed, until
+from claimed_debates import a_debate
 from harness import Place
 from model_server import SECRET, Call, ModelServer, ruling
 from situations.turns_sent import age_exchanges
-from worker_loop import PATIENCE_SECONDS, working
+from worker_loop import held
 
 from app.core.access import OPERATOR, Agent, Scope
 from app.core.debate import Debate, Limits, TurnType
@@ -42,18 +41,6 @@ def speeches(server: ModelServer, length: int = 3_000) -> Any:
     return say
 
 
-def held(models: ModelServer, services: Services, place: Place, debate: Debate, **changes: Any) -> Any:
-    """The debate's transcript, after a worker's loop has held it to its end."""
-
-    async def hold() -> None:
-        async with working(services, models, **changes) as runner:
-            runner.hint(debate.id)
-            await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate is closed")
-
-    asyncio.run(hold())
-    return get_transcript(services, debate.id, None)
-
-
 def between(services: Services, player: str, rounds: int = 5, **judge: Any) -> Debate:
     seats = {seat: SeatSetup(player) for seat in Seat} | {Seat.ARBITRATOR: SeatSetup(player, **judge)}
     return a_debate(services, format=Format.FINAL_RULING, seats=seats, limits=Limits(max_rounds=rounds))
@@ -69,7 +56,7 @@ def models(models: ModelServer) -> ModelServer:
 def test_the_closing_ruling_is_given_all_ten_speeches_whole(
     services: Services, place: Place, models: ModelServer, player: str
 ) -> None:
-    transcript = held(models, services, place, between(services, player))
+    transcript = held(services, place, between(services, player), models)
     said = [turn.content for turn in transcript.arguments if turn.type is TurnType.CLAIM]
     assert [len(text) for text in said] == [3_000] * 10
     document = models.calls[-1].document
@@ -84,7 +71,7 @@ def test_the_closing_ruling_is_given_all_ten_speeches_whole(
 def test_with_a_window_that_is_too_small_the_oldest_are_shortened_in_order_and_the_turn_says_so(
     services: Services, place: Place, models: ModelServer
 ) -> None:
-    transcript = held(models, services, place, between(services, GPT), context_tokens=6_000)
+    transcript = held(services, place, between(services, GPT), models, context_tokens=6_000)
     said = [turn.content for turn in transcript.arguments if turn.type is TurnType.CLAIM]
     shown = models.calls[-1].document["turns"]
     assert len(shown) == 10
@@ -103,7 +90,7 @@ def test_with_a_window_that_is_too_small_the_oldest_are_shortened_in_order_and_t
 def test_what_was_sent_and_answered_is_stored_with_the_turn(
     services: Services, place: Place, models: ModelServer
 ) -> None:
-    transcript = held(models, services, place, between(services, GPT, rounds=1, temperature=0.5))
+    transcript = held(services, place, between(services, GPT, rounds=1, temperature=0.5), models)
     speech, _, last = transcript.arguments
     turn, [sent] = get_exchanges(services, OPERATOR, speech.debate_id, speech.id)
     call = models.calls[0]
@@ -124,7 +111,7 @@ def test_what_was_sent_and_answered_is_stored_with_the_turn(
 def test_a_judge_asked_in_both_orders_leaves_both_exchanges(
     services: Services, place: Place, models: ModelServer
 ) -> None:
-    transcript = held(models, services, place, between(services, GPT, rounds=1, judge_order="both"))
+    transcript = held(services, place, between(services, GPT, rounds=1, judge_order="both"), models)
     last = transcript.arguments[-1]
     _, calls = get_exchanges(services, OPERATOR, last.debate_id, last.id)
     assert [call.judge_order for call in calls] == ["as_spoken", "swapped"]
@@ -132,7 +119,7 @@ def test_a_judge_asked_in_both_orders_leaves_both_exchanges(
 
 
 def test_no_key_and_no_address_is_stored(services: Services, place: Place, models: ModelServer) -> None:
-    held(models, services, place, between(services, GPT, rounds=1))
+    held(services, place, between(services, GPT, rounds=1), models)
     rows = place.sql("SELECT to_jsonb(exchanges)::text FROM exchanges")
     assert len(rows) == 3
     assert not any(SECRET in row or models.url in row or "authorization" in row.lower() for (row,) in rows)
@@ -144,7 +131,7 @@ def test_an_attempt_that_failed_leaves_no_exchange_and_a_scripted_turn_has_none(
     models.plan("gpt-4o-mini", "500")
     seats = {seat: SeatSetup("scripted") for seat in Seat} | {Seat.OPPONENT: SeatSetup(GPT)}
     debate = a_debate(services, format=Format.ROUNDS, seats=seats, limits=Limits(max_rounds=1))
-    transcript = held(models, services, place, debate)
+    transcript = held(services, place, debate, models)
     scripted, spoken, _ = transcript.arguments
     assert len(models.calls) == 2
     [(stored,)] = place.sql("SELECT turn_id FROM exchanges")
@@ -156,7 +143,7 @@ def test_an_attempt_that_failed_leaves_no_exchange_and_a_scripted_turn_has_none(
 def test_who_may_read_an_exchange(services: Services, place: Place, models: ModelServer) -> None:
     debate = between(services, GPT, rounds=1)
     other = a_debate(services)
-    speech = held(models, services, place, debate).arguments[0]
+    speech = held(services, place, debate, models).arguments[0]
     agent = Agent(UUID(int=1), "somebody", frozenset(Scope))
     with pytest.raises(Forbidden):
         get_exchanges(services, agent, debate.id, speech.id)
@@ -168,7 +155,7 @@ def test_exchanges_are_pruned_by_age_and_their_turns_stay(
     services: Services, place: Place, models: ModelServer
 ) -> None:
     debate = between(services, GPT, rounds=2)
-    arguments = held(models, services, place, debate).arguments
+    arguments = held(services, place, debate, models).arguments
     age_exchanges(place, arguments[0].id, days=40)
     month = timedelta(days=30)
     before, found = maintenance.count_old_records(services, "exchanges", month)
@@ -182,6 +169,6 @@ def test_exchanges_are_pruned_by_age_and_their_turns_stay(
 
 def test_deleting_a_debate_deletes_its_exchanges(services: Services, place: Place, models: ModelServer) -> None:
     debate = between(services, GPT, rounds=1)
-    held(models, services, place, debate)
+    held(services, place, debate, models)
     control.delete_debate(services, OPERATOR, debate.id)
     assert place.sql("SELECT count(*) FROM exchanges") == [(0,)]

@@ -6,12 +6,11 @@ from functools import partial
 from uuid import UUID
 
 import pytest
-from access_matrix import TOKEN, World, operations
+from access_matrix import TOKEN, a_world, operations
 from callers import an_agent
 from experiment_steps import a_spec, debate_ids, hold_by_models, hold_until, made, status_is
 from model_server import ModelServer
 
-from app.bootstrap import build_relay, build_services, close_services
 from app.core.access import OPERATOR, GuestJudge
 from app.core.errors import Conflict, InvalidInput
 from app.core.judgments import MOST_BY_HAND, Judge
@@ -21,7 +20,6 @@ from app.store.experiments.reading import MatchFilters
 from app.usecases import judgments
 from app.usecases.experiments import judging, manage, read
 from app.usecases.experiments.results import exported, results_of_experiment
-from app.web.application import make_application
 
 SCRIPT = Judge("script", SeatSetup("scripted"), JudgeOrder.BOTH)
 GPT = Judge("gpt", SeatSetup("openai:gpt-4o"), JudgeOrder.BOTH, repeats=3)
@@ -131,12 +129,8 @@ def test_names_of_judges_are_printable_and_no_formulas(services, place, name):
 
 @pytest.fixture
 def world(place):
-    settings = place.settings.with_changes(auth_token=TOKEN, rate_limit="off")
-    services = build_services(settings, name="strangers", database_connections=10)
-    relay = build_relay(services)
-    yield World(services, make_application(services, relay).test_client(use_cookies=False))
-    relay.end()
-    close_services(services)
+    with a_world(place.settings.with_changes(auth_token=TOKEN, rate_limit="off")) as made:
+        yield made
 
 
 def test_pages_show_others_judgments_apart(world, place):

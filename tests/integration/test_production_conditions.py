@@ -20,10 +20,10 @@ from test_api_envelope import data_of
 
 from app.bootstrap import close_services
 from app.core.brief import Thought
+from app.core.claims import Room
 from app.core.debate import TurnType
 from app.embedded import EmbeddedServers
 from app.settings import Settings
-from app.store.claims import Room
 from app.store.listing import EXACT_TOTAL
 from app.store.migrate import upgrade
 from app.usecases import advance

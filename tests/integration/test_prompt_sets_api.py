@@ -1,28 +1,26 @@
 """Prompt sets and languages through the API: stored by name and hash, named by debates, kept with turns."""
 
-import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from claimed_debates import a_debate, is_closed, until
+from claimed_debates import a_debate
 from harness import Api, Place, new_debate
 from model_server import ModelServer
 from test_api_envelope import data_of, refusal_of
 from typer.testing import CliRunner
-from worker_loop import PATIENCE_SECONDS, working
+from worker_loop import held
 
 from app.cli.main import app as command_line
 from app.core.access import OPERATOR, Agent, Scope
-from app.core.debate import Debate, Limits
+from app.core.debate import Limits
 from app.core.errors import Forbidden
 from app.core.players import SeatSetup
 from app.core.prompt_sets import BASE
 from app.core.seats import Seat
 from app.usecases.prompt_sets import add_prompt_set
-from app.usecases.read import get_transcript
 from app.usecases.services import Services
 from worker.players.models.prompt import built_in
 
@@ -88,16 +86,6 @@ def test_only_the_operator_adds_a_set(services: Services) -> None:
         add_prompt_set(services, Agent(UUID(int=1), "a", frozenset(Scope)), "x", SHORT)
 
 
-def held(services: Services, place: Place, models: ModelServer, debate: Debate) -> Any:
-    async def hold() -> None:
-        async with working(services, models) as runner:
-            runner.hint(debate.id)
-            await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate is closed")
-
-    asyncio.run(hold())
-    return get_transcript(services, debate.id, None).arguments
-
-
 def test_turns_are_made_with_the_set_that_the_name_meant_when_the_debate_was_created(
     services: Services, place: Place
 ) -> None:
@@ -108,8 +96,9 @@ def test_turns_are_made_with_the_set_that_the_name_meant_when_the_debate_was_cre
     new = a_debate(services, seats=seats, limits=Limits(max_rounds=1), prompts="short")
     usual = a_debate(services, seats=seats, limits=Limits(max_rounds=1))
     with ModelServer() as models:
-        told = [turn.prompts_hash for debate in (old, new, usual) for turn in held(services, place, models, debate)]
+        transcripts = [held(services, place, debate, models) for debate in (old, new, usual)]
         sent = [call.instructions for call in models.calls]
+    told = [turn.prompts_hash for transcript in transcripts for turn in transcript.arguments]
     # The judge is scripted.
     assert told == [one for used in (first, second, built_in()) for one in (used.hash, used.hash, None)]
     # In any order: a worker takes along what is due.

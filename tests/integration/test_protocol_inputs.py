@@ -47,14 +47,6 @@ def test_a_target_is_found_however_its_uuid_is_spelt(api, proposers_turn):
     assert stored["parent_id"] == target
 
 
-@pytest.mark.parametrize("target", NOT_UUIDS, ids=repr)
-@pytest.mark.parametrize("submission", AGENTS)
-def test_a_target_that_is_no_uuid_is_refused(api, module_place, standing, submission, target):
-    with nothing_written(module_place):
-        error = refusal_of(send(api, standing, submission, target_id=target), "INVALID_INPUT")
-    assert (error["field"], error["message"].startswith("target_id: ")) == ("target_id", True)
-
-
 @pytest.mark.parametrize("submission", AGENTS)
 def test_a_target_in_another_debate_is_refused(api, module_place, standing, submission):
     elsewhere = said_in(api, api.create()["id"])[0]["id"]
@@ -79,68 +71,38 @@ def test_the_arbitrator_names_no_target_and_answers_the_last_argument(api, submi
     assert data_of(send(api, debate_id, submission), 201)["argument"]["parent_id"] == last
 
 
-# The other fields
+# Any field
 
-
-@pytest.mark.parametrize(
-    ("submission", "field"),
-    [
-        ("argue as proposer", "role"),
-        ("rule", "content"),
-        *product(AGENTS, ("target_id", "content", "client_request_id")),
-    ],
-)
-def test_a_missing_field_is_named(api, module_place, standing, submission, field):
-    with nothing_written(module_place):
-        answer = send(api, standing, submission, **{field: ...})
-    assert refusal_of(answer, "INVALID_INPUT")["message"] == f"{field}: is required"
-
-
+MISSING = [("argue as proposer", "role"), ("rule", "content")]
+MISSING += product(AGENTS, ("target_id", "content", "client_request_id"))
+UNKNOWN = {
+    "argue as proposer": ("verdict", "close", "round", "debate_id"),
+    "appeal": ("role", "close"),
+    "resolve": ("role", "verdict"),
+    "rule": ("role",),
+    "intervene": ("role",),
+}
+ROLES = [None, "", "arbitrator", "judge", "debater_a", "Proposer", "proposer ", 1, []]
 WRONG_TEXTS = [None, 5, True, ["x"], {}, "", " \t\n", "\u3000", "a\x00b", "\x00", LONE_SURROGATE]
-
-
 MAY_BE_NULL = {("rule", "client_request_id"), ("intervene", "content"), ("intervene", "client_request_id")}
 TEXTS_OF = product([*AGENTS, "rule", "intervene"], ("content", "client_request_id"), WRONG_TEXTS)
 
 
 @pytest.mark.parametrize(
-    ("submission", "field", "value"),
-    [case for case in TEXTS_OF if case[2] is not None or case[:2] not in MAY_BE_NULL],
+    ("submission", "field", "value", "words"),
+    [
+        *((*case, ..., "is required") for case in MISSING),
+        *((name, field, "proposer", "is not a known field") for name, fields in UNKNOWN.items() for field in fields),
+        *(("argue as proposer", "role", role, "") for role in ROLES),
+        *((submission, "target_id", target, "") for submission, target in product(AGENTS, NOT_UUIDS)),
+        *((*case, "") for case in TEXTS_OF if case[2] is not None or case[:2] not in MAY_BE_NULL),
+    ],
     ids=repr,
 )
-def test_a_text_that_is_no_text_is_refused(api, module_place, standing, submission, field, value):
+def test_a_wrong_field_is_refused_by_its_name(api, module_place, standing, submission, field, value, words):
     with nothing_written(module_place):
         error = refusal_of(send(api, standing, submission, **{field: value}), "INVALID_INPUT")
-    assert (error["field"], error["message"].startswith(f"{field}: ")) == (field, True)
-
-
-@pytest.mark.parametrize(
-    "role", [None, "", "arbitrator", "judge", "debater_a", "Proposer", "proposer ", 1, []], ids=repr
-)
-def test_arguments_come_from_the_proposer_or_the_opponent(api, module_place, standing, role):
-    with nothing_written(module_place):
-        refusal_of(send(api, standing, "argue as proposer", role=role), "INVALID_INPUT", "role: ")
-
-
-@pytest.mark.parametrize(
-    ("submission", "field"),
-    [
-        ("argue as proposer", "verdict"),
-        ("argue as proposer", "close"),
-        ("argue as proposer", "round"),
-        ("argue as proposer", "debate_id"),
-        ("appeal", "role"),
-        ("appeal", "close"),
-        ("resolve", "role"),
-        ("resolve", "verdict"),
-        ("rule", "role"),
-        ("intervene", "role"),
-    ],
-)
-def test_an_unknown_field_is_refused_by_its_name(api, module_place, standing, submission, field):
-    with nothing_written(module_place):
-        answer = send(api, standing, submission, **{field: "proposer"})
-    refusal_of(answer, "INVALID_INPUT", f"{field}: is not a known field")
+    assert (error["field"], error["message"].startswith(f"{field}: {words}")) == (field, True)
 
 
 # Sizes

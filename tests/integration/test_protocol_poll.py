@@ -140,6 +140,21 @@ def test_a_paused_debate_still_says_whose_turn_it_is(api, role):
     assert poll(api, debate_id, role) == before
 
 
+@pytest.mark.parametrize(
+    ("state", "role", "action"),
+    [
+        ("AWAITING_PROPOSER", "proposer", "respond"),
+        ("AWAITING_OPPONENT", "opponent", "respond"),
+        ("AWAITING_ARBITRATOR", "arbitrator", "rule"),
+    ],
+)
+def test_the_action_follows_from_state_and_role_whoever_fills_the_seat(api, state, role, action):
+    debate_id = standing_in(api, state, "rounds", scripted=[role])
+    assert told(api, debate_id, role)["action"] == action
+    held = {"role": role, "timeout_ms": 1000}
+    assert data_of(api.http.get(f"/debates/{debate_id}/wait", params=held))["action"] == action
+
+
 def test_two_agents_can_debate_by_polling_alone(api):
     """Each knows only its role and the last argument it has seen."""
     debate_id = after(api, "dialogue", [])

@@ -1,29 +1,16 @@
 """The same submission again, many submissions at once, and the resolution that brings its own ruling."""
 
 import json
-import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from harness import numbers, wait_until
+from harness import all_at_once, numbers, wait_until
 from test_api_envelope import data_of, nothing_written
 from test_protocol_table import FORMATS, STATE_FOR, SUBMISSIONS, after, not_allowed, said_in, send, standing_in
 
 AT_ONCE = 50
 TURNS_OF = {submission: 2 if submission == "resolve" else 1 for submission in SUBMISSIONS}
-
-
-def all_at_once(calls):
-    barrier = threading.Barrier(len(calls))
-
-    def started(call):
-        barrier.wait(60)
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result(60) for future in [pool.submit(started, call) for call in calls]]
 
 
 def replayed(answer):
@@ -39,19 +26,26 @@ def counts(answers):
 # At once
 
 
+@pytest.mark.parametrize("is_the_same", [False, True])
 @pytest.mark.parametrize("submission", SUBMISSIONS)
-def test_of_fifty_submissions_for_one_turn_one_is_taken(api, submission):
+def test_of_fifty_submissions_for_one_turn_one_is_taken_and_repetitions_are_answered_with_it(
+    api, submission, is_the_same
+):
     debate_id = standing_in(api, STATE_FOR[submission], "dialogue")
     before = said_in(api, debate_id)
     target = before[-1]["id"] if submission.startswith(("argue", "appeal", "resolve")) else ...
+    ours = {"client_request_id": f"again-{next(numbers)}"} if is_the_same else {}
 
-    answers = all_at_once([lambda: send(api, debate_id, submission, target_id=target)] * AT_ONCE)
+    answers = all_at_once([lambda: send(api, debate_id, submission, target_id=target, **ours)] * AT_ONCE)
 
-    assert counts(answers) == {201: 1, 403: AT_ONCE - 1}
+    assert counts(answers) == {201: 1, 200 if is_the_same else 403: AT_ONCE - 1}
     [winner] = [data_of(answer, 201) for answer in answers if answer.status_code == 201]
+    assert ours.items() <= winner["argument"].items()
     for answer in answers:
-        assert "Idempotent-Replayed" not in answer.headers
-        if answer.status_code == 403:
+        assert ("Idempotent-Replayed" in answer.headers) == (answer.status_code == 200)
+        if answer.status_code == 200:
+            assert replayed(answer) == winner
+        elif answer.status_code == 403:
             error = not_allowed(answer, winner["debate"]["state"], answer.json()["error"]["allowed_roles"])
             assert winner["debate"]["state"] in error["message"]
     said = said_in(api, debate_id)
@@ -73,26 +67,6 @@ def test_of_different_moves_for_one_turn_one_is_taken(api):
     assert counts(answers) == {201: len(taken), 403: len(moves) - len(taken)}
     said = said_in(api, debate_id)
     assert [argument["seq"] for argument in said] == list(range(1, len(said) + 1))
-
-
-@pytest.mark.parametrize("submission", SUBMISSIONS)
-def test_of_fifty_times_the_same_submission_one_is_stored_and_all_are_answered_with_it(api, submission):
-    debate_id = standing_in(api, STATE_FOR[submission], "dialogue")
-    before = said_in(api, debate_id)
-    request_id = f"again-{next(numbers)}"
-    target = before[-1]["id"] if submission.startswith(("argue", "appeal", "resolve")) else ...
-
-    answers = all_at_once(
-        [lambda: send(api, debate_id, submission, client_request_id=request_id, target_id=target)] * AT_ONCE
-    )
-
-    assert counts(answers) == {201: 1, 200: AT_ONCE - 1}
-    [first] = [data_of(answer, 201) for answer in answers if answer.status_code == 201]
-    assert all(replayed(answer) == first for answer in answers if answer.status_code == 200)
-    assert first["argument"]["client_request_id"] == request_id
-    said = said_in(api, debate_id)
-    assert len(said) == len(before) + TURNS_OF[submission]
-    assert said[len(before)] == first["argument"]
 
 
 # Again

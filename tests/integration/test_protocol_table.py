@@ -211,10 +211,23 @@ def test_every_cell_is_in_one_of_the_two_tables():
     assert not ALLOWED.keys() & REFUSED.keys()
 
 
-@pytest.mark.parametrize(("state", "submission"), ALLOWED)
+# Where a worker's player has the floor a person may interrupt it, and rule in the place of a judge.
+BESIDE_A_WORKER = [
+    ("AWAITING_PROPOSER", "intervene", ["proposer"]),
+    ("AWAITING_PROPOSER", "intervene", ["proposer", "arbitrator"]),
+    ("AWAITING_OPPONENT", "intervene", ["opponent"]),
+    ("AWAITING_OPPONENT", "intervene", ["opponent", "arbitrator"]),
+    ("AWAITING_ARBITRATOR", "rule", ["arbitrator"]),
+    ("AWAITING_ARBITRATOR", "rule and close", ["arbitrator"]),
+    ("INTERVENTION_PENDING", "rule", ["arbitrator"]),
+    ("INTERVENTION_PENDING", "rule and close", ["arbitrator"]),
+]
+
+
+@pytest.mark.parametrize(("state", "submission", "scripted"), [*((*cell, []) for cell in ALLOWED), *BESIDE_A_WORKER])
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_is_allowed_moves_the_debate_where_the_design_says(api, form, state, submission):
-    debate_id = standing_in(api, state, form)
+def test_what_is_allowed_moves_the_debate_where_the_design_says(api, form, state, submission, scripted):
+    debate_id = standing_in(api, state, form, scripted)
     before = api.debate(debate_id)
 
     stored = data_of(send(api, debate_id, submission), 201)
@@ -262,51 +275,40 @@ def test_an_interrupted_last_round_still_has_its_arguments(api):
     assert (debate["status"], debate["stop_reason"]) == ("completed", "max_rounds")
 
 
-def test_the_states_follow_each_other_through_a_whole_debate_in_rounds(api):
-    way = ["argue as proposer", "argue as opponent", "rule"] * 2
-    debate_id = after(api, "rounds", way, limits={"max_rounds": 2})
+@pytest.mark.parametrize(
+    ("form", "way", "reason", "expected"),
+    [
+        (
+            "rounds",
+            ["argue as proposer", "argue as opponent", "rule"] * 2,
+            "max_rounds",
+            "0 debater_a, 1 debater_a, 1 debater_b, 1 judge, 2 debater_a, 2 debater_b, 2 judge",
+        ),
+        (
+            "dialogue",
+            ["argue as opponent", "argue as proposer", "argue as opponent", "appeal", "rule", "resolve"],
+            "resolution",
+            "1 debater_a, 1 debater_b, 2 debater_a, 2 debater_b, 3 debater_a, 3 judge, 4 debater_a, 4 judge",
+        ),
+    ],
+)
+def test_the_states_follow_each_other_through_a_whole_debate(api, form, way, reason, expected):
+    debate_id = after(api, form, way, limits={"max_rounds": 2} if form == "rounds" else None)
 
     debate, said = api.debate(debate_id), said_in(api, debate_id)
 
-    assert (debate["state"], debate["status"], debate["stop_reason"]) == ("CLOSED", "completed", "max_rounds")
-    assert [argument["seq"] for argument in said] == [1, 2, 3, 4, 5, 6, 7]
-    assert [(argument["round"], argument["actor"]) for argument in said] == [
-        (0, "debater_a"),
-        (1, "debater_a"),
-        (1, "debater_b"),
-        (1, "judge"),
-        (2, "debater_a"),
-        (2, "debater_b"),
-        (2, "judge"),
-    ]
-
-
-def test_the_states_follow_each_other_through_a_whole_dialogue(api):
-    way = ["argue as opponent", "argue as proposer", "argue as opponent", "appeal", "rule", "resolve"]
-    debate_id = after(api, "dialogue", way)
-
-    debate, said = api.debate(debate_id), said_in(api, debate_id)
-
-    assert (debate["state"], debate["status"], debate["stop_reason"]) == ("CLOSED", "completed", "resolution")
-    assert [(argument["round"], argument["actor"], argument["type"]) for argument in said] == [
-        (1, "debater_a", "MOTION"),
-        (1, "debater_b", "CLAIM"),
-        (2, "debater_a", "CLAIM"),
-        (2, "debater_b", "CLAIM"),
-        (3, "debater_a", "APPEAL"),
-        (3, "judge", "RULING"),
-        (4, "debater_a", "RESOLUTION"),
-        (4, "judge", "RULING"),
-    ]
+    assert (debate["state"], debate["status"], debate["stop_reason"]) == ("CLOSED", "completed", reason)
+    assert [argument["seq"] for argument in said] == list(range(1, len(said) + 1))
+    assert [f"{argument['round']} {argument['actor']}" for argument in said] == expected.split(", ")
+    types = ["MOTION", *(TYPE_AND_ROLE[submission][0] for submission in way), *["RULING"] * (way[-1] == "resolve")]
+    assert [argument["type"] for argument in said] == types
 
 
 # Where a worker's player fills the seat (no worker runs here, so nothing moves by itself)
 
-WORKERS_TURN = ["AWAITING_PROPOSER", "AWAITING_OPPONENT"]
-
 
 @pytest.mark.parametrize("submission", [name for name in SUBMISSIONS if name != "intervene"])
-@pytest.mark.parametrize("state", WORKERS_TURN)
+@pytest.mark.parametrize("state", ["AWAITING_PROPOSER", "AWAITING_OPPONENT"])
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_debaters_seat_that_is_a_workers_takes_nothing_from_outside(api, module_place, form, state, submission):
     seat = SEAT_UNDER_CURSOR[state]
@@ -320,30 +322,6 @@ def test_a_debaters_seat_that_is_a_workers_takes_nothing_from_outside(api, modul
         assert "scripted" in error["message"]
 
 
-@pytest.mark.parametrize("state", WORKERS_TURN)
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("also", [[], ["arbitrator"]], ids=["people's judge", "worker's judge"])
-def test_a_person_may_interrupt_a_workers_player(api, form, state, also):
-    debate_id = standing_in(api, state, form, scripted=[SEAT_UNDER_CURSOR[state], *also])
-    before = api.debate(debate_id)
-
-    stored = data_of(send(api, debate_id, "intervene"), 201)
-
-    assert_moved(before, stored, "intervene")
-
-
-@pytest.mark.parametrize("submission", ["rule", "rule and close"])
-@pytest.mark.parametrize("state", ["AWAITING_ARBITRATOR", "INTERVENTION_PENDING"])
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_person_may_rule_in_the_place_of_a_workers_judge(api, form, state, submission):
-    debate_id = standing_in(api, state, form, scripted=["arbitrator"])
-    before = api.debate(debate_id)
-
-    stored = data_of(send(api, debate_id, submission), 201)
-
-    assert_moved(before, stored, submission)
-
-
 # Queued for a worker, or not
 
 
@@ -351,25 +329,21 @@ def queued(place):
     return [message.decode() for message in place.redis().lrange("debates", 0, -1)]
 
 
-def test_a_submission_that_gives_a_worker_the_floor_queues_the_debate(api, module_place):
-    debate_id = standing_in(api, "AWAITING_PROPOSER", "rounds", scripted=["opponent"])
+@pytest.mark.parametrize(
+    ("submission", "scripted"),
+    [("argue as proposer", "opponent"), *product(["argue as proposer", "resolve", "intervene"], ["arbitrator"])],
+)
+def test_a_submission_queues_the_debate_only_where_it_gives_a_worker_the_floor(api, module_place, submission, scripted):
+    debate_id = standing_in(api, "AWAITING_PROPOSER", "rounds", scripted=[scripted])
     assert not [message for message in queued(module_place) if debate_id in message]
-
-    data_of(send(api, debate_id, "argue as proposer"), 201)
-
-    wait_until(lambda: any(debate_id in message for message in queued(module_place)), 60, "the debate is queued")
-
-
-@pytest.mark.parametrize("submission", ["argue as proposer", "resolve", "intervene"])
-def test_a_submission_that_gives_a_person_the_floor_or_ends_it_queues_nothing(api, module_place, submission):
-    debate_id = standing_in(api, "AWAITING_PROPOSER", "rounds", scripted=["arbitrator"])
 
     data_of(send(api, debate_id, submission), 201)
 
     # Tasks go out in the order of the commits, so this debate's would have come before a later one's.
     marker = standing_in(api, "AWAITING_OPPONENT", "rounds", scripted=["opponent"])
     wait_until(lambda: any(marker in message for message in queued(module_place)), 60, "a later debate is queued")
-    assert not [message for message in queued(module_place) if debate_id in message]
+    is_queued = any(debate_id in message for message in queued(module_place))
+    assert is_queued == (scripted == "opponent")
 
 
 # Paused

@@ -85,16 +85,15 @@ def limits_until(
             limits.extend(provider.limit for provider in model_calls.providers_now(services, connection))
 
     async def work(models: ModelServer) -> None:
-        calls = calls_to(models, services)
-        callers = [asyncio.create_task(call_on(calls)) for _ in range(60)]
-        async with asyncio.timeout(2 * PATIENCE_SECONDS):
-            while not is_enough(models, limits):
-                await asyncio.to_thread(look)
-                await asyncio.sleep(0.1)
-        for caller in callers:
-            caller.cancel()
-        await asyncio.gather(*callers, return_exceptions=True)
-        await calls.close()
+        async with calls_to(models, services) as calls:
+            callers = [asyncio.create_task(call_on(calls)) for _ in range(60)]
+            async with asyncio.timeout(2 * PATIENCE_SECONDS):
+                while not is_enough(models, limits):
+                    await asyncio.to_thread(look)
+                    await asyncio.sleep(0.1)
+            for caller in callers:
+                caller.cancel()
+            await asyncio.gather(*callers, return_exceptions=True)
 
     with ModelServer(seconds=1) as models:
         models.behave = partial(behave, models)

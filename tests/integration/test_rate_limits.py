@@ -8,13 +8,12 @@ import httpx
 import pytest
 import redis
 from agents import TOKEN, Caller, operator
-from harness import OwnValkey, new_debate, numbers, wait_until
+from harness import OwnValkey, new_debate, numbers, services_of, wait_until
 from test_agents_api import refused
 from test_api_envelope import refusal_of
 from watchers import EXTERNAL, heard, watching
 from websockets.exceptions import InvalidStatus
 
-from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR, Scope
 from app.usecases.agents import create_agent
 
@@ -31,14 +30,13 @@ def limited(module_place):
 @pytest.fixture(scope="module")
 def make_agent(module_place):
     """Made without a request, so that it costs the operator nothing: each is counted for the first time."""
-    services = build_services(module_place.settings, name="tests", database_connections=2)
+    with services_of(module_place.settings) as services:
 
-    def make(api):
-        key = create_agent(services, OPERATOR, f"agent-{next(numbers)}", None, frozenset(Scope))[1]
-        return Caller(api, key.secret)
+        def make(api):
+            key = create_agent(services, OPERATOR, f"agent-{next(numbers)}", None, frozenset(Scope))[1]
+            return Caller(api, key.secret)
 
-    yield make
-    close_services(services)
+        yield make
 
 
 @pytest.fixture

@@ -2,21 +2,18 @@
 
 import asyncio
 import contextlib
-import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
 import redis
 import trustme
-from harness import Place, wait_until
+from harness import Place, services_of, wait_until
+from tls import tls_in_front_of
 
-from app.bootstrap import build_services, close_services
-from app.cli.stack import free_port
 from app.embedded.binaries import valkey_program
 from app.messaging.queue import QueueUnavailable
 from app.settings import Settings
@@ -26,32 +23,12 @@ pytestmark = pytest.mark.long
 PASSWORD = "p@ss/word"  # noqa: S105 (with what an address must quote)
 
 
-async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError, ssl.SSLError):
-        while piece := await reader.read(65536):
-            writer.write(piece)
-            await writer.drain()
-    writer.close()
-
-
-async def speak_tls(context: ssl.SSLContext, port: int, behind: Path, ready: threading.Event) -> None:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_redis, to_redis = await asyncio.open_unix_connection(behind)
-        await asyncio.gather(carry(reader, to_redis), carry(from_redis, writer))
-
-    async with await asyncio.start_server(answer, "127.0.0.1", port, ssl=context) as server:
-        ready.set()
-        await server.serve_forever()
-
-
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of a Redis with TLS and a password, and its authority's certificate beside it."""
     directory = tmp_path_factory.mktemp("tls")
     authority = trustme.CA()
     authority.cert_pem.write_to_path(directory / "authority.pem")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
     behind = directory / "valkey.sock"
     options = ["--port", "0", "--unixsocket", str(behind), "--save", "", "--requirepass", PASSWORD]
     valkey = subprocess.Popen([valkey_program(), *options], cwd=directory, stdout=subprocess.DEVNULL)
@@ -63,10 +40,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         return False
 
     wait_until(answers, 60, "Valkey is up")
-    port, ready = free_port("127.0.0.1"), threading.Event()
-    threading.Thread(target=lambda: asyncio.run(speak_tls(context, port, behind, ready)), daemon=True).start()
-    assert ready.wait(60)
-    yield f"rediss://:{quote(PASSWORD, safe='')}@127.0.0.1:{port}/0?ssl_ca_certs={directory / 'authority.pem'}"
+    with tls_in_front_of(partial(asyncio.open_unix_connection, behind), authority) as port:
+        yield f"rediss://:{quote(PASSWORD, safe='')}@127.0.0.1:{port}/0?ssl_ca_certs={directory / 'authority.pem'}"
     valkey.terminate()
     valkey.wait(60)
 
@@ -77,13 +52,10 @@ def test_the_settings_take_the_address(monkeypatch: pytest.MonkeyPatch, address:
 
 
 def test_tasks_and_events_go_over_tls(place: Place, address: str) -> None:
-    services = build_services(place.settings.with_changes(redis_url=address), name="tests", database_connections=1)
-    try:
+    with services_of(place.settings.with_changes(redis_url=address)) as services:
         assert services.tasks.length() == 0
         services.tasks.send(uuid4())
         assert services.tasks.length() == 1
-    finally:
-        close_services(services)
 
 
 @pytest.mark.parametrize("part", ["the queue's tasks", "the queue's length"])
@@ -91,9 +63,6 @@ def test_a_server_that_cannot_show_who_it_is_gets_nothing(place: Place, address:
     """Celery by itself would send our password and tasks to anybody."""
     # Another database: Celery would take a connection that it has to this one already.
     unknown = address.split("/0?")[0] + "/1"
-    services = build_services(place.settings.with_changes(redis_url=unknown), name="tests", database_connections=1)
-    try:
-        with pytest.raises(QueueUnavailable, match=r"(?i)certificate"):
-            services.tasks.length() if "length" in part else services.tasks.send(uuid4())
-    finally:
-        close_services(services)
+    settings = place.settings.with_changes(redis_url=unknown)
+    with services_of(settings) as services, pytest.raises(QueueUnavailable, match=r"(?i)certificate"):
+        services.tasks.length() if "length" in part else services.tasks.send(uuid4())

@@ -14,12 +14,12 @@ from app.core.debate import Limits
 from app.core.retry import NotNow
 from app.usecases import advance, control
 from app.usecases.services import Services
-from worker import patience
-from worker import runner as runner_module
+from worker import claim_loop, patience
 
 LONG_SECONDS = 300.0
 pytestmark = pytest.mark.usefixtures("logs")
 STATE = "SELECT status, stop_reason, claim_token FROM debates"
+STOPPED = [("stopped", "time_limit", None)]
 
 
 @pytest.fixture
@@ -37,30 +37,21 @@ def outcomes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-async def test_a_turn_that_has_to_wait_past_the_deadline_ends_the_debate_at_once(
-    services: Services, place: Place, outcomes: list[str]
+@pytest.mark.parametrize("shuts_down", [False, True])
+async def test_a_turn_that_waits_past_the_deadline_ends_the_debate_at_once_or_is_released_at_a_shutdown(
+    services: Services, place: Place, outcomes: list[str], shuts_down: bool
 ) -> None:
     gate = Gate(NotNow("Wait.", LONG_SECONDS))
-    a_debate(services, limits=Limits(max_seconds=LONG_SECONDS))
-    async with live_runner(with_settings(services), lambda _: gate):
-        await gate.is_asked(1)
-        pass_deadline(place)
-        gate.let_go.set()
-        stopped = [("stopped", "time_limit", None)]
-        await until(lambda: place.sql(STATE) == stopped, PATIENCE_SECONDS, "it has ended")
-    assert outcomes == ["deadline_differs", "stored"]
-
-
-async def test_a_turn_past_the_deadline_is_released_when_the_worker_shuts_down(
-    services: Services, place: Place, outcomes: list[str]
-) -> None:
-    gate = Gate()
     a_debate(services, limits=Limits(max_seconds=LONG_SECONDS))
     async with live_runner(with_settings(services), lambda _: gate) as runner:
         await gate.is_asked(1)
         pass_deadline(place)
-        await runner.shut_down(0)
-        assert place.sql(STATE) == [("running", None, None)]
+        if shuts_down:
+            await runner.shut_down(0)
+            assert place.sql(STATE) == [("running", None, None)]
+        else:
+            gate.let_go.set()
+            await until(lambda: place.sql(STATE) == STOPPED, PATIENCE_SECONDS, "it has ended")
     assert outcomes == ["deadline_differs", "stored"]
 
 
@@ -82,8 +73,7 @@ async def test_a_closing_ruling_is_stored_although_its_debate_was_paused(
         control.pause_debate(services, OPERATOR, debate.id)
         outcomes.clear()
         gate.let_go.set()
-        stopped = [("stopped", "time_limit", None)]
-        await until(lambda: place.sql(STATE) == stopped, PATIENCE_SECONDS, "the ruling is stored")
+        await until(lambda: place.sql(STATE) == STOPPED, PATIENCE_SECONDS, "the ruling is stored")
     assert outcomes == ["deadline_differs", "stored"]
 
 
@@ -91,10 +81,10 @@ async def test_a_row_that_stays_locked_is_given_up_and_its_turn_taken_again(
     services: Services, place: Place, outcomes: list[str], logs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patience, "LONGEST_SECONDS", 0.5)
-    monkeypatch.setattr(runner_module, "COMPARE_EVERY_SECONDS", 0.5)
+    monkeypatch.setattr(claim_loop, "COMPARE_EVERY_SECONDS", 0.5)
 
     def has_given_up() -> bool:
-        return any(entry["event"] == "turn.given_up" for entry in logs)
+        return any(entry["event"] == "work.given_up" for entry in logs)
 
     gate = Gate()
     a_debate(services)

@@ -20,7 +20,7 @@ from app.core.debate import Debate, TurnType
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.core.seats import Seat
 from app.messaging.bus import CHANNEL_PREFIX, OPERATORS_CHANNEL, Event
-from app.messaging.heard import DEBATE_EVENTS, OPERATORS_EVENTS
+from app.messaging.heard import DEBATE_EVENTS, OPERATORS_EVENTS, StateMark
 from app.messaging.subscription import Subscription
 from app.messaging.teller import Teller
 from app.observe import metrics
@@ -131,28 +131,19 @@ def test_a_listener_far_behind_reads_postgres(services: Services, relay: Relay) 
 def test_a_change_of_state_is_told_also_when_its_event_was_lost(
     services: Services, silent: Services, relay: Relay
 ) -> None:
+    """A resume is told as state_changed and then seat.waiting: where only the second arrives, it hides nothing."""
     debate_id = a_dialogue(services)
     with relay.listen(debate_id, 1) as listener:
         control.pause_debate(services, OPERATOR, debate_id)
         wait_until(lambda: len(states_told(listener)) == 1, 2, "the pause is told")
-        control.stop_debate(silent, OPERATOR, debate_id, None)
-        wait_until(lambda: len(states_told(listener)) == 2, 60, "the stop is told, from Postgres")
-        assert '"status":"stopped"' in states_told(listener)[-1]
-        assert listener.feed.is_closed
-
-
-def test_whose_turn_it_is_hides_no_change_of_state_that_was_lost(
-    services: Services, silent: Services, relay: Relay
-) -> None:
-    """A resume is told as state_changed and then seat.waiting; only the second arrives."""
-    debate_id = a_dialogue(services)
-    with relay.listen(debate_id, 1) as listener:
-        control.pause_debate(services, OPERATOR, debate_id)
-        wait_until(lambda: len(states_told(listener)) == 1, 60, "the pause is told")
         resumed = control.resume_debate(silent, OPERATOR, debate_id)
         services.teller.publish(waiting(resumed))
         wait_until(lambda: len(states_told(listener)) == 2, 60, "the resumption is told, from Postgres")
         assert f'"status":"{resumed.status.value}"' in states_told(listener)[-1]
+        control.stop_debate(silent, OPERATOR, debate_id, None)
+        wait_until(lambda: len(states_told(listener)) == 3, 60, "the stop is told, from Postgres")
+        assert '"status":"stopped"' in states_told(listener)[-1]
+        assert listener.feed.is_closed
 
 
 def test_a_change_that_a_comparison_has_told_is_not_told_again_by_its_late_event(
@@ -397,13 +388,14 @@ def test_operators_are_told_once_of_what_was_never_published(
 
 
 def test_a_feed_never_goes_past_a_hole() -> None:
+    running, completed = StateMark("running", 0), StateMark("completed", 0)
     feed = Feed(UUID(int=1))
-    feed.start(3, "running/0", "2026-11-16T07:24:24.377Z")
+    feed.start(3, running, "2026-11-16T07:24:24.377Z")
     listener = Listener(feed, 3)
-    assert feed.offer([Item(5, "e", "")], "completed/0") is False
+    assert feed.offer([Item(5, "e", "")], completed) is False
     assert (feed.known, feed.after(3), feed.is_closed) == (3, [], False)
-    assert feed.offer([Item(4, "d", "")], "running/0") is True
-    assert feed.offer([Item(4, "d", "again")], "running/0") is True
+    assert feed.offer([Item(4, "d", "")], running) is True
+    assert feed.offer([Item(4, "d", "again")], running) is True
     assert [item.seq for item in feed.after(listener.seq) or []] == [4]
-    assert feed.offer([Item(5, "e", "")], "completed/0") is True
+    assert feed.offer([Item(5, "e", "")], completed) is True
     assert feed.is_closed

@@ -9,6 +9,7 @@ import pytest
 from relays import NEVER_SECONDS, a_dialogue, argue, mute, redis_of, relaying, taken
 
 from app.core.access import OPERATOR
+from app.messaging.heard import StateMark
 from app.realtime.feed import Item
 from app.realtime.relay import TURNS_IN_ONE_CATCH_UP
 from app.realtime.source import PostgresSource
@@ -83,7 +84,7 @@ def test_a_debate_far_behind_has_every_turn_once_among_others(services, silent, 
             assert seen == list(range(1, 2 + 2 * count))
         # Events that come late add nothing, and the next turn follows.
         for debate, listener, count in zip(debates, listeners, rounds, strict=True):
-            assert not listener.feed.offer([Item(3 + 2 * count, str(uuid4()), "")], "running/0"), "a hole"
+            assert not listener.feed.offer([Item(3 + 2 * count, str(uuid4()), "")], StateMark("running", 0)), "a hole"
             argue(silent, debate, 1)
         compare(relay, listeners)
         assert [taken(relay, listener) for listener in listeners] == [[2 + 2 * n, 3 + 2 * n] for n in rounds]

@@ -12,11 +12,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from harness import OwnValkey, Place, wait_until
+from harness import OwnValkey, Place, services_of, wait_until
 from redis import Redis
 from relays import NEVER_SECONDS, a_dialogue, mute, redis_of, relaying, speak
 
-from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.errors import DebateNotFound
 from app.messaging import subscription
@@ -278,9 +277,8 @@ def own_redis(stage: tuple[Place, OwnValkey]) -> OwnValkey:
 
 @pytest.fixture
 def own_services(stage: tuple[Place, OwnValkey]) -> Iterator[Services]:
-    made = build_services(stage[0].settings, name="tests", database_connections=5)
-    yield made
-    close_services(made)
+    with services_of(stage[0].settings, 5) as made:
+        yield made
 
 
 def test_redis_is_killed_and_back_and_every_channel_is_subscribed_anew(

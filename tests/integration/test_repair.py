@@ -13,11 +13,12 @@ from sqlalchemy import insert
 
 from app.core import control
 from app.core.debate import Debate, Limits, Status, Turn, TurnType, Usage
-from app.core.errors import ActionNotAllowed
 from app.core.formats import Format
 from app.core.limits import ended_by, limit_reached
-from app.core.machine import Move, decide, first_cursor, motion_round, moves_of
+from app.core.machine import Move, decide, first_cursor, motion_round
 from app.core.players import SeatSetup
+from app.core.refusals import MoveRefused
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.store import debates as stored
 from app.store.rows import debate_row, setup_row, turn_row
@@ -34,7 +35,16 @@ def a_debate(form: Format, chance: Random) -> Debate:
     seats = {seat: SeatSetup(chance.choice(["external", "scripted"])) for seat in Seat}
     rounds = chance.choice([None, None, 2, 5]) if form.facts.has_rounds else None
     limits = Limits(max_rounds=rounds, max_total_tokens=chance.choice([None, None, 60]))
-    return Debate(uuid4(), "Repaired", "general_debate", form, Status.CREATED, first_cursor(form), seats, limits)
+    return Debate(
+        id=uuid4(),
+        title="Repaired",
+        debate_type="general_debate",
+        format=form,
+        status=Status.CREATED,
+        cursor=first_cursor(form),
+        seats=seats,
+        limits=limits,
+    )
 
 
 def a_turn(debate_id: UUID, seq: int, round_: int | None, seat: Seat, kind: TurnType) -> Turn:
@@ -45,7 +55,7 @@ def due(debate: Debate) -> tuple[Seat, TurnType]:
     seat = debate.cursor.seat
     if seat is not Seat.ARBITRATOR:
         return seat, TurnType.CLAIM
-    return seat, TurnType.QUESTION if TurnType.QUESTION in moves_of(debate, seat) else TurnType.RULING
+    return seat, TurnType.QUESTION if TurnType.QUESTION in seat_view(debate, seat).table_moves else TurnType.RULING
 
 
 def played(form: Format, seed: int) -> Played:
@@ -61,7 +71,7 @@ def played(form: Format, seed: int) -> Played:
         close = kind is TurnType.RULING and chance.random() < 0.05
         try:
             decision = decide(debate, Move(seat, kind, "words", by_worker, close, usage=Usage(5, 5)))
-        except ActionNotAllowed:
+        except MoveRefused:
             continue
         made += [replace(a_turn(debate.id, t.seq, t.round, t.seat, t.type), player=t.player) for t in decision.turns]
         debate = decision.debate

@@ -6,9 +6,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 from agents import Caller, new_agent
-from harness import new_debate, numbers, wait_until
+from harness import all_at_once, lock_waits, new_debate, numbers, wait_until
 from test_api_envelope import data_of, nothing_written, refusal_of
-from test_protocol_repeats import all_at_once, replayed
+from test_protocol_repeats import replayed
 from watchers import EXTERNAL
 
 VERDICT = {"winner": "proposer", "scores": {"proposer": 7, "opponent": 5.5}, "reasoning": "Clearer."}
@@ -260,7 +260,6 @@ def test_the_database_itself_refuses_two_turns_of_one_caller_for_one_id(module_p
     """Two connections, neither of which sees what the other is about to commit."""
     debate_id = created(boss)["debate"]["id"]
     speaker = (ours.id, ours.username) if of_an_agent else (None, None)
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     database = module_place.settings.database_url
 
     with psycopg.connect(database) as first, psycopg.connect(database) as second:
@@ -273,7 +272,7 @@ def test_the_database_itself_refuses_two_turns_of_one_caller_for_one_id(module_p
             second.rollback()
 
         def commit():
-            wait_until(lambda: module_place.sql(waiting) == [(1,)], 60, "the second waits for the first")
+            wait_until(lambda: lock_waits(module_place) == 1, 60, "the second waits for the first")
             first.commit()
 
         all_at_once([insert_too, commit])

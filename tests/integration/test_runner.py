@@ -27,16 +27,18 @@ from app.core.seats import Seat
 from app.messaging.queue import DEBATES_QUEUE
 from app.observe import metrics
 from app.store import claims
+from app.store.claimed_rows import DEBATES
 from app.store.clock import now
 from app.store.commit import Outcome
 from app.usecases import advance, control
+from app.usecases import claims as usecase_claims
 from app.usecases.advance import Step
 from app.usecases.services import Services
-from worker import runner as runner_module
 from worker.claim_notices import listen_for_ended_claims
 from worker.players.base import Player
 from worker.players.registry import player_for
 from worker.players.scripted.player import ScriptedPlayer
+from worker.turns import Turns
 
 NEVER_SECONDS = 3600.0
 pytestmark = pytest.mark.usefixtures("logs")
@@ -119,7 +121,7 @@ def claimed_count(place: Place) -> int:
 @pytest.fixture
 def only_hints(monkeypatch: pytest.MonkeyPatch) -> None:
     """The runner looks for nothing by itself."""
-    monkeypatch.setattr(runner_module, "LOOK_EVERY_SECONDS", NEVER_SECONDS)
+    monkeypatch.setattr(Turns, "poll_seconds", NEVER_SECONDS)
 
 
 @pytest.fixture
@@ -157,7 +159,7 @@ async def test_many_hints_to_two_workers_take_each_turn_once(services: Services,
 async def test_hints_are_not_wanted_while_a_statement_claims(
     services: Services, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner_module, "MOST_CLAIMED_AT_ONCE", 2)
+    monkeypatch.setattr(Turns, "at_once", 2)
     wanted: list[bool] = []
 
     for _ in range(5):
@@ -314,19 +316,19 @@ async def test_a_comparison_beside_a_commit_does_not_end_the_claim_that_the_comm
 ) -> None:
     """The comparison finds the old claim gone before the commit that replaced it is answered."""
     player, compared = Waiting(), threading.Event()
-    compare = advance.claims_that_hold
+    compare = usecase_claims.still_held
 
-    def late(services: Services, held: Any) -> set[UUID]:
+    def late(services: Services, rows: Any, held: Any) -> set[UUID]:
         loop.call_soon_threadsafe(player.may_answer.set)
         deadline = time.monotonic() + 30
         while place.sql("SELECT turn_count FROM debates") == [(1,)] and time.monotonic() < deadline:
             time.sleep(0.01)
-        found = compare(services, held)
+        found = compare(services, rows, held)
         assert found == set()
         compared.set()
         return found
 
-    monkeypatch.setattr(advance, "claims_that_hold", late)
+    monkeypatch.setattr(usecase_claims, "still_held", late)
 
     loop = asyncio.get_running_loop()
     async with live_runner(with_settings(services), always(player)) as runner:
@@ -342,12 +344,12 @@ def test_what_was_claimed_after_the_look_at_what_is_in_hand_is_not_released(serv
     """However long the statement that releases has waited for a thread."""
     looked_at = now()
     claim = claimed(services, a_debate(services))
-    later = looked_at + timedelta(seconds=advance.UNKNOWN_AFTER_SECONDS + 60)
-    wait_until(lambda: now() > looked_at + timedelta(seconds=advance.UNKNOWN_AFTER_SECONDS), 60, "it is not new")
-    assert advance.release_unknown_claims(services, WORKER, [], looked_at) == 0
-    assert advance.release_unknown_claims(services, WORKER, [claim.held.token], later) == 0
+    later = looked_at + timedelta(seconds=usecase_claims.UNKNOWN_AFTER_SECONDS + 60)
+    wait_until(lambda: now() > looked_at + timedelta(seconds=usecase_claims.UNKNOWN_AFTER_SECONDS), 60, "it is not new")
+    assert usecase_claims.release_unknown(services, DEBATES, WORKER, [], looked_at) == 0
+    assert usecase_claims.release_unknown(services, DEBATES, WORKER, [claim.held.token], later) == 0
     assert place.is_claimed(str(claim.debate.id))
-    assert advance.release_unknown_claims(services, WORKER, [], later) == 1
+    assert usecase_claims.release_unknown(services, DEBATES, WORKER, [], later) == 1
     assert place.sql("SELECT claim_token, due_at <= now() FROM debates") == [(None, True)]
 
 
@@ -433,7 +435,7 @@ async def test_a_turn_that_is_there_already_is_kept_and_what_the_second_thought_
 async def test_what_was_thought_while_the_database_was_away_is_stored_when_it_is_back(
     services: Services, place: Place, logs: list[Any]
 ) -> None:
-    player, away = Waiting(), "turn.commit_failed"
+    player, away = Waiting(), "database.unavailable"
     async with live_runner(with_settings(services), always(player)):
         a_debate(services, limits=ONE_ROUND)
         await until(lambda: len(player.asked) == 1, PATIENCE_SECONDS, "the player thinks")
@@ -508,7 +510,7 @@ async def test_figures_that_cannot_be_stored_end_the_debate_after_the_last_attem
     assert player.asked == MAX_ATTEMPTS
     [row] = place.sql("SELECT attempts, input_tokens, last_error FROM debates WHERE status = 'failed'")
     assert row[:2] == (MAX_ATTEMPTS, most)
-    assert row[2].startswith("The player failed, and why could not be stored (")
+    assert row[2].startswith("The outcome could not be stored (")
     assert set(beside.asked.values()) == {1}, "what is committed beside it is not held up"
 
 

@@ -1,19 +1,17 @@
 """Seats that can be held: take, release, and what is refused. No worker runs here."""
 
-import threading
-
 import pytest
 from agents import TOKEN, new_agent
-from harness import new_debate
+from callers import an_agent
+from harness import all_at_once, new_debate
 from test_api_envelope import data_of, refusal_of
 from test_session_access import signed_in
 from watchers import EXTERNAL, heard, watching
 
-from app.core.access import Agent, Scope
+from app.core.access import Scope
 from app.core.debate import TurnType
 from app.core.errors import Forbidden, SeatTaken
 from app.core.seats import Seat
-from app.usecases.agents import create_agent
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.identity import OPEN, identify
 from app.usecases.invitations import invite
@@ -128,30 +126,16 @@ def test_two_connections_race_for_one_seat(services):
     """Each in its own transaction: one gets it, whoever that is."""
     for number in range(10):
         debate = create_debate(services, OPEN, NewDebate("Race", "general_debate", "Who?", f"race-{number}")).debate
-        racers = [_an_agent(services, f"racer-{number}-{side}") for side in range(2)]
-        start, outcomes = threading.Barrier(2), []
+        racers = [an_agent(services, f"racer-{number}-{side}", Scope.READ, Scope.DEBATE) for side in range(2)]
 
-        def race(agent, debate_id=debate.id, start=start, outcomes=outcomes):
-            start.wait()
+        def race(agent, debate_id=debate.id):
             try:
-                outcomes.append(take_seat(services, agent, debate_id, Seat.OPPONENT).seats[Seat.OPPONENT].held_by)
+                return take_seat(services, agent, debate_id, Seat.OPPONENT).seats[Seat.OPPONENT].held_by
             except SeatTaken:
-                outcomes.append(None)
+                return None
 
-        threads = [threading.Thread(target=race, args=(agent,)) for agent in racers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        outcomes = all_at_once([lambda agent=agent, race=race: race(agent) for agent in racers])
         assert outcomes.count(None) == 1
-        assert len(outcomes) == 2
-
-
-def _an_agent(services, username) -> Agent:
-    _, key = create_agent(services, OPEN, username, None, {Scope.READ, Scope.DEBATE})
-    found = identify(services, key.secret)
-    assert isinstance(found, Agent)
-    return found
 
 
 @pytest.mark.parametrize(

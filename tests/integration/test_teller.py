@@ -26,7 +26,7 @@ from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.messaging import teller
-from app.messaging.bus import CLAIMS_CHANNEL, BusUnavailable, Event
+from app.messaging.bus import CLAIMS_CHANNEL, BusUnavailable, Event, channel_of
 from app.messaging.queue import DEBATES_QUEUE, QueueUnavailable
 from app.messaging.teller import Teller
 from app.settings import Settings
@@ -36,12 +36,18 @@ from app.usecases.services import Services
 
 AT_ONCE_SECONDS = 1.0
 """For a few thousand messages on a busy machine; a Redis that is waited for takes longer for one."""
-EVENTS = "debate:events:*"
 DEBATE_ID = UUID(int=7)
 
 
 def event(number: int, debate_id: UUID = DEBATE_ID) -> Event:
     return Event(debate_id, "new_argument", lambda: {"number": number})
+
+
+def subscribed(watchers: "redis.client.PubSub", *debate_ids: UUID) -> "redis.client.PubSub":
+    watchers.subscribe(*map(channel_of, debate_ids))
+    for _ in debate_ids:
+        assert watchers.get_message(timeout=60)["type"] == "subscribe"
+    return watchers
 
 
 def logged(logs: list[Any]) -> list[tuple[str, str]]:
@@ -142,22 +148,25 @@ def test_workers_hear_of_ended_claims_together_and_after_the_events(noted: Redis
     assert noted.calls == [("events", [0]), ("events", [1]), ("ended", tokens)]
 
 
+@pytest.fixture
+def workers(place: Place) -> "redis.client.PubSub":
+    """What workers hear of ended claims."""
+    subscribed = place.redis().pubsub()
+    subscribed.subscribe(CLAIMS_CHANNEL)
+    assert subscribed.get_message(timeout=60)["type"] == "subscribe"
+    return subscribed
+
+
 @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS.keys())
 def test_whatever_ends_a_claim_tells_its_worker(
-    services: Services, place: Place, end: Callable[[Services, UUID], Any]
+    services: Services, workers: "redis.client.PubSub", end: Callable[[Services, UUID], Any]
 ) -> None:
-    workers = place.redis().pubsub()
-    workers.subscribe(CLAIMS_CHANNEL)
-    assert workers.get_message(timeout=60)["type"] == "subscribe"
     claim = claimed(services, a_debate(services))
     end(services, claim.debate.id)
     assert workers.get_message(timeout=60)["data"] == str(claim.held.token).encode()
 
 
-def test_a_pause_that_waits_for_the_turn_ends_no_claim(services: Services, place: Place) -> None:
-    workers = place.redis().pubsub()
-    workers.subscribe(CLAIMS_CHANNEL)
-    assert workers.get_message(timeout=60)["type"] == "subscribe"
+def test_a_pause_that_waits_for_the_turn_ends_no_claim(services: Services, workers: "redis.client.PubSub") -> None:
     claim = claimed(services, a_debate(services))
     control.pause_debate(services, OPERATOR, claim.debate.id)
     control.stop_debate(services, OPERATOR, claim.debate.id, None)
@@ -184,10 +193,8 @@ def test_thousands_of_messages_take_a_few_trips_and_no_batch_is_too_large(noted:
 
 
 def test_watchers_and_workers_get_thousands_of_messages_in_order(services: Services, place: Place) -> None:
-    watchers = place.redis().pubsub()
-    watchers.psubscribe(EVENTS)
-    assert watchers.get_message(timeout=60)["type"] == "psubscribe"
     debate_ids = [uuid4() for _ in range(8)]
+    watchers = subscribed(place.redis().pubsub(), *debate_ids)
 
     def tell(debate_id: UUID) -> None:
         for number in range(400):
@@ -240,10 +247,7 @@ def with_valkey(place: Place, valkey: OwnValkey, logs: list[Any]) -> Iterator[Se
 
 
 def watched(valkey: OwnValkey) -> "redis.client.PubSub":
-    watchers = redis.Redis.from_url(valkey.url).pubsub()
-    watchers.psubscribe(EVENTS)
-    assert watchers.get_message(timeout=60)["type"] == "psubscribe"
-    return watchers
+    return subscribed(redis.Redis.from_url(valkey.url).pubsub(), DEBATE_ID)
 
 
 def test_without_redis_nobody_waits_one_warning_is_logged_and_later_events_arrive(
@@ -330,9 +334,7 @@ def test_a_bug_in_one_batch_does_not_end_the_telling(noted: Redis, telling: Tell
 
 
 def test_closing_delivers_what_waits(services: Services, place: Place) -> None:
-    watchers = place.redis().pubsub()
-    watchers.psubscribe(EVENTS)
-    assert watchers.get_message(timeout=60)["type"] == "psubscribe"
+    watchers = subscribed(place.redis().pubsub(), DEBATE_ID)
     waiting = [uuid4() for _ in range(100)]
     services.teller.publish(*(event(number) for number in range(600)))
     services.teller.enqueue(*waiting)

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import psycopg
 import pytest
+from harness import services_of
 from situations import listings
 from sqlalchemy import event
 
-from app.bootstrap import build_services, close_services
 from app.core.debate import State, Status
 from app.store import listing
 from app.store.listing import Filters
@@ -24,9 +24,8 @@ MANY = 100_000
 def many(module_place):
     listings.fill_as_in_operation(module_place, MANY)
     module_place.sql("VACUUM ANALYZE")
-    built = build_services(module_place.settings, name="tests", database_connections=2)
-    yield built
-    close_services(built)
+    with services_of(module_place.settings) as built:
+        yield built
 
 
 @contextmanager

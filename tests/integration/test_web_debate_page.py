@@ -81,7 +81,7 @@ def test_judgments_are_on_the_page_of_a_closed_debate_and_not_on_a_guests(boss, 
     judge = {"judge": "script", "player": "scripted"}
     data_of(boss.post(f"/debates/{debate_id}/judgments", judge), 201)
     shown = page(debate_id)
-    assert "person:Ada <b> Opponent wins 6.04 to 6.01 reads the sides swapped · confidence 0.75" in shown
+    assert "person:Ada <b> Opponent wins 6.04 to 6.01 reads the sides swapped · 75 % sure" in shown
     assert "script Not judged yet reads the sides as spoken" in shown
     guests = page(debate_id, invited(boss, debate_id))
     assert "Judgments" not in guests

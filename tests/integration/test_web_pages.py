@@ -9,8 +9,10 @@ from agents import TOKEN, Caller, new_agent
 from harness import Api, new_debate, wait_until
 from situations import debates, leases, webhooks
 from test_api_envelope import data_of, refusal_of
+from test_session_access import signed_in
 
 from app.web.forms import FIRST_MODELS
+from app.words.errors import NO_WORKER, QUEUE_IS_DOWN
 
 NO_SUCH_DEBATE = "00000000-0000-0000-0000-000000000000"
 PAGES = (
@@ -31,13 +33,6 @@ OURS = {"Sec-Fetch-Site": "same-origin"}
 @pytest.fixture(scope="module")
 def guarded(module_place) -> Api:
     return module_place.start_api(auth_token=TOKEN)
-
-
-def session_of(api, **form):
-    answer = api.http.post("/sign-in", data={"token": TOKEN, **form}, headers=OURS)
-    assert answer.status_code == 303, answer.text
-    api.http.cookies.clear()
-    return {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/?status=nonsense"])
@@ -187,14 +182,14 @@ def test_the_state_of_the_system_names_workers_and_what_they_hold(place):
     api.http.post(f"/debates/{debate['id']}/stop")
     worker.terminate()
     worker.wait(60)
-    assert "No worker is running: start one with <code>debate worker</code>" in api.http.get("/system").text
+    assert NO_WORKER in api.http.get("/system").text
 
 
 def test_without_redis_the_page_says_that_debates_will_start_later(place):
     api = place.start_api(redis_url="unix:///nowhere/at/all.sock?db=0")
     answer = api.http.get("/system")
     assert answer.status_code == 200
-    assert "The queue is down. New debates are stored and start when it is back." in answer.text
+    assert QUEUE_IS_DOWN in answer.text
     assert data_of(api.http.get("/system/status"))["queue_length"] is None
 
 
@@ -239,14 +234,6 @@ def test_signing_in_never_leads_to_another_site(guarded, goes_to):
     guarded.http.cookies.clear()
 
 
-def test_the_session_opens_the_pages_and_the_api(guarded):
-    session = session_of(guarded)
-    assert guarded.http.get("/", headers=session).status_code == 200
-    data_of(guarded.http.get("/debates", headers=session))
-    created = guarded.http.post("/debates", json=new_debate(), headers={**session, **OURS})
-    data_of(created, 201)
-
-
 @pytest.mark.parametrize(
     "elsewhere",
     [
@@ -260,7 +247,7 @@ def test_the_session_opens_the_pages_and_the_api(guarded):
     ids=lambda headers: "-".join(headers.values()) or "neither",
 )
 def test_the_session_changes_nothing_for_a_page_of_another_site(guarded, elsewhere):
-    session = session_of(guarded)
+    session = signed_in(guarded)
     debate = data_of(guarded.http.post("/debates", json=new_debate(), headers={**session, **OURS}), 201)["debate"]
     stop = guarded.http.post(f"/debates/{debate['id']}/stop", headers={**session, **elsewhere})
     refusal_of(stop, "AUTH_FAILED")
@@ -270,7 +257,7 @@ def test_the_session_changes_nothing_for_a_page_of_another_site(guarded, elsewhe
 
 
 def test_the_session_decides_in_the_review_for_our_own_pages_only(guarded):
-    session = session_of(guarded)
+    session = signed_in(guarded)
     path = f"/api/v1/guardrail/evaluations/{NO_SUCH_DEBATE}/decision"
     body = {"decision": "approve", "reason": "Fine"}
     elsewhere = guarded.http.post(path, json=body, headers={**session, "Sec-Fetch-Site": "cross-site"})
@@ -280,7 +267,7 @@ def test_the_session_decides_in_the_review_for_our_own_pages_only(guarded):
 
 
 def test_an_older_browser_says_where_it_comes_from_by_its_origin(guarded):
-    session = session_of(guarded)
+    session = signed_in(guarded)
     origin = {"Origin": str(guarded.http.base_url).rstrip("/")}
     data_of(guarded.http.post("/debates", json=new_debate(), headers={**session, **origin}), 201)
 
@@ -288,18 +275,18 @@ def test_an_older_browser_says_where_it_comes_from_by_its_origin(guarded):
 def test_another_site_cannot_sign_anybody_in_or_out(guarded):
     elsewhere = {"Sec-Fetch-Site": "cross-site"}
     assert guarded.http.post("/sign-in", data={"token": TOKEN}, headers=elsewhere).status_code == 401
-    assert "Set-Cookie" not in guarded.http.post("/sign-out", headers={**session_of(guarded), **elsewhere}).headers
+    assert "Set-Cookie" not in guarded.http.post("/sign-out", headers={**signed_in(guarded), **elsewhere}).headers
 
 
 @pytest.mark.parametrize("change", ["cut", "forged", "other"])
 def test_a_changed_cookie_is_no_session(guarded, change):
-    name, _, value = session_of(guarded)["Cookie"].partition("=")
+    name, _, value = signed_in(guarded)["Cookie"].partition("=")
     changed = {"cut": value[:-1], "forged": "A" * len(value), "other": value.swapcase()}[change]
     refusal_of(guarded.http.get("/debates", headers={"Cookie": f"{name}={changed}"}), "AUTH_FAILED")
 
 
 def test_a_session_works_at_every_api_and_ends_with_the_token(guarded, module_place):
-    session = session_of(guarded)
+    session = signed_in(guarded)
     other = module_place.start_api(auth_token=TOKEN)
     assert other.http.get("/", headers=session).status_code == 200
     changed = module_place.start_api(auth_token=f"{TOKEN}-2")

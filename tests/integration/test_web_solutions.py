@@ -6,9 +6,10 @@ from itertools import chain
 import pytest
 from callers import an_agent
 from claimed_debates import WORKER, ensure_lease
+from harness import services_of
 from situations.solutions import make_simultaneous, speak_last_at
 
-from app.bootstrap import build_services, close_services
+from app.core.claims import Room
 from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
 from app.core.solutions import Stance
 from app.usecases.solutions import evaluate, solutions
@@ -20,9 +21,8 @@ VERDICTS = (None, GuardrailVerdict.APPROVED, GuardrailVerdict.REJECTED, Guardrai
 
 @pytest.fixture(scope="module")
 def services(module_place):
-    built = build_services(module_place.settings, name="tests", database_connections=2)
-    yield built
-    close_services(built)
+    with services_of(module_place.settings) as built:
+        yield built
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def long_thread(services, agent, module_place):
         said.append(solutions.contribute(services, agent, solution, request))
     numbers = {contribution.evaluation_id: number for number, contribution in enumerate(said, 1)}
     ensure_lease(services)
-    for held in evaluate.claim(services, WORKER, len(said)):
+    for held in evaluate.claim(services, WORKER, Room({}, len(said))):
         verdict = VERDICTS[numbers[held.id] % 4]
         if verdict:
             shouts = [Finding("spam", Severity.FLAG, "Shouts")] if verdict is GuardrailVerdict.FLAGGED else []

@@ -9,18 +9,20 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from uuid import uuid4
 
 import pytest
-from claimed_debates import until
-from event_loop import on_event_loop
-from situations.webhooks import EVENT, age, make_due, publish
+from claimed_debates import ensure_lease, lapse_lease, until
+from situations.webhooks import EVENT, age, publish
 from webhook_receiver import Receiver, receiving
-from worker_loop import PATIENCE_SECONDS, with_settings
+from worker_loop import PATIENCE_SECONDS, live_lease, with_settings
 
 from app.core.access import OPERATOR
+from app.core.claims import Room
 from app.core.errors import InvalidInput, NotFound
 from app.core.webhooks import delay_after, why_refused
-from app.store.webhooks import claim
 from app.usecases import webhooks
+from app.usecases.sweep import sweep
 from worker import webhooks as deliverer
+from worker.claim_loop import ClaimLoop
+from worker.webhooks import Deliveries
 
 
 @pytest.fixture
@@ -39,8 +41,9 @@ def receiver():
 async def delivering(services, workers=1):
     executor = ThreadPoolExecutor(4, "statements")
     async with AsyncExitStack() as stack:
-        for _ in range(workers):
-            loop = deliverer.Webhooks(services, executor)
+        for number in range(workers):
+            lease = await stack.enter_async_context(live_lease(services, name=f"worker {number}"))
+            loop = ClaimLoop(lease, Deliveries(services, executor))
             loop.start()
             stack.push_async_callback(loop.shut_down, 5)
         yield
@@ -72,7 +75,6 @@ def statuses(services, webhook_id):
     return [each.status for each in webhooks.list_deliveries(services, OPERATOR, webhook_id)]
 
 
-@on_event_loop
 async def test_an_endpoint_that_was_down_gets_everything_in_order_per_debate(ours, place, receiver):
     register(ours, receiver)
     debates = [uuid4() for _ in range(3)]
@@ -220,7 +222,6 @@ def test_a_public_address_is_not(address):
     assert why_refused(address) is None
 
 
-@on_event_loop
 async def test_a_slow_endpoint_holds_up_nobody_else(ours, place, receiver):
     release = threading.Event()
 
@@ -241,7 +242,7 @@ async def test_a_slow_endpoint_holds_up_nobody_else(ours, place, receiver):
         await until(lambda: slow.waiting > 0, PATIENCE_SECONDS, "the slow one is asked")
         await until(lambda: statuses(ours, free) == ["delivered"] * 20, PATIENCE_SECONDS, "the other has all")
         assert "delivered" not in statuses(ours, held)
-        assert slow.waiting <= deliverer.EACH_ENDPOINT
+        assert slow.waiting <= Deliveries.of_a_share
         release.set()
         await until(lambda: statuses(ours, held) == ["delivered"] * 20, PATIENCE_SECONDS, "and so has the slow one")
     slow.stop()
@@ -284,7 +285,6 @@ def test_after_three_days_it_is_given_up_and_the_next_of_its_debate_follows(ours
     deliver_until(ours, lambda: statuses(ours, hook) == ["delivered", "given_up"], "the second is delivered")
 
 
-@on_event_loop
 async def test_what_is_claimed_while_the_worker_ends_is_delivered(ours, place, receiver):
     hook = register(ours, receiver)
     publish(place, uuid4(), 1)
@@ -305,7 +305,9 @@ def test_delays_grow_to_eight_hours_and_end_after_three_days():
 def test_what_a_worker_took_and_never_reported_is_due_again(ours, place, receiver):
     hook = register(ours, receiver)
     publish(place, uuid4(), 1)
-    assert len(claim(ours.engine, {}, 4)) == 1
-    assert claim(ours.engine, {}, 4) == []
-    make_due(place)
+    ensure_lease(ours, "dead")
+    assert len(webhooks.claim(ours, "dead", Room({}, 4, 10))) == 1
+    assert webhooks.claim(ours, "dead", Room({}, 4, 10)) == []
+    lapse_lease(place, "dead")
+    sweep(ours)
     deliver_until(ours, lambda: statuses(ours, hook) == ["delivered"], "it is delivered")

@@ -1,4 +1,4 @@
-"""A worker's event loop in the process of a test: a real lease and a real runner, with players of the test's choice."""
+"""A worker's turns in the process of a test: a real lease and a real claim loop, with players of the test's choice."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -8,22 +8,28 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from claimed_debates import until
+from claimed_debates import is_closed, until
+from harness import Place
 from model_server import SECRET, ModelServer
 from situations import failing
 
 from app.core.brief import Brief, Thought
+from app.core.debate import Debate
 from app.settings import ProviderSettings
+from app.usecases.advance import Claim
+from app.usecases.read import Transcript, get_transcript
 from app.usecases.services import Services
+from worker.claim_loop import ClaimLoop
 from worker.lease import Lease
 from worker.players.base import Player
 from worker.players.models.calls import ModelCalls
 from worker.players.models.player import ModelPlayer
 from worker.players.registry import player_for as player_named
 from worker.players.scripted.player import ScriptedPlayer
-from worker.runner import Runner
+from worker.turns import Turns
 
 PATIENCE_SECONDS = 60.0
+TurnLoop = ClaimLoop[Claim, Thought]
 
 
 def with_settings(services: Services, **changes: Any) -> Services:
@@ -47,10 +53,10 @@ async def live_lease(
 @asynccontextmanager
 async def live_runner(
     services: Services, player_for: Callable[[str], Player] = player_named, name: str = "worker"
-) -> AsyncIterator[Runner]:
+) -> AsyncIterator[TurnLoop]:
     executor = ThreadPoolExecutor(6, "statements")
     async with live_lease(services, lambda: runner.end_all_claims(), name) as lease:
-        runner = Runner(services, lease, executor, player_for)
+        runner = ClaimLoop(lease, Turns(services, lease, executor, player_for))
         runner.start()
         try:
             yield runner
@@ -59,20 +65,46 @@ async def live_runner(
     executor.shutdown()
 
 
-def calls_to(models: ModelServer, services: Services) -> ModelCalls:
-    return ModelCalls(services, "worker", ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1"))
+def provided_by(models: ModelServer) -> ProviderSettings:
+    return ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1")
 
 
 @asynccontextmanager
-async def working(services: Services, models: ModelServer, **changes: Any) -> AsyncIterator[Runner]:
-    """A worker's runner whose models are the server's."""
-    ours = with_settings(services, **changes)
-    calls = calls_to(models, ours)
+async def calls_to(provider: ModelServer | ProviderSettings, services: Services) -> AsyncIterator[ModelCalls]:
+    settings = provided_by(provider) if isinstance(provider, ModelServer) else provider
+    calls = ModelCalls(services, "worker", settings)
     try:
-        async with live_runner(ours, partial(player_named, models=ModelPlayer(calls, lambda _: None))) as runner:
-            yield runner
+        yield calls
     finally:
         await calls.close()
+
+
+def players_of(calls: ModelCalls) -> Callable[[str], Player]:
+    return partial(player_named, models=ModelPlayer(calls, lambda _: None))
+
+
+@asynccontextmanager
+async def working(
+    services: Services, provider: ModelServer | ProviderSettings, **changes: Any
+) -> AsyncIterator[TurnLoop]:
+    """A worker's runner whose models are this provider's."""
+    ours = with_settings(services, **changes)
+    async with calls_to(provider, ours) as calls, live_runner(ours, players_of(calls)) as runner:
+        yield runner
+
+
+def held(
+    services: Services, place: Place, debate: Debate, provider: ModelServer | ProviderSettings, **changes: Any
+) -> Transcript:
+    """What was said, after a worker's loop has held the debate to its end."""
+
+    async def hold() -> None:
+        async with working(services, provider, **changes) as runner:
+            runner.hint(debate.id)
+            await until(lambda: is_closed(place, debate), PATIENCE_SECONDS, "the debate is closed")
+
+    asyncio.run(hold())
+    return get_transcript(services, debate.id, None)
 
 
 class Hanging:

@@ -119,7 +119,7 @@ def leave_traces(place: Place, debate_id: object) -> None:
     """In the columns that a commit resets are values of something earlier."""
     traces = (
         "next_attempt_at = now(), attempts = 3, last_error = 'left over', stop_note = 'left over',"
-        " share = 'left over', updated_at = now() - interval '1 day'"
+        " missed_deadline = true, share = 'left over', updated_at = now() - interval '1 day'"
     )
     change(place, traces, debate_id=debate_id)
 

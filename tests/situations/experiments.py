@@ -7,7 +7,8 @@ from situations import rows
 
 def make_imported(place: Place) -> None:
     """As if its judgments had come from elsewhere."""
-    rows.change(place, "experiments", "concurrency = 0, status = 'completed'")
+    rows.change(place, "experiments", "imported = true, status = 'completed'")
+    rows.change(place, "debates", "imported = true")
 
 
 def end_planning_claim(place: Place) -> None:

@@ -1,7 +1,7 @@
 """Databases that are slow, full or closed to everyone: by triggers, locks and settings, until the test is over."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import psycopg
 from harness import Place
@@ -34,17 +34,27 @@ def fill_disk(place: Place) -> None:
 
 
 @contextmanager
-def refusing_connections(place: Place) -> Iterator[None]:
-    """The database has lost its connections, and takes no new one."""
+def _altered(place: Place, meanwhile: str, afterwards: str) -> Iterator[None]:
+    """The database has lost its connections, and this is what new ones find."""
     given = conninfo_to_dict(str(place.settings.database_url))
     name = given.pop("dbname")
     with psycopg.connect(**{**given, "dbname": "postgres"}, autocommit=True) as other:
-        other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        other.execute(f"ALTER DATABASE {name} {meanwhile}")
         other.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", [name])
         try:
             yield
         finally:
-            other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+            other.execute(f"ALTER DATABASE {name} {afterwards}")
+
+
+def refusing_connections(place: Place) -> AbstractContextManager[None]:
+    return _altered(place, "ALLOW_CONNECTIONS false", "ALLOW_CONNECTIONS true")
+
+
+def read_only(place: Place) -> AbstractContextManager[None]:
+    """As the first server of before a failover is. Sessions of that time stay so when it is over."""
+    setting = "SET default_transaction_read_only"
+    return _altered(place, f"{setting} = on", f"{setting} = off")
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from app.core.errors import ActionNotAllowed
 from app.core.formats import Format
 from app.core.machine import Move, decide
 from app.core.players import SeatSetup
+from app.core.refusals import MoveRefused
 from app.core.seats import Seat
+from app.words.seats import refusal as words_of_refusal
 
 SEAT_UNDER_CURSOR = {
     State.AWAITING_PROPOSER: Seat.PROPOSER,
@@ -70,11 +72,12 @@ def a_move(seat: Seat, kind: TurnType, **details: object) -> Move:
 def refusal(debate: Debate, move: Move) -> ActionNotAllowed:
     """The refusal of this move: it says all that the contract asks for, and the debate is as it was."""
     before = deepcopy(debate)
-    with pytest.raises(ActionNotAllowed) as caught:
+    with pytest.raises(MoveRefused) as caught:
         decide(debate, move)
     assert debate == before
-    says_everything(caught.value, debate)
-    return caught.value
+    told = words_of_refusal(caught.value)
+    says_everything(told, debate)
+    return told
 
 
 def says_everything(refused: ActionNotAllowed, debate: Debate) -> None:

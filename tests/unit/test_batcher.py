@@ -2,10 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import wraps
-from typing import Any
 
 import pytest
 
@@ -51,14 +49,6 @@ async def ran(statements: Statements, count: int) -> None:
             await asyncio.sleep(0.001)
 
 
-def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    @wraps(test)
-    def run(**fixtures: Any) -> None:
-        asyncio.run(test(**fixtures))
-
-    return run
-
-
 def as_item(number: int) -> Callable[[], int]:
     return lambda: number
 
@@ -84,7 +74,6 @@ async def call_all(batcher: Batcher[int, int], statements: Statements, count: in
     return calls
 
 
-@in_a_loop
 async def test_the_first_runs_at_once_and_those_that_come_meanwhile_are_one_batch(
     executor: ThreadPoolExecutor,
 ) -> None:
@@ -97,7 +86,6 @@ async def test_the_first_runs_at_once_and_those_that_come_meanwhile_are_one_batc
     assert statements.ran[2:] == [[50]]
 
 
-@in_a_loop
 async def test_no_batch_is_larger_than_it_may_be_and_the_order_is_kept(executor: ThreadPoolExecutor) -> None:
     statements = Statements()
     calls = await call_all(batcher_of(statements, executor, largest=2), statements, 6)
@@ -105,7 +93,6 @@ async def test_no_batch_is_larger_than_it_may_be_and_the_order_is_kept(executor:
     assert statements.ran == [[0], [1, 2], [3, 4], [5]]
 
 
-@in_a_loop
 async def test_calls_of_one_pass_of_the_loop_are_one_batch(executor: ThreadPoolExecutor) -> None:
     statements = Statements(gated=0)
     batcher = batcher_of(statements, executor, parallel=2)
@@ -115,7 +102,6 @@ async def test_calls_of_one_pass_of_the_loop_are_one_batch(executor: ThreadPoolE
     assert statements.ran == [list(range(10))]
 
 
-@in_a_loop
 async def test_as_many_statements_run_beside_each_other_as_may_and_no_more(executor: ThreadPoolExecutor) -> None:
     statements = Statements(gated=3)
     batcher = batcher_of(statements, executor, parallel=3)
@@ -132,7 +118,6 @@ async def test_as_many_statements_run_beside_each_other_as_may_and_no_more(execu
     assert statements.ran[3:] == [[3, 4, 5]]
 
 
-@in_a_loop
 async def test_items_are_built_when_their_batch_leaves_and_after_those_that_were_answered_have_gone_on(
     executor: ThreadPoolExecutor,
 ) -> None:
@@ -159,7 +144,6 @@ async def test_items_are_built_when_their_batch_leaves_and_after_those_that_were
     assert happened[4:] == ["1 goes on", "2 goes on", "3 is built", "4 is built", "3 goes on", "4 goes on"]
 
 
-@in_a_loop
 async def test_an_item_that_cannot_be_built_fails_for_its_own_caller_only(executor: ThreadPoolExecutor) -> None:
     def refuse() -> int:
         raise ValueError("nothing to store")
@@ -176,7 +160,6 @@ async def test_an_item_that_cannot_be_built_fails_for_its_own_caller_only(execut
     assert statements.ran == [[1, 3]]
 
 
-@in_a_loop
 async def test_a_bad_item_fails_for_its_own_caller_only(executor: ThreadPoolExecutor) -> None:
     statements = Statements(lambda items: ValueError("three") if 3 in items else None)
     batcher = batcher_of(statements, executor)
@@ -189,7 +172,6 @@ async def test_a_bad_item_fails_for_its_own_caller_only(executor: ThreadPoolExec
 
 
 @pytest.mark.parametrize("problem", [Away("gone"), SystemExit(3)], ids=["what fails all", "what is no error"])
-@in_a_loop
 async def test_what_fails_all_is_not_run_again_and_each_caller_gets_its_own_exception(
     executor: ThreadPoolExecutor, problem: BaseException
 ) -> None:
@@ -218,7 +200,6 @@ async def test_what_fails_all_is_not_run_again_and_each_caller_gets_its_own_exce
     assert await batcher(as_item(50)) == 100, "nobody is left waiting"
 
 
-@in_a_loop
 async def test_a_caller_that_is_cancelled_as_it_waits_spoils_no_neighbours_answer(
     executor: ThreadPoolExecutor,
 ) -> None:
@@ -238,7 +219,6 @@ async def test_a_caller_that_is_cancelled_as_it_waits_spoils_no_neighbours_answe
     assert await batcher(as_item(50)) == 100
 
 
-@in_a_loop
 async def test_a_crowd_gets_each_its_own_answer(executor: ThreadPoolExecutor) -> None:
     sizes: list[int] = []
 

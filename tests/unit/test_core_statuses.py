@@ -7,7 +7,8 @@ from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_move, refusal
 
 from app.core.debate import Cursor, State, Status, TurnType
 from app.core.formats import Format
-from app.core.machine import allowed_moves, decide
+from app.core.machine import decide
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 
 OPEN_STATES = [state for state in State if state is not State.CLOSED]
@@ -35,7 +36,7 @@ def test_a_paused_or_closed_debate_takes_nothing(form, workers, status, state, c
     for move in EVERY_MOVE:
         refused = refusal(debate, move)
         assert (refused.context["current_state"], refused.context["allowed_roles"]) == (state.value, [])
-    assert [allowed_moves(debate, seat) for seat in Seat] == [[], [], []]
+    assert [seat_view(debate, seat).moves for seat in Seat] == [(), (), ()]
     assert not debate.awaits_worker
 
 

@@ -9,7 +9,8 @@ from documents import rows
 
 from app.core.debate import Limits, State, Status, TurnType, Usage
 from app.core.formats import Format
-from app.core.machine import allowed_moves, decide, first_cursor
+from app.core.machine import decide, first_cursor
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import Standing, Verdict
 
@@ -138,7 +139,7 @@ def test_the_moves_offered_to_somebody_outside_are_those_of_the_table(form, stat
         return
     offered = {kind for kind in TurnType if (row := expected(form, state, seat, kind)) and (filled, OUTSIDE) in row[0]}
     for debate in debates_of(form, state, seat, filled):
-        assert set(allowed_moves(debate, seat)) == offered
+        assert set(seat_view(debate, seat).moves) == offered
 
 
 @pytest.mark.parametrize("form", [Format.INTERACTIVE, Format.CONSULTANCY])

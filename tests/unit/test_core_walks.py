@@ -13,7 +13,9 @@ from app.core.claims import reconciled
 from app.core.debate import Cursor, Debate, Limits, State, Status, StopReason, TurnType, Usage
 from app.core.errors import ActionNotAllowed
 from app.core.formats import Format
-from app.core.machine import Move, PlannedTurn, decide, first_cursor, implied_cursor, motion_round, moves_of
+from app.core.machine import Move, PlannedTurn, decide, first_cursor, implied_cursor, motion_round
+from app.core.refusals import MoveRefused
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import Verdict, VerdictScope, leader_of
 
@@ -45,7 +47,7 @@ def due(debate: Debate) -> tuple[Seat, TurnType]:
     seat = debate.cursor.seat
     if seat is not Seat.ARBITRATOR:
         return seat, TurnType.CLAIM
-    return seat, TurnType.QUESTION if TurnType.QUESTION in moves_of(debate, seat) else TurnType.RULING
+    return seat, TurnType.QUESTION if TurnType.QUESTION in seat_view(debate, seat).table_moves else TurnType.RULING
 
 
 # What is due comes more often than it would by chance, so that walks grow long before they end.
@@ -83,7 +85,7 @@ class Walk:
                 self.debate = decision.debate
             else:
                 self.debate = happened(self.debate, step)
-        except ActionNotAllowed:
+        except (MoveRefused, ActionNotAllowed):
             pass
 
 

@@ -43,7 +43,7 @@ def test_stop_ends_the_debate_without_a_winner():
     assert isinstance(decision, Close)
     after = decision.debate
     assert (after.status, after.stop_reason, after.verdict) == (Status.STOPPED, StopReason.TIME_LIMIT, None)
-    assert after.stop_note == "The opponent did not answer within 2.5 seconds."
+    assert (after.stop_note, after.missed_deadline) == ("The opponent did not answer within 2.5 seconds.", True)
 
 
 @pytest.mark.parametrize(("loser", "winner"), [(Seat.OPPONENT, "proposer"), (Seat.PROPOSER, "opponent")])
@@ -52,7 +52,7 @@ def test_a_forfeit_gives_the_debate_to_the_other_side_even_from_behind(loser, wi
     decision = decide_claim(waiting("forfeit", loser, standing=leads))
     assert isinstance(decision, Close)
     after = decision.debate
-    assert (after.status, after.stop_reason) == (Status.COMPLETED, StopReason.FORFEIT)
+    assert (after.status, after.stop_reason, after.missed_deadline) == (Status.COMPLETED, StopReason.FORFEIT, True)
     assert (after.verdict.winner, after.verdict.scope) == (winner, VerdictScope.DEBATE)
     assert why_contradictory(after.verdict) is None
     assert after.standing == leads, "no judge gave these scores: they count in no mean"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from app.core import event_words
 from app.core.events import EventKind
+from app.words import events
 
 
 def test_every_kind_has_words():
-    assert set(event_words.WHAT) == set(EventKind)
-    assert event_words.what("kind_of_tomorrow") == "kind of tomorrow"
+    assert set(events.KINDS) == set(EventKind)
+    assert events.what("kind_of_tomorrow") == "kind of tomorrow"
 
 
 FAILED = {"role": "proposer", "round": 2, "player": "openai:gpt-5", "kind": "connection", "claimed_at": "2026-01-01"}
@@ -30,7 +30,8 @@ WHY = "openai:gpt-5: the provider cannot be reached."
         ("turn", {"actor": "debater_b", "round": 1, "type": "CLAIM", "player": "scripted"},
          "the opponent, round 1, scripted"),
         ("closed", {"stop_reason": "max_rounds"}, "all rounds were held"),
-        ("closed", {"stop_reason": "time_limit", "stop_note": "Late."}, "a seat missed its deadline"),
+        ("closed", {"stop_reason": "time_limit", "stop_note": "Late.", "missed_deadline": True},
+         "a seat missed its deadline"),
         ("closed", {"stop_reason": "of_tomorrow"}, "of_tomorrow"),
         ("stopped", {"reason": "Asked twice"}, "Asked twice"),
         ("paused", {"now": True}, "the turn under way was discarded"),
@@ -41,4 +42,4 @@ WHY = "openai:gpt-5: the provider cannot be reached."
     ],
 )  # fmt: skip
 def test_details(kind, about, said):
-    assert event_words.details(kind, about) == said
+    assert events.details(kind, about) == said

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from app.core.experiments.budget import Money, Spent, how_to_raise, may_begin
+from app.core.experiments.budget import Money, Spent, may_begin
+from app.words.experiments import how_to_raise
 
 BEFORE_ANY_WAS_OVER, TENTH_OF_MAXIMUM = Spent(0.0, 0.0), Spent(usd=1.0, most_usd=10.0)
 MATCHES = [1.0] * 50

@@ -19,20 +19,24 @@ def whole() -> ExperimentHistory:
         "id": 1, "name": "x", "status": "completed", "stop_reason": None, "spec": SPEC,
         "budget_usd": 1.0, "spent_usd": 0.9, "reserved_usd": 0.0,
     }  # fmt: skip
-    matches = [
-        {"key": f"m{n}", "status": "completed", "debate_id": n, "attempt": 1, "has_two_orders": True} for n in (1, 2)
-    ]
+    matches = [{"key": f"m{n}", "status": "completed", "debate_id": n, "has_two_orders": True} for n in (1, 2)]
     judgments = [
-        {"id": f"{n}{order}", "debate_id": n, "judge": "j", "order": order, "repeat": 1, "status": "completed",
-         "claim_token": None}
+        {"id": f"{n}{order}", "debate_id": n, "judge": "j", "judge_kind": "worker", "order": order, "repeat": 1,
+         "status": "completed", "claim_token": None}
         for n in (1, 2)
         for order in ("as_spoken", "swapped")
     ]  # fmt: skip
-    return ExperimentHistory(experiment, matches, [1, 2], judgments)
+    return ExperimentHistory(experiment, matches, {1: True, 2: True}, judgments)
 
 
 def test_a_whole_experiment_is_well() -> None:
     assert experiment_violations(whole()) == []
+
+
+def test_a_debate_that_failed_may_have_been_replaced() -> None:
+    history = whole()
+    history.debates[9] = False
+    assert experiment_violations(history) == []
 
 
 def test_a_debate_that_has_one_order_is_judged_once() -> None:
@@ -61,8 +65,7 @@ def _set(rows: str, **values: Any) -> Callable[[ExperimentHistory], None]:
         (_set("judgments", claim_token="token"), "still claimed"),  # noqa: S106
         (_set("matches", debate_id=2), "two matches have one debate"),
         (_set("matches", debate_id=None), "without a debate"),
-        (lambda history: history.debates.append(3), "3 debates were made by 2 attempts"),
-        (lambda history: history.debates.__setitem__(1, 9), "belongs to no match"),
+        (lambda history: history.debates.update({9: True}), "the debate 9 belongs to no match"),
         (lambda history: history.judgments.append(dict(history.judgments[0])), "two judgments of one key"),
         (lambda history: history.judgments.pop(), "a judgment is missing"),
         (_set("judgments", debate_id=7), "no completed match was judged"),

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from app.cli.errors import CommandFailed
 from app.cli.experiment.report import html_report, markdown_report
-from app.cli.experiment.run import duration, in_parts, progress_of, progress_words
+from app.cli.experiment.run import in_parts, progress_of, progress_words
 from app.cli.experiment.source import judgments_of_file, results_of
 from app.cli.experiment.tables import WIDTH, results_text, table
 from app.cli.main import app
@@ -77,7 +77,7 @@ def test_several_arms_are_told_apart_in_every_form(tmp_path: Path) -> None:
     for arm in ("short", "<i>long"):
         for words in (f"Arm {arm}\n", f"Arm {arm}\nThe proposer's share"):
             assert words in text, words
-        assert re.search(rf"^{arm} +[+-]\d+\.\d \(", text, re.MULTILINE), "the advantage"
+        assert re.search(rf"^{arm}: [+-]\d+\.\d \(", text, re.MULTILINE), "the advantage"
     assert re.search(r"^big +short +144 +\d+/144", text, re.MULTILINE)
     page, document = said("report", file, "--format", "html"), said("report", file)
     assert page.count("<svg") == 4
@@ -99,7 +99,7 @@ def test_two_experiments_are_compared_over_the_motions_they_share(tmp_path: Path
     [difference] = found["differences"]
     assert difference["arms"] == ["a.csv", "b.csv"]
     assert difference["motions"] == 12
-    assert "difference, in points" in said("compare", *map(str, files))
+    assert "difference (95 %)" in said("compare", *map(str, files))
 
 
 class Addresses(HTMLParser):
@@ -241,8 +241,7 @@ def test_progress_says_debates_money_and_time_left() -> None:
         "estimate": {"seconds_left": 4000},
     }
     assert progress_of(experiment) == (8, 22)
-    assert progress_words(experiment) == "3 of 11 debates, 1 failed  0.1234 USD  66 min left"
-    assert [duration(seconds) for seconds in (5, 90, 9000)] == ["5 s", "1 min", "2 h 30 min"]
+    assert progress_words(experiment) == "debates 3 of 11, 2 begun, 1 failed  cost $0.12  1 h 6 min left"
 
 
 def test_the_markdown_report_has_a_table_for_each_part(tmp_path: Path) -> None:

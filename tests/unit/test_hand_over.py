@@ -9,16 +9,18 @@ import pytest
 from wsproto import ConnectionType, WSConnection
 from wsproto.frame_protocol import FrameProtocol, Opcode
 
+from app.messaging.heard import StateMark
 from app.realtime.connection import Connection
 from app.realtime.feed import LOG_LENGTH, PIECE_CHARACTERS, Bell, Feed, Item, Listener, Message
 
 Wire = tuple[Connection, socket.socket]
+RUNNING = StateMark("running", 0)
 
 
 @pytest.fixture
 def listener() -> Listener:
     feed = Feed(UUID(int=1))
-    feed.start(0, "running/0", "2026-11-16T07:24:24.377Z")
+    feed.start(0, RUNNING, "2026-11-16T07:24:24.377Z")
     made = Listener(feed, 0)
     made.bell = CountingBell()
     feed.add(made)
@@ -80,7 +82,7 @@ def test_a_turn_goes_out_at_once_and_nobody_is_woken(wire: Wire, listener: Liste
     _, theirs = wire
     items = [an_item(1), an_item(2, 3 * PIECE_CHARACTERS), an_item(3)]
     for item in items:
-        listener.feed.offer([item], "running/0")
+        listener.feed.offer([item], RUNNING)
     assert (listener.seq, rings(listener)) == (3, False)
     assert texts(theirs, 3) == [message_of(item) for item in items]
 
@@ -89,7 +91,7 @@ def test_what_a_full_connection_does_not_take_is_left_to_the_listener_whole(wire
     connection, theirs = wire
     items = [an_item(seq, 60_000) for seq in range(1, LOG_LENGTH)]
     for item in items:
-        listener.feed.offer([item], "running/0")
+        listener.feed.offer([item], RUNNING)
     assert 0 < listener.seq < len(items)
     assert rings(listener)
 
@@ -102,12 +104,12 @@ def test_what_a_full_connection_does_not_take_is_left_to_the_listener_whole(wire
     assert texts(theirs, len(items)) == [message_of(item) for item in items]
     sender.join()
     assert not rings(listener)
-    listener.feed.offer([an_item(LOG_LENGTH)], "running/0")
+    listener.feed.offer([an_item(LOG_LENGTH)], RUNNING)
     assert texts(theirs, 1) == [message_of(an_item(LOG_LENGTH))]
 
 
 def test_the_listener_is_woken_for_the_rest_of_a_turn_also_when_it_was_the_last(wire: Wire, listener: Listener) -> None:
-    listener.feed.offer([an_item(1, 2_000_000)], "running/0")
+    listener.feed.offer([an_item(1, 2_000_000)], RUNNING)
     assert (listener.seq, rings(listener)) == (1, True)
 
 
@@ -116,7 +118,7 @@ def test_a_message_that_is_being_sent_is_not_interrupted(wire: Wire, listener: L
     slow = Message("initial_state", "{}")
 
     def messages() -> Iterator[Message]:
-        listener.feed.offer([an_item(1)], "running/0")
+        listener.feed.offer([an_item(1)], RUNNING)
         yield slow
 
     connection.send_each(messages)
@@ -125,23 +127,23 @@ def test_a_message_that_is_being_sent_is_not_interrupted(wire: Wire, listener: L
 
 
 def test_a_listener_is_woken_when_the_turns_are_no_longer_at_hand(wire: Wire, listener: Listener) -> None:
-    listener.feed.start(5, "running/0", listener.feed.created_at)
+    listener.feed.start(5, RUNNING, listener.feed.created_at)
     assert (listener.seq, rings(listener)) == (0, True)
 
 
 def test_nothing_is_handed_over_after_the_goodbye(wire: Wire, listener: Listener) -> None:
     connection, _ = wire
     connection.close(1001, "")
-    listener.feed.offer([an_item(1)], "running/0")
+    listener.feed.offer([an_item(1)], RUNNING)
     assert (listener.seq, rings(listener)) == (0, True)
 
 
 def test_passing_events_keep_their_place_between_turns(listener: Listener) -> None:
     feed = listener.feed
     feed.say("argument_delta", '"before 1"')
-    feed.offer([an_item(1)], "running/0")
-    feed.tell("state_changed", '"after 1"', "paused/0")
-    feed.offer([an_item(2)], "running/0")
+    feed.offer([an_item(1)], RUNNING)
+    feed.tell("state_changed", '"after 1"', StateMark("paused", 0))
+    feed.offer([an_item(2)], RUNNING)
     taken = []
     while message := listener.take_next():
         taken.append(message.seq if isinstance(message, Item) else message.data)

@@ -45,7 +45,15 @@ def brief_of(
     seats = {each: SeatSetup("openai:x", persona=persona) for each in Seat}
     cursor = Cursor(len(said) // 3 + 1, seat)
     debate = Debate(
-        debate_id, "t", "general_debate", form, Status.RUNNING, cursor, seats, Limits(3), turn_count=len(said) + 1
+        id=debate_id,
+        title="t",
+        debate_type="general_debate",
+        format=form,
+        status=Status.RUNNING,
+        cursor=cursor,
+        seats=seats,
+        limits=Limits(3),
+        turn_count=len(said) + 1,
     )
     return Brief(debate, Turn(uuid4(), debate_id, 1, 0, Seat.PROPOSER, TurnType.MOTION, motion, "external"), turns)
 

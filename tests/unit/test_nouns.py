@@ -35,7 +35,7 @@ from app.store.experiments import experiments, feed
 from app.store.experiments import tables as of_experiments
 from app.store.experiments.experiments import Experiment
 from app.store.mapping import Mapped
-from app.store.sessions import Issued
+from app.store.sessions import IssuedInvitation
 from app.store.solutions import evaluations, solutions
 from app.store.solutions import tables as of_solutions
 from app.store.solutions.evaluations import Evaluation
@@ -82,7 +82,12 @@ NOUNS = {
         judgments.judgment_rows,
         of_experiments.judgments,
         experiments_wire.JudgmentShape,
-        unmapped={**NO_CLAIM, "attempts": "how often it was tried: part of its claim", "asked_by": "whose quota pays"},
+        unmapped={
+            **NO_CLAIM,
+            "attempts": "how often it was tried: part of its claim",
+            "asked_by": "whose quota pays",
+            "judge_kind": "shown in the judge's name",
+        },
     ),
     "experiment": Noun(
         Experiment,
@@ -113,7 +118,7 @@ NOUNS = {
         feed.match_rows,
         of_experiments.matches,
         unmapped=dict.fromkeys(
-            ("experiment_id", "key", "position", "status", "reason", "debate_id"),
+            ("experiment_id", "key", "position", "status", "reason", "interrupted", "debate_id"),
             "what became of the planned match: read by its queries",
         ),
     ),
@@ -133,7 +138,7 @@ NOUNS = {
         webhook_deliveries,
         DeliveryShape,
         hidden={"webhook_id": "in the address that was asked"},
-        unmapped={"claim_token": CLAIM, "number": "the order in which they are delivered"},
+        unmapped={"claim_token": CLAIM, "claimed_by": CLAIM, "number": "the order in which they are delivered"},
     ),
     "solution": Noun(
         Solution,
@@ -164,7 +169,7 @@ NOUNS = {
     "quote": Noun(Quote, shape=wire.QuoteShape),
     "author": Noun(Author, shape=solutions_answers.AuthorShape),
     "seat": Noun(SeatSetup, shape=SeatShape, hidden={"takeover": "part of on_timeout"}),
-    "invitation": Noun(Issued, shape=InvitationShape, hidden={"issuer_id": "its name is invited_by"}),
+    "invitation": Noun(IssuedInvitation, shape=InvitationShape, hidden={"issuer_id": "its name is invited_by"}),
     "new invitation": Noun(
         NewInvitation, shape=InvitationData, hidden={"token": "in the link"}, given=frozenset({"url", "role"})
     ),
@@ -176,7 +181,6 @@ NOUNS = {
         hidden={
             "intervention_open": "shown as the state",
             "interrupted": "whose turn goes on after the ruling: shown as next_actor then",
-            "closing": "why the next ruling closes it: shown as stop_reason then",
             "prompts_hash": "what `prompts` means for it: each argument shows its own",
             "past_deadline": "true for the transaction that read it alone",
             "past_waiting": "true for the transaction that read it alone",

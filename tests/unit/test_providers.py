@@ -7,8 +7,9 @@ import re
 import pytest
 
 from app.core.players import model_of, why_unknown
-from app.core.providers import NO_PLAYERS, PROVIDERS, endpoint_key, missing
+from app.core.providers import NO_PLAYERS, PROVIDERS, endpoint_key
 from app.settings import Settings, SettingsError, load_settings
+from app.words.providers import missing
 
 
 def test_every_name_of_pydantic_ai_can_fill_a_seat_or_says_why_not() -> None:

@@ -21,7 +21,7 @@ from typer.main import get_command
 from app.cli.errors import Exit
 from app.cli.main import app as command_line
 from app.cli.options import Form
-from app.core import guidance
+from app.core import seat_view
 from app.core.access import Action, Agent, Scope, require
 from app.core.activity import STALLED_AFTER_SECONDS, Activity
 from app.core.debate import Limits, Status, StopReason, Turn, TurnType
@@ -30,12 +30,12 @@ from app.core.events import EventKind
 from app.core.formats import Format
 from app.core.guardrail import hidden, instructions, length, links, personal, secrets, spam
 from app.core.guardrail.opinion import GuardrailVerdict as OpinionVerdict
-from app.core.machine import TRANSITIONS
 from app.core.players import LOCAL, JudgeOrder, OnTimeout
 from app.core.prompt_sets import FILES
 from app.core.providers import PROVIDERS
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus
+from app.core.transitions import TRANSITIONS
 from app.http import requests, websocket
 from app.http.errors import HTTP_STATUS_OF
 from app.http.solutions.answers import CODES as SOLUTIONS_CODES
@@ -44,9 +44,8 @@ from app.observe import failpoints, metrics
 from app.realtime import connection
 from app.settings import Settings
 from app.usecases import announce
-from app.usecases.dashboard import DashboardRow
-from app.web import words
 from app.wire.debates import ArgumentShape, DebateShape
+from app.words.debates import now
 from worker.players.models import adapter
 from worker.players.models.deltas import Deltas
 
@@ -91,7 +90,7 @@ def test_every_table_of_the_reference_is_checked() -> None:
 
 
 LISTS: dict[tuple[str, str], Iterable[str]] = {
-    ("agents.md", "`action`"): set(guidance.NextAction),
+    ("agents.md", "`action`"): set(seat_view.NextAction),
     ("api.md", "field of a debate"): set(DebateShape.model_fields),
     ("api.md", "`kind`"): EventKind,
     ("api.md", "`on_timeout`"): OnTimeout,
@@ -278,11 +277,11 @@ def _(found: list[Row]) -> None:
 def _(found: list[Row]) -> None:
     activities = [Activity.GENERATING, Activity.QUEUED, Activity.STALLED, Activity.RETRYING, Activity.WAITING]
     not_started = a_debate(status=Status.CREATED, waits_for_start=True)
-    imported = a_debate(status=Status.COMPLETED, stop_reason=StopReason.MAX_ROUNDS, turn_count=1)
+    imported = a_debate(status=Status.COMPLETED, stop_reason=StopReason.MAX_ROUNDS, imported=True)
     told = [(a_debate(), activity) for activity in activities]
     told += [(not_started, Activity.WAITING), (imported, Activity.CLOSED)]
     for (debate, activity), (phrase, meaning) in zip(told, found, strict=True):
-        assert phrase in words.doing(DashboardRow(debate, activity, None, None, None)).lower()
+        assert phrase in now(debate, activity, None).lower()
         assert activity is not Activity.STALLED or f"{STALLED_AFTER_SECONDS:.0f} seconds" in meaning
 
 

@@ -282,33 +282,25 @@ def test_thinking_takes_as_long_as_the_seat_says() -> None:
     assert thought == think(brief_at(debate_of(), 1, Seat.PROPOSER))
 
 
-def test_a_slow_thought_is_cancelled_at_once() -> None:
-    async def cancelled() -> bool:
-        thinking = asyncio.create_task(
-            player_for(SCRIPTED).think(brief_at(debate_of(think_seconds=3600), 1, Seat.PROPOSER))
-        )
-        await asyncio.sleep(0.01)
-        assert not thinking.done()
-        thinking.cancel()
-        await asyncio.wait([thinking], timeout=60)
-        return thinking.cancelled()
-
-    assert asyncio.run(cancelled())
+async def test_a_slow_thought_is_cancelled_at_once() -> None:
+    thinking = asyncio.create_task(
+        player_for(SCRIPTED).think(brief_at(debate_of(think_seconds=3600), 1, Seat.PROPOSER))
+    )
+    await asyncio.sleep(0.01)
+    assert not thinking.done()
+    thinking.cancel()
+    await asyncio.wait([thinking], timeout=60)
+    assert thinking.cancelled()
 
 
-def test_many_slow_thoughts_take_no_longer_than_one_and_no_thread() -> None:
-    async def think_all() -> tuple[list[Thought], int]:
-        brief = brief_at(debate_of(think_seconds=0.2), 1, Seat.PROPOSER)
-        thinking = [asyncio.create_task(player_for(SCRIPTED).think(brief)) for _ in range(1000)]
-        await asyncio.sleep(0.01)
-        threads = threading.active_count()
-        return await asyncio.gather(*thinking), threads
-
+async def test_many_slow_thoughts_take_no_longer_than_one_and_no_thread() -> None:
     before = threading.active_count()
     started = time.monotonic()
-    thoughts, threads = asyncio.run(think_all())
-    assert len(thoughts) == 1000
-    assert threads == before
+    brief = brief_at(debate_of(think_seconds=0.2), 1, Seat.PROPOSER)
+    thinking = [asyncio.create_task(player_for(SCRIPTED).think(brief)) for _ in range(1000)]
+    await asyncio.sleep(0.01)
+    assert threading.active_count() == before
+    assert len(await asyncio.gather(*thinking)) == 1000
     assert time.monotonic() - started < 100, "one after another they would take 200 seconds"
 
 
@@ -344,19 +336,15 @@ def test_no_text_is_too_strange_for_any_seat(text: str) -> None:
                     assert_sound(think(brief_at(debate, round_, seat, *before, motion=text)))
 
 
-def test_a_hostile_motion_costs_no_more_time_than_a_plain_one() -> None:
+async def test_a_hostile_motion_costs_no_more_time_than_a_plain_one() -> None:
     debate = debate_of()
     texts = ("that " * 2_000, "a should " * 1_100, "resolved: " * 1_000, "x" * 10_240)
     briefs = [
         brief_at(debate, 1, Seat.PROPOSER, turn_of(debate, 2, Seat.OPPONENT, text, 1), motion=text) for text in texts
     ]
-
-    async def think_often() -> None:
-        for brief in briefs * 20:
-            await player_for(SCRIPTED).think(brief)
-
     started = time.process_time()
-    asyncio.run(think_often())
+    for brief in briefs * 20:
+        await player_for(SCRIPTED).think(brief)
     assert time.process_time() - started < 2
 
 

@@ -31,7 +31,7 @@ PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 REQUIREMENTS = {one.name: one for one in map(Requirement, PROJECT["dependencies"])}
 CAPPED = (
     *("celery", "kombu", "redis", "flask-openapi3"),
-    *("gunicorn", "gevent", "flask-sock", "simple-websocket", "wsproto", "websockets"),
+    *("gunicorn", "gevent", "flask-sock", "simple-websocket", "wsproto"),
 )
 
 

@@ -227,7 +227,7 @@ def test_the_fit_solves_its_equations() -> None:
 
 def test_a_judge_of_one_order_has_no_preference_for_a_position() -> None:
     zeros, unknown = np.zeros(4, int), np.full(4, np.nan)
-    own = judges.Judgments(
+    own = judges.JudgmentArrays(
         np.arange(4),
         np.arange(4),
         zeros,

@@ -9,17 +9,19 @@ import pytest
 
 from app.statistics.costs import Spending
 from app.statistics.results import results
-from app.statistics.rows import Judgment
-from app.web.experiment_words import agreement_rows
+from app.statistics.rows import JudgmentRow
+from app.wire.figures import agreement_rows
 
 WINNERS = np.array(["proposer", "opponent", "tie"])
 
 
-def judged(debate: str, motion: str, sides: tuple[str, str | None], winner: str, **more: Any) -> Judgment:
-    return Judgment(debate, motion, sides[0], sides[1], more.pop("judge", "j"), winner, **more)
+def judged(debate: str, motion: str, sides: tuple[str, str | None], winner: str, **more: Any) -> JudgmentRow:
+    return JudgmentRow(debate, motion, sides[0], sides[1], more.pop("judge", "j"), winner, **more)
 
 
-def experiment(contestants: int = 4, motions: int = 12, judges: int = 2, seed: int = 1, **more: Any) -> list[Judgment]:
+def experiment(
+    contestants: int = 4, motions: int = 12, judges: int = 2, seed: int = 1, **more: Any
+) -> list[JudgmentRow]:
     """Everybody against everybody, sides swapped, each judge in both orders; lower numbers are better."""
     rng = np.random.default_rng(seed)
     names = [f"c{number}" for number in range(contestants)]
@@ -248,7 +250,7 @@ def test_arms_are_compared_by_shares_where_one_of_them_has_no_known_answers() ->
     assert found["why"]["arms.accuracy"] == "The motions of y have no known answers."
 
 
-def in_two_arms() -> list[Judgment]:
+def in_two_arms() -> list[JudgmentRow]:
     """c0 is better in the arm x, c1 in the arm y; the judge `both` is asked in both orders, `once` in one."""
     return [
         judged(f"{arm}{motion}{i}", f"m{motion}", (i, j), winner, judge=judge, order=order, arm=arm, correct="proposer")
@@ -390,7 +392,7 @@ def test_an_effect_of_length_is_at_most_all_points() -> None:
 def test_a_hundred_thousand_judgments_of_thirty_contestants() -> None:
     rng = np.random.default_rng(10)
     rows = [
-        Judgment(f"d{k // 4}", f"m{k // 4 % 500}", f"c{k // 4 % 30}", f"c{(k // 4 % 30 + 1 + k // 120 % 29) % 30}",
+        JudgmentRow(f"d{k // 4}", f"m{k // 4 % 500}", f"c{k // 4 % 30}", f"c{(k // 4 % 30 + 1 + k // 120 % 29) % 30}",
                  f"j{k // 2 % 2}", str(winner), order=("as_spoken", "swapped")[k % 2], player="openai:x",
                  proposer_player="openai:x", opponent_player="google:y", proposer_length=900, opponent_length=700)
         for k, winner in enumerate(rng.choice(WINNERS, 100_000))

@@ -24,7 +24,7 @@ def run(program: str) -> str:
 def test_without_a_collector_nothing_of_opentelemetry_is_imported() -> None:
     program = """
 import sys
-import app.web.application, worker.runner, worker.tasks
+import app.web.application, worker.turns, worker.tasks
 from app.observe import tracing
 from app.settings import TracingSettings
 settings = TracingSettings(otel_exporter_otlp_endpoint=None, otel_exporter_otlp_traces_endpoint=None)

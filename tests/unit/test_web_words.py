@@ -5,24 +5,24 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
-from core_builders import EVERY_SEAT, a_debate, a_turn
+from core_builders import EVERY_SEAT, a_debate
 
-from app.cli.words import ending, judged
+from app.cli.values import ending, judged
 from app.core.activity import Activity
-from app.core.debate import Limits, State, Status, StopReason, TurnType, stop_words
+from app.core.debate import Limits, State, Status, StopReason, TurnType
 from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import SeatSetup
+from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.core.verdicts import Standing, Verdict, VerdictScope, standing_after
-from app.store.experiments.experiments import Counts, Progress
-from app.usecases.dashboard import DashboardRow
-from app.web import experiment_words, words
+from app.web import words
 from app.web.forms import controls
 from app.web.scores import chart_of
-from app.wire.debates import StandingShape
+from app.wire.debates import DebateShape, StandingShape, VerdictShape
 from app.wire.texts import legible
+from app.words import seats
 
 AHEAD = Verdict("opponent", {"proposer": 6, "opponent": 8.25}, "Better prepared")
 EVEN = Verdict("tie", {"proposer": 7, "opponent": 7}, "Even")
@@ -32,11 +32,8 @@ def test_a_tie_of_two_readings_says_that_they_disagree():
     readings = {"as_spoken": {"winner": "opponent"}, "swapped": {"winner": "proposer"}}
     verdict = Verdict("tie", {"proposer": 6.5, "opponent": 7.5}, "Both", orders=readings, scope=VerdictScope.DEBATE)
     said = "A tie: the judge's two readings disagree, 6.5 to 7.5 on average"
-    assert words.winner(verdict) == said
-    assert (
-        words.judged(a_turn(4, 2, Seat.ARBITRATOR, TurnType.RULING), replace(verdict, scope=VerdictScope.ROUND))
-        == f"Round 2: a{said[1:]}"
-    )
+    assert words.verdicts.winner(verdict) == said
+    assert words.verdicts.ruling(replace(verdict, scope=VerdictScope.ROUND), 2) == f"Round 2: a{said[1:]}"
 
 
 @pytest.mark.parametrize(
@@ -50,25 +47,25 @@ def test_a_tie_of_two_readings_says_that_they_disagree():
     ],
 )
 def test_a_debate_in_which_nobody_has_spoken_says_what_it_waits_for(debate, expected):
-    assert words.status(debate) == expected
+    assert words.debates.status(debate) == expected
 
 
 def test_every_status_state_reason_stance_and_kind_of_turn_has_words():
-    assert set(words.STATUS_WORDS) == set(Status)
-    assert set(words.STATE_WORDS) == set(State)
-    assert all(" " in stop_words(reason, None) for reason in StopReason)
-    assert stop_words("of_tomorrow", None) == "of_tomorrow"
-    assert set(words.TURN_WORDS) == set(TurnType)
-    assert set(words.FORMAT_WORDS) == set(Format)
-    assert set(words.STANCE_WORDS) == set(Stance)
-    assert set(words.GUARDRAIL_WORDS) == set(GuardrailStatus)
-    assert set(words.SOLUTION_WORDS) == set(SolutionStatus)
+    assert set(words.debates.STATUSES) == set(Status)
+    assert set(words.debates.STATES) == set(State)
+    assert all(" " in words.debates.why_stopped(reason, False) for reason in StopReason)
+    assert words.debates.why_stopped("of_tomorrow", False) == "of_tomorrow"
+    assert set(words.turns.KINDS) == set(TurnType)
+    assert set(words.debates.FORMATS) == set(Format)
+    assert set(words.solutions.STANCES) == set(Stance)
+    assert set(words.solutions.GUARDRAIL) == set(GuardrailStatus)
+    assert set(words.solutions.STATUSES) == set(SolutionStatus)
 
 
 @pytest.mark.parametrize("activity", list(Activity))
 def test_every_activity_is_a_sentence_about_the_debate(activity):
     debate = a_debate(State.CLOSED if activity is Activity.CLOSED else State.AWAITING_OPPONENT)
-    sentence = words.doing(DashboardRow(debate, activity, None, None, None))
+    sentence = words.debates.now(debate, activity, None)
     assert sentence
     assert "opponent" in sentence.lower() or activity is Activity.CLOSED
 
@@ -82,32 +79,34 @@ def test_every_activity_is_a_sentence_about_the_debate(activity):
     ids=["ahead", "tie"],
 )
 def test_a_ruling_says_what_it_judges(verdict, of_round, of_debate):
-    ruling = a_turn(4, 2, Seat.ARBITRATOR, TurnType.RULING)
-    assert words.judged(ruling, verdict) == of_round
-    assert words.judged(ruling, replace(verdict, scope=VerdictScope.DEBATE)) == of_debate
-    on_interruption = replace(ruling, round=None)
-    assert words.judged(on_interruption, verdict).startswith("So far: ")
+    assert words.verdicts.ruling(verdict, 2) == of_round
+    assert words.verdicts.ruling(replace(verdict, scope=VerdictScope.DEBATE), 2) == of_debate
+    assert words.verdicts.ruling(verdict, None).startswith("So far: ")
+    shown = {"round": 2, "verdict": {**VerdictShape.of(verdict), "orders": None}}
+    assert judged(shown) == of_round
+    assert judged({**shown, "verdict": {**shown["verdict"], "scope": "debate"}}) == of_debate
 
 
 def test_the_standing_is_not_called_a_win():
     ahead, even = Standing({"proposer": 6.123, "opponent": 8.25}, 2), Standing({"proposer": 7, "opponent": 7}, 1)
-    assert words.standing(ahead) == "Opponent ahead, 8.2 to 6.1, after 2 judged rounds"
-    assert words.standing(even) == "Even, 7 to 7, after 1 judged round"
+    assert words.verdicts.standing(ahead, False) == "Opponent ahead, 8.2 to 6.1, after 2 judged rounds"
+    assert words.verdicts.standing(even, False) == "Even, 7 to 7, after 1 judged round"
     stopped = a_debate(State.CLOSED, standing=ahead, stop_reason=StopReason.MANUAL_STOP)
     mean = "Mean of 2 judged rounds: proposer 6.1, opponent 8.2"
-    assert words.mean(ahead) == mean
-    assert words.outcome(stopped) == f"It was stopped by hand. No verdict. {mean}"
+    assert words.verdicts.standing(ahead, True) == mean
+    assert words.debates.outcome(stopped) == f"It was stopped by hand. No verdict. {mean}"
     judged = stopped.evolve(verdict=replace(AHEAD, scope=VerdictScope.DEBATE), stop_reason=StopReason.MAX_ROUNDS)
-    assert words.outcome(judged) == "Opponent wins 8.2 to 6 (all rounds were held)"
+    assert words.debates.outcome(judged) == "Opponent wins 8.2 to 6 (all rounds were held)"
 
 
 def test_scores_have_the_decimals_that_tell_them_apart():
     close = Standing({"proposer": 8.01, "opponent": 8.04}, 3)
-    assert words.standing(close) == "Opponent ahead, 8.04 to 8.01, after 3 judged rounds"
+    assert words.verdicts.standing(close, False) == "Opponent ahead, 8.04 to 8.01, after 3 judged rounds"
     closer = replace(AHEAD, scores={"proposer": 8.0011, "opponent": 8.0}, winner="proposer", scope=VerdictScope.DEBATE)
-    assert words.winner(closer) == "Proposer wins 8.001 to 8"
-    ruling = {"round": 2, "verdict": {"winner": "opponent", "scores": {"proposer": 8.001, "opponent": 8.0014}}}
-    assert judged(ruling) == "Round 2: opponent better (proposer 8.001, opponent 8.0014)"
+    assert words.verdicts.winner(closer) == "Proposer wins 8.001 to 8"
+    verdict = {"winner": "opponent", "scores": {"proposer": 8.001, "opponent": 8.0014}, "scope": "round"}
+    ruling = {"round": 2, "verdict": {**verdict, "reasoning": "Clearer"}}
+    assert judged(ruling) == "Round 2: opponent better, 8.0014 to 8.001"
     shown = StandingShape.of(Standing({"proposer": 8.0014, "opponent": 8.001}, 3))
     assert shown == {"scores": {"proposer": 8.0014, "opponent": 8.001}, "leader": "proposer", "rounds": 3}
 
@@ -117,61 +116,65 @@ def test_means_of_the_same_scores_in_another_order_are_even():
     for proposer, opponent in zip((7.3, 6.1, 8.9, 0.7), (0.7, 8.9, 7.3, 6.1), strict=True):
         standing = standing_after(standing, {"proposer": proposer, "opponent": opponent})
     assert standing.scores["proposer"] != standing.scores["opponent"]
-    assert words.standing(standing) == "Even, 5.8 to 5.8, after 4 judged rounds"
+    assert words.verdicts.standing(standing, False) == "Even, 5.8 to 5.8, after 4 judged rounds"
 
 
 def test_an_attempt_is_counted_against_the_limit_that_holds_for_it():
     debate = a_debate(State.AWAITING_OPPONENT, attempts=12)
-    row = DashboardRow(debate, Activity.RETRYING, None, None, None, 20)
-    assert words.doing(row) == "Attempt 12 of 20 at the opponent's turn failed, next attempt"
-    assert words.doing(replace(row, attempts_allowed=None)).startswith("Attempt 12 at the opponent's turn failed")
+    said = "at the opponent's turn failed; trying again"
+    assert words.debates.now(debate, Activity.RETRYING, 20) == f"Attempt 12 of 20 {said}"
+    assert words.debates.now(debate, Activity.RETRYING, None) == f"Attempt 12 {said}"
 
 
 def test_a_missed_deadline_of_a_seat_is_not_called_a_time_limit():
-    late = a_debate(State.CLOSED, stop_reason=StopReason.TIME_LIMIT, stop_note="The opponent did not answer.")
-    assert words.outcome(late) == "A seat missed its deadline"
-    assert words.outcome(late.evolve(stop_note=None)) == "It reached its time limit"
-    shown = {"status": "stopped", "stop_reason": "time_limit", "argument_count": 3, "stop_note": late.stop_note}
+    late = a_debate(
+        State.CLOSED, stop_reason=StopReason.TIME_LIMIT, stop_note="The opponent did not answer.", missed_deadline=True
+    )
+    assert words.debates.outcome(late) == "A seat missed its deadline"
+    assert words.debates.outcome(late.evolve(missed_deadline=False)) == "It reached its time limit"
+    shown = DebateShape.of(late.evolve(status=Status.STOPPED))
     assert ending(shown) == "The debate is stopped: a seat missed its deadline. The opponent did not answer."
-    assert ending({**shown, "stop_note": None}) == "The debate is stopped: it reached its time limit."
+    assert ending({**shown, "missed_deadline": False}) == "The debate is stopped: it reached its time limit."
 
 
 def test_the_players_are_those_who_have_a_turn():
     judge_only = frozenset({Seat.ARBITRATOR})
-    assert words.players(a_debate(workers=EVERY_SEAT)) == "scripted"
-    assert words.players(a_debate(workers=judge_only)) == "external / external, judge scripted"
-    assert words.players(a_debate(form=Format.CONSULTANCY, workers=judge_only)) == "external, judge scripted"
-    assert words.players(a_debate(form=Format.DIRECT, workers=judge_only)) == "scripted"
+    people = {seat.role: "external" for seat in Seat}
+    judge_only = {**people, "arbitrator": "scripted"}
+    assert words.players.all_of(Format.ROUNDS, dict.fromkeys(people, "scripted")) == "scripted"
+    assert words.players.all_of(Format.ROUNDS, judge_only) == "external v external, judge scripted"
+    assert words.players.all_of(Format.CONSULTANCY, judge_only) == "external, judge scripted"
+    assert words.players.all_of(Format.DIRECT, judge_only) == "scripted"
 
 
 def test_whoever_rules_is_told_what_the_ruling_judges():
     waiting = a_debate(State.AWAITING_ARBITRATOR, Format.DIALOGUE)
-    assert words.what_a_ruling_judges(waiting) == "this round"
-    assert words.what_a_ruling_judges(waiting.evolve(intervention_open=True)) == "this round"
+    assert seats.what_a_ruling_judges(turn_view(waiting)) == "this round"
+    assert seats.what_a_ruling_judges(turn_view(waiting.evolve(intervention_open=True))) == "this round"
     interrupted = a_debate(State.AWAITING_ARBITRATOR, Format.ROUNDS).evolve(intervention_open=True)
-    assert words.what_a_ruling_judges(interrupted) == "the debate so far"
+    assert seats.what_a_ruling_judges(turn_view(interrupted)) == "the debate so far"
 
 
 def test_progress_names_the_round_and_the_last_one_where_there_is_one():
     limited = a_debate(limits=Limits(max_rounds=4))
-    assert words.progress(limited) == "Round 2 of 4"
-    assert words.share_done(limited) == 0.25
-    assert words.progress(a_debate()) == "Round 2"
-    assert words.share_done(a_debate()) is None
-    assert words.progress(a_debate(State.CLOSED, limits=Limits(max_rounds=4))) == "1 round of 4"
+    assert words.debates.progress(limited) == "Round 2 of 4"
+    assert words.debates.share_done(limited) == 0.25
+    assert words.debates.progress(a_debate()) == "Round 2"
+    assert words.debates.share_done(a_debate()) is None
+    assert words.debates.progress(a_debate(State.CLOSED, limits=Limits(max_rounds=4))) == "1 round of 4"
 
 
 def test_a_dialogue_has_two_steps_a_round_and_the_called_judge_is_between_rounds():
     debate = a_debate(State.AWAITING_ARBITRATOR, Format.DIALOGUE, limits=Limits(max_rounds=4))
-    assert words.share_done(debate) == 0.5
+    assert words.debates.share_done(debate) == 0.5
 
 
 SAID = [
-    (words.cost, {0: "$0", 0.00002: "under $0.0001", 0.00021: "$0.0002", 0.1: "$0.10", 12.345: "$12.35"}),
-    (words.duration, {-3: "0 s", 59.9: "59 s", 60: "1 min", 3599: "59 min", 7200: "2 h", 90_000: "1 d"}),
+    (words.money.cost, {0: "$0", 0.00002: "under $0.0001", 0.00021: "$0.0002", 0.1: "$0.10", 12.345: "$12.35"}),
+    (words.times.duration, {-3: "0 s", 59.9: "59 s", 60: "1 min", 3599: "59 min", 7200: "2 h", 90_000: "1 d"}),
     # To the next smaller unit.
-    (words.time_left, {-3: "0 s", 59.9: "59 s", 60: "1 min", 61: "1 min 1 s", 7199: "1 h 59 min"}),
-    (words.time_left, {90_000: "1 d 1 h"}),
+    (words.times.time_left, {-3: "0 s", 59.9: "59 s", 60: "1 min", 61: "1 min 1 s", 7199: "1 h 59 min"}),
+    (words.times.time_left, {90_000: "1 d 1 h"}),
 ]
 
 
@@ -182,15 +185,15 @@ def test_money_and_durations(say, value, said):
 
 def test_a_seat_shows_all_that_was_chosen_for_it():
     judge = SeatSetup("openai:gpt-5", temperature=0.5, max_tokens=4000, judge_order="both", thinking="low")
-    assert words.seat_options(judge) == [
+    assert words.players.options(judge) == [
         "temperature 0.5",
         "thinking low",
         "at most 4,000 tokens an answer",
         "reads the sides in both orders",
     ]
     late = SeatSetup("external", deadline_seconds=90, on_timeout="takeover", takeover="scripted")
-    assert words.seat_options(late) == ["answers within 1 min 30 s, or scripted takes the turn"]
-    assert words.seat_options(SeatSetup("scripted", think_seconds=2, early_stop=True, skill=1.5)) == [
+    assert words.players.options(late) == ["answers within 1 min 30 s, or scripted takes the turn"]
+    assert words.players.options(SeatSetup("scripted", think_seconds=2, early_stop=True, skill=1.5)) == [
         "takes 2 s a turn",
         "ends a debate that is decided early",
         "skill 1.5",
@@ -199,13 +202,13 @@ def test_a_seat_shows_all_that_was_chosen_for_it():
     shown_elsewhere = {"player", "persona", "agent_id", "held_by", "held_by_name", "on_timeout", "takeover"}
     given = {"judge_order": "both", "thinking": "low", "early_stop": True}
     for option in set(SeatSetup.__slots__) - shown_elsewhere:
-        assert words.seat_options(SeatSetup("x", **{option: given.get(option, 1)})), option
+        assert words.players.options(SeatSetup("x", **{option: given.get(option, 1)})), option
 
 
 def test_quotes_stand_in_quotation_marks_where_there_is_a_document():
-    assert words.said("It says <quote>so</quote>.", Material("hash")) == "It says “so”."
-    assert words.said("It says <quote>so</quote>.", None) == "It says <quote>so</quote>."
-    assert words.shown_to(Material("hash", visible_to=(Seat.PROPOSER, Seat.ARBITRATOR))) == "the proposer and the judge"
+    assert words.turns.text("It says <quote>so</quote>.", Material("hash")) == "It says “so”."
+    assert words.turns.text("It says <quote>so</quote>.", None) == "It says <quote>so</quote>."
+    assert words.players.seats((Seat.PROPOSER, Seat.ARBITRATOR)) == "the proposer and the judge"
 
 
 def test_what_turns_text_around_is_named_and_the_rest_is_left_alone():
@@ -240,26 +243,27 @@ def test_a_chart_needs_two_rounds_and_says_in_words_what_it_shows():
 
 
 def test_the_progress_of_an_experiment_never_reads_as_all_of_it_before_it_is():
-    nothing, under_way = Counts(0, 0, 0, 0), Counts(planned=10, running=2, completed=4, failed=1)
-    assert experiment_words.done(nothing) == "none planned yet"
-    assert experiment_words.done(under_way) == "4 of 17, 2 begun, 1 failed"
+    nothing = dict.fromkeys(("planned", "running", "completed", "failed"), 0)
+    under_way = {"planned": 10, "running": 2, "completed": 4, "failed": 1}
+    assert words.experiments.done(nothing) == "none planned yet"
+    assert words.experiments.done(under_way) == "4 of 17, 2 begun, 1 failed"
     # Each debate is judged when it has ended, so the judgments of the others are not even planned.
-    judged = Counts(planned=0, running=0, completed=8, failed=0)
-    assert experiment_words.judgments_done(Progress(under_way, judged)) == "8 of 8 so far"
-    assert experiment_words.judgments_done(Progress(judged, judged)) == "8 of 8"
-    assert experiment_words.missing(Progress(under_way, judged))[0] == "12 debates still to come."
+    judged = {**nothing, "completed": 8}
+    assert words.experiments.judgments_done({"matches": under_way, "judgments": judged}) == "8 of 8 so far"
+    assert words.experiments.judgments_done({"matches": judged, "judgments": judged}) == "8 of 8"
+    assert words.experiments.missing({"matches": under_way, "judgments": judged})[0] == "12 debates still to come."
 
 
 def test_a_motion_of_an_experiment_is_told_by_its_words_and_by_its_id_where_there_are_none():
-    assert experiment_words.motion({"motion": " Ban\ncars ", "motion_id": "m1"}) == "Ban cars"
-    assert experiment_words.motion({"motion": None, "motion_id": "m1"}) == "m1"
+    assert words.experiments.motion({"motion": " Ban\ncars ", "motion_id": "m1"}) == "Ban cars"
+    assert words.experiments.motion({"motion": None, "motion_id": "m1"}) == "m1"
 
 
-def test_a_debate_without_a_turn_that_ended_by_its_rounds_was_held_elsewhere():
-    imported = replace(a_debate(State.CLOSED), stop_reason=StopReason.MAX_ROUNDS, turn_count=1)
-    assert words.outcome(imported) == "It was held elsewhere, and only its judgments were imported"
-    assert words.progress(imported) == "No transcript"
-    assert "all rounds were held" in words.outcome(replace(imported, turn_count=2)).lower()
-    shown = {"status": "completed", "stop_reason": "max_rounds", "argument_count": 1}
+def test_an_imported_debate_was_held_elsewhere():
+    imported = replace(a_debate(State.CLOSED), stop_reason=StopReason.MAX_ROUNDS, turn_count=1, imported=True)
+    assert words.debates.outcome(imported) == "It was held elsewhere, and only its judgments were imported"
+    assert words.debates.progress(imported) == "No transcript"
+    assert "all rounds were held" in words.debates.outcome(replace(imported, imported=False)).lower()
+    shown = DebateShape.of(imported)
     assert ending(shown) == "The debate is completed: it was held elsewhere, and only its judgments were imported."
-    assert ending({**shown, "argument_count": 2}) == "The debate is completed: all rounds were held."
+    assert ending({**shown, "imported": False}) == "The debate is completed: all rounds were held."

@@ -8,6 +8,10 @@ import typer
 from app.cli import output
 from app.cli.experiment.named import Named, each, path_of
 from app.cli.options import AsJson, confirm, connect, in_seconds
+from app.words.counts import count
+from app.words.experiments import done
+from app.words.money import cost, of_budget
+from app.words.times import time_left
 
 commands = typer.Typer()
 
@@ -25,7 +29,7 @@ def list_(as_json: AsJson = False) -> None:
 
 def _table(found: list[output.Json]) -> Iterator[str]:
     from app.cli.experiment.run import ending
-    from app.cli.experiment.tables import money, table
+    from app.cli.experiment.tables import table
     from app.cli.show import shortest_unique
 
     digits = shortest_unique([one["id"] for one in found])
@@ -33,18 +37,13 @@ def _table(found: list[output.Json]) -> Iterator[str]:
         (
             one["name"],
             ending(one),
-            _held(one["progress"]["matches"]),
-            money(one["cost_usd"]),
+            done(one["progress"]["matches"]),
+            cost(one["cost_usd"]),
             one["id"][:digits],
         )
         for one in found
     ]
-    return table(("name", "status", "debates", "USD", "id"), rows, left=2)
-
-
-def _held(matches: output.Json) -> str:
-    planned = sum(matches.values())
-    return f"{matches['completed']} of {planned}" if planned else "not planned"
+    return table(("name", "status", "debates", "cost", "id"), rows, left=2)
 
 
 @commands.command()
@@ -53,8 +52,8 @@ def show(which: Named, as_json: AsJson = False) -> None:
 
     Example: debate experiment show demo
     """
-    from app.cli.experiment.run import duration, ending
-    from app.cli.experiment.tables import money, table
+    from app.cli.experiment.run import ending
+    from app.cli.experiment.tables import table
 
     api = connect()
     experiment = api.get(path_of(api, which))["experiment"]
@@ -64,14 +63,13 @@ def show(which: Named, as_json: AsJson = False) -> None:
         for what, counts in experiment["progress"].items()
         if what != "debates"
     ]
-    budget = experiment.get("budget_usd")
     left = (experiment.get("estimate") or {}).get("seconds_left")
     lines = [
         f"{experiment['name']}  {ending(experiment)}  {experiment['id']}",
         *([experiment["stop_note"]] if experiment.get("stop_note") else []),
         *table(("", *statuses), rows),
-        f"Cost so far in USD: {money(experiment['cost_usd'])}" + (f" of {money(budget)}" if budget else ""),
-        *([] if left is None else [f"Time left: about {duration(left)}"]),
+        f"Cost so far: {of_budget(experiment['cost_usd'], experiment.get('budget_usd'))}",
+        *([] if left is None else [f"Time left: about {time_left(left)}"]),
     ]
     output.answer(experiment, as_json, lines)
 
@@ -180,6 +178,6 @@ def delete(
     path = path_of(api, which)
     experiment = api.get(path)["experiment"]
     if not yes:
-        held = output.count(sum(experiment["progress"]["matches"].values()), "debate")
+        held = count(sum(experiment["progress"]["matches"].values()), "debate")
         confirm("Deleting", lambda: f"Delete {experiment['name']} and its {held}?", "Nothing was deleted")
     output.answer(api.delete(path), as_json, [f"{experiment['name']} is deleted."])

@@ -11,6 +11,7 @@ from app.cli import output
 from app.cli.errors import CommandFailed
 from app.cli.experiment.named import EXPERIMENTS, Named, path_of
 from app.cli.options import AsJson, connect
+from app.words.counts import count
 
 commands = typer.Typer()
 MatchStatus = Literal["planned", "running", "completed", "failed"]
@@ -120,7 +121,7 @@ def import_(
     data = connect().post_content(f"{EXPERIMENTS}/import", sent, "text/csv", name=name)
     experiment = data["experiment"]
     lines = [
-        f"{experiment['name']} has {output.count(len(rows), 'judgment')}. Its id: {experiment['id']}",
+        f"{experiment['name']} has {count(len(rows), 'judgment')}. Its id: {experiment['id']}",
         f"See them: {output.program()} experiment results {experiment['id']}",
     ]
     output.answer(experiment, as_json, lines)

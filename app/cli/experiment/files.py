@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from app.cli.errors import CommandFailed
-from app.cli.output import count
 from app.core.experiments.given import given_spec_of, refuse_unused_documents
 from app.core.experiments.motions import FIELDS, Motion, motion_of
 from app.core.experiments.spec import Place, Spec, SpecProblem
 from app.core.players import why_unknown
+from app.words.counts import count
 
 MAX_BYTES = 100_000_000
 """Of a motion set: documents may be large, but all motions are held in memory while they are checked."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from html import escape
-from typing import Any
 
 from app.cli.experiment.tables import results_text
-from app.cli.output import Json, clean, count
+from app.cli.output import Json, clean
 from app.wire import figures
+from app.words import results
+from app.words.experiments import ending
 
 Rows = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """The header, and the rows below it."""
@@ -27,16 +28,16 @@ svg .cell { stroke: var(--line); fill: rgb(var(--fill)) } figcaption, .note { fo
 def _sections(found: Json) -> Iterator[tuple[str, Rows, str, str]]:
     """The title of each, its table, how to read it, and its figure where it has one."""
     for arm, ratings in figures.by_arm(found["ratings"]):
-        yield _of_arm("Ratings", arm), figures.rating_rows(ratings), figures.RATINGS_SAY, figures.ratings_svg(ratings)
+        yield _of_arm("Ratings", arm), figures.rating_rows(ratings), results.RATINGS_SAY, figures.ratings_svg(ratings)
     for arm, cells in figures.by_arm(found["matrix"]):
-        yield _of_arm("Matrix", arm), figures.matrix_rows(cells), figures.MATRIX_SAYS, figures.matrix_svg(cells)
+        yield _of_arm("Matrix", arm), figures.matrix_rows(cells), results.MATRIX_SAYS, figures.matrix_svg(cells)
     if found["judges"]:
-        yield "Judges", figures.judge_rows(found), figures.JUDGES_SAY, ""
+        yield "Judges", figures.judge_rows(found), results.JUDGES_SAY, ""
     by_arm = figures.judge_arm_rows(found)
     if by_arm[1]:
-        yield "Judges by arm", by_arm, figures.JUDGES_BY_ARM_SAY, ""
+        yield "Judges by arm", by_arm, results.JUDGES_BY_ARM_SAY, ""
     if len(found["arms"]) > 1:
-        yield "Arms", figures.difference_rows(found), figures.ARMS_SAY, ""
+        yield "Arms", figures.difference_rows(found), results.ARMS_SAY, ""
 
 
 def _of_arm(title: str, arm: str | None) -> str:
@@ -90,14 +91,9 @@ def _html_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def _about(found: Json, experiment: Json | None) -> list[str]:
-    basis: dict[str, Any] = found["rests_on"]
-    lines = [
-        f"{count(basis['judgments'], 'judgment')} of {count(basis['debates'], 'debate')} on "
-        f"{count(basis['motions'], 'motion')}. Method: {basis['method']}."
-    ]
+    lines = [f"{results.rests_on(found)} Method: {found['rests_on']['method']}."]
     if experiment:
         began = "begun" if experiment["spec"] else "imported"
-        lines.append(f"Experiment {experiment['id']}, {experiment['status']}, {began} {experiment['created_at']}.")
-    if not found["ratings"]:
-        lines.append(f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet.')}")
-    return lines
+        how = ending(experiment["status"], experiment["stop_reason"])
+        lines.append(f"Experiment {experiment['id']}, {how}, {began} {experiment['created_at']}.")
+    return [*lines, *results.no_ratings(found)]

@@ -13,6 +13,9 @@ from app.cli import output
 from app.cli.errors import CommandFailed, Exit, Interrupted
 from app.cli.experiment.named import EXPERIMENTS, Named, path_of
 from app.cli.options import AsJson, confirm, connect, read_settings
+from app.words import experiments as about
+from app.words.money import cost
+from app.words.times import time_left
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -166,26 +169,21 @@ def in_parts(lines: list[str]) -> Iterator[bytes]:
 
 
 def _show_plan(planned: output.Json, as_json: bool) -> None:
-    from app.cli.experiment.tables import money
-
     figures = {
         "debates": f"{planned['matches']:,}",
         "their calls": f"{planned['debate_calls']:,}",
         "judgments": f"{planned['judgments']:,}",
         "tokens": f"{planned['expected_tokens']:,} expected",
-        "cost in USD": f"{money(planned['expected_usd'])} expected{_between(planned)}, "
-        f"{money(planned['at_most_usd'])} at most",
-        "budget in USD": "none" if planned["budget_usd"] is None else money(planned["budget_usd"]),
-        "time": f"about {duration(planned['seconds'])}, with {planned['concurrency']:,} debates at once",
+        "cost": f"{cost(planned['expected_usd'])} expected{_between(planned)}, {cost(planned['at_most_usd'])} at most",
+        "budget": "none" if planned["budget_usd"] is None else cost(planned["budget_usd"]),
+        "time": f"about {time_left(planned['seconds'])}, with {planned['concurrency']:,} debates at once",
     }
     output.answer(planned, as_json, [f"{name:<15}{figure}" for name, figure in figures.items()])
 
 
 def _between(planned: output.Json) -> str:
-    from app.cli.experiment.tables import money
-
     low, high = planned.get("low_usd"), planned.get("high_usd")
-    return f" ({money(low)} to {money(high)})" if low != high else ""
+    return f" ({cost(low)} to {cost(high)})" if low != high else ""
 
 
 def _follow(api: "Api", path: str, quiet: bool, check: Callable[[], None]) -> output.Json:
@@ -208,22 +206,9 @@ def progress_of(experiment: output.Json) -> tuple[int, int]:
 
 
 def progress_words(experiment: output.Json) -> str:
-    from app.cli.experiment.tables import money
-
-    matches = experiment["progress"]["matches"]
-    words = f"{matches['completed']:,} of {sum(matches.values()):,} debates"
-    if matches["failed"]:
-        words += f", {matches['failed']:,} failed"
-    words += "  cost unknown" if experiment["cost_usd"] is None else f"  {money(experiment['cost_usd'])} USD"
     left = (experiment.get("estimate") or {}).get("seconds_left")
-    return words if left is None else f"{words}  {duration(left)} left"
-
-
-def duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min" if whole < 7200 else f"{whole // 3600} h {whole % 3600 // 60} min"
+    said = [f"debates {about.done(experiment['progress']['matches'])}", f"cost {cost(experiment['cost_usd'])}"]
+    return "  ".join([*said, *([] if left is None else [f"{time_left(left)} left"])])
 
 
 @contextlib.contextmanager
@@ -275,8 +260,7 @@ def _finish(api: "Api", path: str, experiment: output.Json, as_json: bool) -> No
 
 
 def ending(experiment: output.Json) -> str:
-    reason = experiment.get("stop_reason")
-    return f"{experiment['status']}: {reason.replace('_', ' ')}" if reason else str(experiment["status"])
+    return about.ending(experiment["status"], experiment.get("stop_reason"))
 
 
 @commands.command()

@@ -13,7 +13,7 @@ from app.cli.experiment.named import path_of
 from app.cli.output import Json
 from app.statistics.exported import COLUMNS, NEEDED, judgment_of
 from app.statistics.results import results
-from app.statistics.rows import Judgment
+from app.statistics.rows import JudgmentRow
 from app.wire.tables import text_of
 
 MAX_BYTES = 500_000_000
@@ -102,13 +102,13 @@ def _check_columns(where: str, columns: list[str]) -> None:
         raise CommandFailed(f"{where}: the column {lacking[0]!r} is missing")
 
 
-def judgments_of_file(path: Path) -> list[Judgment]:
+def judgments_of_file(path: Path) -> list[JudgmentRow]:
     return [judgment for judgment, _ in checked_rows(path)]
 
 
-def checked_rows(path: Path) -> list[tuple[Judgment, Mapping[str, Any]]]:
+def checked_rows(path: Path) -> list[tuple[JudgmentRow, Mapping[str, Any]]]:
     """Each judgment with its row. A judge may have judged a debate several times; a judgment is in the file once."""
-    found: list[tuple[Judgment, Mapping[str, Any]]] = []
+    found: list[tuple[JudgmentRow, Mapping[str, Any]]] = []
     seen: dict[object, str] = {}
     for where, row in rows_of_file(path):
         try:

@@ -1,11 +1,12 @@
 """Results of an experiment as text, for a terminal or a file."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from app.cli.output import Json, clean, columns, count
+from app.cli.output import Json, clean, columns
 from app.wire import figures
+from app.words.experiments import missing
+from app.words.results import MOTIONS_NEEDED, no_ratings, others, rests_on
 
 WIDTH = 80
 """Of sentences; of tables in a terminal that is not wider."""
@@ -44,17 +45,16 @@ def results_text(found: Json, plot: bool = False) -> Iterator[str]:
 
 
 def ratings_text(found: Json, plot: bool = False) -> Iterator[str]:
-    if not found["ratings"]:
-        yield f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet')}"
-        return
-    for place, (arm, rows) in enumerate(figures.by_arm(found["ratings"])):
+    yield from no_ratings(found)
+    ratings = found["ratings"] or []
+    for place, (arm, rows) in enumerate(figures.by_arm(ratings)):
         if arm is not None:
             yield from ["", f"Arm {clean(arm)}"] if place else [f"Arm {clean(arm)}"]
         yield from table(*figures.rating_rows(rows, penalised="*", to="-"))
         if plot:
             yield ""
             yield from plot_text(rows)
-    if any(row["penalised"] for row in found["ratings"]):
+    if any(row["penalised"] for row in ratings):
         yield "* no finite rating from the data alone; see the notes"
 
 
@@ -92,14 +92,10 @@ def _matrix_text(found: Json) -> Iterator[str]:
 
 def _sides_text(found: Json) -> Iterator[str]:
     sides = figures.advantages(found["sides"])
-    if not sides:
-        return
-    yield ""
-    if "arm" not in sides[0]:
-        yield f"Advantage of the proposer, in points of win rate: {figures.advantage(sides[0])}"
-        return
-    yield "Advantage of the proposer, in points of win rate"
-    yield from table(("arm", "advantage (95 %)"), [(side["arm"], figures.advantage(side)) for side in sides])
+    if sides:
+        yield from ["", "Advantage of the proposer, in points of win rate"]
+    for side in sides:
+        yield from _wrapped((f"{clean(side['arm'])}: " if "arm" in side else "") + figures.advantage(side))
 
 
 def _judges_text(found: Json) -> Iterator[str]:
@@ -115,11 +111,9 @@ def _judges_text(found: Json) -> Iterator[str]:
         yield from table(*by_arm, left=2)
     agreed = found["agreement"]
     if agreed["alpha"] is not None:
-        yield f"Agreement of all judges: alpha {agreed['alpha']:.2f} ({figures.interval(agreed, '.2f')})"
-    for pair in agreed["pairs"] if len(agreed["pairs"]) > 1 else []:
-        if pair["kappa"] is not None:
-            within = figures.interval(pair, ".2f")
-            yield f"  {clean(' and '.join(pair['judges']))}: kappa {pair['kappa']:.2f} ({within})"
+        yield figures.agreement_of_all(agreed)
+    if len(agreed["pairs"]) > 1:
+        yield from table(*figures.agreement_rows(found))
 
 
 def differences_text(found: Json) -> Iterator[str]:
@@ -130,53 +124,27 @@ def differences_text(found: Json) -> Iterator[str]:
     yield "Arms, by the judges' accuracy" if known else "Arms, by the proposer's share of the points"
     yield from table(*figures.arm_rows(found))
     yield ""
-    header = ("difference, in points", "value (95 %)", "p", "motions", "needed")
-    yield from table(header, figures.difference_rows(found)[1])
-    yield "needed: motions to detect half of this difference with 80 % power"
+    yield from table(*figures.difference_rows(found))
+    yield from _wrapped(MOTIONS_NEEDED)
 
 
 def _costs_text(found: Json) -> Iterator[str]:
-    rows = figures.cost_rows(found, money)
+    header, rows = figures.cost_rows(found)
     if rows:
         yield ""
-        header = ("cost of", "", "USD", "tokens", "seconds a call", "failed attempts")
-        yield from table(header, rows, left=2)
-
-
-def money(value: Any) -> str:
-    return "unknown" if value is None else f"{value:.2f}" if value >= 1 or not value else f"{value:.4f}"
+        yield from table(header, rows)
 
 
 def _notes_text(found: Json) -> Iterator[str]:
     """What the figures rest on, what is missing, and why some are not there."""
-    basis = found["rests_on"]
     yield ""
-    counted = [(len(basis["judges"]), "judge"), (basis["motions"], "motion")]
-    yield (
-        f"From {count(basis['judgments'], 'judgment')} of {count(basis['debates'], 'debate')} by "
-        f"{count(*counted[0])} on {count(*counted[1])}."
-    )
-    missing = {name: value for name, value in found["missing"].items() if _counts(value)}
-    if missing:
-        yield f"Missing: {', '.join(f'{name} {_plain(value)}' for name, value in missing.items())}."
-    others = found.get("other_judgments", 0)
-    if others:
-        yield f"{count(others, 'judgment')} by judges that are neither in the spec nor invited: kept, and in no figure."
+    yield from _wrapped(" ".join([rests_on(found), *missing(found["missing"]), *others(found)]), "")
     shown = [name for name in found["why"] if not name.startswith("judges.") and name != "arms.accuracy"]
-    for line in [*basis.get("cautions", []), *dict.fromkeys(found["why"][name] for name in shown)]:
+    for line in [*found["rests_on"].get("cautions", []), *dict.fromkeys(found["why"][name] for name in shown)]:
         yield from _wrapped(f"Note: {clean(line)}")
 
 
-def _counts(value: Any) -> bool:
-    """Whether anything is missing: counts by status, or one count."""
-    return any(value.values()) if isinstance(value, Mapping) else bool(value)
-
-
-def _plain(value: Any) -> str:
-    return ", ".join(f"{name}: {each}" for name, each in value.items()) if isinstance(value, dict) else str(value)
-
-
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, indent: str = "  ") -> list[str]:
     from textwrap import wrap
 
-    return wrap(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

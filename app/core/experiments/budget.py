@@ -48,12 +48,3 @@ def may_begin(money: Money, most_usd: Sequence[float], spent: Spent) -> int:
         return count
     expected = most_usd[0] * spent.share if spent.most_usd > 0 else 0.0
     return int(max(expected, money.largest_call_usd) <= money.left_usd)
-
-
-def how_to_raise(budget_usd: float, spent_usd: float) -> str:
-    """The message of an experiment that its budget has stopped."""
-    return (
-        f"The budget of ${budget_usd:g} is reached: ${spent_usd:.4f} was spent, and the rest is not enough for the next"
-        " call. Raise budget_usd in the spec file and run it again (debate experiment run FILE); or send the spec with"
-        " a higher budget_usd to POST /experiments, then resume the experiment."
-    )

@@ -14,7 +14,7 @@ _TURN_BYTES = 70
 """What stands around a turn in the prompt: its round, seat and kind."""
 
 
-class Kind(StrEnum):
+class CallKind(StrEnum):
     """What a call is for. A model says more in one than in another."""
 
     SPEECH = "speech"
@@ -34,44 +34,44 @@ class MotionSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SentCall:
     setup: SeatSetup
-    kind: Kind
+    kind: CallKind
     shown_bytes: float
     """Beside the instructions."""
 
 
 @dataclass(frozen=True, slots=True)
 class DebateCalls:
-    calls: list[Call]
+    calls: list[SentCall]
     judged_bytes: float
     """What a judgment shows. Rulings are not shown to other judges."""
 
 
-Said = Callable[[SeatSetup, Kind], float]
+Said = Callable[[SeatSetup, CallKind], float]
 """How long what a player says is."""
 
 
 def calls_of_debate(arm: Arm, seats: Mapping[Seat, SeatSetup], sizes: MotionSizes, said: Said) -> DebateCalls:
     facts, rounds, judge = arm.format.facts, arm.rounds or 0, seats[Seat.ARBITRATOR]
     transcript = rulings = 0.0
-    calls: list[Call] = []
+    calls: list[SentCall] = []
 
-    def ask(seat: Seat, kind: Kind, before: float) -> float:
-        calls.append(Call(seats[seat], kind, _about(arm, seat, sizes) + before))
+    def ask(seat: Seat, kind: CallKind, before: float) -> float:
+        calls.append(SentCall(seats[seat], kind, _about(arm, seat, sizes) + before))
         return said(seats[seat], kind) + _TURN_BYTES
 
     for number in range(1, rounds + 1):
         before = transcript
         for seat in facts.debaters:
-            transcript += ask(seat, Kind.SPEECH, before if facts.hides_the_round else transcript)
+            transcript += ask(seat, CallKind.SPEECH, before if facts.hides_the_round else transcript)
         if facts.judge is JudgeActs.EVERY_ROUND:
-            ruling = ask(Seat.ARBITRATOR, Kind.RULING, transcript)
+            ruling = ask(Seat.ARBITRATOR, CallKind.RULING, transcript)
             transcript, rulings = transcript + ruling, rulings + ruling
         elif facts.judge is JudgeActs.ASKS and number < rounds:
-            transcript += ask(Seat.ARBITRATOR, Kind.QUESTION, transcript)
+            transcript += ask(Seat.ARBITRATOR, CallKind.QUESTION, transcript)
     if facts.judge is not JudgeActs.EVERY_ROUND or not rounds:
-        calls.append(Call(judge, Kind.RULING, _about(arm, Seat.ARBITRATOR, sizes) + transcript))
+        calls.append(SentCall(judge, CallKind.RULING, _about(arm, Seat.ARBITRATOR, sizes) + transcript))
     return DebateCalls(calls, _about(arm, Seat.ARBITRATOR, sizes) + transcript - rulings)
 
 

@@ -59,16 +59,16 @@ class WaitForTurn(OfDebate):
     max_seconds: Number = Field(30, ge=0, le=LONGEST_WAIT_SECONDS, description="How long to wait at most")
 
 
-class Move(OfDebate):
+class MoveInput(OfDebate):
     content: str = Field(description="Your text; Markdown is fine")
     client_request_id: RequestId = None
 
 
-class Argue(Move):
+class Argue(MoveInput):
     role: Literal["proposer", "opponent"] = Field(description="Your seat")
 
 
-class Ruling(Move):
+class RulingInput(MoveInput):
     close: bool = Field(False, description="This ruling ends the debate")
     winner: Literal["proposer", "opponent", "tie"] | None = Field(
         None, description=f"Your verdict, with scores. {WINNER}"
@@ -78,11 +78,11 @@ class Ruling(Move):
     confidence: Confidence = None
 
 
-class Transcript(OfDebate):
+class TranscriptInput(OfDebate):
     after_seq: int = Field(0, ge=0, le=2**31 - 1, description="Only what came after this seq")
 
 
-class Judgment(OfDebate):
+class JudgmentInput(OfDebate):
     winner: Literal["proposer", "opponent", "tie"] = Field(description=WINNER)
     scores: ScoresBody | None = Field(None, description="0 to 10 for each side; the winner has the higher one")
     reasoning: str = Field(description="Why")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.http.mcp.outputs import WHICH_ANSWER
 from app.http.mcp.protocol import INVALID_PARAMS, RpcError
 from app.wire.guide import GUIDE
+from app.words.seats import WHICH_ANSWER
 
 Json = dict[str, Any]
 

@@ -44,7 +44,7 @@ class RpcError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RpcReply:
     status: int
     body: Json | None
     """None for a notification, which is not answered."""
@@ -54,10 +54,10 @@ Methods = Mapping[str, Callable[[Json], Json]]
 """method → a function of its params"""
 
 
-def answer(body: Json, headers: Mapping[str, str], methods: Methods, server: Json) -> Reply:
+def answer(body: Json, headers: Mapping[str, str], methods: Methods, server: Json) -> RpcReply:
     """Answers one message. `headers` have lower-case names. `methods` give results without what a revision adds."""
     if "id" not in body:
-        return Reply(202, None)
+        return RpcReply(202, None)
     is_today = _is_today(body, headers)
     try:
         params = body.get("params") or {}
@@ -75,7 +75,7 @@ def answer(body: Json, headers: Mapping[str, str], methods: Methods, server: Jso
         return _failed(body["id"], problem, is_today)
     if is_today:
         result = _of_today(body["method"], result, server)
-    return Reply(200, {"jsonrpc": "2.0", "id": body["id"], "result": result})
+    return RpcReply(200, {"jsonrpc": "2.0", "id": body["id"], "result": result})
 
 
 def negotiated(params: Json) -> str:
@@ -136,11 +136,11 @@ def _of_today(method: str, result: Json, server: Json) -> Json:
     return {"resultType": "complete", **cache, **result, "_meta": {SERVER_KEY: server}}
 
 
-def _failed(request_id: Any, problem: RpcError, is_today: bool) -> Reply:
+def _failed(request_id: Any, problem: RpcError, is_today: bool) -> RpcReply:
     error: Json = {"code": problem.code, "message": problem.message}
     if problem.data is not None:
         error["data"] = problem.data
     # Before today's revision an error is the answer to a request that HTTP has delivered.
     refused = is_today or problem.code == UNSUPPORTED_VERSION
     status = _HTTP_STATUS.get(problem.code, 400) if refused else 200
-    return Reply(status, {"jsonrpc": "2.0", "id": request_id, "error": error})
+    return RpcReply(status, {"jsonrpc": "2.0", "id": request_id, "error": error})

@@ -13,12 +13,13 @@ from app.core.access import Action, Caller, Guest, require
 from app.core.debate import Debate, Status, TurnType
 from app.core.errors import Forbidden, InvalidInput
 from app.core.players import EXTERNAL, JudgeOrder
+from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.http import requests
 from app.http.experiments.judgments import OpinionBody
 from app.http.mcp import inputs, outputs
-from app.http.mcp.outputs import argument_shape, debate_shape, next_wait, rules_for, state_for
+from app.http.mcp.outputs import TOOL_OF, argument_shape, debate_shape, next_wait, turn_state
 from app.realtime.credentials import KeyWatch
 from app.realtime.longpoll import wait_for_change
 from app.realtime.relay import Relay
@@ -26,8 +27,9 @@ from app.usecases import control, create, judgments, read, seats
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from app.usecases.transactions import refused
-from app.wire.debates import ArgumentShape, DebateShape, time_json
+from app.wire.debates import ArgumentShape, time_json
 from app.wire.experiments import JudgmentShape
+from app.words.seats import rules
 
 Json = dict[str, Any]
 MOST_NEW = 200
@@ -157,14 +159,14 @@ def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
     _wait_until_it_matters(context, given.debate_id, seat, given.after_seq, given.max_seconds)
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     seq = turns[-1].seq if turns else given.after_seq
-    state = state_for(debate, seat)
+    view = seat_view(debate, seat)
     return {
-        "state": state,
+        "state": turn_state(view),
         "seq": seq,
         "new": [argument_shape(ArgumentShape.of(turn)) for turn in turns],
-        "rules": rules_for(debate, seat, context.max_bytes),
-        "answer_by": DebateShape.of(debate).get("waiting_until") if state == "your_turn" else None,
-        "next_call": None if state == "your_turn" else next_wait(debate, seat, seq),
+        "rules": rules(view, debate.answers, TOOL_OF, context.max_bytes),
+        "answer_by": time_json(view.deadline) if view.has_turn else None,
+        "next_call": None if view.has_turn else next_wait(debate, seat, seq),
     }
 
 
@@ -174,7 +176,7 @@ def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_
     debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
     if after_seq > debate.turn_count:
         raise InvalidInput("after_seq", f"this debate has only {debate.turn_count} arguments")
-    if state_for(debate, seat) != "waiting" or not max_seconds:
+    if not _waits(debate, seat) or not max_seconds:
         return
     relay, hold = context.relay, partial(context.keys.hold, context.caller)
     with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
@@ -184,12 +186,17 @@ def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_
         while is_change:
             # Read after listening began, so that nothing is missed between the read and the wait.
             debate, _ = read.turns_after(context.services, debate_id, after_seq, 1)
-            is_change = state_for(debate, seat) == "waiting" and wait_for_change(listener, debate.turn_count, deadline)
+            is_change = _waits(debate, seat) and wait_for_change(listener, debate.turn_count, deadline)
     if key.is_lost:
         raise refused()
 
 
-def _submitted(context: Context, given: inputs.Move, seat: Seat, kind: TurnType, **more: Any) -> Json:
+def _waits(debate: Debate, seat: Seat) -> bool:
+    view = seat_view(debate, seat)
+    return not (view.is_closed or view.has_turn)
+
+
+def _submitted(context: Context, given: inputs.MoveInput, seat: Seat, kind: TurnType, **more: Any) -> Json:
     submission = Submission(seat, kind, given.content, given.client_request_id, **more)
     stored = submit(context.services, context.caller, given.debate_id, submission)
     return {
@@ -206,19 +213,19 @@ def argue(context: Context, given: inputs.Argue) -> Json:
 
 
 @_tool(Action.SPEAK, outputs.STORED)
-def appeal(context: Context, given: inputs.Move) -> Json:
+def appeal(context: Context, given: inputs.MoveInput) -> Json:
     """As proposer, call the judge instead of arguing. Call it when the debate goes round in circles."""
     return _submitted(context, given, Seat.PROPOSER, TurnType.APPEAL)
 
 
 @_tool(Action.SPEAK, outputs.STORED)
-def resolve(context: Context, given: inputs.Move) -> Json:
+def resolve(context: Context, given: inputs.MoveInput) -> Json:
     """As proposer, close the debate; your text is its result. Call it when both sides agree."""
     return _submitted(context, given, Seat.PROPOSER, TurnType.RESOLUTION)
 
 
 @_tool(Action.RULE, outputs.STORED)
-def rule(context: Context, given: inputs.Ruling) -> Json:
+def rule(context: Context, given: inputs.RulingInput) -> Json:
     """As judge, rule; where the debate has answers, say which of them is correct. Call it when wait_for_turn says
     your_turn and its rules name it."""
     verdict = None
@@ -232,13 +239,13 @@ def rule(context: Context, given: inputs.Ruling) -> Json:
 
 
 @_tool(Action.RULE, outputs.STORED)
-def ask(context: Context, given: inputs.Move) -> Json:
+def ask(context: Context, given: inputs.MoveInput) -> Json:
     """As judge, ask both sides a question before the last round. Call it when the rules name it."""
     return _submitted(context, given, Seat.ARBITRATOR, TurnType.QUESTION)
 
 
 @_tool(Action.READ, outputs.TRANSCRIPT)
-def transcript(context: Context, given: inputs.Transcript) -> Json:
+def transcript(context: Context, given: inputs.TranscriptInput) -> Json:
     """What was said in a debate, in order. Call it to read a debate that you do not sit in, or its result."""
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     return {
@@ -248,7 +255,7 @@ def transcript(context: Context, given: inputs.Transcript) -> Json:
 
 
 @_tool(Action.JUDGE, outputs.JUDGED)
-def judge(context: Context, given: inputs.Judgment) -> Json:
+def judge(context: Context, given: inputs.JudgmentInput) -> Json:
     """Give your own judgment of a closed debate that you took no part in; where the debate has answers, of which one is
     correct. It changes nothing in the debate."""
     opinion = OpinionBody.model_validate(given.model_dump(exclude={"debate_id"}))

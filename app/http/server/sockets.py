@@ -1,14 +1,16 @@
 """The client's socket behind a request, for streams and WebSockets, which set their own write deadlines."""
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
-from flask import Flask
+from flask import Flask, request
 from flask_sock import Sock
 from simple_websocket import Server
 from wsproto import WSConnection
 
-WebSocket: TypeAlias = Server
-EXTENSIONS_HEADER = "HTTP_SEC_WEBSOCKET_EXTENSIONS"
+from app.core.errors import InvalidInput
+
+_HANDSHAKE_HEADERS = ("connection", "upgrade", "host", "sec-websocket-")
 
 
 def limit_writes(environ: dict[str, Any], seconds: float) -> None:
@@ -28,13 +30,26 @@ class _NoThread:
         pass
 
 
-def make_sock(app: Flask) -> Sock:
+def add_websocket(app: Flask, path: str, serve: Callable[[Any, WSConnection], None]) -> None:
+    """Calls `serve` after each handshake at this path, with the client's socket and the protocol's state, neither of
+    which simple-websocket uses any longer. The connection is over when it returns."""
+
+    def take_over(server: Server) -> None:
+        # Otherwise flask-sock sends its own close frame when the view returns.
+        server.connected = False
+        serve(server.sock, server.ws)
+
     app.config["SOCK_SERVER_OPTIONS"] = {"thread_class": _NoThread}
-    return Sock()
+    sock = Sock()
+    sock.route(path)(take_over)
+    sock.bp.before_request(_prepare_handshake)
+    sock.init_app(app)
 
 
-def take_over(server: WebSocket) -> tuple[Any, WSConnection]:
-    """The socket and the protocol state after the handshake. simple-websocket no longer uses either."""
-    # Otherwise flask-sock sends its own close frame when the view returns.
-    server.connected = False
-    return server.sock, server.ws
+def _prepare_handshake() -> None:
+    # No compression: compressing for each of a thousand listeners costs more than the bytes it saves.
+    request.environ.pop("HTTP_SEC_WEBSOCKET_EXTENSIONS", None)
+    for name, value in request.headers:
+        # wsproto decodes these headers as ASCII and raises an unrelated exception when they are not.
+        if name.lower().startswith(_HANDSHAKE_HEADERS) and not value.isascii():
+            raise InvalidInput(name, "must be ASCII")

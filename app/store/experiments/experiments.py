@@ -13,7 +13,6 @@ from pydantic_core import to_json
 from sqlalchemy import Connection, Select, Text, case, cast, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
-from app.core.experiments.budget import how_to_raise
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import Spec, spec_of
 from app.core.players import SeatSetup
@@ -22,6 +21,7 @@ from app.store.experiments.tables import experiments, judgments, matches, motion
 from app.store.mapping import Mapped
 from app.store.statements import Prepared
 from app.store.tables import debates
+from app.words.experiments import how_to_raise
 
 _now = func.clock_timestamp()
 _AT_WORK = Prepared("""
@@ -35,9 +35,11 @@ _FEED_LOCK = text("SELECT pg_try_advisory_xact_lock(CAST(:kind AS integer), hash
 
 PAGE_BYTES = 2**21
 """A page of the list ends with the spec that reaches this."""
-BUDGET = "budget"
-MANUAL = "manual_stop"
-"""Why an experiment was stopped."""
+
+
+class ExperimentStopReason(StrEnum):
+    BUDGET = "budget"  # it refused a call
+    MANUAL_STOP = "manual_stop"
 
 
 class ExperimentStatus(StrEnum):
@@ -53,7 +55,9 @@ class Experiment:
     id: UUID
     name: str
     status: ExperimentStatus
-    stop_reason: str | None
+    stop_reason: ExperimentStopReason | None
+    imported: bool
+    """Its judgments were made elsewhere."""
     stated: dict[str, Any]
     """The spec as it was given."""
     arbitrator: SeatSetup
@@ -74,14 +78,9 @@ class Experiment:
         return spec_of(self.stated)
 
     @property
-    def is_imported(self) -> bool:
-        """Whether its judgments were made elsewhere."""
-        return self.concurrency == IMPORTED
-
-    @property
     def stop_note(self) -> str | None:
         """How to continue it, where its budget has stopped it."""
-        if self.stop_reason != BUDGET or self.budget_usd is None:
+        if self.stop_reason is not ExperimentStopReason.BUDGET or self.budget_usd is None:
             return None
         return how_to_raise(self.budget_usd, self.spent_usd)
 
@@ -123,12 +122,8 @@ def add(
     return connection.execute(statement.returning(experiments.c.id)).first() is not None
 
 
-IMPORTED = 0
-"""The concurrency of an imported experiment, which never runs a debate."""
-
-
 def mark_imported(connection: Connection, experiment_id: UUID) -> None:
-    values = {"concurrency": IMPORTED, "status": ExperimentStatus.COMPLETED.value, "updated_at": _now}
+    values = {"imported": True, "status": ExperimentStatus.COMPLETED.value, "updated_at": _now}
     connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
 
 
@@ -200,7 +195,10 @@ def page(connection: Connection, after: tuple[datetime, UUID] | None, limit: int
 
 
 def set_status(
-    connection: Connection, experiment_id: UUID, status: ExperimentStatus, stop_reason: str | None = None
+    connection: Connection,
+    experiment_id: UUID,
+    status: ExperimentStatus,
+    stop_reason: ExperimentStopReason | None = None,
 ) -> None:
     values: dict[str, Any] = {"status": status.value, "stop_reason": stop_reason, "updated_at": _now}
     if status is ExperimentStatus.RUNNING:

@@ -7,15 +7,13 @@ from uuid import UUID
 
 from sqlalchemy import Connection, text
 
-from app.store.experiments.experiments import IMPORTED
-
 PAGE_MATCHES = 200
 
 # Which side is right follows from the answer that the proposer defends. Nobody is told before a debate is closed.
 _CORRECT = """CASE WHEN motions.correct IS NULL THEN NULL
      WHEN motions.correct = matches.answer THEN 'proposer' ELSE 'opponent' END"""
-_HERE = f"experiments.concurrency <> {IMPORTED}"
-"""Of an imported debate nobody knows the format or the times."""
+# Of an imported debate nobody knows the format or the times.
+_HERE = "NOT debates.imported"
 _JUDGMENTS = f"""
 SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matches.repeat AS repeat, matches.proposer,
        matches.opponent, judgments.judge, judgments.setup ->> 'player' AS player, judgments."order",
@@ -57,7 +55,6 @@ SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer
        CASE WHEN {_HERE} THEN debates.created_at END AS created_at,
        CASE WHEN {_HERE} THEN debates.updated_at END AS updated_at
 FROM debates JOIN matches ON matches.debate_id = debates.id
-JOIN experiments ON experiments.id = matches.experiment_id
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 WHERE debates.id = ANY(:ids) ORDER BY matches.position
 """  # noqa: S608 (only constants are put in)

@@ -31,7 +31,7 @@ WITH ended AS (
       AND (debates.id IS NULL OR debates.status IN ('completed', 'stopped', 'failed'))
 )
 UPDATE matches SET
-    status = CASE WHEN ended.status = 'completed' THEN 'completed' ELSE 'failed' END,
+    interrupted = false, status = CASE WHEN ended.status = 'completed' THEN 'completed' ELSE 'failed' END,
     reason = CASE WHEN ended.status = 'completed' THEN NULL
                   WHEN ended.id IS NULL THEN '{DELETED}'
                   WHEN ended.status = 'failed' THEN coalesce(ended.last_error, 'The debate failed.')

@@ -32,18 +32,17 @@ def release_judgments(connection: Connection, experiment_id: UUID) -> None:
     connection.execute(statement.values(due_at=now))
 
 
-HELD = "The experiment was stopped."
-"""The reason of a running match whose debate is paused, or will be, because its experiment was stopped. Written with
-the stop itself, so that another process can finish the stop where one died."""
+STOPPED = "The experiment was stopped."
+"""The reason of an interrupted match."""
 UNDER_WAY = ("created", "running")
 _HOLD = text("""
-UPDATE matches SET reason = :held FROM debates
+UPDATE matches SET interrupted = true, reason = :stopped FROM debates
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'running' AND debates.id = matches.debate_id
   AND debates.status IN ('created', 'running')
 """)
 _UNSETTLED = Prepared("""
 SELECT DISTINCT experiments.id FROM experiments
-JOIN matches ON matches.experiment_id = experiments.id AND matches.status = 'running' AND matches.reason = %(held)s
+JOIN matches ON matches.experiment_id = experiments.id AND matches.status = 'running' AND matches.interrupted
 JOIN debates ON debates.id = matches.debate_id
 WHERE experiments.status IN ('running', 'paused')
    OR experiments.status = 'stopped' AND debates.status IN ('created', 'running')
@@ -51,8 +50,9 @@ WHERE experiments.status IN ('running', 'paused')
 
 
 def hold_matches(connection: Connection, experiment_id: UUID) -> None:
-    """Marks those whose debates are in progress."""
-    connection.execute(_HOLD, {"experiment_id": experiment_id, "held": HELD})
+    """Marks those whose debates are in progress as interrupted. In the transaction of the stop, so that another process
+    can finish the stop where one died."""
+    connection.execute(_HOLD, {"experiment_id": experiment_id, "stopped": STOPPED})
 
 
 def held(connection: Connection, experiment_id: UUID, statuses: Sequence[str] | None = None) -> list[UUID]:
@@ -60,7 +60,7 @@ def held(connection: Connection, experiment_id: UUID, statuses: Sequence[str] | 
     query = (
         select(debates.c.id)
         .join(matches, matches.c.debate_id == debates.c.id)
-        .where(matches.c.experiment_id == experiment_id, matches.c.status == "running", matches.c.reason == HELD)
+        .where(matches.c.experiment_id == experiment_id, matches.c.status == "running", matches.c.interrupted)
     )
     if statuses is not None:
         query = query.where(debates.c.status.in_(statuses))
@@ -69,19 +69,19 @@ def held(connection: Connection, experiment_id: UUID, statuses: Sequence[str] | 
 
 def lock_held(connection: Connection, debate_id: UUID) -> bool:
     """Whether a stop has marked the match of this debate; locks the match. Before the debate, as everybody does."""
-    query = select(matches.c.reason).where(matches.c.debate_id == debate_id, matches.c.status == "running")
-    return connection.execute(query.with_for_update()).scalar_one_or_none() == HELD
+    query = select(matches.c.interrupted).where(matches.c.debate_id == debate_id, matches.c.status == "running")
+    return bool(connection.execute(query.with_for_update()).scalar_one_or_none())
 
 
 def forget_held(connection: Connection, debate_id: UUID) -> None:
     """Its debate continues."""
-    connection.execute(update(matches).where(matches.c.debate_id == debate_id).values(reason=None))
+    connection.execute(update(matches).where(matches.c.debate_id == debate_id).values(interrupted=False, reason=None))
 
 
 def unsettled(engine: Engine) -> list[UUID]:
     """Experiments that were stopped with debates not paused yet, or restarted with debates not resumed yet."""
     with engine.autocommit() as connection:
-        return [row[0] for row in _UNSETTLED.run(connection, {"held": HELD})]
+        return [row[0] for row in _UNSETTLED.run(connection, {})]
 
 
 _LOCK_OF = text("""
@@ -90,8 +90,8 @@ WHERE matches.debate_id = :debate_id FOR UPDATE OF experiments
 """)
 _REOPEN = text("""
 WITH reopened AS (
-    UPDATE matches SET status = 'running', reason = NULL
-    WHERE debate_id = :debate_id AND (status = 'failed' OR status = 'running' AND reason = :held)
+    UPDATE matches SET status = 'running', interrupted = false, reason = NULL
+    WHERE debate_id = :debate_id AND (status = 'failed' OR status = 'running' AND interrupted)
     RETURNING experiment_id
 )
 UPDATE experiments SET status = 'running', updated_at = clock_timestamp()
@@ -103,7 +103,7 @@ def reopen_match(connection: Connection, debate_id: UUID) -> None:
     """A person resumes its debate: a failed match is in progress again, and one that a stop has marked no longer waits
     for the start. An experiment that was completed is running again. Call it before the debate is locked."""
     if connection.execute(_LOCK_OF, {"debate_id": debate_id}).one_or_none() is not None:
-        connection.execute(_REOPEN, {"debate_id": debate_id, "held": HELD})
+        connection.execute(_REOPEN, {"debate_id": debate_id})
 
 
 _LOSE_DEBATES = text("""

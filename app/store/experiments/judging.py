@@ -12,7 +12,7 @@ from app.core.judgments import PERSON
 from app.core.players import JudgeOrder
 from app.store import sessions
 from app.store.experiments.tables import experiments, judge_invitations, judge_sessions
-from app.store.sessions import Issued
+from app.store.sessions import IssuedInvitation
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ class JudgedCount:
 
 def invite(
     connection: Connection, experiment_id: UUID, judge: str, token_hash: bytes, issuer: Caller, lasts: timedelta
-) -> Issued:
+) -> IssuedInvitation:
     about = {"experiment_id": experiment_id, "judge": judge, "salt": secrets.token_bytes(32)}
     return sessions.invite(connection, judge_invitations, token_hash, issuer, lasts, **about)
 
 
-def of_experiment(connection: Connection, experiment_id: UUID) -> list[Issued]:
+def of_experiment(connection: Connection, experiment_id: UUID) -> list[IssuedInvitation]:
     is_its = judge_invitations.c.experiment_id == experiment_id
     return sessions.issued(connection, judge_invitations, judge_sessions, is_its)
 
 
-def of_id(connection: Connection, experiment_id: UUID, invitation_id: UUID) -> Issued | None:
+def of_id(connection: Connection, experiment_id: UUID, invitation_id: UUID) -> IssuedInvitation | None:
     is_its = judge_invitations.c.experiment_id == experiment_id
     return sessions.of_id(connection, judge_invitations, is_its, judge_invitations.c.id == invitation_id)
 
@@ -79,7 +79,7 @@ def next_debate(
     connection: Connection, experiment_id: UUID, judge: str, salt: bytes
 ) -> tuple[ToJudge | None, JudgedCount]:
     """Of the debates that this person has not judged, one that the fewest people have judged, drawn among those."""
-    given = {"experiment_id": experiment_id, "judge": f"{PERSON}{judge}", "salt": salt, "people": PERSON}
+    given = {"experiment_id": experiment_id, "judge": f"{PERSON}{judge}", "salt": salt}
     judged, left = connection.execute(_COUNTS, given).one()
     row = connection.execute(_NEXT, given).one_or_none()
     return (_to_judge(*row) if row else None), JudgedCount(judged, left)
@@ -119,7 +119,7 @@ VALID = sessions.unexpired_of(judge_sessions, judge_invitations)
 _OPEN = """
 FROM matches LEFT JOIN (
     SELECT debate_id, count(DISTINCT judge) AS judges, bool_or(judge = :judge) AS is_judged
-    FROM judgments WHERE experiment_id = :experiment_id AND starts_with(judge, :people) GROUP BY debate_id
+    FROM judgments WHERE experiment_id = :experiment_id AND judge_kind = 'person' GROUP BY debate_id
 ) AS people ON people.debate_id = matches.debate_id
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed'
   AND EXISTS (SELECT FROM turns WHERE turns.debate_id = matches.debate_id AND turns.type = 'CLAIM')

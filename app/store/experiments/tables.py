@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Double,
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    false,
     func,
     text,
 )
@@ -25,6 +27,7 @@ judgments = Table(
     Column("id", Uuid, primary_key=True),
     Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), nullable=False),
     Column("judge", Text, nullable=False),
+    Column("judge_kind", Text, nullable=False, server_default="worker"),
     Column("order", Text, nullable=False),
     Column("repeat", Integer, nullable=False, server_default=text("1")),
     # The judge as a seat's setup: its player and options. The player is `external` where somebody gave the judgment.
@@ -57,6 +60,7 @@ judgments = Table(
         postgresql_nulls_not_distinct=True,
     ),
     CheckConstraint("\"order\" IN ('as_spoken', 'swapped')", name="judgments_order_known"),
+    CheckConstraint("judge_kind IN ('worker', 'person', 'agent')", name="judgments_judge_kind_known"),
     CheckConstraint("repeat >= 1", name="judgments_repeat_positive"),
     CheckConstraint("status IN ('planned', 'completed', 'failed')", name="judgments_status_known"),
     CheckConstraint(
@@ -90,6 +94,8 @@ experiments = Table(
     Column("name", Text, nullable=False),
     Column("status", Text, nullable=False, server_default="draft"),
     Column("stop_reason", Text),
+    # Its judgments were made elsewhere: it never runs a debate.
+    Column("imported", Boolean, nullable=False, server_default=false()),
     # As it was given; app/core/experiments/spec.py reads it.
     Column("spec", Json, nullable=False),
     # Who judges in the debates themselves, as a seat's setup. It stays who it was when judges are added.
@@ -110,7 +116,9 @@ experiments = Table(
     CheckConstraint(
         "status IN ('draft', 'running', 'paused', 'completed', 'stopped')", name="experiments_status_known"
     ),
+    CheckConstraint("stop_reason IN ('budget', 'manual_stop')", name="experiments_stop_reason_known"),
     CheckConstraint("(status = 'stopped') = (stop_reason IS NOT NULL)", name="experiments_stopped_has_reason"),
+    CheckConstraint("concurrency >= 1", name="experiments_concurrency_positive"),
 )
 Index("experiments_by_update", experiments.c.updated_at.desc(), experiments.c.id)
 Index("experiments_at_work", experiments.c.id, postgresql_where=text("status IN ('running', 'paused')"))
@@ -145,10 +153,13 @@ matches = Table(
     Column("repeat", Integer, nullable=False),
     Column("answer", Text, nullable=False, server_default="a"),
     Column("status", Text, nullable=False, server_default="planned"),
-    # Why it failed.
+    # Why it failed, or does not continue. For people.
     Column("reason", Text),
+    # Its experiment was stopped while it was running: its debate is paused, or will be.
+    Column("interrupted", Boolean, nullable=False, server_default=false()),
     Column("debate_id", Uuid),
     CheckConstraint("status IN ('planned', 'running', 'completed', 'failed')", name="matches_status_known"),
+    CheckConstraint("status = 'running' OR NOT interrupted", name="matches_interrupted_are_running"),
     # A match has failed without one where none could be made.
     CheckConstraint("status IN ('planned', 'failed') OR debate_id IS NOT NULL", name="matches_held_have_a_debate"),
 )

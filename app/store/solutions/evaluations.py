@@ -4,13 +4,11 @@
 is a verdict.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from psycopg.rows import dict_row
 from sqlalchemy import Connection, func, select, tuple_, update
 from sqlalchemy.engine import RowMapping
 
@@ -24,7 +22,9 @@ from app.store.solutions.tables import contributions, evaluations, solutions
 from app.store.statements import Prepared, count_up_to
 
 _now = func.clock_timestamp()
-_CLAIM = claimed_rows.claim_statement(evaluations, "verdict IS NULL")
+_CLAIM = claimed_rows.claim_statement(
+    claimed_rows.EVALUATIONS, claimed_rows.due_longest(claimed_rows.EVALUATIONS, "verdict IS NULL")
+)
 _TEXTS = Prepared("SELECT id, content, evidence_links FROM contributions WHERE id = ANY(%(ids)s)")
 _SOLUTION_TEXTS = Prepared("SELECT id, title, description FROM solutions WHERE id = ANY(%(ids)s)")
 _is_flagged = (
@@ -66,14 +66,13 @@ class Review:
     contribution: Contribution
 
 
-def claim(engine: Engine, worker_id: str, tokens: Sequence[UUID]) -> list[EvaluationClaim]:
-    """Claims the evaluations that have been due longest, one per token; none without a live lease.
+def claim(engine: Engine, worker_id: str, at_most: int) -> list[EvaluationClaim]:
+    """Claims the evaluations that have been due longest; none without a live lease.
 
     Each statement is a transaction: the text of a contribution or a solution never changes.
     """
     with engine.autocommit() as connection:
-        given = {"worker_id": worker_id, "tokens": list(tokens)}
-        claimed = _CLAIM.run(connection, given, dict_row).fetchall()
+        claimed = claimed_rows.claim(connection, _CLAIM, worker_id, at_most)
         if not claimed:
             return []
         ids = [row["contribution_id"] or row["solution_id"] for row in claimed]
@@ -106,7 +105,7 @@ def settle(
     """Records the verdict once; false when the claim is lost."""
     values = verdict_values(opinion, evaluator)
     wanted = (evaluations.c.contribution_id, evaluations.c.solution_id)
-    settled = claimed_rows.settle(connection, evaluations, held.id, held.token, values, *wanted)
+    settled = claimed_rows.settle(connection, claimed_rows.EVALUATIONS, held.id, held.token, values, *wanted)
     if settled is None:
         return False
     if settled.solution_id is None:
@@ -119,12 +118,9 @@ def settle(
 
 
 def postpone(connection: Connection, held: EvaluationClaim, attempts: int, delay_seconds: float) -> bool:
-    return claimed_rows.postpone(connection, evaluations, held.id, held.token, delay_seconds, {"attempts": attempts})
-
-
-def release_unknown(connection: Connection, worker_id: str, known: Sequence[UUID]) -> int:
-    """Makes this worker's claimed evaluations due, except for the known tokens; returns how many."""
-    return claimed_rows.release_unknown(connection, evaluations, worker_id, known)
+    return claimed_rows.postpone(
+        connection, claimed_rows.EVALUATIONS, held.id, held.token, delay_seconds, {"attempts": attempts}
+    )
 
 
 def decide(

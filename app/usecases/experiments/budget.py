@@ -1,7 +1,6 @@
 """How many of an experiment's next matches its budget allows, so that it also finishes what was begun."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from app.core.experiments.budget import Money, Spent, may_begin
 from app.core.experiments.plan import Match, Pairing
@@ -11,12 +10,10 @@ from app.store.experiments import reading, seen
 from app.store.experiments.experiments import Experiment
 from app.usecases.experiments.estimate import estimate_of, largest_call
 
-USED_UP: Final = -1
-"""Nothing is in progress, and the budget allows no further match."""
 
-
-def affordable(connection: Connection, experiment: Experiment, planned: Sequence[Match]) -> int:
-    """How many of these matches may begin; USED_UP where none ever will. The experiment must be locked."""
+def affordable(connection: Connection, experiment: Experiment, planned: Sequence[Match]) -> int | None:
+    """How many of these matches may begin; None where nothing is in progress and the budget allows no further match.
+    The experiment must be locked."""
     if experiment.budget_usd is None or not planned:
         return len(planned)
     sizes = seen.motion_sizes(connection, experiment.id)
@@ -34,7 +31,7 @@ def affordable(connection: Connection, experiment: Experiment, planned: Sequence
     held = reading.by_pairing(connection, experiment.id, ("completed",))
     spent = Spent(experiment.spent_usd, sum(count * most.of(pairing) for pairing, count in held.items()))
     count = may_begin(money, next_most, spent)
-    return count if count or is_begun else USED_UP
+    return count if count or is_begun else None
 
 
 class _Maxima:

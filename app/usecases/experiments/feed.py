@@ -24,7 +24,7 @@ from app.observe import failpoints, metrics
 from app.store import debates
 from app.store.engine import Connection, ConnectionLost, RefusedRows
 from app.store.experiments import experiments, feed
-from app.store.experiments.experiments import BUDGET, Experiment, ExperimentStatus
+from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason
 from app.store.experiments.feed import NextMatch
 from app.usecases import control
 from app.usecases.announce import tell_changed
@@ -53,7 +53,7 @@ NOTHING = Fed(0, 0, False)
 @dataclass(slots=True)
 class _Begun:
     made: list[Debate] = field(default_factory=list)
-    resumed: list[control.Changed] = field(default_factory=list)
+    resumed: list[control.AppliedChange] = field(default_factory=list)
     failed: int = 0
     """Matches whose debate could not be made."""
     count: int = 0
@@ -88,7 +88,7 @@ def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
         if is_over:
             experiments.set_status(connection, experiment_id, ExperimentStatus.COMPLETED)
         elif begun.is_refused:
-            experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, BUDGET)
+            experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, ExperimentStopReason.BUDGET)
         elif begun.count or settled.completed or settled.failed:
             experiments.touch(connection, experiment_id)
         failpoints.reach("feed.before_commit", ConnectionLost)
@@ -100,7 +100,7 @@ def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
 def _begin(services: Services, connection: Connection, experiment: Experiment, at_most: int) -> _Begun:
     planned = feed.next_planned(connection, experiment.id, at_most) if at_most > 0 else []
     allowed = budget.affordable(connection, experiment, [each.match for each in planned])
-    if planned and allowed is budget.USED_UP:
+    if allowed is None:
         return _Begun(is_refused=True)
     planned = planned[:allowed]
     tried = [each for each in planned if each.debate_id is not None]

@@ -13,6 +13,7 @@ from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.imported import ImportedJudgment
 from app.core.experiments.spec import Spec, spec_of
 from app.core.formats import Format
+from app.core.judgments import kind_in_name
 from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.verdicts import Verdict
 from app.store.experiments import experiments, imports
@@ -134,6 +135,7 @@ def _judgments(given: Sequence[ImportedJudgment], ids: dict[str, UUID]) -> list[
             {
                 "debate_id": ids[row.debate],
                 "judge": row.judge,
+                "judge_kind": kind_in_name(row.judge).value,
                 "order": row.order.value,
                 "repeat": seen[key],
                 "setup": {"player": row.player},

@@ -22,7 +22,7 @@ from app.store.engine import Connection
 from app.store.experiments import judging
 from app.store.experiments.experiments import Experiment
 from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
-from app.store.sessions import Issued
+from app.store.sessions import IssuedInvitation
 from app.usecases import judgments
 from app.usecases.announce import tell_changed
 from app.usecases.experiments.manage import existing
@@ -73,7 +73,7 @@ def invite(
     return NewJudgeInvitation(made.id, token, judge, made.expires_at)
 
 
-def list_issued(services: Services, caller: Caller, experiment_id: UUID) -> list[Issued]:
+def list_issued(services: Services, caller: Caller, experiment_id: UUID) -> list[IssuedInvitation]:
     """The invitations to judge that still open something."""
     require(caller, Action.EXPERIMENT)
     with services.engine.statements() as connection:

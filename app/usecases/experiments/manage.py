@@ -26,7 +26,7 @@ from app.models.table import has_price
 from app.store.engine import Connection
 from app.store.experiments import experiments, feed, interruptions
 from app.store.experiments import planning as plan_store
-from app.store.experiments.experiments import BUDGET, MANUAL, Experiment, ExperimentStatus
+from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason
 from app.store.ids import new_id
 from app.usecases import quotas
 from app.usecases.announce import deleted, tell_changed
@@ -225,7 +225,7 @@ def add_motions(services: Services, caller: Caller, experiment_id: UUID, given: 
 
 
 def _refuse_imported(experiment: Experiment) -> None:
-    if experiment.is_imported:
+    if experiment.imported:
         raise Conflict(f"The experiment {experiment.name!r} was imported: there is nothing to run")
 
 
@@ -274,13 +274,13 @@ def stop(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
     """Nothing begins any more. Turns and judgments under way are finished and stored, so that nothing is paid twice;
     `start` goes on."""
     require(caller, Action.EXPERIMENT)
-    return _stop(services, caller, experiment_id, MANUAL)
+    return _stop(services, caller, experiment_id, ExperimentStopReason.MANUAL_STOP)
 
 
 def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) -> None:
     """After this budget refused a call. Does nothing where it was changed since: the next call decides again."""
     try:
-        _stop(services, OPERATOR, experiment_id, BUDGET, spent_budget=budget_usd)
+        _stop(services, OPERATOR, experiment_id, ExperimentStopReason.BUDGET, spent_budget=budget_usd)
     except (Conflict, NotFound):
         # It is over or gone: only a judgment that somebody asks for by hand is refused.
         return
@@ -288,7 +288,11 @@ def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) 
 
 
 def _stop(
-    services: Services, caller: Caller, experiment_id: UUID, reason: str, spent_budget: float | None = None
+    services: Services,
+    caller: Caller,
+    experiment_id: UUID,
+    reason: ExperimentStopReason,
+    spent_budget: float | None = None,
 ) -> Experiment:
     working = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
     after = _change(services, caller, experiment_id, ExperimentStatus.STOPPED, working, reason, spent_budget)
@@ -302,7 +306,7 @@ def _change(
     experiment_id: UUID,
     status: ExperimentStatus,
     allowed: Sequence[ExperimentStatus],
-    reason: str | None = None,
+    reason: ExperimentStopReason | None = None,
     spent_budget: float | None = None,
 ) -> Experiment:
     with transaction(services, caller) as connection:
@@ -381,7 +385,9 @@ def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
     with transaction(services, caller) as connection:
         experiment = own(connection, caller, experiment_id)
         if experiment.status in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
-            experiments.set_status(connection, experiment_id, ExperimentStatus.STOPPED, MANUAL)
+            experiments.set_status(
+                connection, experiment_id, ExperimentStatus.STOPPED, ExperimentStopReason.MANUAL_STOP
+            )
     while True:
         with services.engine.begin() as connection:
             gone = experiments.remove_debates(connection, experiment_id, DELETED_AT_ONCE)

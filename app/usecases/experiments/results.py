@@ -11,7 +11,7 @@ from app.core.prompt_sets import BASE, BUILT_IN
 from app.models.table import has_price
 from app.statistics.costs import Spending
 from app.statistics.results import results
-from app.statistics.rows import NOBODY, Judgment, player_named
+from app.statistics.rows import NOBODY, JudgmentRow, player_named
 from app.store.experiments import experiments, export, feed
 from app.store.experiments.experiments import Experiment, Progress
 from app.usecases.experiments.manage import existing
@@ -20,7 +20,9 @@ from app.usecases.services import Services
 from app.wire.experiments import cost_of
 
 Row = Mapping[str, Any]
-_PROPOSER, _OPPONENT, _ARM, _PLAYERS = map(Judgment._fields.index, ("proposer", "opponent", "arm", "proposer_player"))
+_PROPOSER, _OPPONENT, _ARM, _PLAYERS = (
+    JudgmentRow._fields.index(name) for name in ("proposer", "opponent", "arm", "proposer_player")
+)
 
 
 _UNKNOWN = {
@@ -54,17 +56,17 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
         return results(
             _judgments(rows, players),
             contestants=list(players),
-            spent=None if experiment.is_imported else _spending(spent, failed),
+            spent=None if experiment.imported else _spending(spent, failed),
             total_usd=cost_of(experiment, progress),
             missing=_missing(progress),
             rests_on=_rests_on(experiment, between, prompts),
-            unknown=_UNKNOWN if experiment.is_imported else None,
+            unknown=_UNKNOWN if experiment.imported else None,
             seed=experiment.spec.seed,
         )
 
     # Only what is pure runs aside: a connection of the pool must not cross threads.
     found: dict[str, Any] = services.run_aside(computed)
-    services.results.keep(experiment_id, (state, found))
+    services.results[experiment_id] = (state, found)
     return {**found, "other_judgments": others}
 
 
@@ -108,7 +110,7 @@ def compared(services: Services, first_id: UUID, second_id: UUID) -> tuple[list[
 
 def _players(experiment: Experiment) -> dict[str, str]:
     """By contestant. Of imported ones only the names are known."""
-    if experiment.is_imported:
+    if experiment.imported:
         return {one.name: player_named(one.name) for one in experiment.spec.contestants}
     return {one.name: one.player for one in experiment.spec.contestants}
 
@@ -116,8 +118,8 @@ def _players(experiment: Experiment) -> dict[str, str]:
 def _judgments(
     rows: Sequence[tuple[Any, ...]], players: Mapping[str, str], arm: str | None = None
 ) -> list[tuple[Any, ...]]:
-    """Of `export.judgment_rows`, in the order of `Judgment`'s fields: with the players of the contestants, in another
-    arm where one is given. By columns, because there may be a hundred thousand rows."""
+    """Of `export.judgment_rows`, in the order of `JudgmentRow`'s fields: with the players of the contestants, in
+    another arm where one is given. By columns, because there may be a hundred thousand rows."""
     if not rows:
         return []
     columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
@@ -144,7 +146,7 @@ def _rests_on(
         "first_judgment_at": first.isoformat() if first else None,
         "last_judgment_at": last.isoformat() if last else None,
     }
-    if experiment.is_imported:
+    if experiment.imported:
         return {"formats": None, "models": None, "prompts": None, "personas": None, **times}
     return {
         "formats": sorted({arm.format.value for arm in experiment.spec.arms}),
@@ -186,7 +188,7 @@ def _pages(services: Services, experiment: Experiment, what: str) -> Iterator[li
                 debate_ids, after = export.debates_after(connection, experiment.id, status, after)
                 page = export.rows_of(connection, what, debate_ids) if debate_ids else []
             if page:
-                yield [_with_known_cost(row, experiment.is_imported) for row in page]
+                yield [_with_known_cost(row, experiment.imported) for row in page]
 
 
 def _with_known_cost(row: Row, is_imported: bool) -> Row:

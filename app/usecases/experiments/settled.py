@@ -50,7 +50,7 @@ def settle_debates(services: Services, experiment_id: UUID) -> None:
 
 
 @repeated_on_conflict
-def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> control.Changed | None:
+def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> control.AppliedChange | None:
     """Pauses or resumes the debate, as the experiment's status says now."""
     with transaction(services, None, "control") as connection:
         status = experiments.keep_status(connection, experiment_id)
@@ -61,13 +61,13 @@ def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> control
         return _resume(connection, debate_id) if status in _CONTINUES else None
 
 
-def _pause(connection: Connection, debate_id: UUID) -> control.Changed | None:
+def _pause(connection: Connection, debate_id: UUID) -> control.AppliedChange | None:
     debate = lock_existing(connection, debate_id)
     event = NewEvent(EventKind.PAUSED, OPERATOR.name, {"now": False})
     return control.changed(connection, debate, rules.pause, event)
 
 
-def _resume(connection: Connection, debate_id: UUID) -> control.Changed | None:
+def _resume(connection: Connection, debate_id: UUID) -> control.AppliedChange | None:
     """What has ended meanwhile stays so: the feeder settles its match."""
     debate = lock_existing(connection, debate_id)
     interruptions.forget_held(connection, debate_id)

@@ -1,15 +1,12 @@
 """Evaluations by workers: claim, evaluate, settle. Like a turn: two short transactions, with no lock and no connection
 held between them."""
 
-from collections.abc import Sequence
-from uuid import UUID
-
 import structlog
 
+from app.core.claims import Room
 from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
-from app.core.retry import GiveUp, NotNow, PlayerError, after_failure
+from app.core.retry import NotNow, PlayerError, after_failure
 from app.observe import metrics
-from app.store.ids import new_claim_token
 from app.store.solutions import evaluations
 from app.store.solutions.evaluations import EvaluationClaim
 from app.usecases.services import Services
@@ -19,10 +16,9 @@ log = structlog.get_logger(__name__)
 
 
 @repeated_on_conflict
-def claim(services: Services, worker_id: str, at_most: int) -> list[EvaluationClaim]:
-    """Claims the evaluations that have been due longest."""
-    tokens = [new_claim_token() for _ in range(at_most)]
-    return evaluations.claim(services.engine, worker_id, tokens)
+def claim(services: Services, worker_id: str, room: Room) -> list[EvaluationClaim]:
+    """Claims the evaluations that have been due longest. All have the same share."""
+    return [] if room.full else evaluations.claim(services.engine, worker_id, room.of_any)
 
 
 @repeated_on_conflict
@@ -46,17 +42,17 @@ def record_failure(
     """
     attempts = held.attempts + 1
     kind, words = problem.kind, problem.message
-    decision = after_failure(attempts, problem.permanent, jitter)
+    delay_seconds = after_failure(attempts, problem.permanent, jitter)
     metrics.guardrail_failures.labels(kind).inc()
     log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=words)
-    if isinstance(decision, GiveUp):
+    if delay_seconds is None:
         words = f"It could not be evaluated (the evaluator failed: {kind}); a person has to decide"
         settle(
             services, held, Opinion(GuardrailVerdict.FLAGGED, (Finding("evaluator", Severity.FLAG, words),)), evaluator
         )
         return
     with services.engine.begin() as connection:
-        evaluations.postpone(connection, held, attempts, max(decision.delay_seconds, problem.retry_after_seconds or 0))
+        evaluations.postpone(connection, held, attempts, max(delay_seconds, problem.retry_after_seconds or 0))
 
 
 @repeated_on_conflict
@@ -66,13 +62,3 @@ def postpone(services: Services, held: EvaluationClaim, reason: NotNow) -> None:
         evaluations.postpone(connection, held, held.attempts, reason.delay_seconds)
     wait_seconds = round(reason.delay_seconds, 1)
     log.info("guardrail.postponed", evaluation_id=str(held.id), wait_seconds=wait_seconds, reason=reason.message)
-
-
-@repeated_on_conflict
-def release_unknown(services: Services, worker_id: str, known: Sequence[UUID]) -> None:
-    """Releases this worker's claims except for the known tokens: the result of a claim was lost with its connection.
-    Must not run concurrently with a claim of the same worker."""
-    with services.engine.begin() as connection:
-        released = evaluations.release_unknown(connection, worker_id, known)
-    if released:
-        log.warning("guardrail.released", count=released, reason="claimed by this worker, but unknown to it")

@@ -12,7 +12,6 @@ const speaking = document.querySelector("#speaking");
 const speakingText = document.querySelector("#speaking-text");
 // Turns that arrive within this time are fetched together.
 const GAP_MS = 100;
-const NAMES = { proposer: "Proposer", opponent: "Opponent", arbitrator: "Judge" };
 let isGone = false;
 let lastSeq = Number(debate.dataset.lastSeq);
 
@@ -58,7 +57,7 @@ function speak({ role, text }) {
     hush();
     speaking.dataset.role = role;
     speaking.className = `turn speaking ${role}`;
-    document.querySelector("#speaking-by").textContent = NAMES[role] ?? role;
+    document.querySelector("#speaking-by").textContent = speaking.dataset[role] ?? role;
     speaking.hidden = false;
   }
   speakingText.append(text.replace(BIDI_CONTROLS, (control) => `[U+${control.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`));

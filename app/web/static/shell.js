@@ -138,9 +138,9 @@ async function checkReady() {
   const answer = await fetch("/ready").catch(() => null);
   const found = (await answer?.json().catch(() => null))?.data;
   if (!found) return;
-  banner("queue", found.queue === "down" ? "The queue is down. New debates are stored and start when it is back." : "");
+  banner("queue", found.queue === "down" ? document.body.dataset.queueDown : "");
   const lacksWorker = found.database === "up" && found.workers === 0;
-  banner("workers", lacksWorker ? "No worker is running: start one with “debate worker”." : "");
+  banner("workers", lacksWorker ? document.body.dataset.noWorker : "");
 }
 if (!document.querySelector("#token")) {
   checkReady();

@@ -20,12 +20,13 @@ from pydantic import BaseModel, SecretStr
 from app.core.debate import Usage
 from app.core.model_calls import BYTES_PER_TOKEN, most_input_tokens
 from app.core.players import LOCAL, Thinking, model_of
-from app.core.providers import PROVIDERS, endpoint_key, key_words, missing
+from app.core.providers import PROVIDERS, endpoint_key
 from app.core.retry import PlayerError, why_not_waited_for
 from app.core.texts import storable_text
 from app.models.table import cost_usd
 from app.settings import ProviderSettings, variable
 from app.store.ids import new_id
+from app.words.providers import key_names, missing
 from worker.players.models.bounded_http import ResponseTooLarge, bounded
 
 if TYPE_CHECKING:
@@ -296,7 +297,7 @@ class Adapter:
         in_answer = row.kind == "connection" and (problem.in_stream or problem.phase == "read")  # type: ignore[attr-defined]
         row = _BROKEN_STREAM if in_answer else row
         provider = player.partition(":")[0]
-        key = endpoint_key(provider) if provider in self._endpoints else key_words(provider)
+        key = endpoint_key(provider) if provider in self._endpoints else key_names(provider)
         words = row.words.format(key=key)
         asked_seconds: float | None = getattr(problem, "retry_after", None)
         too_long = why_not_waited_for(asked_seconds)
@@ -361,7 +362,7 @@ def _import_the_rest() -> None:
 
 def _key(player: str, secret: Any) -> str:
     if secret is None:
-        name = key_words(player.partition(":")[0])
+        name = key_names(player.partition(":")[0])
         raise PlayerError(f"{player}: {name} is not set for the workers.", permanent=True, kind="key")
     return secret if isinstance(secret, str) else str(secret.get_secret_value())
 

@@ -10,6 +10,7 @@ from app.core.debate import TurnType, Usage
 from app.core.players import JudgeOrder
 from app.core.texts import storable_text
 from app.core.verdicts import SIDES, Verdict, sides_shown, why_contradictory
+from app.words.judgments import ORDERS
 from worker.players.models.prompt import LETTERS
 
 Words = Annotated[str, Field(min_length=1), AfterValidator(storable_text)]
@@ -145,7 +146,7 @@ def _verdict(rulings: Mapping[str, Ruling]) -> Verdict:
 
 
 def _both_reasons(rulings: Mapping[str, Ruling]) -> str:
-    read = {order.replace("_", " "): each for order, each in rulings.items()}
+    read = {ORDERS[JudgeOrder(order)]: each for order, each in rulings.items()}
     named = ", ".join(f"{order}: {each.winner}" for order, each in read.items())
     opening = f"Shown the two sides in both orders, the judge named different winners ({named}): a tie."
     return "\n\n".join([opening, *(f"Read {order}: {each.reasoning.strip()}" for order, each in read.items())])

@@ -24,6 +24,7 @@ from app.store.engine import DatabaseAway
 from app.store.errors import log_words
 from app.store.experiments.costs import BudgetRefused
 from app.store.model_calls import DayRefused
+from app.store.unavailable import tolerate_outage
 from app.usecases import judgments, model_calls
 from app.usecases.model_calls import LeaseLapsed, QuotaSpent, Reservation
 from app.usecases.services import Services
@@ -51,7 +52,7 @@ _Beginning = Reservation | DayRefused | BudgetRefused
 
 
 @dataclass(slots=True)
-class _Begun:
+class _BegunCall:
     """A call of which it is not yet known how it ends, or that has ended."""
 
     is_refused: bool = False
@@ -73,7 +74,7 @@ class ModelCalls:
         self._slots = Slots(lambda *what: model_calls.share_slots(services, what[0], worker_id, *what[1:]))
         # Calls in flight are among the latest, so that they count for the share of those that were refused.
         most = max(LATEST_CALLS, 2 * services.settings.model_concurrency)
-        self._latest: defaultdict[str, deque[_Begun]] = defaultdict(lambda: deque(maxlen=most))
+        self._latest: defaultdict[str, deque[_BegunCall]] = defaultdict(lambda: deque(maxlen=most))
         """By provider."""
         self._local = LocalModel()
 
@@ -115,7 +116,7 @@ class ModelCalls:
         async with self._slots.one_of(provider, behind=behind):
             question = await prepare()
             reservation = await self._begin(question)
-            latest, begun = self._latest[provider], _Begun()
+            latest, begun = self._latest[provider], _BegunCall()
             latest.append(begun)
             try:
                 return question, await self._call(question, hear, reservation)
@@ -179,10 +180,8 @@ class ModelCalls:
 
     async def _write_down(self, action: Callable[..., Any], *what: Any) -> None:
         """Only logs a failure: an answer that was paid for must not be lost for it. The reservation then stays."""
-        try:
+        with tolerate_outage("model_call.record"):
             await asyncio.to_thread(action, self.services, *what)
-        except DatabaseAway as problem:
-            log.warning("model_call.not_written_down", problem=log_words(problem))
 
     async def _begin(self, question: Question, is_limited: bool = True) -> Reservation | None:
         """Reserves what the call may cost and records that it begins; None where there is nothing to write down."""

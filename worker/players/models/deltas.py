@@ -1,16 +1,17 @@
 """Streams a model's answer to listeners: at most ten messages a second for each debate."""
 
-import time
 from collections.abc import Callable
 from uuid import UUID
 
 import pydantic_core
+from cachetools import TTLCache
 
 from app.core.brief import Brief
 from app.messaging.bus import Event
 
 EVERY_SECONDS = 0.1
-_MOST_REMEMBERED = 1_000
+_MOST_REMEMBERED = 20_000
+"""More debates than one worker has in flight."""
 
 
 class Deltas:
@@ -18,7 +19,7 @@ class Deltas:
 
     def __init__(self, publish: Callable[[Event], None]) -> None:
         self._publish = publish
-        self._told_at: dict[UUID, float] = {}
+        self._just_told: TTLCache[UUID, None] = TTLCache(_MOST_REMEMBERED, EVERY_SECONDS)
 
     def of(self, brief: Brief, field: str | None) -> Callable[[str], None]:
         """Takes the pieces of one answer. `field` is the spoken one where the answer is a JSON object.
@@ -32,22 +33,16 @@ class Deltas:
         def hear(piece: str) -> None:
             nonlocal told
             heard.append(piece)
-            now = time.monotonic()
-            if now - self._told_at.get(debate.id, 0.0) < EVERY_SECONDS:
+            if debate.id in self._just_told:
                 return
             spoken = "".join(heard) if field is None else _spoken("".join(heard), field)
             if len(spoken) > told:
                 data = {"round": debate.cursor.round, "role": brief.seat.role, "text": spoken[told:]}
                 told = len(spoken)
-                self._remember(debate.id, now)
+                self._just_told[debate.id] = None
                 self._publish(Event(debate.id, "argument_delta", lambda: data))
 
         return hear
-
-    def _remember(self, debate_id: UUID, now: float) -> None:
-        if len(self._told_at) > _MOST_REMEMBERED:
-            self._told_at = {other: at for other, at in self._told_at.items() if now - at < EVERY_SECONDS}
-        self._told_at[debate_id] = now
 
 
 def _spoken(unfinished: str, field: str) -> str:

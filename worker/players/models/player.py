@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import structlog
 from pydantic import BaseModel
 
 from app.core.brief import Brief, Exchange, Thought
@@ -16,10 +15,9 @@ from app.core.players import JudgeOrder
 from app.core.retry import NotNow, PlayerError
 from app.messaging.bus import Event
 from app.models.table import shown_tokens
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
 from app.usecases.advance import with_all_turns
 from app.usecases.prompt_sets import prompt_set_of_hash
+from worker.players.base import reading_transcript
 from worker.players.models import answers
 from worker.players.models.adapter import Question, Reply
 from worker.players.models.answers import SPOKEN_FIELD, AnswerRuling, ProposersMove, Ruling, thought_of
@@ -27,8 +25,6 @@ from worker.players.models.calls import ModelCalls, nothing, read_answer
 from worker.players.models.deltas import Deltas
 from worker.players.models.prompt import Prompts, built_in, document, instructions, prompts_of
 
-log = structlog.get_logger(__name__)
-_READ_AGAIN_SECONDS = 1.0
 _MOST_PROMPTS = 100
 """Sets that a process remembers."""
 
@@ -97,14 +93,9 @@ class ModelPlayer:
         setup = brief.setup
         services = self._calls.services
         max_tokens = answer_tokens(setup)
-        try:
+        with reading_transcript():
             brief = await asyncio.to_thread(with_all_turns, services, brief)
             prompts = await self._prompts_of(brief)
-        except DatabaseAway as problem:
-            log.warning("prompt.database_away", problem=log_words(problem))
-            raise NotNow(
-                "The transcript could not be read: the database was unreachable.", _READ_AGAIN_SECONDS
-            ) from problem
         system = instructions(brief, max_tokens, prompts)
         room = shown_tokens(setup, services.settings.context_tokens, len(system.encode()))
         shown = document(brief, room, order, prompts)

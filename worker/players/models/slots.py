@@ -11,13 +11,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import structlog
-
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
+from app.store.unavailable import tolerate_errors, tolerate_outage
 from app.usecases.model_calls import LEASE_SECONDS
-
-log = structlog.get_logger(__name__)
 
 Share = Callable[[str, int, int], int]
 """Takes the provider, the slots held and the slots wanted; returns how many may be held. It asks the database."""
@@ -94,7 +89,7 @@ class _Provider:
         self._held = self._in_use = 0
         self._waiting.clear()
         self._behind.clear()
-        with contextlib.suppress(*DatabaseAway):
+        with tolerate_outage("slots.end"):
             await self._ask()
 
     def _hand_out(self) -> None:
@@ -112,14 +107,10 @@ class _Provider:
         """Requests slots when calls wait, and renews those held."""
         while True:
             pause = _AFTER_TROUBLE_SECONDS
-            try:
+            # Calls wait for this task: no error may end it.
+            with tolerate_errors("slots"):
                 await self._ask()
                 pause = ASK_EVERY_SECONDS if self._count_waiting else RENEW_EVERY_SECONDS
-            except DatabaseAway as problem:
-                log.warning("slots.database_away", problem=log_words(problem))
-            except Exception:
-                # Calls wait for this task: no error may end it.
-                log.exception("slots.failed")
             if time.monotonic() - self._asked_at > LEASE_SECONDS:
                 # Our slots have expired and may be others' by now: none is used before they are renewed.
                 self._held = 0

@@ -1,13 +1,14 @@
-"""What happened to a debate, in words: for the page of its history and for `debate events`."""
+"""What happened to a debate: for the page of its history and for `debate events`."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.debate import TurnType, stop_words
 from app.core.events import EventKind
 from app.core.seats import Seat
+from app.words import turns
+from app.words.debates import why_stopped
 
-WHAT: Mapping[str, str] = {
+KINDS: Mapping[str, str] = {
     EventKind.CREATED: "Created",
     EventKind.STARTED: "Started",
     EventKind.CLAIMED: "A worker took the turn",
@@ -27,7 +28,7 @@ WHAT: Mapping[str, str] = {
 
 def what(kind: str) -> str:
     """A server of a later version may have other kinds."""
-    return WHAT.get(kind, kind.replace("_", " "))
+    return KINDS.get(kind, kind.replace("_", " "))
 
 
 def details(kind: str, about: Mapping[str, Any]) -> str:
@@ -38,11 +39,10 @@ def details(kind: str, about: Mapping[str, Any]) -> str:
 
 def _place(about: Mapping[str, Any]) -> str:
     seat = Seat.of_actor(about["actor"]) if about.get("actor") else Seat(about["role"]) if about.get("role") else None
-    move = about.get("type")
     parts = [
         f"the {seat.word}" if seat else "",
         f"round {about['round']}" if about.get("round") else "",
-        move.lower() if move and move != TurnType.CLAIM else "",
+        turns.kind(about["type"]) if about.get("type") else "",
         # A failed attempt names its player in its error.
         about.get("player") or "" if not about.get("error") else "",
     ]
@@ -58,7 +58,7 @@ def _reasons(kind: str, about: Mapping[str, Any]) -> list[str]:
         of = f" of {about['attempts_allowed']}" if about.get("attempts_allowed") else ""
         said.append(f"Attempt {about['attempt']}{of}, {then}")
     if kind == EventKind.CLOSED and about.get("stop_reason"):
-        said.append(stop_words(about["stop_reason"], about.get("stop_note")))
+        said.append(why_stopped(about["stop_reason"], bool(about.get("missed_deadline"))))
     if about.get("now"):
         said.append("the turn under way was discarded")
     if about.get("waits_for_start"):

@@ -1,0 +1,83 @@
+"""Results of experiments, as the API has them: what they rest on, who leads, and how to read each figure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.words.counts import count
+
+Json = Mapping[str, Any]
+
+RATINGS_SAY = (
+    "Each dot is a rating on the Elo scale, each line its 95 % interval; 0 is the average contestant, and 400 points "
+    "are ten to one. Where lines overlap widely, the order of the two is not settled; an arrow is an open end."
+)
+MATRIX_SAYS = (
+    "The row proposed, the column opposed: the share of the points that the proposer took, and on how many motions. "
+    "The stronger the colour, the more."
+)
+JUDGES_SAY = (
+    "Flips are debates that got another winner when the two sides were shown in the other order. First position, own "
+    "provider and length are preferences in points of win rate, with 95 % intervals: for the side shown first, for the "
+    "side of the judge's own provider, and for each doubling of a side's text."
+)
+JUDGES_BY_ARM_SAY = "A debate counts once for a judge, with the mean over its orders and repeats."
+ARMS_SAY = "Differences over the motions that both arms have, in points; p is that of a paired t test, not corrected."
+MOTIONS_NEEDED = "Motions needed: how many would detect half of this difference with 80 % power."
+SIDES_SAY = (
+    "How many points of win rate the proposer gains from the side alone: between equals, +5 means 55 of 100 wins. An "
+    "interval that holds 0 leaves open whether there is any advantage."
+)
+AGREEMENT_SAYS = (
+    "1 is full agreement and 0 what chance would give: alpha over all judges, kappa for each two, with 95 % intervals."
+)
+
+
+def rests_on(found: Json) -> str:
+    basis = found["rests_on"]
+    return (
+        f"From {count(basis['judgments'], 'judgment')} of {count(basis['debates'], 'debate')} by "
+        f"{count(len(basis['judges']), 'judge')} on {count(basis['motions'], 'motion')}."
+    )
+
+
+def others(found: Json) -> list[str]:
+    """A sentence about the judgments that are in no figure, where there are any."""
+    kept = found.get("other_judgments", 0)
+    said = f"{count(kept, 'judgment')} by judges that are neither in the spec nor invited: kept, and in no figure."
+    return [said] if kept else []
+
+
+def no_ratings(found: Json) -> list[str]:
+    """Why there are none, where there are none."""
+    return [] if found["ratings"] else [f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet')}"]
+
+
+def leader(arms: Sequence[Sequence[Json]], judgments: int) -> str:
+    """Who is ahead beyond what the intervals leave open, in every arm. `arms` are the ratings of each."""
+    if not arms:
+        return "No ratings" if judgments else "Nothing judged yet"
+    [first, *others] = {_leader_of(ratings) for ratings in arms}
+    return "No clear leader" if others or first is None else f"{first} leads"
+
+
+def _leader_of(ratings: Sequence[Json]) -> str | None:
+    first = ratings[0]
+    is_clear = len(ratings) > 1 and first["rank_high"] == 1 and first["low"] is not None
+    return first["contestant"] if is_clear else None
+
+
+def notes(found: Json, *names: str) -> list[str]:
+    """Why a figure, or a part of it, is not there."""
+    why: Mapping[str, str] = found["why"]
+    said = [words for key, words in why.items() if any(key == name or key.startswith(f"{name}.") for name in names)]
+    return list(dict.fromkeys(said))
+
+
+def judge_notes(found: Json) -> list[str]:
+    """One sentence for each reason, with the judges and figures that it is about."""
+    reasons: dict[str, list[str]] = {}
+    for key, words in found["why"].items():
+        if key.startswith("judges."):
+            name, _, figure = key.removeprefix("judges.").rpartition(".")
+            reasons.setdefault(words, []).append(f"{figure.replace('_', ' ')} of {name}")
+    return [f"{words} ({', '.join(about[:4])}{', …' if len(about) > 4 else ''})" for words, about in reasons.items()]

@@ -272,7 +272,7 @@ def _build_schemas() -> None:
     """Those that every API would build anew, which is most of its start."""
     from flask_openapi3.utils import get_model_schema
 
-    from app.http.answers import Shape
+    from app.wire.shape import Shape
 
     shapes = [Shape]
     for shape in shapes:

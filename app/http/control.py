@@ -9,7 +9,7 @@ from app.http.blueprint import Blueprint, api_blueprint
 from app.usecases import control, read
 from app.usecases.fork import fork_debate
 from app.usecases.services import Services
-from app.wire.debates import debate_json, event_json
+from app.wire.debates import DebateShape, EventShape
 
 _DEBATE: answers.Responses = {200: answers.DebateAnswer}
 
@@ -42,7 +42,7 @@ def control_blueprint(services: Services) -> Blueprint:
     )
     def fork(path: requests.DebatePath, body: requests.ForkBody) -> tuple[Response, int]:
         forked = fork_debate(services, current_caller(), path.debate_id, body.new_fork())
-        return created_answer({"debate": debate_json(forked.debate)}, forked.replayed)
+        return created_answer({"debate": DebateShape.of(forked.debate)}, forked.replayed)
 
     @api.get(
         "/debates/<debate_id>/events",
@@ -51,6 +51,6 @@ def control_blueprint(services: Services) -> Blueprint:
     )
     def events(path: requests.DebatePath, query: requests.EventsQuery) -> tuple[Response, int]:
         found, next_cursor = read.get_events(services, path.debate_id, query.limit, query.cursor)
-        return success({"events": [event_json(event) for event in found], "next_cursor": next_cursor})
+        return success({"events": [EventShape.of(event) for event in found], "next_cursor": next_cursor})
 
     return api

@@ -20,7 +20,7 @@ from app.usecases import control, read
 from app.usecases.create import create_debate
 from app.usecases.services import Services
 from app.wire import export
-from app.wire.debates import argument_json, debate_json, news_json
+from app.wire.debates import ArgumentShape, DebateShape, debate_json, news_json
 
 log = structlog.get_logger(__name__)
 _EXPORTS = {
@@ -71,7 +71,7 @@ def debates_blueprint(services: Services) -> Blueprint:
         page = read.list_debates(services, current_caller(), query.filters(), query.limit, query.offset, query.cursor)
         return success(
             {
-                "debates": [debate_json(debate) for debate in page.debates],
+                "debates": [DebateShape.of(debate) for debate in page.debates],
                 "total": page.total,
                 "total_is_estimate": page.total_is_estimate,
                 "next_cursor": page.next_cursor,
@@ -85,8 +85,8 @@ def debates_blueprint(services: Services) -> Blueprint:
         return success(
             {
                 "debate": debate_json(transcript.debate, document),
-                "motion": argument_json(transcript.motion),
-                "arguments": [argument_json(turn) for turn in transcript.arguments],
+                "motion": ArgumentShape.of(transcript.motion),
+                "arguments": [ArgumentShape.of(turn) for turn in transcript.arguments],
             }
         )
 

@@ -4,13 +4,13 @@ from flask import Response
 
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import PlayerShape, WholePromptSetShape, success
+from app.http.answers import PlayerShape, PromptSetShape, WholePromptSetShape, success
 from app.http.blueprint import Blueprint, api_blueprint
 from app.usecases import read
 from app.usecases.players import list_players
 from app.usecases.prompt_sets import add_prompt_set, get_prompt_set, list_prompt_sets
 from app.usecases.services import Services
-from app.wire.debates import exchange_json, time_json
+from app.wire.debates import ExchangeShape, calls_json, time_json
 
 
 def models_blueprint(services: Services) -> Blueprint:
@@ -23,7 +23,7 @@ def models_blueprint(services: Services) -> Blueprint:
     )
     def exchange(path: requests.ArgumentPath) -> tuple[Response, int]:
         turn, calls = read.get_exchanges(services, current_caller(), path.debate_id, path.argument_id)
-        return success({"exchange": exchange_json(turn, calls)})
+        return success({"exchange": ExchangeShape.of(turn, calls=calls_json(calls))})
 
     @api.post("/prompts", summary="Add a prompt set", responses={201: answers.PromptSetAnswer})
     def add_prompts(body: requests.PromptSetBody) -> tuple[Response, int]:
@@ -33,7 +33,7 @@ def models_blueprint(services: Services) -> Blueprint:
     @api.get("/prompts", summary="Prompt sets by name", responses={200: answers.PromptSetsAnswer})
     def list_prompts() -> tuple[Response, int]:
         found = [
-            {**WholePromptSetShape.of(each), "files": sorted(each.files), "added_at": time_json(added_at)}
+            PromptSetShape.of(each, files=sorted(each.files), added_at=time_json(added_at))
             for each, added_at in list_prompt_sets(services)
         ]
         return success({"prompt_sets": found})

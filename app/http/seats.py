@@ -1,7 +1,5 @@
 """Seats that can be held: taking one, giving it back, and inviting somebody to one."""
 
-from typing import Any
-
 from flask import Response, request
 
 from app.core.seats import Seat
@@ -9,10 +7,8 @@ from app.http import answers, requests
 from app.http.access import current_caller
 from app.http.answers import debate_answer, success
 from app.http.blueprint import Blueprint, api_blueprint
-from app.store.sessions import IssuedInvitation
 from app.usecases import invitations, seats
 from app.usecases.services import Services
-from app.wire.debates import time_json
 
 _TAKEN: answers.Responses = {200: answers.DebateAnswer, 409: answers.ErrorAnswer}
 _INVITED: answers.Responses = {201: answers.InvitationAnswer}
@@ -35,8 +31,8 @@ def seats_blueprint(services: Services) -> Blueprint:
     @api.post("/debates/<debate_id>/invitations", summary="A link and a key for one seat", responses=_INVITED)
     def invite(path: requests.DebatePath, body: requests.InvitationBody) -> tuple[Response, int]:
         made = invitations.invite(services, current_caller(), path.debate_id, body.role, body.lasts)
-        shown = {"id": str(made.id), "url": join_url(services, made.token), "key": made.key, "role": body.role}
-        return success({**shown, "expires_at": time_json(made.expires_at)}, 201)
+        url = join_url(services, made.token)
+        return success(answers.InvitationData.of(made, url=url, role=body.role), 201)
 
     @api.get(
         "/debates/<debate_id>/invitations",
@@ -45,7 +41,7 @@ def seats_blueprint(services: Services) -> Blueprint:
     )
     def list_invitations(path: requests.DebatePath) -> tuple[Response, int]:
         found = invitations.list_issued(services, current_caller(), path.debate_id)
-        return success({"invitations": [issued_json(one, role=one.to) for one in found]})
+        return success({"invitations": [answers.InvitationShape.of(one) for one in found]})
 
     @api.delete("/debates/<debate_id>/invitations/<invitation_id>", summary="Revoke an invitation", responses=_REVOKED)
     def revoke_invitation(path: requests.InvitationPath) -> tuple[Response, int]:
@@ -53,12 +49,6 @@ def seats_blueprint(services: Services) -> Blueprint:
         return success({"deleted": True})
 
     return api
-
-
-def issued_json(one: IssuedInvitation, **to: str) -> dict[str, Any]:
-    """`to`: what it is to, a role or a judge."""
-    times = {"created_at": time_json(one.created_at), "expires_at": time_json(one.expires_at)}
-    return {"id": str(one.id), **to, "invited_by": one.invited_by, **times}
 
 
 def join_url(services: Services, token: str) -> str:

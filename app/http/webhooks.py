@@ -4,15 +4,17 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from flask import Response
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 
 from app.core.webhooks import WebhookEvent
 from app.http.access import current_caller
-from app.http.answers import DeletedAnswer, Moment, Shape, answer_of, success
+from app.http.answers import DeletedAnswer, answer_of, success
 from app.http.blueprint import Blueprint, api_blueprint
 from app.http.requests import Request, with_examples
 from app.usecases import webhooks
 from app.usecases.services import Services
+from app.wire.debates import Moment
+from app.wire.shape import From, Made, Shape
 
 
 class WebhookBody(Request):
@@ -36,9 +38,7 @@ class WebhookShape(Shape):
     url: str
     events: list[str]
     description: str | None
-    is_enabled: Annotated[bool, BeforeValidator(lambda disabled_at: disabled_at is None)] = Field(
-        validation_alias="disabled_at"
-    )
+    is_enabled: Annotated[bool, Made(lambda webhook: webhook.disabled_at is None)]
     disabled_reason: str | None
     created_at: Moment
 
@@ -57,7 +57,7 @@ class DeliveryShape(Shape):
     last_error: str | None
     created_at: Moment
     delivered_at: Moment | None
-    next_attempt_at: Moment | None = Field(validation_alias="due_at")
+    next_attempt_at: Annotated[Moment | None, From("due_at")]
     data: dict[str, Any]
 
 

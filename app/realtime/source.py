@@ -15,7 +15,7 @@ from app.realtime.operators import MOST_WAITING, Version
 from app.store.overview import ChangedDebate
 from app.usecases import read
 from app.usecases.services import Services
-from app.wire.debates import argument_json, debate_json, time_json
+from app.wire.debates import ArgumentShape, DebateShape, time_json
 
 PAGE = 50
 """Turns of a transcript that are held in memory at once while it is sent."""
@@ -57,8 +57,8 @@ class PostgresSource:
         """The next turns of each debate after its seq, for the debates that exist."""
         found = {}
         for debate, stored in read.turns_after_each(self._services, known, at_most):
-            shown = debate_json(debate)
-            told = ((turn, argument_json(turn)) for turn in stored)
+            shown = DebateShape.of(debate)
+            told = ((turn, ArgumentShape.of(turn)) for turn in stored)
             items = [
                 Item(turn.seq, str(turn.id), text({"debate": shown, "argument": argument}), argument["created_at"])
                 for turn, argument in told
@@ -69,7 +69,7 @@ class PostgresSource:
     def positions(self, debate_ids: Sequence[UUID]) -> dict[UUID, Position]:
         found = {}
         for debate in read.get_debates(self._services, debate_ids):
-            shown = debate_json(debate)
+            shown = DebateShape.of(debate)
             found[debate.id] = Position(_version(debate, shown), text({"debate": shown}))
         return found
 
@@ -87,12 +87,12 @@ class PostgresSource:
             raise InvalidInput("after_seq", f"this debate has only {debate.turn_count} turns")
 
         def parts() -> Iterator[str]:
-            yield f'{{"event":"initial_state","data":{{"debate":{text(debate_json(debate))},"arguments":['
+            yield f'{{"event":"initial_state","data":{{"debate":{text(DebateShape.of(debate))},"arguments":['
             turns, comma = page, ""
             while turns:
                 wanted = [turn for turn in turns if turn.seq <= debate.turn_count]
                 if wanted:
-                    yield comma + ",".join(text(argument_json(turn)) for turn in wanted)
+                    yield comma + ",".join(text(ArgumentShape.of(turn)) for turn in wanted)
                     comma = ","
                 if turns[-1].seq >= debate.turn_count:
                     break

@@ -34,7 +34,7 @@ from app.core.events import NewEvent
 from app.core.retry import stored_delay
 from app.store import exchanges
 from app.store.engine import Connection, Engine
-from app.store.rows import debate_row, turn_row
+from app.store.rows import CHANGING, SPOKEN, debate_row, declared, listed, turn_row
 from app.store.statements import Prepared
 from app.store.turns import KEYS_OF_ONE_TURN, TurnExists
 
@@ -98,17 +98,15 @@ class Outcome:
     """The claim that a change from outside has taken from its worker."""
 
 
-_CHANGE = Prepared("""
+_CHANGED = ", ".join(f"{column.name} = held.{column.name}" for column in CHANGING if column.name != "status")
+_CHANGE = Prepared(f"""
 WITH given AS MATERIALIZED (
     SELECT * FROM (
         SELECT * FROM jsonb_to_recordset(%(changes)s::jsonb) AS given (
             debate_id uuid, token uuid, worker_id text, past_deadline boolean, turns jsonb, first_turn_id uuid,
             exchanges jsonb,
-            status text, next_round integer, next_actor text, share text, intervention_open boolean,
-            interrupted_actor text, closing text, standing jsonb, stop_reason text,
-            stop_note text, missed_deadline boolean, last_error text, turn_count integer, input_tokens bigint,
-            output_tokens bigint, cost_usd double precision, verdict jsonb, attempts integer, is_activity boolean,
-            schedule text, keeps_claim boolean, next_token uuid, delay_seconds double precision,
+            {declared(CHANGING)}, input_tokens bigint, output_tokens bigint, cost_usd double precision,
+            is_activity boolean, schedule text, keeps_claim boolean, next_token uuid, delay_seconds double precision,
             answer_seconds double precision, event jsonb
         ) LIMIT %(count)s
     ) AS given LIMIT %(count)s
@@ -153,16 +151,9 @@ WITH given AS MATERIALIZED (
                 ELSE held.schedule END AS action
     FROM held
 ), stored AS (
-    INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player, parent_id, client_request_id, verdict,
-                       usage, quotes, worker, claim, prompts_hash, agent_id, agent_username, created_at)
-    SELECT turn.id, held.debate_id, turn.seq, turn.round, turn.actor, turn.type, turn.content, turn.player,
-           turn.parent_id, turn.client_request_id, turn.verdict, turn.usage, turn.quotes, held.worker_id, held.token,
-           turn.prompts_hash, turn.agent_id, turn.agent_username, held.at
-    FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.turns) AS turn (
-        id uuid, seq integer, round integer, actor text, type text, content text, player text, parent_id uuid,
-        client_request_id text, verdict jsonb, usage jsonb, quotes jsonb, prompts_hash text, agent_id uuid,
-        agent_username text
-    )
+    INSERT INTO turns ({listed(SPOKEN)}, worker, claim, created_at)
+    SELECT {listed(SPOKEN, "turn")}, held.worker_id, held.token, held.at
+    FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.turns) AS turn ({declared(SPOKEN)})
 ), exchanged AS (
     INSERT INTO exchanges (turn_id, number, judge_order, system, document_hash, messages, settings, model, answer,
                            request_id, created_at)
@@ -180,13 +171,9 @@ WITH given AS MATERIALIZED (
     DELETE FROM model_calls USING held WHERE model_calls.claim = held.token
 ), saved AS (
     UPDATE debates SET
-        status = held.new_status, next_round = held.next_round, next_actor = held.next_actor, share = held.share,
-        intervention_open = held.intervention_open, interrupted_actor = held.interrupted_actor, closing = held.closing,
-        standing = held.standing, stop_reason = held.stop_reason, stop_note = held.stop_note,
-        missed_deadline = held.missed_deadline, last_error = held.last_error, turn_count = held.turn_count,
+        {_CHANGED}, status = held.new_status,
         input_tokens = debates.input_tokens + held.input_tokens,
         output_tokens = debates.output_tokens + held.output_tokens, cost_usd = debates.cost_usd + held.cost_usd,
-        verdict = held.verdict, attempts = held.attempts,
         settled_token = coalesce(held.token, debates.settled_token),
         claim_token = CASE held.action WHEN 'claimed' THEN held.next_token WHEN 'kept' THEN held.held_token END,
         claimed_by = CASE held.action WHEN 'claimed' THEN held.worker_id WHEN 'kept' THEN held.held_by END,
@@ -221,7 +208,7 @@ SELECT given.debate_id,
 FROM given
 FULL JOIN saved ON saved.id = given.debate_id
 LEFT JOIN LATERAL (SELECT * FROM debates WHERE id = given.debate_id AND saved.id IS NULL OFFSET 0) AS seen ON true
-""")
+""")  # noqa: S608 (only names and types of columns are put in)
 # The limits of `given` take nothing away. Of a limit that it does not know Postgres expects a tenth of the rows, so
 # after two of them it expects one of its hundred changes, and looks debates up by their ids. Expecting a hundred, it
 # would rather read all debates while they are few, and a connection keeps that plan while they become many.

@@ -25,13 +25,13 @@ from uuid import UUID
 from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb
 from pydantic_core import to_json
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.core.access import Agent, Caller, Operator
 from app.core.debate import Debate, Turn
-from app.store.debates import setup_row
 from app.store.engine import Engine
 from app.store.ids import new_turn_id
-from app.store.rows import debate_row, turn_row
+from app.store.rows import CHANGING, SET_UP, SPOKEN, debate_row, listed, setup_row, sql_type, turn_row
 from app.store.statements import Prepared
 
 OPERATOR = "operator"
@@ -54,15 +54,8 @@ WITH found AS MATERIALIZED (
            AND (%(prompts)s::text IS NULL OR prompts_hash IS NOT NULL) AS is_allowed
     FROM found
 ), {noted}made AS (
-    INSERT INTO debates (id, title, debate_type, format, status, next_round, next_actor, seats, limits, turn_count,
-                         share, language, prompts, prompts_hash, waits_for_start, material, document_hash, tags,
-                         forked_from, forked_after_seq, intervention_open, interrupted_actor, standing, created_by,
-                         client_request_id, due_at, waiting_until)
-    SELECT %(id)s, %(title)s, %(debate_type)s, %(format)s, %(status)s, %(next_round)s, %(next_actor)s, %(seats)s,
-           %(limits)s, %(turn_count)s, %(share)s, %(language)s, %(prompts)s, prompts_hash, %(waits_for_start)s,
-           %(material)s, %(document_hash)s::bytea, %(tags)s::text[], %(forked_from)s::uuid,
-           %(forked_after_seq)s::integer,
-           %(intervention_open)s, %(interrupted_actor)s, %(standing)s, %(created_by)s, %(client_request_id)s,
+    INSERT INTO debates ({columns}, created_by, client_request_id, due_at, waiting_until)
+    SELECT {values}, %(created_by)s, %(client_request_id)s,
            CASE WHEN %(is_queued)s THEN clock_timestamp()
                 ELSE clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision) END,
            clock_timestamp() + make_interval(secs => %(answer_seconds)s::double precision)
@@ -71,7 +64,9 @@ WITH found AS MATERIALIZED (
     ON CONFLICT DO NOTHING
     RETURNING id, created_at, updated_at, waiting_until
 ), spoken AS (
-    {turns}
+    INSERT INTO turns ({spoken})
+    SELECT {said}
+    FROM made {source}
     RETURNING seq, created_at
 )
 SELECT key_revoked, unknown, used_for, id_taken, source_gone, checked.prompts_hash, made.id AS made_id, made.created_at,
@@ -96,18 +91,20 @@ _NOTE_DOCUMENT = """noted AS (
     SELECT %(document_hash)s::bytea, %(document)s::text FROM checked WHERE is_allowed
     ON CONFLICT (hash) DO UPDATE SET used_at = clock_timestamp()
 ), """
-_MOTION = """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, client_request_id, player, agent_id,
-                       agent_username)
-    SELECT %(turn_id)s, id, %(seq)s, %(round)s, %(actor)s, %(type)s, %(content)s, %(client_request_id)s, %(player)s,
-           %(agent_id)s::uuid, %(agent_username)s
-    FROM made"""
-_COPIES = """INSERT INTO turns (id, debate_id, seq, round, actor, type, content, parent_id, verdict, player,
-                       quotes, agent_id, agent_username)
-    SELECT (%(copy_ids)s::uuid[])[turns.seq], made.id, turns.seq, turns.round, turns.actor, turns.type, turns.content,
-           (%(copy_ids)s::uuid[])[answered.seq], turns.verdict, turns.player, turns.quotes, turns.agent_id,
-           turns.agent_username
-    FROM made JOIN turns ON turns.debate_id = %(forked_from)s AND turns.seq <= %(forked_after_seq)s
+_DEBATE = (*SET_UP, *CHANGING)
+_MADE = {column.name: f"%({column.name})s::{sql_type(column)}" for column in _DEBATE} | {"prompts_hash": "prompts_hash"}
+_SAID = {column.name: f"%(turn_{column.name})s::{sql_type(column)}" for column in SPOKEN} | {"debate_id": "made.id"}
+_COPIED = {column.name: f'turns."{column.name}"' for column in SPOKEN} | {
+    "id": "(%(copy_ids)s::uuid[])[turns.seq]",
+    "debate_id": "made.id",
+    "parent_id": "(%(copy_ids)s::uuid[])[answered.seq]",
+    "client_request_id": "NULL",
+    "usage": "NULL",
+    "prompts_hash": "NULL",
+}
+_COPIED_FROM = """JOIN turns ON turns.debate_id = %(forked_from)s AND turns.seq <= %(forked_after_seq)s
     LEFT JOIN turns AS answered ON answered.id = turns.parent_id AND answered.debate_id = turns.debate_id"""
+_JSON = [column.name for column in _DEBATE if isinstance(column.type, JSONB)]
 
 
 @cache
@@ -117,12 +114,16 @@ def _statement(key: bool, session: bool, bound: bool, prompts: bool, document: b
     refusals = [text for wanted, text in ((key, _NO_SUCH_KEY), (session, _NO_SUCH_SESSION)) if wanted]
     return Prepared(
         _CREATE.format(
+            columns=listed(_DEBATE),
+            values=", ".join(_MADE.values()),
             key_revoked=" OR ".join(refusals) or "false",
             unknown=_UNKNOWN_AGENTS if bound else "'{}'::uuid[]",
             source_gone=_SOURCE_GONE if fork else "false",
             prompts_hash=_PROMPTS_HASH if prompts else "NULL::text",
             noted=_NOTE_DOCUMENT if document else "",
-            turns=_COPIES if fork else _MOTION,
+            spoken=listed(SPOKEN),
+            said=", ".join((_COPIED if fork else _SAID).values()),
+            source=_COPIED_FROM if fork else "",
         )
     )
 
@@ -155,17 +156,13 @@ Outcome = Created | UnknownAgents | RequestUsed | Refusal
 
 def create(engine: Engine, caller: Caller, debate: Debate, motion: Turn, document: str | None = None) -> Outcome:
     """`motion` is also a fork's, with the request's id; a fork's document is stored already."""
-    stated, changing = setup_row(debate), debate_row(debate)
+    row = {**setup_row(debate), **debate_row(debate)}
     parameters = {
-        **changing,
-        **turn_row(motion),
-        **stated,
-        "seats": Jsonb(stated["seats"], to_json),
-        "limits": Jsonb(stated["limits"], to_json),
-        "standing": Jsonb(changing["standing"], to_json) if changing["standing"] else None,
-        "material": Jsonb(stated["material"], to_json) if stated["material"] else None,
+        **{f"turn_{name}": value for name, value in turn_row(motion).items()},
+        **row,
+        **{name: None if row[name] is None else Jsonb(row[name], to_json) for name in _JSON},
         "document": document,
-        "prompts_hash": debate.prompts_hash,
+        "client_request_id": motion.client_request_id,
         "is_queued": debate.awaits_worker,
         "answer_seconds": debate.answer_seconds,
         "created_by": str(caller.id) if isinstance(caller, Agent) else OPERATOR,
@@ -187,8 +184,8 @@ def create(engine: Engine, caller: Caller, debate: Debate, motion: Turn, documen
             motion = replace(motion, id=new_turn_id())
             copies = [new_turn_id() for _ in range(debate.turn_count)] if debate.forked_from else []
             ids = {"turn_id": motion.id, "copy_ids": copies}
-            row = statement.run(connection, {**parameters, **ids}, namedtuple_row).fetchone()
-        outcome = _outcome(row, debate, motion)
+            found = statement.run(connection, {**parameters, **ids}, namedtuple_row).fetchone()
+        outcome = _outcome(found, debate, motion)
         if outcome is not None:
             return outcome
     return Refusal.ID_TAKEN

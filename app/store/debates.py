@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Select, Text, Uuid, bindparam, cast, delete, func, select, update
@@ -11,34 +10,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.core.debate import ENDED_STATUSES, Debate, Usage
 from app.core.seats import Seat
-from app.store.rows import debate_columns, debate_of, limits_row, material_row
+from app.store.rows import debate_columns, debate_of
 from app.store.tables import debates
-
-
-def setup_row(debate: Debate) -> dict[str, Any]:
-    """What is written once, when the debate is created."""
-    return {
-        "id": debate.id,
-        "title": debate.title,
-        "debate_type": debate.debate_type,
-        "format": debate.format.value,
-        "seats": {seat.role: setup.as_json() for seat, setup in debate.seats.items()},
-        "limits": limits_row(debate.limits),
-        "waits_for_start": debate.waits_for_start,
-        "material": material_row(debate.material),
-        "document_hash": _document_hash(debate),
-        "tags": list(debate.tags),
-        "forked_from": debate.forked_from.debate_id if debate.forked_from else None,
-        "forked_after_seq": debate.forked_from.after_seq if debate.forked_from else None,
-        "language": debate.language,
-        "prompts": debate.prompts,
-    }
-
-
-def _document_hash(debate: Debate) -> str | None:
-    """As Postgres reads a bytea, also from JSON."""
-    document_hash = debate.material.document_hash if debate.material else None
-    return f"\\x{document_hash}" if document_hash else None
 
 
 def get(connection: Connection, debate_id: UUID) -> Debate | None:

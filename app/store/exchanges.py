@@ -9,17 +9,19 @@ from sqlalchemy import Connection, Table, delete, func, insert, select
 
 from app.core.brief import Exchange
 from app.store.experiments.tables import judgment_exchanges
-from app.store.rows import of_row
+from app.store.mapping import Mapped
 from app.store.tables import exchanges
 
 _TABLES = {exchanges: exchanges.c.turn_id, judgment_exchanges: judgment_exchanges.c.judgment_id}
 """With the column that says whose call it was."""
 
+exchange_rows = Mapped(Exchange)
+_row = exchange_rows.writer(exchange_rows.columns)
+
 
 def rows_of(calls: Sequence[Exchange]) -> list[dict[str, Any]]:
     """Numbered from 1."""
-    names = Exchange.__slots__
-    return [{"number": number, **{name: getattr(call, name) for name in names}} for number, call in enumerate(calls, 1)]
+    return [{"number": number, **_row(call)} for number, call in enumerate(calls, 1)]
 
 
 def add_to_judgment(connection: Connection, judgment_id: UUID, calls: Sequence[Exchange]) -> None:
@@ -36,10 +38,10 @@ def of_judgment(connection: Connection, judgment_id: UUID) -> list[Exchange]:
 
 
 def _of(connection: Connection, table: Table, owner: UUID) -> list[Exchange]:
-    columns = [table.c[name] for name in Exchange.__slots__]
+    columns = [table.c[name] for name in exchange_rows.columns]
     statement = select(*columns).where(_TABLES[table] == owner).order_by(table.c.number)
     rows = connection.execute(statement).mappings()
-    return [of_row(Exchange, row, messages=tuple(row["messages"])) for row in rows]
+    return [exchange_rows.value(row) for row in rows]
 
 
 def count_before(connection: Connection, before: datetime) -> int:

@@ -1,27 +1,31 @@
 """Judgments: planned, claimed and settled once by workers, or given by somebody outside."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.engine import RowMapping
 
 from app.core.brief import JudgmentKey, Thought
 from app.core.claims import Room, share_of
 from app.core.debate import Usage
 from app.core.judgments import JudgeKind, Judgment, JudgmentStatus
-from app.core.players import EXTERNAL, SCRIPTED, JudgeOrder, SeatSetup
+from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.verdicts import Verdict
 from app.store import calls_under_way, claimed_rows, exchanges
 from app.store.engine import Engine
 from app.store.experiments.tables import judgments
 from app.store.ids import new_id
-from app.store.rows import key_row, of_row, verdict_of, verdict_row
+from app.store.mapping import Mapped
+from app.store.rows import verdict_row
 
 _now = func.clock_timestamp()
+judgment_rows = Mapped(
+    Judgment, key=("judge", "order", "repeat", "id"), usage=("input_tokens", "output_tokens", "cost_usd", "latency_ms")
+)
+_row = judgment_rows.writer([name for name in judgment_rows.columns if name not in ("created_at", "judged_at")])
 # A stop takes the due time of what waits; what is postponed or released afterwards is kept from workers here. Not a
 # join, so that Postgres reads what is due in its order, and no further than it claims.
 _NOT_OF_A_STOPPED = (
@@ -65,15 +69,9 @@ def plan(
 ) -> int:
     """Plans the judgments that are not there yet, due at once; returns how many are new. `experiment_id` is the
     experiment that they count in."""
-    planned = {
-        "debate_id": debate_id,
-        "setup": setup.as_json(),
-        "share": share_of(setup, experiment_id is not None),
-        "status": JudgmentStatus.PLANNED.value,
-        "experiment_id": experiment_id,
-        "due_at": _now,
-    }
-    rows = [{"id": new_id(), **key_row(key), **planned} for key in keys]
+    scheduled = {"share": share_of(setup, experiment_id is not None), "due_at": _now}
+    new = [_new(debate_id, key, setup, JudgmentStatus.PLANNED, experiment_id) for key in keys]
+    rows = [{**_row(judgment), **scheduled} for judgment in new]
     statement = insert(judgments).values(rows).on_conflict_do_nothing(constraint="judgments_one_per_key")
     return len(connection.execute(statement.returning(judgments.c.id)).all())
 
@@ -87,19 +85,23 @@ def give(
     experiment_id: UUID | None,
 ) -> bool:
     """Stores an opinion from outside; false when this judge has given one already."""
-    values = {
-        "id": new_id(),
-        "debate_id": debate_id,
-        **key_row(key),
-        "judge_kind": kind.value,
-        "setup": SeatSetup(EXTERNAL).as_json(),
-        "status": JudgmentStatus.COMPLETED.value,
-        "verdict": verdict_row(verdict),
-        "experiment_id": experiment_id,
-        "judged_at": _now,
-    }
+    given = _new(debate_id, key, SeatSetup(EXTERNAL), JudgmentStatus.COMPLETED, experiment_id, verdict)
+    values = {**_row(given), "judge_kind": kind.value, "judged_at": _now}
     statement = insert(judgments).values(values).on_conflict_do_nothing(constraint="judgments_one_per_key")
     return connection.execute(statement.returning(judgments.c.id)).first() is not None
+
+
+def _new(
+    debate_id: UUID,
+    key: JudgmentKey,
+    setup: SeatSetup,
+    status: JudgmentStatus,
+    experiment_id: UUID | None,
+    verdict: Verdict | None = None,
+) -> Judgment:
+    judgment_id = new_id()
+    known_as = replace(key, id=judgment_id)
+    return Judgment(judgment_id, debate_id, known_as, setup, status, verdict, experiment_id=experiment_id)
 
 
 def count_by_hand(connection: Connection, debate_id: UUID) -> int:
@@ -111,12 +113,12 @@ def count_by_hand(connection: Connection, debate_id: UUID) -> int:
 def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:
     """Oldest first."""
     query = select(*_COLUMNS).where(judgments.c.debate_id == debate_id).order_by(judgments.c.id)
-    return [_judgment(row) for row in connection.execute(query).mappings()]
+    return [judgment_rows.value(row) for row in connection.execute(query).mappings()]
 
 
 def get(connection: Connection, judgment_id: UUID) -> Judgment | None:
     row = connection.execute(select(*_COLUMNS).where(judgments.c.id == judgment_id)).mappings().one_or_none()
-    return _judgment(row) if row else None
+    return judgment_rows.value(row) if row else None
 
 
 def claim(engine: Engine, worker_id: str, room: Room) -> list[JudgmentClaim]:
@@ -124,7 +126,7 @@ def claim(engine: Engine, worker_id: str, room: Room) -> list[JudgmentClaim]:
     none without a live lease."""
     with engine.autocommit() as connection:
         rows = claimed_rows.claim(connection, _CLAIM, worker_id, room.of_any, full_shares=room.full)
-    return [JudgmentClaim(_judgment(row), row["claim_token"], row["attempts"], row["share"]) for row in rows]
+    return [JudgmentClaim(judgment_rows.value(row), row["claim_token"], row["attempts"], row["share"]) for row in rows]
 
 
 def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, thought: Thought, used: Usage) -> bool:
@@ -188,15 +190,3 @@ def _added(used: Usage) -> dict[str, Any]:
         "output_tokens": judgments.c.output_tokens + used.output_tokens,
         "cost_usd": judgments.c.cost_usd + used.cost_usd,
     }
-
-
-def _judgment(row: RowMapping | dict[str, Any]) -> Judgment:
-    return of_row(
-        Judgment,
-        row,
-        key=JudgmentKey(row["judge"], JudgeOrder(row["order"]), row["repeat"], row["id"]),
-        setup=SeatSetup(**row["setup"]),
-        status=JudgmentStatus(row["status"]),
-        verdict=verdict_of(row["verdict"]),
-        usage=Usage(row["input_tokens"], row["output_tokens"], row["cost_usd"], row["latency_ms"]),
-    )

@@ -45,11 +45,14 @@ class Prepared:
         return cursor.execute(self.numbered, [parameters[name] for name in self.names], prepare=True)
 
 
+DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+
+
 class Statement:
     """A query of SQLAlchemy's, compiled once."""
 
     def __init__(self, query: Select[Any], prefix: str = "", planned_each_time: bool = False) -> None:
-        compiled = query.compile(dialect=PGDialect_psycopg())  # type: ignore[no-untyped-call]
+        compiled = query.compile(dialect=DIALECT)
         self._sql = prefix + str(compiled)
         self._constants = compiled.params
         # By default psycopg prepares frequent statements, and Postgres may then keep one plan for all parameters.

@@ -28,6 +28,9 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlalchemy.schema import SchemaItem
 
 metadata = MetaData()
+# When a column of a debate or turn is written. Without one of these: once, from the value, when the row is created.
+WITH_CHANGES = {"written": "then, and with every change"}
+BY_SQL = {"written": "by statements, not from the value"}
 # A missing value is SQL's NULL, never the JSON text "null".
 Json = JSONB(none_as_null=True)
 Timestamp = DateTime(timezone=True)
@@ -39,28 +42,28 @@ debates = Table(
     Column("title", Text, nullable=False),
     Column("debate_type", Text, nullable=False),
     Column("format", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("next_round", Integer, nullable=False),
-    Column("next_actor", Text, nullable=False),
-    Column("intervention_open", Boolean, nullable=False, server_default=false()),
+    Column("status", Text, nullable=False, info=WITH_CHANGES),
+    Column("next_round", Integer, nullable=False, info=WITH_CHANGES),
+    Column("next_actor", Text, nullable=False, info=WITH_CHANGES),
+    Column("intervention_open", Boolean, nullable=False, server_default=false(), info=WITH_CHANGES),
     # Whose turn an open intervention has interrupted.
-    Column("interrupted_actor", Text),
+    Column("interrupted_actor", Text, info=WITH_CHANGES),
     # A limit has ended the speeches for this reason, and the closing ruling is still to come.
-    Column("closing", Text),
-    Column("stop_reason", Text),
-    Column("stop_note", Text),
+    Column("closing", Text, info=WITH_CHANGES),
+    Column("stop_reason", Text, info=WITH_CHANGES),
+    Column("stop_note", Text, info=WITH_CHANGES),
     # An external seat let its deadline pass, and that closed the debate.
-    Column("missed_deadline", Boolean, nullable=False, server_default=false()),
-    Column("last_error", Text),
+    Column("missed_deadline", Boolean, nullable=False, server_default=false(), info=WITH_CHANGES),
+    Column("last_error", Text, info=WITH_CHANGES),
     Column("seats", Json, nullable=False),
     Column("limits", Json, nullable=False),
-    Column("turn_count", Integer, nullable=False),
-    Column("input_tokens", BigInteger, nullable=False, server_default=text("0")),
-    Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
-    Column("cost_usd", Double, nullable=False, server_default=text("0")),
+    Column("turn_count", Integer, nullable=False, info=WITH_CHANGES),
+    Column("input_tokens", BigInteger, nullable=False, server_default=text("0"), info=BY_SQL),
+    Column("output_tokens", BigInteger, nullable=False, server_default=text("0"), info=BY_SQL),
+    Column("cost_usd", Double, nullable=False, server_default=text("0"), info=BY_SQL),
     # Of the whole debate, and the mean of the rounds judged so far: a list of debates needs no look at their turns.
-    Column("verdict", Json),
-    Column("standing", Json),
+    Column("verdict", Json, info=WITH_CHANGES),
+    Column("standing", Json, info=WITH_CHANGES),
     # The language in which it is held; NULL for the motion's. The prompt set that its models are instructed with, by
     # name, and the hash of what that name meant when the debate was created.
     Column("language", Text),
@@ -70,14 +73,14 @@ debates = Table(
     Column("claimed_by", Text),
     # The claim of a worker's last change: a commit whose connection was lost learns from it that it was stored.
     Column("settled_token", Uuid),
-    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("attempts", Integer, nullable=False, server_default=text("0"), info=WITH_CHANGES),
     # Backoff: no claim before this.
-    Column("next_attempt_at", Timestamp),
+    Column("next_attempt_at", Timestamp, info=BY_SQL),
     # When a worker may claim it; NULL while no worker has anything to do, `infinity` while it is claimed: the index of
     # due debates finds it for a release, and no claim reads it.
     Column("due_at", Timestamp),
     # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in an imported debate.
-    Column("share", Text, nullable=False, server_default=""),
+    Column("share", Text, nullable=False, server_default="", info=WITH_CHANGES),
     # When max_seconds is used up, while the debate runs; how many seconds are left, while it is paused or failed.
     Column("deadline_at", Timestamp),
     Column("seconds_left", Double),
@@ -93,14 +96,14 @@ debates = Table(
     Column("document_hash", LargeBinary, ForeignKey("materials.hash", name="debates_document_hash_fkey")),
     Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
     # When the external seat that has the floor has to have made its move; NULL where it has no deadline.
-    Column("waiting_until", Timestamp),
+    Column("waiting_until", Timestamp, info=BY_SQL),
     # Whose request created it ("operator" or an agent's id) and under which id.
     Column("created_by", Text),
     Column("client_request_id", Text),
     # The experiment that it belongs to (app/store/experiments).
     Column("experiment_id", Uuid),
-    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
+    Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
     CheckConstraint(
         "format IN ('rounds', 'dialogue', 'final_ruling', 'simultaneous', 'interactive', 'consultancy', 'direct')",
         name="debates_format_known",
@@ -272,7 +275,7 @@ turns = Table(
     # The agent whose key was sent. With its name, which never changes, so that reading a transcript needs no join.
     Column("agent_id", Uuid, ForeignKey("agents.id")),
     Column("agent_username", Text),
-    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
     UniqueConstraint("debate_id", "round", "actor", name="turns_one_per_slot"),
     UniqueConstraint("debate_id", "seq", name="turns_one_per_seq"),
     CheckConstraint("actor IN ('debater_a', 'debater_b', 'judge')", name="turns_actor_known"),

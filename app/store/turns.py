@@ -36,7 +36,7 @@ class TurnExists(Exception):
 _SPLIT = len(debate_columns)
 _DEBATE_NAMES = [column.name for column in debate_columns]
 _ID = _DEBATE_NAMES.index("id")
-_TURN_NAMES = [column.name for column in turns.c]
+_TURN_NAMES = [column.name for column in turn_columns]
 _SITUATION_NAMES = [column.name for column in situation_columns]
 _TURN_AT = len(_SITUATION_NAMES)
 
@@ -185,7 +185,7 @@ _known = (
     .render_derived()
 )
 _missed = (
-    select(*turns.c)
+    select(*turn_columns)
     .where(turns.c.debate_id == _known.c.debate_id, turns.c.seq > _known.c.seq)
     .order_by(turns.c.seq)
     .limit(bindparam("at_most"))
@@ -201,13 +201,13 @@ _AFTER_EACH = Statement(
 _seen = turns.alias("seen")
 _any = turns.alias("any_turn")
 _last_seq = select(func.max(_any.c.seq)).where(_any.c.debate_id == debates.c.id).scalar_subquery()
-_both = (*debate_columns, *(column.label(f"turn_{column.name}") for column in turns.c))
+_both = (*debate_columns, *(column.label(f"turn_{column.name}") for column in turn_columns))
 _LATEST = Statement(
     select(
         debates.c.created_at.label("debate_created_at"),
         _seen.c.seq.label("seen_seq"),
         *situation_columns,
-        *turns.c,
+        *turn_columns,
     )
     .select_from(debates)
     .join(turns, and_(turns.c.debate_id == debates.c.id, turns.c.seq == _last_seq))

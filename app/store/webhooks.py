@@ -12,6 +12,7 @@ from app.core.claims import Room
 from app.store import claimed_rows
 from app.store.claimed_rows import DELIVERIES
 from app.store.engine import Engine
+from app.store.mapping import Mapped
 from app.store.tables import webhook_deliveries, webhooks
 
 
@@ -60,12 +61,13 @@ class DueDelivery:
     age_seconds: float
 
 
-_WEBHOOK = [webhooks.c[name] for name in Webhook.__slots__]
+webhook_rows, delivery_rows = Mapped(Webhook), Mapped(Delivery)
+_WEBHOOK = [webhooks.c[name] for name in webhook_rows.columns]
 # A claimed one is being sent: it is due now. Python has no time for the `infinity` that the row has.
 _due_at = case(
     (webhook_deliveries.c.due_at == text("'infinity'"), func.clock_timestamp()), else_=webhook_deliveries.c.due_at
-)
-_DELIVERY = [_due_at if name == "due_at" else webhook_deliveries.c[name] for name in Delivery.__slots__]
+).label("due_at")
+_DELIVERY = [_due_at if name == "due_at" else webhook_deliveries.c[name] for name in delivery_rows.columns]
 
 # For each endpoint a few of the oldest, and of each debate the oldest only: the next one follows when it was delivered.
 _CLAIM = claimed_rows.claim_statement(
@@ -134,16 +136,19 @@ def add(
     connection: Connection, webhook_id: UUID, url: str, events: Sequence[str], description: str | None, secret: str
 ) -> Webhook:
     given = {"id": webhook_id, "url": url, "events": list(events), "description": description, "secret": secret}
-    return _webhook(connection.execute(insert(webhooks).values(**given).returning(*_WEBHOOK)).one())
+    return webhook_rows.value(
+        connection.execute(insert(webhooks).values(**given).returning(*_WEBHOOK)).mappings().one()
+    )
 
 
 def get(connection: Connection, webhook_id: UUID) -> Webhook | None:
-    row = connection.execute(select(*_WEBHOOK).where(webhooks.c.id == webhook_id)).one_or_none()
-    return _webhook(row) if row else None
+    row = connection.execute(select(*_WEBHOOK).where(webhooks.c.id == webhook_id)).mappings().one_or_none()
+    return webhook_rows.value(row) if row else None
 
 
 def list_all(connection: Connection) -> list[Webhook]:
-    return [_webhook(row) for row in connection.execute(select(*_WEBHOOK).order_by(webhooks.c.created_at))]
+    rows = connection.execute(select(*_WEBHOOK).order_by(webhooks.c.created_at)).mappings()
+    return [webhook_rows.value(row) for row in rows]
 
 
 def remove(connection: Connection, webhook_id: UUID) -> bool:
@@ -153,14 +158,14 @@ def remove(connection: Connection, webhook_id: UUID) -> bool:
 def add_delivery(connection: Connection, delivery_id: UUID, webhook_id: UUID, event: str, data: Any) -> Delivery:
     given = {"id": delivery_id, "webhook_id": webhook_id, "event": event, "data": data}
     statement = insert(webhook_deliveries).values(**given, due_at=func.clock_timestamp()).returning(*_DELIVERY)
-    return Delivery(*connection.execute(statement).one())
+    return delivery_rows.value(connection.execute(statement).mappings().one())
 
 
 def deliveries(connection: Connection, webhook_id: UUID, at_most: int) -> list[Delivery]:
     """Newest first."""
     query = select(*_DELIVERY).where(webhook_deliveries.c.webhook_id == webhook_id)
     rows = connection.execute(query.order_by(webhook_deliveries.c.number.desc()).limit(at_most))
-    return [Delivery(*row) for row in rows]
+    return [delivery_rows.value(row) for row in rows.mappings()]
 
 
 def count_settled(connection: Connection, before: datetime) -> int:
@@ -189,10 +194,5 @@ def replay(connection: Connection, webhook_id: UUID, delivery_id: UUID) -> Deliv
         .values(due_at=now, created_at=now, attempts=0, delivered_at=None, claim_token=None, claimed_by=None)
         .returning(*_DELIVERY)
     )
-    row = connection.execute(statement).one_or_none()
-    return Delivery(*row) if row else None
-
-
-def _webhook(row: Any) -> Webhook:
-    given = dict(row._mapping)
-    return Webhook(**{**given, "events": tuple(given["events"])})
+    row = connection.execute(statement).mappings().one_or_none()
+    return delivery_rows.value(row) if row else None

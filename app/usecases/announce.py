@@ -11,8 +11,9 @@ from app.messaging.bus import Event
 from app.observe import metrics
 from app.store.experiments import experiments
 from app.usecases.services import Services
-from app.wire.debates import Json, debate_json, time_json, told_json
+from app.wire.debates import DebateShape, time_json, told_json
 from app.wire.experiments import experiment_json
+from app.wire.shape import Json
 
 log = structlog.get_logger(__name__)
 # Cached: there are few label sets, and the library's lookup takes as long as the increment.
@@ -57,7 +58,7 @@ def new_argument(debate: Debate, turn: Turn) -> Event:
 
 
 def state_changed(debate: Debate) -> Event:
-    return Event(debate.id, "state_changed", lambda: {"debate": debate_json(debate)})
+    return Event(debate.id, "state_changed", lambda: {"debate": DebateShape.of(debate)})
 
 
 def seat_waiting(debate: Debate) -> list[Event]:
@@ -68,7 +69,7 @@ def seat_waiting(debate: Debate) -> list[Event]:
 
     def told() -> Json:
         waiting_until = time_json(debate.waiting_until)
-        return {"debate": debate_json(debate), "role": debate.cursor.seat.role, "waiting_until": waiting_until}
+        return {"debate": DebateShape.of(debate), "role": debate.cursor.seat.role, "waiting_until": waiting_until}
 
     return [Event(debate.id, "seat.waiting", told)]
 

@@ -14,7 +14,7 @@ from app.store import debates, events, exchanges, listing, materials, overview, 
 from app.store.engine import Connection
 from app.store.overview import ChangedDebate
 from app.usecases.services import Services
-from app.wire.debates import Told, argument_json
+from app.wire.debates import ArgumentShape, Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
     seen = found.seen_seq or 0
     situation = found.situation
     is_news = situation.is_closed or (found.turn.seq > seen and not situation.is_held_back)
-    told = Told(situation, argument_json(found.turn)) if is_news else None
+    told = Told(situation, ArgumentShape.of(found.turn)) if is_news else None
     return Polled(found.created_at, seen, found.turn.seq, told)
 
 

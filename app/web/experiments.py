@@ -17,7 +17,7 @@ from app.usecases.experiments.results import compared, results_of_experiment
 from app.usecases.services import Services
 from app.web import query
 from app.wire import figures
-from app.wire.experiments import cost_of, estimate_json, progress_json
+from app.wire.experiments import ProgressShape, cost_of, estimate_json
 from app.words import experiments as about
 from app.words.results import leader
 
@@ -39,7 +39,7 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
         cursor = request.args.get("cursor") or None
         page = read.page(services, cursor, ROWS)
         rows = [
-            (one, progress_json(progress), cost_of(one, progress), _leader(results_of_experiment(services, one.id)))
+            (one, ProgressShape.of(progress), cost_of(one, progress), _leader(results_of_experiment(services, one.id)))
             for one, progress in page.items
         ]
         return _page("experiments.html", rows=rows, cursor=cursor, next_cursor=page.next_cursor)
@@ -51,7 +51,7 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
         return _page(
             "experiment.html",
             experiment=shown.experiment,
-            progress=progress_json(shown.progress),
+            progress=ProgressShape.of(shown.progress),
             state=_state(shown.experiment),
             control_names=CONTROL_NAMES,
             spent_usd=cost_of(shown.experiment, shown.progress),

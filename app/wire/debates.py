@@ -1,55 +1,35 @@
-"""Debates and turns as JSON for clients (contract.md, "Shapes"). HTTP and pub/sub use the same shapes."""
+"""What clients see of debates and turns (contract.md, "Shapes"). HTTP, MCP and pub/sub use the same shapes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from pydantic import Field
+
 from app.core.brief import Exchange
-from app.core.debate import Debate, Limits, Origin, Situation, Turn, TurnType, Usage
-from app.core.events import DebateEvent
+from app.core.debate import Debate, Situation, State, Status, StopReason, Turn, TurnType, Usage
+from app.core.events import EventKind
+from app.core.formats import Format
+from app.core.players import SeatSetup
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
-from app.core.verdicts import Standing, Verdict, rounded_scores
+from app.core.verdicts import SIDES, VerdictScope, rounded_scores
 from app.models.table import has_price
+from app.wire.seat_shapes import SeatsShape
+from app.wire.shape import As, From, Json, Made, Shape
 
-Json = dict[str, Any]
-SHOWN_LIMITS = tuple(name for name in Limits.__slots__ if name != "kept_back_usd")
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An argument, and the situation that the debate is in after it."""
-
-    situation: Situation
-    argument: Json
+Role = Literal["proposer", "opponent", "arbitrator"]
+Actor = Literal["debater_a", "debater_b", "judge"]
+Winner = Literal["proposer", "opponent", "tie"]
+OneOrder = Literal["as_spoken", "swapped"]
 
 
 def time_json(moment: datetime | None) -> str | None:
     if moment is None:
         return None
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def verdict_json(verdict: Verdict | None) -> Json | None:
-    if verdict is None:
-        return None
-    shown: Json = {
-        "winner": verdict.winner,
-        "scores": {role: verdict.scores[role] for role in ("proposer", "opponent")},
-        "reasoning": verdict.reasoning,
-        "confidence": verdict.confidence,
-        "scope": verdict.scope.value,
-        "stop": verdict.stop,
-    }
-    return {**shown, "orders": dict(verdict.orders)} if verdict.orders else shown
-
-
-def standing_json(standing: Standing | None) -> Json | None:
-    if standing is None:
-        return None
-    return {"scores": rounded_scores(standing.scores), "leader": standing.leader, "rounds": standing.rounds}
 
 
 def known_cost(usage: Usage, *players: str) -> float | None:
@@ -66,134 +46,223 @@ def debate_cost(debate: Debate) -> float | None:
 
 
 def usage_json(usage: Usage | None, player: str) -> Json | None:
-    if usage is None:
-        return None
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost_usd": known_cost(usage, player),
-        "latency_ms": usage.latency_ms,
-        "context_shortened": usage.context_shortened,
-    }
+    return None if usage is None else TurnUsageShape.of(usage, cost_usd=known_cost(usage, player))
 
 
-def _origin_json(origin: Origin | None) -> Json | None:
-    return {"debate_id": str(origin.debate_id), "after_seq": origin.after_seq} if origin else None
+def _seats_json(seats: Mapping[Seat, SeatSetup]) -> Json:
+    return {seat.role: setup.as_json() for seat, setup in seats.items()}
 
 
-def material_json(debate: Debate, document: str | None) -> Json | None:
-    material = debate.material
-    if material is None:
-        return None
-    return {
-        "document": document,
-        # Of a short document the hash tells whoever guesses its words that the guess is right.
-        "document_hash": material.document_hash if debate.is_closed else None,
-        "document_bytes": material.document_bytes,
-        "visible_to": [seat.role for seat in material.visible_to],
-        "answers": dict(material.answers) if material.answers else None,
-        "correct": material.correct if debate.is_closed else None,
-    }
+def _scores_json(scores: Mapping[str, float]) -> dict[str, float]:
+    return {side: scores[side] for side in SIDES}
+
+
+def _about_json(about: Mapping[str, Any]) -> Json:
+    shown = dict(about)
+    if "actor" in shown:
+        shown["role"] = Seat.of_actor(shown.pop("actor")).role
+    return shown
+
+
+Moment = Annotated[str, As(time_json)]
+Scores = Annotated[dict[str, float], As(_scores_json)]
+Roles = Annotated[list[Role], As(lambda seats: [seat.role for seat in seats])]
+
+
+class OneOrderShape(Shape):
+    winner: Winner
+    scores: dict[str, float]
+
+
+class OrdersShape(Shape):
+    as_spoken: OneOrderShape
+    swapped: OneOrderShape
+
+
+class VerdictShape(Shape):
+    winner: Winner
+    scores: Scores
+    reasoning: str
+    confidence: float | None
+    scope: VerdictScope = Field(description="What it judges: its round, or the whole debate")
+    stop: bool
+    orders: Annotated[OrdersShape | None, As(dict)] = Field(
+        None, description="Only if the judge named different winners for the two orders: its result for each order"
+    )
+
+
+class StandingShape(Shape):
+    scores: Annotated[dict[str, float], As(rounded_scores)]
+    leader: Winner
+    rounds: int
+
+
+class TotalsShape(Shape):
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = Field(description="null where a player without a known price was called")
+
+
+class TurnUsageShape(TotalsShape):
+    latency_ms: int | None
+    context_shortened: bool = Field(description="The debate was longer than the model's context")
+
+
+class LimitsShape(Shape):
+    max_rounds: int | None
+    max_seconds: float | None
+    max_total_tokens: int | None
+    max_cost_usd: float | None
+
+
+class MaterialShape(Shape):
+    # Of a debate that has material.
+    document: Annotated[str | None, Made(lambda _: None)] = Field(
+        description="Only in the answer to GET /debates/:id, and only for readers who may see it"
+    )
+    # Of a short document the hash tells whoever guesses its words that the guess is right.
+    document_hash: Annotated[
+        str | None, Made(lambda debate: debate.material.document_hash if debate.is_closed else None)
+    ] = Field(description="SHA-256 of the document in UTF-8; null until the debate is closed")
+    document_bytes: Annotated[int, From("material.document_bytes")]
+    visible_to: Annotated[Roles, From("material.visible_to")]
+    answers: Annotated[dict[str, str] | None, From("material.answers")]
+    correct: Annotated[
+        Literal["proposer", "opponent"] | None,
+        Made(lambda debate: debate.material.correct if debate.is_closed else None),
+    ] = Field(description="null until the debate is closed")
+
+
+class OriginShape(Shape):
+    debate_id: UUID
+    after_seq: int
+
+
+class DebateShape(Shape):
+    id: UUID
+    title: str
+    debate_type: str
+    format: Format
+    status: Status
+    state: State
+    next_round: Annotated[int, From("cursor.round")]
+    next_actor: Annotated[Actor, From("cursor.seat.actor")]
+    rounds_completed: int
+    argument_count: Annotated[int, From("turn_count")]
+    stop_reason: StopReason | None
+    stop_note: str | None
+    missed_deadline: bool = Field(description="Whether it was closed because an external seat let its deadline pass")
+    last_error: str | None
+    attempts: int
+    seats: Annotated[SeatsShape, As(_seats_json)]
+    limits: LimitsShape
+    usage: Annotated[TotalsShape, Made(lambda debate: TotalsShape.of(debate.usage, cost_usd=debate_cost(debate)))]
+    language: str | None = Field(description="The language of the debate; null for the motion's")
+    prompts: str | None = Field(description="The prompt set of its models; null for the built-in one")
+    verdict: VerdictShape | None = Field(description="The verdict on the whole debate; null until there is one")
+    standing: StandingShape | None = Field(description="The mean of the rounds judged so far")
+    tags: list[str]
+    material: Annotated[
+        MaterialShape | None, Made(lambda debate: MaterialShape.of(debate) if debate.material else None)
+    ]
+    forked_from: OriginShape | None = Field(description="The debate that it was forked from, and the last copied turn")
+    closing: StopReason | None = Field(
+        description="The limit that has ended the speeches: the judge's ruling comes next and closes the debate"
+    )
+    waits_for_start: Annotated[bool, From("is_held_back")] = Field(
+        description="Whether it still has to be started: until then nobody takes a turn"
+    )
+    imported: bool = Field(description="Whether it took place elsewhere")
+    waiting_until: Moment | None = Field(description="The deadline of the external seat whose turn it is")
+    experiment_id: UUID | None = Field(description="The experiment that the debate belongs to")
+    created_at: Moment
+    updated_at: Moment
+
+
+class SpeakerShape(Shape):
+    id: UUID
+    username: str
+
+
+class QuoteShape(Shape):
+    text: str
+    verified: bool = Field(description="Whether the document contains the quote")
+
+
+class ArgumentShape(Shape):
+    id: UUID
+    debate_id: UUID
+    seq: int
+    type: TurnType
+    role: Annotated[Role, From("seat.role")]
+    actor: Annotated[Actor, From("seat.actor")]
+    round: int | None
+    parent_id: UUID | None
+    content: str
+    verdict: VerdictShape | None
+    quotes: list[QuoteShape] = Field(description="A debater's quotes from the debate's document")
+    player: str
+    agent: SpeakerShape | None = Field(
+        description="The agent whose key submitted it; null for the operator and for workers"
+    )
+    usage: Annotated[TurnUsageShape | None, Made(lambda turn: usage_json(turn.usage, turn.player))]
+    prompts: Annotated[str | None, From("prompts_hash")] = Field(
+        description="The hash of the prompts that a model was instructed with"
+    )
+    client_request_id: str | None
+    created_at: Moment
+
+
+class EventShape(Shape):
+    at: Moment
+    kind: EventKind
+    by: str | None = Field(description="A worker's id, an agent's username or operator")
+    about: Annotated[dict[str, Any], As(_about_json)]
+
+
+class CallShape(Shape):
+    system: str
+    document: Annotated[str | None, From("document_hash")] = Field(
+        description="The hash of the debate's document, if the model was shown it"
+    )
+    messages: list[dict[str, str]]
+    settings: dict[str, Any]
+    model: str
+    answer: str = Field(description="The answer as received")
+    request_id: str | None = Field(description="The provider's id of the call")
+    judge_order: OneOrder | None = Field(description="Where a judge was asked in both orders: in which of them")
+
+
+class ExchangeShape(Shape):
+    # Of a turn: one call, or two where a judge was asked in both orders.
+    argument_id: Annotated[UUID, From("id")]
+    debate_id: UUID
+    player: str
+    prompts: Annotated[str | None, From("prompts_hash")]
+    calls: list[CallShape]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An argument, and the situation that the debate is in after it."""
+
+    situation: Situation
+    argument: Json
 
 
 def debate_json(debate: Debate, document: str | None = None) -> Json:
     """`document` is that of its material, where the reader asked for it and may see it."""
-    return {
-        "id": str(debate.id),
-        "title": debate.title,
-        "debate_type": debate.debate_type,
-        "format": str(debate.format),
-        "status": str(debate.status),
-        "state": str(debate.state),
-        "next_round": debate.cursor.round,
-        "next_actor": debate.cursor.seat.actor,
-        "rounds_completed": debate.rounds_completed,
-        "argument_count": debate.turn_count,
-        "stop_reason": str(debate.stop_reason) if debate.stop_reason else None,
-        "stop_note": debate.stop_note,
-        "missed_deadline": debate.missed_deadline,
-        "last_error": debate.last_error,
-        "attempts": debate.attempts,
-        "seats": {seat.role: setup.as_json() for seat, setup in debate.seats.items()},
-        "limits": {name: getattr(debate.limits, name) for name in SHOWN_LIMITS},
-        "usage": {
-            "input_tokens": debate.usage.input_tokens,
-            "output_tokens": debate.usage.output_tokens,
-            "cost_usd": debate_cost(debate),
-        },
-        "language": debate.language,
-        "prompts": debate.prompts,
-        "verdict": verdict_json(debate.verdict),
-        "standing": standing_json(debate.standing),
-        "tags": list(debate.tags),
-        "material": material_json(debate, document),
-        "forked_from": _origin_json(debate.forked_from),
-        "closing": str(debate.closing) if debate.closing else None,
-        "waits_for_start": debate.is_held_back,
-        "imported": debate.imported,
-        "waiting_until": time_json(debate.waiting_until),
-        "experiment_id": str(debate.experiment_id) if debate.experiment_id else None,
-        "created_at": time_json(debate.created_at),
-        "updated_at": time_json(debate.updated_at),
-    }
+    shown = DebateShape.of(debate)
+    return {**shown, "material": MaterialShape.of(debate, document=document)} if document is not None else shown
 
 
-def argument_json(turn: Turn) -> Json:
-    return {
-        "id": str(turn.id),
-        "debate_id": str(turn.debate_id),
-        "seq": turn.seq,
-        "type": str(turn.type),
-        "role": turn.seat.role,
-        "actor": turn.seat.actor,
-        "round": turn.round,
-        "parent_id": str(turn.parent_id) if turn.parent_id else None,
-        "content": turn.content,
-        "verdict": verdict_json(turn.verdict),
-        "quotes": [{"text": quote.text, "verified": quote.verified} for quote in turn.quotes],
-        "player": turn.player,
-        "agent": {"id": str(turn.agent.id), "username": turn.agent.username} if turn.agent else None,
-        "usage": usage_json(turn.usage, turn.player),
-        "prompts": turn.prompts_hash,
-        "client_request_id": turn.client_request_id,
-        "created_at": time_json(turn.created_at),
-    }
-
-
-def event_json(event: DebateEvent) -> Json:
-    about = dict(event.about)
-    if "actor" in about:
-        about["role"] = Seat.of_actor(about.pop("actor")).role
-    return {"at": time_json(event.at), "kind": event.kind.value, "by": event.by, "about": about}
-
-
-def exchange_json(turn: Turn, exchanges: Sequence[Exchange]) -> Json:
-    """What a model was sent for a turn and answered: one call, or two where a judge was asked in both orders."""
-    return {
-        "argument_id": str(turn.id),
-        "debate_id": str(turn.debate_id),
-        "player": turn.player,
-        "prompts": turn.prompts_hash,
-        "calls": [call_json(each) for each in exchanges],
-    }
-
-
-def call_json(call: Exchange) -> Json:
-    return {
-        "system": call.system,
-        "document": call.document_hash,
-        "messages": [dict(message) for message in call.messages],
-        "settings": dict(call.settings),
-        "model": call.model,
-        "answer": call.answer,
-        "request_id": call.request_id,
-        "judge_order": call.judge_order,
-    }
+def calls_json(calls: Sequence[Exchange]) -> list[Json]:
+    return [CallShape.of(each) for each in calls]
 
 
 def told_json(debate: Debate, turn: Turn) -> Json:
     """A turn as listeners get it."""
-    return {"debate": debate_json(debate), "argument": argument_json(turn)}
+    return {"debate": DebateShape.of(debate), "argument": ArgumentShape.of(turn)}
 
 
 def news_json(debate_id: UUID, seat: Seat, last_seen_seq: int, news: Told | None) -> Json:

@@ -1,33 +1,134 @@
-"""Experiments and judgments as JSON for clients (experiments.md, "Shapes")."""
+"""What clients see of experiments and judgments (experiments.md, "Shapes")."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated
+from uuid import UUID
 
-from app.core.brief import Exchange
+from pydantic import Field
+
 from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.spec import Spec
-from app.core.judgments import Judgment
+from app.core.judgments import JudgmentStatus
 from app.models.table import has_price
-from app.store.experiments.experiments import Counts, Experiment, Progress
-from app.wire.debates import Json, call_json, time_json, usage_json
+from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason, Progress
+from app.wire.debates import CallShape, Moment, OneOrder, Scores, TurnUsageShape, Winner, usage_json
+from app.wire.shape import From, Json, Made, RowShape, Shape
+from app.wire.spec_shapes import SpecShape
+
+
+class JudgmentShape(Shape):
+    id: UUID
+    debate_id: UUID
+    judge: Annotated[str, From("key.judge")]
+    player: Annotated[str, From("setup.player")]
+    order: Annotated[OneOrder, From("key.order")]
+    repeat: Annotated[int, From("key.repeat")]
+    status: JudgmentStatus
+    winner: Annotated[Winner | None, From("verdict.winner")]
+    scores: Annotated[Scores | None, From("verdict.scores")]
+    reasoning: Annotated[str | None, From("verdict.reasoning")]
+    confidence: Annotated[float | None, From("verdict.confidence")]
+    error: str | None
+    prompts: Annotated[str | None, From("prompts_hash")] = Field(
+        description="The hash of the prompts that a model was instructed with"
+    )
+    experiment_id: UUID | None = Field(
+        description="The experiment in whose results it counts; null of a judgment that somebody else gave or asked for"
+    )
+    usage: Annotated[TurnUsageShape, Made(lambda judgment: usage_json(judgment.usage, judgment.setup.player))]
+    created_at: Moment
+    judged_at: Moment | None
+
+
+class JudgmentExchangeShape(Shape):
+    judgment_id: Annotated[UUID, From("id")]
+    debate_id: UUID
+    judge: Annotated[str, From("key.judge")]
+    player: Annotated[str, From("setup.player")]
+    order: Annotated[OneOrder, From("key.order")]
+    prompts: Annotated[str | None, From("prompts_hash")]
+    calls: list[CallShape]
+
+
+class CountsShape(Shape):
+    planned: int  # neither under way nor over
+    running: int
+    completed: int
+    failed: int
+
+
+class ProgressShape(Shape):
+    matches: CountsShape
+    debates: Annotated[CountsShape, From("matches")]
+    judgments: CountsShape
+
+
+class EstimateShape(Shape):
+    expected_usd: float | None
+    low_usd: float | None = Field(
+        description="With high_usd: the 95 % interval of the cost; null until each model has answered once"
+    )
+    high_usd: float | None
+    at_most_usd: float | None
+    seconds_left: float | None
+
+
+class ExperimentShape(Shape):
+    id: UUID
+    name: str
+    status: ExperimentStatus
+    stop_reason: ExperimentStopReason | None
+    stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
+    imported: bool = Field(description="Whether its judgments were made elsewhere: there is nothing to run")
+    spec: Annotated[SpecShape | None, Made(lambda of: None if of.imported else of.stated)] = Field(
+        description="null, as cost_usd is, of an imported experiment: nobody knows"
+    )
+    progress: ProgressShape
+    cost_usd: float | None
+    budget_usd: float | None
+    estimate: EstimateShape | None = Field(
+        description="For the whole experiment; null in lists and of an imported experiment"
+    )
+    created_at: Moment
+    updated_at: Moment
+
+
+class PlanShape(Shape):
+    matches: int
+    debate_calls: int
+    judgments: int
+    expected_tokens: int
+    expected_usd: float | None
+    low_usd: float | None
+    high_usd: float | None
+    at_most_usd: float | None
+    seconds: float
+    concurrency: int
+    budget_usd: float | None
+
+
+class MatchShape(RowShape):
+    key: str
+    arm: str
+    motion_id: str
+    proposer: str | None
+    opponent: str | None
+    repeat: int
+    answer: str
+    status: str
+    reason: str | None
+    debate_id: UUID | None
+    wins: int
+    ties: int
+    losses: int
 
 
 def experiment_json(experiment: Experiment, progress: Progress, estimate: Json | None = None) -> Json:
-    return {
-        "id": str(experiment.id),
-        "name": experiment.name,
-        "status": experiment.status.value,
-        "stop_reason": experiment.stop_reason,
-        "stop_note": experiment.stop_note,
-        "imported": experiment.imported,
-        "spec": None if experiment.imported else experiment.stated,
-        "progress": {**progress_json(progress), "debates": _counts(progress.matches)},
-        "cost_usd": cost_of(experiment, progress),
-        "budget_usd": experiment.budget_usd,
-        "estimate": None if experiment.imported else estimate,
-        "created_at": time_json(experiment.created_at),
-        "updated_at": time_json(experiment.updated_at),
-    }
+    return ExperimentShape.of(
+        experiment,
+        progress=ProgressShape.of(progress),
+        cost_usd=cost_of(experiment, progress),
+        estimate=None if experiment.imported else estimate,
+    )
 
 
 def cost_of(experiment: Experiment, progress: Progress) -> float | None:
@@ -41,25 +142,17 @@ def cost_of(experiment: Experiment, progress: Progress) -> float | None:
     return None if is_begun and not all(map(has_price, players)) else experiment.spent_usd
 
 
-def progress_json(progress: Progress) -> dict[str, dict[str, int]]:
-    return {"matches": _counts(progress.matches), "judgments": _counts(progress.judgments)}
-
-
-def _counts(counts: Counts) -> dict[str, int]:
-    """`planned` counts those that are neither under way nor over."""
-    return {name: getattr(counts, name) for name in Counts.__slots__}
-
-
 def estimate_json(experiment: Experiment, estimate: CostEstimate) -> Json:
     """Of the whole: what was spent, and what is left."""
     spent = experiment.spent_usd
     is_over = not estimate.matches and not estimate.judgments
-    return {
-        "expected_usd": None if estimate.expected_usd is None else spent + estimate.expected_usd,
+    return EstimateShape.of(
+        estimate,
+        expected_usd=None if estimate.expected_usd is None else spent + estimate.expected_usd,
         **_interval(estimate, spent),
-        "at_most_usd": _at_most(experiment, estimate),
-        "seconds_left": 0.0 if is_over else round(estimate.seconds, 1),
-    }
+        at_most_usd=_at_most(experiment, estimate),
+        seconds_left=0.0 if is_over else round(estimate.seconds, 1),
+    )
 
 
 def _at_most(experiment: Experiment, estimate: CostEstimate) -> float | None:
@@ -75,51 +168,4 @@ def _interval(estimate: CostEstimate, spent: float = 0.0) -> Json:
 
 
 def plan_json(spec: Spec, estimate: CostEstimate) -> Json:
-    names = ("matches", "debate_calls", "judgments", "expected_tokens", "expected_usd", "at_most_usd", "seconds")
-    return {
-        **{name: getattr(estimate, name) for name in names},
-        **_interval(estimate),
-        "concurrency": spec.concurrency,
-        "budget_usd": spec.budget_usd,
-    }
-
-
-def match_json(match: Mapping[str, Any]) -> Json:
-    shown = {name: value for name, value in match.items() if name not in ("position", "motion")}
-    return {**shown, "debate_id": str(match["debate_id"]) if match["debate_id"] else None}
-
-
-def judgment_json(judgment: Judgment) -> Json:
-    verdict = judgment.verdict
-    return {
-        "id": str(judgment.id),
-        "debate_id": str(judgment.debate_id),
-        "judge": judgment.key.judge,
-        "player": judgment.setup.player,
-        "order": judgment.key.order.value,
-        "repeat": judgment.key.repeat,
-        "status": judgment.status.value,
-        "winner": verdict.winner if verdict else None,
-        "scores": {side: verdict.scores[side] for side in ("proposer", "opponent")} if verdict else None,
-        "reasoning": verdict.reasoning if verdict else None,
-        "confidence": verdict.confidence if verdict else None,
-        "error": judgment.error,
-        "prompts": judgment.prompts_hash,
-        "experiment_id": str(judgment.experiment_id) if judgment.experiment_id else None,
-        "usage": usage_json(judgment.usage, judgment.setup.player),
-        "created_at": time_json(judgment.created_at),
-        "judged_at": time_json(judgment.judged_at),
-    }
-
-
-def judgment_exchange_json(judgment: Judgment, exchanges: Sequence[Exchange]) -> Json:
-    """What a model was sent for a judgment and answered."""
-    return {
-        "judgment_id": str(judgment.id),
-        "debate_id": str(judgment.debate_id),
-        "judge": judgment.key.judge,
-        "player": judgment.setup.player,
-        "order": judgment.key.order.value,
-        "prompts": judgment.prompts_hash,
-        "calls": [call_json(each) for each in exchanges],
-    }
+    return PlanShape.of(estimate, **_interval(estimate), concurrency=spec.concurrency, budget_usd=spec.budget_usd)

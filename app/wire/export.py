@@ -11,7 +11,7 @@ from html import escape
 from app.core.debate import Debate, Turn, TurnType
 from app.core.verdicts import Verdict
 from app.wire import markdown
-from app.wire.debates import argument_json, debate_json, time_json
+from app.wire.debates import ArgumentShape, DebateShape, time_json
 from app.wire.texts import legible
 from app.words import debates, verdicts
 from app.words.players import seat_name
@@ -21,9 +21,9 @@ from app.words.turns import kind
 
 def as_json(debate: Debate, turns: Iterable[Turn]) -> Iterator[str]:
     """One object, formatted like `json.dumps(…, indent=2)`."""
-    yield f'{{\n  "debate": {_indented(debate_json(debate), 2)},\n  "arguments": ['
+    yield f'{{\n  "debate": {_indented(DebateShape.of(debate), 2)},\n  "arguments": ['
     for number, turn in enumerate(turns):
-        yield f"{',' if number else ''}\n    {_indented(argument_json(turn), 4)}"
+        yield f"{',' if number else ''}\n    {_indented(ArgumentShape.of(turn), 4)}"
     yield "\n  ]\n}\n"
 
 

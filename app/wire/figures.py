@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
-from app.wire.debates import Json
+from app.wire.shape import Json
 from app.wire.texts import legible
 from app.words.counts import count
 from app.words.money import cost

@@ -1,37 +1,72 @@
 """What the server answers, as frozen values. Fields that this version does not know are kept in `raw`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from types import NoneType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from debate_client.errors import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    winner: str
-    """`proposer`, `opponent` or `tie`."""
-    scores: dict[str, float]
-    reasoning: str
-    confidence: float | None
-    scope: str
-    """`round` or `debate`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Base of the values: a field is the answer's field of the same name. One with a default may be absent or null."""
+
     raw: Json = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, raw: Json) -> "Verdict":
-        return cls(
-            raw["winner"],
-            dict(raw.get("scores") or {}),
-            raw.get("reasoning", ""),
-            raw.get("confidence"),
-            raw.get("scope", "round"),
-            raw,
+    def of(cls, raw: Json) -> Self:
+        kind: Any = cls
+        made = {}
+        for name, key, is_required, convert in _read(kind):
+            value = raw[key] if is_required else raw.get(key)
+            if value is not None:
+                made[name] = convert(value)
+        return cls(raw=raw, **made)
+
+
+@cache
+def _read(kind: type[Answer]) -> list[tuple[str, str, bool, Callable[[Any], Any]]]:
+    """Of each field the name, the name in the answer, whether it must be there, and what converts it."""
+    hints = get_type_hints(kind)
+    return [
+        (
+            each.name,
+            each.metadata.get("key", each.name),
+            each.default is MISSING and each.default_factory is MISSING,
+            _converter(hints[each.name]),
         )
+        for each in fields(kind)
+        if each.name != "raw"
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+def _converter(hint: Any) -> Callable[[Any], Any]:
+    kinds = [each for each in get_args(hint) if each is not NoneType]
+    if get_origin(hint) is tuple:
+        convert = _converter(kinds[0])
+        return lambda values: tuple(map(convert, values))
+    kind = kinds[0] if len(kinds) == 1 else hint
+    if kind is Arguments:
+        return lambda values: Arguments(map(Argument.of, values))
+    is_answer = isinstance(kind, type) and issubclass(kind, Answer)
+    return kind.of if is_answer else lambda value: value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict(Answer):
+    winner: str
+    """`proposer`, `opponent` or `tie`."""
+    scores: dict[str, float] = field(default_factory=dict)
+    reasoning: str = ""
+    confidence: float | None = None
+    scope: str = "round"
+    """`round` or `debate`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument(Answer):
     """One turn of a debate."""
 
     id: str
@@ -40,35 +75,14 @@ class Argument:
     type: str
     """`MOTION`, `CLAIM`, `APPEAL`, `RESOLUTION`, `INTERVENTION`, `QUESTION` or `RULING`."""
     role: str
-    round: int | None
+    round: int | None = None
     content: str
-    parent_id: str | None
-    player: str | None
-    agent: Json | None
-    verdict: Verdict | None
-    client_request_id: str | None
-    created_at: str
-    raw: Json = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, raw: Json) -> "Argument":
-        verdict = raw.get("verdict")
-        return cls(
-            raw["id"],
-            raw["debate_id"],
-            raw["seq"],
-            raw["type"],
-            raw["role"],
-            raw.get("round"),
-            raw["content"],
-            raw.get("parent_id"),
-            raw.get("player"),
-            raw.get("agent"),
-            Verdict.of(verdict) if verdict else None,
-            raw.get("client_request_id"),
-            raw.get("created_at", ""),
-            raw,
-        )
+    parent_id: str | None = None
+    player: str | None = None
+    agent: Json | None = None
+    verdict: Verdict | None = None
+    client_request_id: str | None = None
+    created_at: str = ""
 
     def __str__(self) -> str:
         return f"{self.seq}. {self.role} ({self.type.lower()}): {self.content}"
@@ -83,53 +97,28 @@ class Arguments(tuple[Argument, ...]):
         return "\n\n".join(map(str, self))
 
 
-@dataclass(frozen=True, slots=True)
-class Debate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debate(Answer):
     id: str
     title: str
-    debate_type: str
-    format: str
+    debate_type: str = ""
+    format: str = ""
     status: str
     """`created`, `running`, `paused`, `completed`, `stopped` or `failed`."""
     state: str
     """`AWAITING_PROPOSER`, `AWAITING_OPPONENT`, `AWAITING_ARBITRATOR`, `INTERVENTION_PENDING` or `CLOSED`."""
-    next_round: int
-    next_actor: str
-    argument_count: int
-    seats: dict[str, Json]
-    limits: Json
-    usage: Json
-    stop_reason: str | None
-    last_error: str | None
-    verdict: Verdict | None
-    waiting_until: str | None
+    next_round: int = 0
+    next_actor: str = ""
+    argument_count: int = 0
+    seats: dict[str, Json] = field(default_factory=dict)
+    limits: Json = field(default_factory=dict)
+    usage: Json = field(default_factory=dict)
+    stop_reason: str | None = None
+    last_error: str | None = None
+    verdict: Verdict | None = None
+    waiting_until: str | None = None
     """When the seat whose turn it is must have answered; None without a deadline."""
-    updated_at: str
-    raw: Json = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, raw: Json) -> "Debate":
-        verdict = raw.get("verdict")
-        return cls(
-            raw["id"],
-            raw["title"],
-            raw.get("debate_type", ""),
-            raw.get("format", ""),
-            raw["status"],
-            raw["state"],
-            raw.get("next_round", 0),
-            raw.get("next_actor", ""),
-            raw.get("argument_count", 0),
-            dict(raw.get("seats") or {}),
-            dict(raw.get("limits") or {}),
-            dict(raw.get("usage") or {}),
-            raw.get("stop_reason"),
-            raw.get("last_error"),
-            Verdict.of(verdict) if verdict else None,
-            raw.get("waiting_until"),
-            raw.get("updated_at", ""),
-            raw,
-        )
+    updated_at: str = ""
 
     @property
     def is_closed(self) -> bool:
@@ -141,58 +130,38 @@ class Debate:
         return self.is_closed or self.status == "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript(Answer):
     debate: Debate
     motion: Argument
     arguments: Arguments
     """Without the motion."""
 
-    @classmethod
-    def of(cls, data: Json) -> "Transcript":
-        return cls(
-            Debate.of(data["debate"]), Argument.of(data["motion"]), Arguments(map(Argument.of, data["arguments"]))
-        )
 
-
-@dataclass(frozen=True, slots=True)
-class Stored:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored(Answer):
     """A debate, and the argument that a request added to it."""
 
     debate: Debate
     argument: Argument
 
-    @classmethod
-    def of(cls, data: Json) -> "Stored":
-        return cls(Debate.of(data["debate"]), Argument.of(data["argument"]))
 
-
-@dataclass(frozen=True, slots=True)
-class News:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News(Answer):
     """The answer of `poll` and `wait`."""
 
-    argument: Argument | None
+    argument: Argument | None = None
     """The latest one, if it is later than the last seen one or the debate is closed."""
-    action: str | None
+    action: str | None = None
     """What to do: `respond`, `align_to_ruling`, `rule`, `ask`, `wait_for_…` or `debate_closed`. None: nothing new."""
-    debate_state: str | None
-
-    @classmethod
-    def of(cls, data: Json) -> "News":
-        if not data["has_new_argument"]:
-            return cls(None, None, None)
-        return cls(Argument.of(data["argument"]), data["action"], data["debate_state"])
+    debate_state: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DebatePage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebatePage(Answer):
     debates: tuple[Debate, ...]
-    total: int
-    next_cursor: str | None
-
-    @classmethod
-    def of(cls, data: Json) -> "DebatePage":
-        return cls(tuple(map(Debate.of, data["debates"])), data.get("total", 0), data.get("next_cursor"))
+    total: int = 0
+    next_cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,23 +182,18 @@ class Event:
         return Argument.of(self.data["argument"]) if "argument" in self.data else None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentKey:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentKey(Answer):
     """A new agent. The key is shown only in this answer."""
 
-    id: str
+    id: str = field(metadata={"key": "agentId"})
     username: str
-    key: str = field(repr=False)
-    scopes: tuple[str, ...]
-    raw: Mapping[str, Any] = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, data: Json) -> "AgentKey":
-        return cls(data["agentId"], data["username"], data["apiKey"], tuple(data.get("scopes", ())), data)
+    key: str = field(repr=False, metadata={"key": "apiKey"})
+    scopes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Invitation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation(Answer):
     """To one seat of one debate. The link and the key are shown only in this answer."""
 
     id: str
@@ -237,23 +201,13 @@ class Invitation:
     key: str = field(repr=False)
     role: str
     expires_at: str
-    raw: Json = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, data: Json) -> "Invitation":
-        return cls(data["id"], data["url"], data["key"], data["role"], data["expires_at"], data)
 
 
-@dataclass(frozen=True, slots=True)
-class Issued:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued(Answer):
     """An invitation that was made before."""
 
     id: str
     role: str
     invited_by: str
     expires_at: str
-    raw: Json = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, data: Json) -> "Issued":
-        return cls(data["id"], data["role"], data["invited_by"], data["expires_at"], data)

@@ -3,70 +3,38 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from debate_client.answers import Answer
 from debate_client.errors import Json
 from debate_client.requests import Request, deleted, given
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook(Answer):
     id: str
     url: str
     events: tuple[str, ...]
-    description: str | None
-    is_enabled: bool
-    disabled_reason: str | None
-    created_at: str
-    secret: str | None = field(repr=False)
+    description: str | None = None
+    is_enabled: bool = True
+    disabled_reason: str | None = None
+    created_at: str = ""
+    secret: str | None = field(default=None, repr=False)
     """Verifies the signatures. Only the answer that made the webhook has it."""
-    raw: Json = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, raw: Json) -> "Webhook":
-        return cls(
-            raw["id"],
-            raw["url"],
-            tuple(raw["events"]),
-            raw.get("description"),
-            raw.get("is_enabled", True),
-            raw.get("disabled_reason"),
-            raw.get("created_at", ""),
-            raw.get("secret"),
-            raw,
-        )
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery(Answer):
     id: str
     event: str
-    debate_id: str | None
+    debate_id: str | None = None
     status: str
     """`delivered`, `pending` or `given_up`."""
-    attempts: int
-    last_status: int | None
-    last_error: str | None
-    created_at: str
-    delivered_at: str | None
-    next_attempt_at: str | None
-    data: Json
-    raw: Json = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, raw: Json) -> "Delivery":
-        return cls(
-            raw["id"],
-            raw["event"],
-            raw.get("debate_id"),
-            raw["status"],
-            raw.get("attempts", 0),
-            raw.get("last_status"),
-            raw.get("last_error"),
-            raw.get("created_at", ""),
-            raw.get("delivered_at"),
-            raw.get("next_attempt_at"),
-            dict(raw.get("data") or {}),
-            raw,
-        )
+    attempts: int = 0
+    last_status: int | None = None
+    last_error: str | None = None
+    created_at: str = ""
+    delivered_at: str | None = None
+    next_attempt_at: str | None = None
+    data: Json = field(default_factory=dict)
 
 
 def create(url: str, events: Iterable[str], description: str | None = None) -> Request[Webhook]:

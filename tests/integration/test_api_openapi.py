@@ -18,13 +18,14 @@ from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.http import answers
-from app.http.experiments import spec_shapes
 from app.http.experiments.shapes import judgments_in, motions_in
 from app.http.hooks import LINES
-from app.http.seat_shapes import SeatShape
 from app.http.sessions import DASHBOARD
 from app.web.application import make_application
-from app.wire.debates import argument_json, debate_json
+from app.wire import spec_shapes
+from app.wire.debates import ArgumentShape, DebateShape
+from app.wire.seat_shapes import SeatShape
+from app.wire.shape import Shape
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, 789_999, tzinfo=UTC)
 VERDICT = Verdict("tie", {"proposer": 0, "opponent": 9.5}, "Both were right.", stop=True)
@@ -241,8 +242,8 @@ TURNS = [
 @pytest.mark.parametrize(
     ("shape", "wire"),
     [
-        *((answers.DebateShape, debate_json(debate)) for debate in DEBATES),
-        *((answers.ArgumentShape, argument_json(turn)) for turn in TURNS),
+        *((DebateShape, DebateShape.of(debate)) for debate in DEBATES),
+        *((ArgumentShape, ArgumentShape.of(turn)) for turn in TURNS),
     ],
 )
 def test_every_debate_and_argument_on_the_wire_has_the_documented_shape(shape, wire):
@@ -260,7 +261,7 @@ def shapes_below(kind):
 def test_no_two_schemas_share_a_name(document):
     """flask-openapi3 keeps the one that comes last: the scope of a verdict was documented as the scope of a key."""
     described = document["components"]["schemas"]
-    for shape in shapes_below(answers.Shape):
+    for shape in shapes_below(Shape):
         if shape.__name__ in described:
             for name, own in shape.model_json_schema(mode="serialization").get("$defs", {}).items():
                 assert described[name].get("enum") == own.get("enum"), (shape.__name__, name)
@@ -270,5 +271,5 @@ def test_no_two_schemas_share_a_name(document):
 
 
 def test_times_are_utc_with_milliseconds_cut_not_rounded():
-    assert debate_json(a_debate())["created_at"] == "2026-02-03T04:05:06.789Z"
-    assert argument_json(a_turn())["created_at"] == "2026-02-03T04:05:06.789Z"
+    assert DebateShape.of(a_debate())["created_at"] == "2026-02-03T04:05:06.789Z"
+    assert ArgumentShape.of(a_turn())["created_at"] == "2026-02-03T04:05:06.789Z"

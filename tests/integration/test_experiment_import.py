@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import hypothesis
 import pytest
+from harness import new_debate
 from hypothesis import strategies as st
 
 from app.cli.experiment.report import html_report, markdown_report
@@ -37,6 +38,13 @@ def test_nothing_of_it_is_held_here_and_its_name_is_taken(api):
     assert all(api.transcript(match["debate_id"])["debate"]["imported"] for match in matches)
     assert api.http.post(f"/experiments/{experiment['id']}/start").status_code == 409
     assert send(api, HEAD + ROWS, name).status_code == 409
+
+
+def test_its_debates_are_imported_and_those_that_are_held_here_are_not(api):
+    experiment = send(api, HEAD + ROWS).json()["data"]["experiment"]
+    matches = api.http.get(f"/experiments/{experiment['id']}/matches").json()["data"]["matches"]
+    assert api.http.get(f"/debates/{matches[0]['debate_id']}").json()["data"]["debate"]["imported"] is True
+    assert api.http.post("/debates", json=new_debate()).json()["data"]["debate"]["imported"] is False
 
 
 def test_what_nobody_knows_of_it_is_unknown(api):

@@ -32,7 +32,7 @@ from app.realtime.sse import stream
 from app.usecases import announce, control
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
-from app.wire.debates import debate_json
+from app.wire.debates import DebateShape
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def woken_with(relay: Relay, listener: Listener, seconds: float) -> list[int]:
 
 def waiting(debate: Debate) -> Event:
     """`seat.waiting`, as it is published where the seat has a deadline."""
-    told = {"debate": debate_json(debate), "role": debate.cursor.seat.role, "waiting_until": None}
+    told = {"debate": DebateShape.of(debate), "role": debate.cursor.seat.role, "waiting_until": None}
     return Event(debate.id, "seat.waiting", lambda: told)
 
 

@@ -21,7 +21,7 @@ from app.core.refusals import MoveRefused
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.store import debates as stored
-from app.store.rows import debate_row, turn_row
+from app.store.rows import debate_row, setup_row, turn_row
 from app.store.tables import debates, turns
 from app.usecases.maintenance import repair
 from app.usecases.services import Services
@@ -96,7 +96,7 @@ def ended(debate: Debate, chance: Random) -> Debate:
 
 def store(services: Services, some: list[Played]) -> None:
     with services.engine.begin() as connection:
-        connection.execute(insert(debates), [{**stored.setup_row(debate), **debate_row(debate)} for debate, _ in some])
+        connection.execute(insert(debates), [{**setup_row(debate), **debate_row(debate)} for debate, _ in some])
         connection.execute(insert(turns), [turn_row(turn) for _, made in some for turn in made])
 
 

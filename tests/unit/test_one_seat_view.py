@@ -23,14 +23,14 @@ from app.core.transitions import TRANSITIONS, Next
 from app.http.mcp.outputs import TOOL_OF, turn_state
 from app.web import words
 from app.web.forms import controls
-from app.wire.debates import Told, debate_json, news_json
+from app.wire.debates import DebateShape, Told, news_json
 from app.words import seats
 
 APP = Path(REPOSITORY) / "app"
 
 
 def as_json(debate: Debate) -> dict:
-    return json.loads(json.dumps(debate_json(debate)))
+    return json.loads(json.dumps(DebateShape.of(debate)))
 
 
 def action(debate: Debate, seat: Seat) -> str:

@@ -36,7 +36,7 @@ from app.core.providers import PROVIDERS
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus
 from app.core.transitions import TRANSITIONS
-from app.http import answers, requests, websocket
+from app.http import requests, websocket
 from app.http.errors import HTTP_STATUS_OF
 from app.http.solutions.answers import CODES as SOLUTIONS_CODES
 from app.http.solutions.requests import ContributionBody
@@ -44,6 +44,7 @@ from app.observe import failpoints, metrics
 from app.realtime import connection
 from app.settings import Settings
 from app.usecases import announce
+from app.wire.debates import ArgumentShape, DebateShape
 from app.words.debates import now
 from worker.players.models import adapter
 from worker.players.models.deltas import Deltas
@@ -90,7 +91,7 @@ def test_every_table_of_the_reference_is_checked() -> None:
 
 LISTS: dict[tuple[str, str], Iterable[str]] = {
     ("agents.md", "`action`"): set(seat_view.NextAction),
-    ("api.md", "field of a debate"): set(answers.DebateShape.model_fields),
+    ("api.md", "field of a debate"): set(DebateShape.model_fields),
     ("api.md", "`kind`"): EventKind,
     ("api.md", "`on_timeout`"): OnTimeout,
     ("api.md", "`status`"): Status,
@@ -131,7 +132,7 @@ def _(found: list[Row]) -> None:
 
 @checks("api.md", "field of an argument")
 def _(found: list[Row]) -> None:
-    assert sorted(name for row in found for name in codes(row[0])) == sorted(answers.ArgumentShape.model_fields)
+    assert sorted(name for row in found for name in codes(row[0])) == sorted(ArgumentShape.model_fields)
     [types] = [row[1] for row in found if row[0] == "`type`"]
     assert set(codes(types)) == set(TurnType)
 

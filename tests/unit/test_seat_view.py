@@ -17,7 +17,7 @@ from app.core.players import OnTimeout, SeatSetup
 from app.core.refusals import MoveRefused, Reason
 from app.core.seat_view import WAITING_ACTIONS, Awaited, NextAction, seat_view, turn_view
 from app.core.seats import Seat
-from app.wire.debates import debate_json
+from app.wire.debates import DebateShape
 from app.wire.situations import situation_of
 from app.words.seats import refusal
 
@@ -177,7 +177,7 @@ def test_a_refusal_names_the_seats_from_which_the_state_machine_takes_the_move(f
 def test_the_json_of_a_debate_gives_the_same_view(form):
     """For clients and for the relay's memory. Whether a deadline has passed is the one thing that it does not say."""
     for debate in every_debate(form):
-        shown = situation_of(json.loads(json.dumps(debate_json(debate))))
+        shown = situation_of(json.loads(json.dumps(DebateShape.of(debate))))
         for seat in Seat:
             assert seat_view(shown, seat) == seat_view(debate.evolve(past_waiting=False), seat)
             assert seat_view(shown, seat).moves == seat_view(debate, seat).moves

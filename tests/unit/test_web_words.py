@@ -20,7 +20,7 @@ from app.core.verdicts import Standing, Verdict, VerdictScope, standing_after
 from app.web import words
 from app.web.forms import controls
 from app.web.scores import chart_of
-from app.wire.debates import debate_json, standing_json, verdict_json
+from app.wire.debates import DebateShape, StandingShape, VerdictShape
 from app.wire.texts import legible
 from app.words import seats
 
@@ -82,7 +82,7 @@ def test_a_ruling_says_what_it_judges(verdict, of_round, of_debate):
     assert words.verdicts.ruling(verdict, 2) == of_round
     assert words.verdicts.ruling(replace(verdict, scope=VerdictScope.DEBATE), 2) == of_debate
     assert words.verdicts.ruling(verdict, None).startswith("So far: ")
-    shown = {"round": 2, "verdict": {**verdict_json(verdict), "orders": None}}
+    shown = {"round": 2, "verdict": {**VerdictShape.of(verdict), "orders": None}}
     assert judged(shown) == of_round
     assert judged({**shown, "verdict": {**shown["verdict"], "scope": "debate"}}) == of_debate
 
@@ -107,7 +107,7 @@ def test_scores_have_the_decimals_that_tell_them_apart():
     verdict = {"winner": "opponent", "scores": {"proposer": 8.001, "opponent": 8.0014}, "scope": "round"}
     ruling = {"round": 2, "verdict": {**verdict, "reasoning": "Clearer"}}
     assert judged(ruling) == "Round 2: opponent better, 8.0014 to 8.001"
-    shown = standing_json(Standing({"proposer": 8.0014, "opponent": 8.001}, 3))
+    shown = StandingShape.of(Standing({"proposer": 8.0014, "opponent": 8.001}, 3))
     assert shown == {"scores": {"proposer": 8.0014, "opponent": 8.001}, "leader": "proposer", "rounds": 3}
 
 
@@ -132,7 +132,7 @@ def test_a_missed_deadline_of_a_seat_is_not_called_a_time_limit():
     )
     assert words.debates.outcome(late) == "A seat missed its deadline"
     assert words.debates.outcome(late.evolve(missed_deadline=False)) == "It reached its time limit"
-    shown = debate_json(late.evolve(status=Status.STOPPED))
+    shown = DebateShape.of(late.evolve(status=Status.STOPPED))
     assert ending(shown) == "The debate is stopped: a seat missed its deadline. The opponent did not answer."
     assert ending({**shown, "missed_deadline": False}) == "The debate is stopped: it reached its time limit."
 
@@ -264,6 +264,6 @@ def test_an_imported_debate_was_held_elsewhere():
     assert words.debates.outcome(imported) == "It was held elsewhere, and only its judgments were imported"
     assert words.debates.progress(imported) == "No transcript"
     assert "all rounds were held" in words.debates.outcome(replace(imported, imported=False)).lower()
-    shown = debate_json(imported)
+    shown = DebateShape.of(imported)
     assert ending(shown) == "The debate is completed: it was held elsewhere, and only its judgments were imported."
     assert ending({**shown, "imported": False}) == "The debate is completed: all rounds were held."

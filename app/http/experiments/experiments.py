@@ -19,7 +19,7 @@ from app.usecases.experiments.imports import import_rows
 from app.usecases.experiments.results import exported, results_of_experiment
 from app.usecases.services import Services
 from app.wire import tables
-from app.wire.experiments import estimate_json, experiment_json, match_json, plan_json
+from app.wire.experiments import MatchShape, estimate_json, experiment_json, plan_json
 
 _ONE: answers.Responses = {200: shapes.ExperimentAnswer, 409: answers.ErrorAnswer}
 _COUNTED: answers.Responses = {200: shapes.CountedAnswer, 409: answers.ErrorAnswer}
@@ -92,7 +92,7 @@ def experiments_blueprint(services: Services) -> Blueprint:
     @api.get(f"{_AT}/matches", summary="Its matches, in their order", responses={200: shapes.MatchesAnswer})
     def matches(path: ExperimentPath, query: shapes.MatchesQuery) -> tuple[Response, int]:
         found, cursor = read.matches(services, path.experiment_id, query.filters(), query.cursor, query.limit)
-        return success({"matches": [match_json(one) for one in found], "next_cursor": cursor})
+        return success({"matches": [MatchShape.of(one) for one in found], "next_cursor": cursor})
 
     return api
 

@@ -2,16 +2,14 @@
 
 from flask import Response
 
-from app.core.judgments import PERSON
 from app.http import answers
 from app.http.access import current_caller
 from app.http.answers import success
 from app.http.blueprint import Blueprint, api_blueprint
 from app.http.experiments import shapes
-from app.http.seats import issued_json, join_url
+from app.http.seats import join_url
 from app.usecases.experiments import judging
 from app.usecases.services import Services
-from app.wire.debates import time_json
 
 _AT = "/experiments/<experiment_id>/invitations"
 _MADE: answers.Responses = {201: shapes.JudgeInvitationAnswer}
@@ -25,13 +23,12 @@ def judge_invitations_blueprint(services: Services) -> Blueprint:
     @api.post(_AT, summary="A link with which a person judges its debates blind, in a browser", responses=_MADE)
     def invite(path: shapes.ExperimentPath, body: shapes.JudgeInvitationBody) -> tuple[Response, int]:
         made = judging.invite(services, current_caller(), path.experiment_id, body.name, body.lasts)
-        shown = {"id": str(made.id), "url": join_url(services, made.token), "judge": f"{PERSON}{made.judge}"}
-        return success({**shown, "expires_at": time_json(made.expires_at)}, 201)
+        return success(shapes.JudgeInvitationData.of(made, url=join_url(services, made.token)), 201)
 
     @api.get(_AT, summary="Invitations to judge that still open something", responses=_LISTED)
     def list_all(path: shapes.ExperimentPath) -> tuple[Response, int]:
         found = judging.list_issued(services, current_caller(), path.experiment_id)
-        return success({"invitations": [issued_json(one, judge=f"{PERSON}{one.to}") for one in found]})
+        return success({"invitations": [shapes.JudgeInvitationShape.of(one) for one in found]})
 
     @api.delete(f"{_AT}/<invitation_id>", summary="Revoke an invitation to judge", responses=_REVOKED)
     def revoke(path: shapes.JudgeInvitationPath) -> tuple[Response, int]:

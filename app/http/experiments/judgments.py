@@ -1,29 +1,29 @@
 """Judgments of a single debate: made by a worker's judge, or sent by a person or an agent."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from flask import Response
 from pydantic import Field, StrictInt, model_validator
 
-from app.core.judgments import MOST_REPEATS, Judge, Judgment, JudgmentStatus
+from app.core.judgments import MOST_REPEATS, Judge, Judgment
 from app.core.players import EXTERNAL, JudgeOrder
 from app.core.verdicts import NO_REASONS, Verdict, scores_for
 from app.http import answers, requests
 from app.http.access import current_caller
-from app.http.answers import CallShape, Shape, TurnUsageShape, answer_of, success
+from app.http.answers import answer_of, success
 from app.http.blueprint import Blueprint, api_blueprint
 from app.http.requests import Number, Request, ScoresBody, SeatBody, with_examples
 from app.usecases import judgments
 from app.usecases.services import Services
-from app.wire.experiments import judgment_exchange_json, judgment_json
+from app.wire.debates import OneOrder, Winner, calls_json
+from app.wire.experiments import JudgmentExchangeShape, JudgmentShape
 
 _NOT_OF_A_JUDGE = ("early_stop", "agent_id", "judge_order", "skill")
-OneOrder = Literal["as_spoken", "swapped"]
 
 
 class OpinionBody(Request):
-    winner: Literal["proposer", "opponent", "tie"]
+    winner: Winner
     scores: ScoresBody | None = Field(None, description="If absent: 6 to 4 for the winner, or 5 each for a tie")
     reasoning: str = Field(NO_REASONS, min_length=1)
     confidence: Number | None = Field(None, ge=0, le=1)
@@ -70,38 +70,6 @@ class JudgmentBody(SeatBody):
         return Judge(self.judge or self.player, SeatBody(**given).setup(), self.orders, self.repeats)
 
 
-class JudgmentShape(Shape):
-    id: UUID
-    debate_id: UUID
-    judge: str
-    player: str
-    order: OneOrder
-    repeat: int
-    status: JudgmentStatus
-    winner: Literal["proposer", "opponent", "tie"] | None
-    scores: dict[str, float] | None
-    reasoning: str | None
-    confidence: float | None
-    error: str | None
-    prompts: str | None = Field(description="The hash of the prompts that a model was instructed with")
-    experiment_id: UUID | None = Field(
-        description="The experiment in whose results it counts; null of a judgment that somebody else gave or asked for"
-    )
-    usage: TurnUsageShape
-    created_at: str
-    judged_at: str | None
-
-
-class JudgmentExchangeShape(Shape):
-    judgment_id: UUID
-    debate_id: UUID
-    judge: str
-    player: str
-    order: OneOrder
-    prompts: str | None
-    calls: list[CallShape]
-
-
 class JudgmentPath(requests.DebatePath):
     judgment_id: UUID
 
@@ -111,7 +79,7 @@ JudgmentExchangeAnswer = answer_of("JudgmentExchange", exchange=JudgmentExchange
 
 
 def _answer(found: list[Judgment], status: int = 200) -> tuple[Response, int]:
-    return success({"judgments": [judgment_json(one) for one in found]}, status)
+    return success({"judgments": [JudgmentShape.of(one) for one in found]}, status)
 
 
 def judgments_blueprint(services: Services) -> Blueprint:
@@ -151,6 +119,6 @@ def judgments_blueprint(services: Services) -> Blueprint:
     )
     def exchange(path: JudgmentPath) -> tuple[Response, int]:
         judgment, calls = judgments.get_exchanges(services, current_caller(), path.debate_id, path.judgment_id)
-        return success({"exchange": judgment_exchange_json(judgment, calls)})
+        return success({"exchange": JudgmentExchangeShape.of(judgment, calls=calls_json(calls))})
 
     return api

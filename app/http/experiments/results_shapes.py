@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.http.answers import Shape
+from app.wire.shape import Shape
 
 
 class RatingShape(Shape):

@@ -15,14 +15,16 @@ from app.core.experiments import plan
 from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
 from app.core.experiments.spec import SpecProblem
-from app.http.answers import IssuedShape, Shape, answer_of
+from app.core.judgments import PERSON
+from app.http.answers import Id, IssuedShape, answer_of, answer_with
 from app.http.experiments.results_shapes import ResultsShape
-from app.http.experiments.spec_shapes import GivenSpecShape, SpecJudgeShape, SpecShape
 from app.http.json_bodies import parsed
 from app.http.requests import ExpiringBody, Query, Request, with_examples
-from app.http.shape import DocumentedAs
-from app.store.experiments.experiments import ExperimentStatus, ExperimentStopReason
 from app.store.experiments.reading import MatchFilters
+from app.wire.debates import Moment
+from app.wire.experiments import ExperimentShape, MatchShape, PlanShape
+from app.wire.shape import As, DocumentedAs, Made, Shape
+from app.wire.spec_shapes import GivenSpecShape, SpecJudgeShape
 from app.wire.tables import text_of
 
 MOST_MOTIONS = 1_000
@@ -239,75 +241,17 @@ def _short_lines(body: bytes) -> Iterator[str]:
         yield line
 
 
-class CountsShape(Shape):
-    planned: int
-    running: int
-    completed: int
-    failed: int
-
-
-class ProgressShape(Shape):
-    matches: CountsShape
-    debates: CountsShape
-    judgments: CountsShape
-
-
-class EstimateShape(Shape):
-    expected_usd: float | None
-    low_usd: float | None = Field(
-        description="With high_usd: the 95 % interval of the cost; null until each model has answered once"
+class JudgeInvitationData(Shape):
+    id: Id
+    url: str = Field(
+        description="Opens the judging of this experiment's debates in a browser; shown only in this answer"
     )
-    high_usd: float | None
-    at_most_usd: float | None
-    seconds_left: float | None
+    judge: Annotated[str, As(lambda name: f"{PERSON}{name}")]
+    expires_at: Moment
 
 
-class ExperimentShape(Shape):
-    id: UUID
-    name: str
-    status: ExperimentStatus
-    stop_reason: ExperimentStopReason | None
-    stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
-    imported: bool = Field(description="Whether its judgments were made elsewhere: there is nothing to run")
-    spec: SpecShape | None = Field(description="null, as cost_usd is, of an imported experiment: nobody knows")
-    progress: ProgressShape
-    cost_usd: float | None
-    budget_usd: float | None
-    estimate: EstimateShape | None = Field(
-        description="For the whole experiment; null in lists and of an imported experiment"
-    )
-    created_at: str
-    updated_at: str
-
-
-class PlanShape(Shape):
-    matches: int
-    debate_calls: int
-    judgments: int
-    expected_tokens: int
-    expected_usd: float | None
-    low_usd: float | None
-    high_usd: float | None
-    at_most_usd: float | None
-    seconds: float
-    concurrency: int
-    budget_usd: float | None
-
-
-class MatchShape(Shape):
-    key: str
-    arm: str
-    motion_id: str
-    proposer: str | None
-    opponent: str | None
-    repeat: int
-    answer: str
-    status: str
-    reason: str | None
-    debate_id: UUID | None
-    wins: int
-    ties: int
-    losses: int
+class JudgeInvitationShape(IssuedShape):
+    judge: Annotated[str, Made(lambda issued: f"{PERSON}{issued.to}")]
 
 
 ExperimentAnswer = answer_of("Experiment", experiment=ExperimentShape)
@@ -316,20 +260,6 @@ ExperimentsAnswer = answer_of("Experiments", experiments=list[ExperimentShape], 
 MotionsAnswer = answer_of("Motions", added=int, motions=int)
 PlanAnswer = answer_of("Plan", plan=PlanShape)
 MatchesAnswer = answer_of("Matches", matches=list[MatchShape], next_cursor=str | None)
-JudgeInvitationAnswer = answer_of(
-    "JudgeInvitation",
-    id=str,
-    url=Annotated[
-        str, Field(description="Opens the judging of this experiment's debates in a browser; shown only in this answer")
-    ],
-    judge=str,
-    expires_at=str,
-)
-
-
-class JudgeInvitationShape(IssuedShape):
-    judge: str
-
-
+JudgeInvitationAnswer = answer_with(JudgeInvitationData)
 JudgeInvitationsAnswer = answer_of("JudgeInvitations", invitations=list[JudgeInvitationShape])
 ResultsAnswer = answer_of("Results", results=ResultsShape)

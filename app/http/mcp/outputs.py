@@ -1,11 +1,13 @@
 """What the tools answer: the shapes of the API, shortened to what an agent needs, with their JSON schemas."""
 
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
 
 from app.core.debate import Debate, TurnType
 from app.core.seat_view import SeatView, turn_view
 from app.core.seats import Seat
-from app.wire.debates import debate_json
+from app.wire.debates import ArgumentShape, DebateShape
+from app.wire.shape import Shape
 
 Json = dict[str, Any]
 TOOL_OF = {
@@ -21,34 +23,30 @@ def an_object(required: str, **properties: Json) -> Json:
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
+def _fields(shape: type[Shape], names: str) -> Json:
+    """Of the API's shape these fields, each with the type of its JSON."""
+    return {name: {"type": _type_of(shape.model_fields[name].annotation)} for name in names.split()}
+
+
+def _type_of(annotation: Any) -> str | list[str]:
+    if get_origin(annotation) is UnionType:
+        return ["null" if each is NoneType else str(_type_of(each)) for each in get_args(annotation)]
+    if annotation is int:
+        return "integer"
+    return "object" if isinstance(annotation, type) and issubclass(annotation, Shape) else "string"
+
+
 _TEXT, _NUMBER, _ANY = {"type": "string"}, {"type": "integer"}, {"type": ["object", "null"]}
 _MAYBE = {"type": ["string", "null"]}
+_ALWAYS = "id title format status state seats argument_count"
 DEBATE = an_object(
-    "id title format status state seats argument_count",
-    id=_TEXT,
-    title=_TEXT,
-    format=_TEXT,
-    status=_TEXT,
-    state=_TEXT,
+    _ALWAYS,
+    **_fields(DebateShape, f"{_ALWAYS} stop_reason stop_note last_error verdict"),
     next_role=_MAYBE,
-    seats={"type": "object"},
-    argument_count=_NUMBER,
-    stop_reason=_MAYBE,
-    stop_note=_MAYBE,
-    last_error=_MAYBE,
-    verdict=_ANY,
     answers=_ANY,
 )
-ARGUMENT = an_object(
-    "id seq type role content",
-    id=_TEXT,
-    seq=_NUMBER,
-    type=_TEXT,
-    role=_TEXT,
-    round={"type": ["integer", "null"]},
-    content=_TEXT,
-    verdict=_ANY,
-)
+_SAID = "id seq type role content"
+ARGUMENT = an_object(_SAID, **_fields(ArgumentShape, f"{_SAID} round verdict"))
 NEXT_CALL = {**an_object("tool arguments", tool=_TEXT, arguments={"type": "object"}), "type": ["object", "null"]}
 DEBATES = an_object("debates", debates={"type": "array", "items": DEBATE})
 SEATS = an_object(
@@ -70,7 +68,7 @@ JUDGED = an_object("judgment", judgment={"type": "object"})
 
 
 def debate_shape(debate: Debate) -> Json:
-    whole = debate_json(debate)
+    whole = DebateShape.of(debate)
     kept = {name: whole[name] for name in DEBATE["properties"] if name in whole}
     players = {role: seat["player"] for role, seat in whole["seats"].items()}
     return {

@@ -27,8 +27,8 @@ from app.usecases import control, create, judgments, read, seats
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from app.usecases.transactions import refused
-from app.wire.debates import argument_json, time_json
-from app.wire.experiments import judgment_json
+from app.wire.debates import ArgumentShape, time_json
+from app.wire.experiments import JudgmentShape
 from app.words.seats import rules
 
 Json = dict[str, Any]
@@ -163,7 +163,7 @@ def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
     return {
         "state": turn_state(view),
         "seq": seq,
-        "new": [argument_shape(argument_json(turn)) for turn in turns],
+        "new": [argument_shape(ArgumentShape.of(turn)) for turn in turns],
         "rules": rules(view, debate.answers, TOOL_OF, context.max_bytes),
         "answer_by": time_json(view.deadline) if view.has_turn else None,
         "next_call": None if view.has_turn else next_wait(debate, seat, seq),
@@ -201,7 +201,7 @@ def _submitted(context: Context, given: inputs.MoveInput, seat: Seat, kind: Turn
     stored = submit(context.services, context.caller, given.debate_id, submission)
     return {
         "debate": debate_shape(stored.debate),
-        "argument": argument_shape(argument_json(stored.turn)),
+        "argument": argument_shape(ArgumentShape.of(stored.turn)),
         "next_call": next_wait(stored.debate, seat, stored.turn.seq),
     }
 
@@ -250,7 +250,7 @@ def transcript(context: Context, given: inputs.TranscriptInput) -> Json:
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     return {
         "debate": debate_shape(debate),
-        "arguments": [argument_shape(argument_json(turn)) for turn in turns],
+        "arguments": [argument_shape(ArgumentShape.of(turn)) for turn in turns],
     }
 
 
@@ -262,7 +262,7 @@ def judge(context: Context, given: inputs.JudgmentInput) -> Json:
     stored, _ = judgments.give(
         context.services, context.caller, given.debate_id, None, JudgeOrder.AS_SPOKEN, opinion.verdict()
     )
-    return {"judgment": judgment_json(stored)}
+    return {"judgment": JudgmentShape.of(stored)}
 
 
 @_tool(Action.CONTROL, outputs.ONE_DEBATE)

@@ -25,7 +25,7 @@ def agents_blueprint(services: Services) -> Blueprint:
         record, key = agents.create_agent(
             services, current_caller(), body.username, body.display_name, frozenset(body.scopes)
         )
-        return solutions_success({**answers.AgentShape.of(record), "apiKey": key.secret}, 201)
+        return solutions_success(answers.NewAgentShape.of(record, api_key=key.secret), 201)
 
     @api.get("/agents", summary="Agents by name", responses={200: answers.AgentsAnswer})
     def list_all(query: requests.PageQuery) -> tuple[Response, int]:
@@ -47,6 +47,6 @@ def agents_blueprint(services: Services) -> Blueprint:
     )
     def rotate(path: requests.AgentPath) -> tuple[Response, int]:
         record, key = agents.rotate_key(services, current_caller(), path.agent_id)
-        return solutions_success({**answers.AgentShape.of(record), "apiKey": key.secret})
+        return solutions_success(answers.NewAgentShape.of(record, api_key=key.secret))
 
     return api

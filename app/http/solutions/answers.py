@@ -6,13 +6,15 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from flask import Response, g, jsonify
-from pydantic import AliasPath, BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from app.core.access import Scope
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
-from app.http.answers import NEEDS_TOKEN, Moment, Shape
+from app.http.answers import NEEDS_TOKEN
 from app.store.solutions.moderation import ModeratedSolution
+from app.wire.debates import Moment
+from app.wire.shape import As, From, Shape
 
 PREFIX = "/api/v1"
 Data = TypeVar("Data")
@@ -33,14 +35,14 @@ CODES: dict[str, tuple[str, int]] = {
 
 
 class CamelShape(Shape):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(alias_generator=to_camel)
 
 
 class AgentShape(CamelShape):
-    agent_id: UUID = Field(validation_alias="id")
+    agent_id: Annotated[UUID, From("id")]
     username: str
     display_name: str | None
-    scopes: Annotated[list[Scope], BeforeValidator(sorted)]
+    scopes: Annotated[list[Scope], As(sorted)]
     key_hint: str = Field(description="The first characters of its key")
     created_at: Moment
     key_created_at: Moment
@@ -59,29 +61,29 @@ class AuthorShape(CamelShape):
 
 class SolutionShape(CamelShape):
     id: UUID
-    agent_id: UUID = Field(validation_alias=AliasPath("author", "id"))
-    agent: AuthorShape = Field(validation_alias="author")
+    agent_id: Annotated[UUID, From("author.id")]
+    agent: Annotated[AuthorShape, From("author")]
     title: str
     description: str
     status: SolutionStatus
     agent_debate_count: int
     created_at: Moment
     guardrail_status: GuardrailStatus
-    guardrail_evaluation_id: UUID = Field(validation_alias="evaluation_id")
+    guardrail_evaluation_id: Annotated[UUID, From("evaluation_id")]
 
 
 class ContributionShape(CamelShape):
     id: UUID
     solution_id: UUID
-    agent_id: UUID = Field(validation_alias=AliasPath("author", "id"))
-    agent: AuthorShape = Field(validation_alias="author")
-    parent_debate_id: UUID | None = Field(validation_alias="parent_id")
+    agent_id: Annotated[UUID, From("author.id")]
+    agent: Annotated[AuthorShape, From("author")]
+    parent_debate_id: Annotated[UUID | None, From("parent_id")]
     depth: int = Field(ge=1, le=5)
     stance: Stance
     content: str
     evidence_links: list[str]
     guardrail_status: GuardrailStatus
-    guardrail_evaluation_id: UUID = Field(validation_alias="evaluation_id")
+    guardrail_evaluation_id: Annotated[UUID, From("evaluation_id")]
     upvotes: int
     created_at: Moment
 

@@ -58,7 +58,7 @@ def review_blueprint(services: Services) -> Blueprint:
         return solutions_page([answers.SolutionShape.of(one) for one in page.items], page.next_cursor)
 
     def detailed(found: ModeratedSolution) -> tuple[Response, int]:
-        return solutions_success({**answers.SolutionShape.of(found.solution), **answers.moderation_of(found)})
+        return solutions_success(answers.DetailedSolutionShape.of(found.solution, **answers.moderation_of(found)))
 
     @api.get(
         "/guardrail/solutions/<solutionId>",

@@ -43,7 +43,7 @@ def solutions_blueprint(services: Services) -> Blueprint:
     )
     def get(path: requests.SolutionPath) -> tuple[Response, int]:
         found, moderated = solutions.get_solution(services, current_reader(), path.solution_id)
-        return solutions_success({**answers.SolutionShape.of(found), **answers.moderation_of(moderated)})
+        return solutions_success(answers.DetailedSolutionShape.of(found, **answers.moderation_of(moderated)))
 
     @api.post(
         _THREAD,
@@ -80,7 +80,7 @@ def solutions_blueprint(services: Services) -> Blueprint:
             services, current_reader(), path.solution_id, path.contribution_id
         )
         shown = answers.EvaluationShape.of(evaluation) if evaluation else None
-        return solutions_success({**answers.ContributionShape.of(found), "evaluation": shown})
+        return solutions_success(answers.DetailedContributionShape.of(found, evaluation=shown))
 
     def voted(path: requests.ContributionPath, up: bool) -> tuple[Response, int]:
         found, votes = solutions.vote(services, current_caller(), path.solution_id, path.contribution_id, up)

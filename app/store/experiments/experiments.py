@@ -12,14 +12,13 @@ from uuid import UUID
 from pydantic_core import to_json
 from sqlalchemy import Connection, Select, Text, case, cast, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.engine import RowMapping
 
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import Spec, spec_of
 from app.core.players import SeatSetup
 from app.store.engine import Engine
 from app.store.experiments.tables import experiments, judgments, matches, motions
-from app.store.rows import of_row
+from app.store.mapping import Mapped
 from app.store.statements import Prepared
 from app.store.tables import debates
 from app.words.experiments import how_to_raise
@@ -84,6 +83,9 @@ class Experiment:
         if self.stop_reason is not ExperimentStopReason.BUDGET or self.budget_usd is None:
             return None
         return how_to_raise(self.budget_usd, self.spent_usd)
+
+
+experiment_rows = Mapped(Experiment, stated="spec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ def get_named(connection: Connection, created_by: str, name: str, lock: bool = F
 
 def _one(connection: Connection, query: Select[Any]) -> Experiment | None:
     row = connection.execute(query).mappings().one_or_none()
-    return _experiment(row) if row else None
+    return experiment_rows.value(row) if row else None
 
 
 def at_work(engine: Engine) -> dict[UUID, bool]:
@@ -189,7 +191,7 @@ def page(connection: Connection, after: tuple[datetime, UUID] | None, limit: int
     before = accumulate((size for _, size in sizes), initial=0)
     ids = [one for (one, _), bytes_before in zip(sizes[:limit], before, strict=False) if bytes_before < PAGE_BYTES]
     rows = connection.execute(select(experiments).where(experiments.c.id.in_(ids)).order_by(*order)).mappings()
-    return [_experiment(row) for row in rows], len(ids) < len(sizes)
+    return [experiment_rows.value(row) for row in rows], len(ids) < len(sizes)
 
 
 def set_status(
@@ -219,19 +221,10 @@ def remove_debates(connection: Connection, experiment_id: UUID, at_most: int) ->
     return [(row[0], row[1]) for row in connection.execute(gone)]
 
 
-def _experiment(row: RowMapping) -> Experiment:
-    return of_row(
-        Experiment,
-        row,
-        status=ExperimentStatus(row["status"]),
-        stop_reason=ExperimentStopReason(row["stop_reason"]) if row["stop_reason"] else None,
-        stated=row["spec"],
-        arbitrator=SeatSetup(**row["arbitrator"]),
-    )
-
-
 # Motions
 
+motion_rows = Mapped(Motion)
+_motion_row = motion_rows.writer(motion_rows.columns)
 # One parameter, however many there are: thousands of them take seconds to be prepared, while the experiment is locked.
 _ADD_MOTIONS = text("""
 INSERT INTO motions SELECT * FROM jsonb_populate_recordset(NULL::motions, CAST(:rows AS jsonb))
@@ -248,7 +241,7 @@ def add_motions(connection: Connection, experiment_id: UUID, new: Sequence[Motio
         {
             "experiment_id": experiment_id,
             "position": last + place,
-            **{name: getattr(motion, name) for name in Motion.__slots__},
+            **_motion_row(motion),
         }
         for place, motion in enumerate(new, 1)
     ]
@@ -262,7 +255,7 @@ def motions_of(connection: Connection, experiment_id: UUID, ids: Sequence[str] |
     query = select(motions).where(motions.c.experiment_id == experiment_id).order_by(motions.c.position)
     if ids is not None:
         query = query.where(motions.c.id.in_(ids))
-    return [of_row(Motion, row, tags=tuple(row["tags"])) for row in connection.execute(query).mappings()]
+    return [motion_rows.value(row) for row in connection.execute(query).mappings()]
 
 
 def progress(connection: Connection, experiment_ids: Sequence[UUID]) -> dict[UUID, Progress]:

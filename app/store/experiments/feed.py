@@ -13,12 +13,13 @@ from app.core.debate import Debate, Turn
 from app.core.experiments.plan import Match
 from app.core.judgments import Judge
 from app.store import materials
-from app.store.debates import setup_row
 from app.store.experiments.interruptions import DELETED
 from app.store.experiments.orders import JOIN_ASKED, asked_keys
 from app.store.experiments.tables import judgments, matches
-from app.store.rows import debate_row, of_row, turn_row
+from app.store.mapping import Mapped
+from app.store.rows import debate_row, setup_row, turn_row
 
+match_rows = Mapped(Match)
 CREATED_BY = "experiment"
 """`debates.created_by` of a debate that a feeder made."""
 # A debate that was cut short is not compared with one that was held to its end.
@@ -116,7 +117,7 @@ def next_planned(connection: Connection, experiment_id: UUID, at_most: int) -> l
     planned = (matches.c.experiment_id == experiment_id, matches.c.status == "planned")
     query = select(matches).where(*planned).order_by(matches.c.position).limit(at_most)
     rows = connection.execute(query).mappings()
-    return [NextMatch(of_row(Match, row), row["debate_id"]) for row in rows]
+    return [NextMatch(match_rows.value(row), row["debate_id"]) for row in rows]
 
 
 def begin_again(connection: Connection, debate_ids: Sequence[UUID]) -> None:
@@ -164,8 +165,6 @@ def _debate_row(debate: Debate) -> dict[str, Any]:
     return {
         **debate_row(debate),
         **setup_row(debate),
-        "experiment_id": debate.experiment_id,
-        "prompts_hash": debate.prompts_hash,
         "created_by": CREATED_BY,
         "client_request_id": str(debate.id),
     }

@@ -12,12 +12,12 @@ from uuid import UUID
 from sqlalchemy import Connection, func, select, tuple_, update
 from sqlalchemy.engine import RowMapping
 
-from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity, Text
+from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Text
 from app.core.solutions import Contribution, GuardrailStatus
 from app.store import claimed_rows
 from app.store.engine import Engine
-from app.store.rows import of_row
-from app.store.solutions.solutions import CONTRIBUTIONS, contribution_of, verdict_values
+from app.store.mapping import Mapped
+from app.store.solutions.solutions import CONTRIBUTIONS, contribution_rows, verdict_values
 from app.store.solutions.tables import contributions, evaluations, solutions
 from app.store.statements import Prepared, count_up_to
 
@@ -174,6 +174,8 @@ def _set_status(connection: Connection, contribution_id: UUID, status: Guardrail
     connection.execute(statement.values(guardrail_status=status.value))
 
 
+evaluation_rows = Mapped(Evaluation, id="evaluation_id", status="guardrail_status", created_at="evaluation_created_at")
+"""Of rows with `OF_EVALUATION`, and the id and the status of the contribution or solution."""
 OF_EVALUATION = (
     *(evaluations.c[name] for name in Evaluation.__slots__ if name not in ("id", "status", "created_at")),
     evaluations.c.created_at.label("evaluation_created_at"),
@@ -182,20 +184,4 @@ _REVIEWS = CONTRIBUTIONS.add_columns(*OF_EVALUATION)
 
 
 def _review(row: RowMapping) -> Review:
-    return Review(evaluation_of(row), contribution_of(row))
-
-
-def evaluation_of(row: RowMapping) -> Evaluation:
-    """From a row with `OF_EVALUATION`, and the id and the status of the contribution or solution."""
-    return of_row(
-        Evaluation,
-        row,
-        id=row["evaluation_id"],
-        status=GuardrailStatus(row["guardrail_status"]),
-        verdict=GuardrailVerdict(row["verdict"]) if row["verdict"] else None,
-        reasons=tuple(
-            Finding(reason["rule"], Severity(reason["severity"]), reason["message"]) for reason in row["reasons"]
-        ),
-        decision=GuardrailVerdict(row["decision"]) if row["decision"] else None,
-        created_at=row["evaluation_created_at"],
-    )
+    return Review(evaluation_rows.value(row), contribution_rows.value(row))

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, insert, select, tuple_, update
 from app.core.guardrail.opinion import GuardrailVerdict
 from app.core.solutions import GuardrailStatus, Solution
 from app.store.ids import new_id
-from app.store.rows import of_row
-from app.store.solutions.evaluations import OF_EVALUATION, Evaluation, evaluation_of
-from app.store.solutions.solutions import SOLUTIONS, solution_of
+from app.store.mapping import Mapped
+from app.store.solutions.evaluations import OF_EVALUATION, Evaluation, evaluation_rows
+from app.store.solutions.solutions import SOLUTIONS, solution_rows
 from app.store.solutions.tables import solution_decisions, solutions
 from app.store.statements import count_up_to
 
@@ -35,15 +35,18 @@ class ModeratedSolution:
     """Oldest first; the last one counts."""
 
 
+decision_rows = Mapped(SolutionDecision)
+
+
 def moderated(connection: Connection, solution_id: UUID) -> ModeratedSolution | None:
     row = connection.execute(_MODERATED.where(solutions.c.id == solution_id)).mappings().one_or_none()
     if row is None:
         return None
     made = solution_decisions.c
-    query = select(made.decision, made.decided_by, made.reason, made.decided_at).where(made.solution_id == solution_id)
+    query = select(*(made[name] for name in decision_rows.columns)).where(made.solution_id == solution_id)
     rows = connection.execute(query.order_by(made.decided_at, made.id)).mappings()
-    decisions = tuple(of_row(SolutionDecision, row, decision=GuardrailVerdict(row["decision"])) for row in rows)
-    return ModeratedSolution(solution_of(row), evaluation_of(row), decisions)
+    decisions = tuple(map(decision_rows.value, rows))
+    return ModeratedSolution(solution_rows.value(row), evaluation_rows.value(row), decisions)
 
 
 def flagged(connection: Connection, after: tuple[datetime, UUID] | None, limit: int) -> list[Solution]:
@@ -52,7 +55,7 @@ def flagged(connection: Connection, after: tuple[datetime, UUID] | None, limit: 
     if after is not None:
         query = query.where(tuple_(solutions.c.created_at, solutions.c.id) > tuple_(*after))
     query = query.order_by(solutions.c.created_at, solutions.c.id).limit(limit + 1)
-    return [solution_of(row) for row in connection.execute(query).mappings()]
+    return [solution_rows.value(row) for row in connection.execute(query).mappings()]
 
 
 def count_flagged(connection: Connection, at_most: int) -> int:

@@ -7,11 +7,9 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, insert, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
-from sqlalchemy.engine import RowMapping
 
-from app.core.guardrail.opinion import Opinion
+from app.core.guardrail.opinion import Finding, Opinion
 from app.core.solutions import (
-    Author,
     Contribution,
     ContributionRequest,
     GuardrailStatus,
@@ -20,10 +18,14 @@ from app.core.solutions import (
     Stance,
 )
 from app.store.ids import new_id
-from app.store.rows import of_row
+from app.store.mapping import Mapped, json_codec
 from app.store.solutions.tables import contributions, evaluations, solutions, upvotes
 from app.store.tables import agents
 
+_AUTHOR = ("agent_id", "author_username", "author_display_name")
+solution_rows = Mapped(Solution, author=_AUTHOR)
+contribution_rows = Mapped(Contribution, author=_AUTHOR)
+_, _write_reason = json_codec(Finding)
 _author = (agents.c.username.label("author_username"), agents.c.display_name.label("author_display_name"))
 SOLUTIONS = (
     select(*solutions.c, *_author, evaluations.c.id.label("evaluation_id"))
@@ -54,17 +56,14 @@ def insert_solution(
 
 def verdict_values(opinion: Opinion, evaluator: str) -> dict[str, Any]:
     """What an evaluation stores of an evaluator's verdict."""
-    reasons = [
-        {"rule": reason.rule, "severity": reason.severity.value, "message": reason.message}
-        for reason in opinion.reasons
-    ]
+    reasons = [_write_reason(reason) for reason in opinion.reasons]
     now = func.clock_timestamp()
     return {"verdict": opinion.verdict.value, "reasons": reasons, "evaluator": evaluator, "evaluated_at": now}
 
 
 def get_solution(connection: Connection, solution_id: UUID) -> Solution | None:
     row = connection.execute(SOLUTIONS.where(solutions.c.id == solution_id)).mappings().one_or_none()
-    return solution_of(row) if row else None
+    return solution_rows.value(row) if row else None
 
 
 def list_solutions(
@@ -88,7 +87,7 @@ def _newest(
     query = query.order_by(solutions.c.created_at.desc(), solutions.c.id.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(tuple_(solutions.c.created_at, solutions.c.id) < tuple_(*before))
-    return [solution_of(row) for row in connection.execute(query).mappings()]
+    return [solution_rows.value(row) for row in connection.execute(query).mappings()]
 
 
 def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
@@ -124,7 +123,7 @@ def insert_contribution(
 def get_contribution(connection: Connection, solution_id: UUID, contribution_id: UUID) -> Contribution | None:
     query = CONTRIBUTIONS.where(contributions.c.id == contribution_id, contributions.c.solution_id == solution_id)
     row = connection.execute(query).mappings().one_or_none()
-    return contribution_of(row) if row else None
+    return contribution_rows.value(row) if row else None
 
 
 def list_contributions(
@@ -143,7 +142,7 @@ def list_contributions(
     if stance is not None:
         wanted.append(contributions.c.stance == stance.value)
     query = CONTRIBUTIONS.where(*wanted).order_by(contributions.c.position).limit(limit + 1)
-    return [contribution_of(row) for row in connection.execute(query).mappings()]
+    return [contribution_rows.value(row) for row in connection.execute(query).mappings()]
 
 
 def last_contributed(connection: Connection, solution_ids: Collection[UUID]) -> dict[UUID, datetime]:
@@ -186,28 +185,3 @@ def _change_votes(connection: Connection, contribution_id: UUID, by: int) -> int
         return int(connection.execute(select(contributions.c.upvotes).where(mine)).scalar_one())
     changed = update(contributions).where(mine).values(upvotes=contributions.c.upvotes + by)
     return int(connection.execute(changed.returning(contributions.c.upvotes)).scalar_one())
-
-
-def _author_of(row: RowMapping) -> Author:
-    return Author(row["agent_id"], row["author_username"], row["author_display_name"])
-
-
-def solution_of(row: RowMapping) -> Solution:
-    return of_row(
-        Solution,
-        row,
-        author=_author_of(row),
-        status=SolutionStatus(row["status"]),
-        guardrail_status=GuardrailStatus(row["guardrail_status"]),
-    )
-
-
-def contribution_of(row: RowMapping) -> Contribution:
-    return of_row(
-        Contribution,
-        row,
-        author=_author_of(row),
-        stance=Stance(row["stance"]),
-        evidence_links=tuple(row["evidence_links"]),
-        guardrail_status=GuardrailStatus(row["guardrail_status"]),
-    )

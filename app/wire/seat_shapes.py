@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.core.players import JudgeOrder, Thinking
-from app.http.shape import Shape
+from app.wire.shape import Shape
 
 
 class TakeoverShape(Shape):

@@ -7,7 +7,7 @@ from pydantic import Field
 from app.core.experiments.spec import LONGEST_NAME, MOST_CONCURRENCY, MOST_CONTESTANTS
 from app.core.formats import Format
 from app.core.players import JudgeOrder, Thinking
-from app.http.shape import Shape
+from app.wire.shape import Shape
 
 Seats = list[Literal["proposer", "opponent", "arbitrator"]]
 

@@ -20,6 +20,11 @@ def new_id() -> UUID:
     return UUID(int=bits & ~(0x3 << 62) | 0x2 << 62)
 
 
+def new_debate_id() -> UUID:
+    """Random, so that people can name a debate by the first few characters of its id."""
+    return UUID(int=_random_bits(128), version=4)
+
+
 new_turn_id = new_id
 new_claim_token = new_id
 """Says when the claim was taken, so that no column has to."""

@@ -18,7 +18,7 @@ from app.models.table import cost_usd, has_price, shown_tokens
 from app.observe import failpoints
 from app.store import create, turns
 from app.store.engine import ConnectionLost
-from app.store.ids import new_id, new_turn_id
+from app.store.ids import new_debate_id, new_turn_id
 from app.usecases.announce import tell_stored
 from app.usecases.documents import NewMaterial, check_material, material_of
 from app.usecases.guardrail import opinion_of, refuse_rejected
@@ -130,7 +130,7 @@ def planned(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate,
         checked_text("tags", tag, MAX_TITLE_BYTES)
     seats, limits = checked_setup(services, new)
     debate = Debate(
-        id=new.debate_id or new_id(),
+        id=new.debate_id or new_debate_id(),
         title=new.title,
         debate_type=new.debate_type,
         format=new.format,

@@ -14,7 +14,7 @@ from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.store import turns
-from app.store.ids import new_id
+from app.store.ids import new_debate_id
 from app.usecases import quotas
 from app.usecases.announce import state_changed
 from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, created_before, states_the_same, store
@@ -56,7 +56,7 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
     if not copied:
         raise DebateNotFound(source_id)
     seats, limits = checked_setup(services, _asked_for(source, copied[0].content, new))
-    debate = fork(source, copied, seats, limits).evolve(id=new_id())
+    debate = fork(source, copied, seats, limits).evolve(id=new_debate_id())
     require_creation(caller, debate.seats)
     with services.engine.statements() as connection:
         copied_bytes = turns.bytes_until(connection, source_id, new.after_seq)

@@ -19,7 +19,10 @@ from app.core.machine import PlannedTurn, implied_cursor
 from app.core.players import model_of
 from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
 from app.core.seats import Seat
+from app.store.claimed_rows import readable_columns
+from app.store.tables import debates
 
+_DEBATES = f"SELECT {', '.join(column.name for column in readable_columns(debates))} FROM debates"  # noqa: S608
 ENDED = frozenset({"completed", "stopped", "failed"})
 CLOSED = frozenset({"completed", "stopped"})
 LEAVES_A_VERDICT = frozenset({"time_limit", "token_limit", "cost_limit"})
@@ -98,7 +101,7 @@ class History:
 def read(database_url: str) -> dict[UUID, History]:
     with psycopg.connect(database_url, row_factory=dict_row) as connection:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        histories = {row["id"]: History(row, []) for row in connection.execute("SELECT * FROM debates")}
+        histories = {row["id"]: History(row, []) for row in connection.execute(_DEBATES)}
         for turn in connection.execute("SELECT * FROM turns ORDER BY debate_id, seq"):
             histories[turn["debate_id"]].turns.append(turn)
     return histories

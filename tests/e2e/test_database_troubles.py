@@ -47,7 +47,7 @@ def test_a_worker_that_starts_on_a_read_only_database_waits_and_goes_on(
     debate_id = str(logged_api.create(limits=ONE_ROUND)["id"])
     with read_only(logged_place):
         worker = logged_place.start_worker()
-        wait_for_words(logged_place, "lease.database_away", ONLY_READS)
+        wait_for_words(logged_place, "database.unavailable", ONLY_READS)
         assert logged_api.http.get("/ready").status_code == 503
         refused = home.debate("stop", debate_id, DEBATE_SERVER_URL=logged_api.http.base_url)
         assert (refused.process.returncode, refused.stdout) == (1, "")
@@ -74,7 +74,7 @@ def test_a_turn_that_a_full_disk_refused_is_stored_when_there_is_room(logged_pla
 
     wait_until(created, 60, "the debate is created")
     [debate_id] = [str(found) for (found,) in logged_place.sql("SELECT id FROM debates WHERE status <> 'completed'")]
-    wait_for_words(logged_place, "turn.commit_failed", DISK_IS_FULL)
+    wait_for_words(logged_place, "database.unavailable", DISK_IS_FULL)
     assert logged_api.debate(debate_id)["argument_count"] == 1
     logged_place.sql("DROP TRIGGER no_room ON turns")
     logged_api.wait_closed(debate_id, 60)

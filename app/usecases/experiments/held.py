@@ -14,7 +14,7 @@ from app.core.experiments.spec import Arm, Spec
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.store.experiments.experiments import Experiment
-from app.store.ids import new_id
+from app.store.ids import new_debate_id
 from app.usecases.create import NewDebate, planned
 from app.usecases.documents import NewMaterial
 from app.usecases.services import Services
@@ -50,7 +50,7 @@ def debate_of(
     for seat, name in ((Seat.PROPOSER, match.proposer), (Seat.OPPONENT, match.opponent)):
         if name is not None:
             seats[seat] = setup_of(contestants[name])
-    debate_id = new_id()
+    debate_id = new_debate_id()
     new = NewDebate(
         title=_title(motion),
         debate_type="general_debate",

@@ -17,7 +17,7 @@ from app.core.judgments import kind_in_name
 from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
 from app.core.verdicts import Verdict
 from app.store.experiments import experiments, imports
-from app.store.ids import new_id
+from app.store.ids import new_debate_id, new_id
 from app.store.rows import verdict_row
 from app.usecases.experiments.manage import parsed
 from app.usecases.services import Services
@@ -105,7 +105,7 @@ def _debates(given: Sequence[ImportedJudgment]) -> dict[str, dict[str, Any]]:
             )
         if row.debate not in made:
             made[row.debate] = {
-                "debate_id": new_id(),
+                "debate_id": new_debate_id(),
                 "turn_id": new_id(),
                 "key": row.debate,
                 "position": len(made) + 1,

@@ -2,7 +2,7 @@
 
 import random
 from datetime import UTC, datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from app.store.clock import seconds_since_1970
 
@@ -22,7 +22,7 @@ def new_id() -> UUID:
 
 def new_debate_id() -> UUID:
     """Random, so that people can name a debate by the first few characters of its id."""
-    return UUID(int=_random_bits(128), version=4)
+    return uuid4()
 
 
 new_turn_id = new_id

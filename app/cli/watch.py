@@ -80,7 +80,7 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
 
 
 def activity(debate: output.Json) -> str:
-    """A sentence beside the spinner."""
+    """A sentence for the spinner."""
     view = turn_view(situation_of(debate))
     if view.is_closed:
         return ""

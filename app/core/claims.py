@@ -23,7 +23,7 @@ class Room:
     most: int = sys.maxsize
     """In one statement."""
     hints: Sequence[UUID] = ()
-    """Rows that somebody says are due."""
+    """Rows that tasks name as due."""
 
     @property
     def full(self) -> list[str]:

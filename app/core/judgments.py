@@ -21,7 +21,7 @@ class JudgeKind(StrEnum):
     """Who gave a judgment."""
 
     WORKER = "worker"  # a worker's player, which was asked for it
-    PERSON = "person"  # the operator, or somebody with an invitation
+    PERSON = "person"  # the operator, or a guest with an invitation
     AGENT = "agent"  # with its key
 
 

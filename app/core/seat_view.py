@@ -90,7 +90,7 @@ class SeatView:
 
     @property
     def needs_resumption(self) -> bool:
-        """Nobody takes the turn before a person has resumed the debate. In a failed one an external seat may act."""
+        """A person must resume the debate before its turn is taken. In a failed one an external seat may act."""
         is_failed = self.awaited is Awaited.REPAIR
         return self.awaited is Awaited.RESUMPTION or (is_failed and self.taker is Awaited.WORKER)
 

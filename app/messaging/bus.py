@@ -66,7 +66,7 @@ class EventBus:
             raise BusUnavailable(str(problem)) from problem
 
     def _listening(self, channels: Sequence[str]) -> set[str]:
-        """The channels that somebody is subscribed to."""
+        """The channels that have subscribers."""
         # Counted in the order in which they were asked for.
         counts = self._redis.pubsub_numsub(*channels)
         return {name for name, (_, count) in zip(channels, counts, strict=True) if count}

@@ -72,7 +72,7 @@ function hear({ event, data }) {
   return true;
 }
 
-const refreshSoon = live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, hear, gone, gap: GAP_MS });
+const refreshSoon = live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, hear, gone, gap: GAP_MS, begins: "initial_state" });
 offer(refreshSoon);
 
 // A link to a turn that is not on this page loads it.

@@ -10,7 +10,9 @@ const QUIET_REFRESH_MS = 15000;
 const SOON_REFRESH_MS = 2000;
 const LOST_REFRESH_MS = 4000;
 
-export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }) {
+// `begins` names the server's first message: only then does it hear everything that is published. Without it, a socket
+// that is open counts.
+export function live({ address, refresh, hear = () => {}, gone = () => {}, gap, begins = null }) {
   const shown = document.querySelector("#live");
   let pause = 500;
   let isUp = false;
@@ -52,14 +54,18 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }
 
   function connect() {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${address()}`);
-    socket.onopen = () => {
+    const begin = () => {
       isUp = true;
       pause = 500;
       tell("up", "Live");
+    };
+    socket.onopen = () => {
+      if (!begins) begin();
       refreshSoon();
     };
     socket.onmessage = ({ data }) => {
       const message = JSON.parse(data);
+      if (message.event === begins) begin();
       if (hear(message) !== false) refreshSoon();
     };
     socket.onclose = ({ code }) => {

@@ -1,4 +1,4 @@
-"""Builds the services of a process, once: engine, bus, queue, teller and relay."""
+"""Builds the services of a process, once: engine, bus, queue, publisher and relay."""
 
 import gc
 import os
@@ -7,9 +7,9 @@ import resource
 from redis import BlockingConnectionPool, Redis
 
 from app.messaging.bus import EventBus
+from app.messaging.publisher import Publisher
 from app.messaging.queue import TaskQueue, make_celery
 from app.messaging.subscription import Subscription
-from app.messaging.teller import Teller
 from app.observe import failpoints
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
@@ -19,7 +19,7 @@ from app.store.errors import FullDisk
 from app.usecases.services import Services
 
 REDIS_CONNECTIONS = 8
-"""Used by the teller, the sweeper and readiness checks. When all are in use, a caller waits instead of failing."""
+"""Used by the publisher, the sweeper and readiness checks. When all are in use, a caller waits instead of failing."""
 
 SPARE_FILES = 500
 """Open files reserved for ordinary requests and for connections to the servers."""
@@ -38,10 +38,10 @@ def build_services(
     *,
     name: str,
     database_connections: int,
-    patience_seconds: float = 5,
+    connection_timeout_seconds: float = 5,
     plan_once: bool = False,
 ) -> Services:
-    """`patience_seconds`: how long to wait for a free connection to the database. `plan_once`: see `Engine`."""
+    """`connection_timeout_seconds` limits the wait for a free connection to the database. `plan_once`: see `Engine`."""
     failpoints.arm(settings.failpoints)
     if settings.database_url is None or settings.redis_url is None:
         raise NotConfigured("DEBATE_DATABASE_URL and DEBATE_REDIS_URL")
@@ -56,14 +56,14 @@ def build_services(
     redis = Redis(connection_pool=pool)
     tasks = TaskQueue(make_celery(settings.redis_url), redis)
     own_name = f"{name}:{os.getpid()}"
-    engine = Engine(settings.database_url, database_connections, patience_seconds, own_name, plan_once)
+    engine = Engine(settings.database_url, database_connections, connection_timeout_seconds, own_name, plan_once)
     full_disk = FullDisk()
     full_disk.listen(engine)
     return Services(
         settings=settings,
         engine=engine,
         tasks=tasks,
-        teller=Teller(EventBus(redis), tasks),
+        publisher=Publisher(EventBus(redis), tasks),
         full_disk=full_disk,
     )
 
@@ -81,7 +81,7 @@ def build_relay(services: Services) -> Relay:
 
 
 def close_services(services: Services) -> None:
-    services.teller.close()
+    services.publisher.close()
     services.engine.dispose()
 
 

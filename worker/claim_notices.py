@@ -33,7 +33,7 @@ def listen_for_ended_claims(
                     for token in _tokens(message["data"]) if message else ():
                         on_ended(token)
         except RedisError as problem:
-            log.warning("claim_notices.redis_away", problem=str(problem))
+            log.warning("claim_notices.redis_unavailable", problem=str(problem))
             ending.wait(_AFTER_TROUBLE_SECONDS)
 
 

@@ -35,7 +35,7 @@ REFUSED_PAUSES_SECONDS = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 4.0)
 """Between tries that the row refuses: another transaction holds it, or it is not as the decision assumed."""
 
 
-class _Unbuilt:
+class LazyStep:
     """A step that is built when its batch leaves, and once: a try to commit it that failed may have stored it."""
 
     def __init__(self, step_for: Callable[[Claim], Step], claim: Claim) -> None:
@@ -46,9 +46,9 @@ class _Unbuilt:
     def step(self) -> Step:
         return self._step_for(self._claim)
 
-    def with_other_deadline(self) -> "_Unbuilt":
+    def with_other_deadline(self) -> "LazyStep":
         """The step for the debate as its row is: its deadline has passed, or no longer has, since it was paused."""
-        return _Unbuilt(self._step_for, self._claim.past_deadline(not self._claim.debate.past_deadline))
+        return LazyStep(self._step_for, self._claim.past_deadline(not self._claim.debate.past_deadline))
 
 
 class Committer:
@@ -83,36 +83,36 @@ class Committer:
         What was generated may have cost money: it is kept until the database is back. Whether a try that failed was
         stored after all is found out by the next one, which is why it commits the same step.
         """
-        unbuilt = _Unbuilt(step_for, in_flight.claim)
+        lazy = LazyStep(step_for, in_flight.claim)
         while_away, while_refused = Patience(AWAY_PAUSES_SECONDS), Patience(REFUSED_PAUSES_SECONDS)
         while True:
-            commit = partial(self._commit_once, in_flight, unbuilt)
+            commit = partial(self._commit_once, in_flight, lazy)
             outcome = await until_stored(commit, while_away, "turn.commit")
             match outcome.result:
                 case Result.STORED | Result.ALREADY_STORED:
                     if outcome.debate.experiment_id and outcome.debate.status in ENDED_STATUSES:
                         self._on_ended(outcome.debate.experiment_id)
-                    return unbuilt.step, outcome
+                    return lazy.step, outcome
                 case Result.CLAIM_LOST:
                     await self._lost(in_flight.claim, outcome, used)
                     return None
                 case Result.LEASE_LAPSED:
                     await self._lease_changed()
                 case Result.DEADLINE_DIFFERS:
-                    unbuilt = unbuilt.with_other_deadline()
+                    lazy = lazy.with_other_deadline()
                 case Result.ROW_LOCKED:
                     pass
             await while_refused.pause()
 
-    async def _commit_once(self, in_flight: InFlight[Claim], unbuilt: _Unbuilt) -> Outcome:
+    async def _commit_once(self, in_flight: InFlight[Claim], lazy: LazyStep) -> Outcome:
         asked_for: list[UUID] = []
 
         def build() -> Step:
-            schedule = unbuilt.step.change.schedule
+            schedule = lazy.step.change.schedule
             if isinstance(schedule, ClaimToken):
                 asked_for.append(schedule.token)
                 self.asked_for[schedule.token] = in_flight
-            return unbuilt.step
+            return lazy.step
 
         try:
             return await self._commit(build)
@@ -128,7 +128,7 @@ class Committer:
             log.warning("turn.dropped", reason="the claim was lost")
         if claim.brief.setup.player != SCRIPTED:
             # Its calls are recorded: what became of them is known now, and each is charged once.
-            await self._charge(claim.debate.id, used or Usage(), claim.held.token)
+            await self._charge(claim.debate.id, used or Usage(), claim.token)
         elif used and outcome.status is not None:
             await self._charge(claim.debate.id, used)
 

@@ -23,7 +23,7 @@ from app.observe import metrics, tracing
 from app.observe.threads import SupervisedThread
 from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
 from app.store.text_index import PASS_EVERY_SECONDS, index_new_turns
-from app.usecases.experiments.settled import settle_all
+from app.usecases.experiments.pausing import pause_or_resume_all
 from app.usecases.services import Services
 from app.usecases.sweep import sweep
 from worker.background import Repeat
@@ -54,11 +54,11 @@ POOL_CONNECTIONS = TURN_THREADS + OTHER_THREADS + 2
 moment."""
 DATABASE_CONNECTIONS = POOL_CONNECTIONS + 1
 """With that of the lease."""
-CONNECTION_PATIENCE_SECONDS = 20.0
-HINT_PATIENCE_SECONDS = 1.0
+CONNECTION_TIMEOUT_SECONDS = 20.0
+HINT_TIMEOUT_SECONDS = 1.0
 """How long a task waits while its worker wants no hints. Tasks of the other kind wait behind it."""
 FINISH_SECONDS = 8.0
-"""After SIGTERM turns in hand may finish for this long; then they are handed back."""
+"""After SIGTERM turns in flight may finish for this long; then they are released."""
 
 
 def worker_services(settings: Settings) -> Services:
@@ -66,7 +66,7 @@ def worker_services(settings: Settings) -> Services:
         settings,
         name="debate-worker",
         database_connections=POOL_CONNECTIONS,
-        patience_seconds=CONNECTION_PATIENCE_SECONDS,
+        connection_timeout_seconds=CONNECTION_TIMEOUT_SECONDS,
         plan_once=True,
     )
 
@@ -102,7 +102,7 @@ class WorkerProcess:
         services = self._services
         self._lease = Lease(services, self.worker_id, self._end_all_claims)
         self._models = ModelCalls(services, self.worker_id, ProviderSettings(), lambda: self._lease.worker_id)
-        models = ModelPlayer(self._models, services.teller.publish)
+        models = ModelPlayer(self._models, services.publisher.publish)
         find_player = partial(player_for, models=models)
         chosen = self._settings.guardrail
         evaluator = None if chosen == RULES_ALONE else ModelEvaluator(self._models, chosen)
@@ -118,7 +118,7 @@ class WorkerProcess:
 
     def hint_debate(self, debate_id: UUID) -> None:
         """Called by Celery's thread, which reads no further task meanwhile."""
-        self._turns.wants_hints.wait(HINT_PATIENCE_SECONDS)
+        self._turns.wants_hints.wait(HINT_TIMEOUT_SECONDS)
         self._on_loop(self._turns.hint, debate_id)
 
     def hint_evaluation(self) -> None:
@@ -127,7 +127,7 @@ class WorkerProcess:
         self._on_loop(self._feeder.wake)
 
     def end(self) -> None:
-        """Turns in hand finish, or are handed back when their time is up."""
+        """Turns in flight finish, or are released after FINISH_SECONDS."""
         self._run(self._end_on_loop())
         self._ending.set()
         self._end_metrics()
@@ -149,7 +149,7 @@ class WorkerProcess:
     def _sweep(self) -> None:
         if self._lease.may_sweep:
             sweep(self._services)
-            settle_all(self._services)
+            pause_or_resume_all(self._services)
 
     def _listen(self) -> None:
         redis = Redis.from_url(
@@ -178,7 +178,7 @@ def _show_metrics(settings: Settings) -> Callable[[], None]:
         server, thread = start_http_server(settings.metrics_port, settings.metrics_host, metrics.REGISTRY)
     except OSError as problem:
         address = f"{settings.metrics_host}:{settings.metrics_port}"
-        log.error("metrics.not_shown", address=address, problem=str(problem))
+        log.error("metrics.bind_failed", address=address, problem=str(problem))
         return lambda: None
 
     def end() -> None:

@@ -75,7 +75,7 @@ class Watchdog:
         last.daemon = True
         last.start()
         try:
-            log.critical("worker.hangs", hang_seconds=self._hang_seconds, stacks=_stacks())
+            log.critical("worker.event_loop_blocked", hang_seconds=self._hang_seconds, stacks=_stacks())
         finally:
             os._exit(EXIT_CODE)
 

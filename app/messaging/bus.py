@@ -25,7 +25,7 @@ CLAIMS_CHANNEL = "debate:claims"
 class Event:
     debate_id: UUID
     name: str
-    """One of `heard.DEBATE_EVENTS`, or `experiment_changed`, which has the experiment's id instead of a debate's."""
+    """One of `incoming.DEBATE_EVENTS`, or `experiment_changed`, which has the experiment's id instead of a debate's."""
     data: Callable[[], dict[str, Any]]
     """Makes what it says. Called only where somebody listens: most debates are watched by nobody."""
 
@@ -80,7 +80,7 @@ class EventBus:
 
 
 def _message(name: str, data: dict[str, Any]) -> bytes:
-    """In the format that `heard` reads."""
+    """In the format that `incoming` reads."""
     return b'{"event":"%b","data":%b}' % (name.encode(), to_json(data))
 
 

@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from app.messaging.heard import Heard, read_events
+from app.messaging.incoming import Heard, read_events
 from app.observe import metrics
 
 log = structlog.get_logger(__name__)
@@ -134,7 +134,7 @@ class Subscription:
                         yield None
             except RedisError as problem:
                 if self.is_up:
-                    log.warning("bus.away", problem=str(problem))
+                    log.warning("bus.unavailable", problem=str(problem))
             self._disconnect()
             yield None
             ending.wait(pause)

@@ -50,7 +50,7 @@ webhook_deliveries = _counter("debate_webhook_deliveries_total", "Attempts to de
 debates_failed = _counter("debate_debates_failed_total", "Debates that failed after their last attempt", "provider")
 claims_lost = _counter("debate_claims_lost_total", "Turns dropped because their worker had lost the claim")
 sweeps = _counter("debate_sweeps_total", "Passes of the sweeper in this process")
-swept = _counter("debate_swept_total", "Debates of dead workers that the sweeper released")
+claims_reclaimed = _counter("debate_claims_reclaimed_total", "Debates of dead workers that the sweeper released")
 
 listeners = _gauge("debate_listeners", "Listeners that are connected", "kind")
 relay_lag_seconds = _histogram(

@@ -14,7 +14,7 @@ from uuid import UUID
 from wsproto.frame_protocol import FrameProtocol
 
 from app.core.debate import CLOSED_STATUSES
-from app.messaging.heard import StateMark
+from app.messaging.incoming import StateMark
 
 PIECE_CHARACTERS = 16 * 1024
 """Messages are sent in frames of at most this length, so that a close or ping never waits behind a large one."""

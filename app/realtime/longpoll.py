@@ -4,7 +4,7 @@ import json
 import time
 from uuid import UUID
 
-from app.realtime.credentials import Holder
+from app.realtime.credentials import Watch
 from app.realtime.feed import Listener
 from app.realtime.relay import Relay
 from app.usecases import read
@@ -15,11 +15,11 @@ from app.wire.situations import situation_of
 
 
 def wait_for_news(
-    relay: Relay, services: Services, hold: Holder, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
+    relay: Relay, services: Services, watch: Watch, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
 ) -> tuple[int, Told | None]:
     """(seq of the last seen argument, the latest argument after it or None)"""
     deadline = time.monotonic() + timeout_seconds
-    with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
+    with relay.listen(debate_id, kind="wait") as listener, watch(listener.cancel) as key:
         # Read after listening began, so that nothing is missed between the read and the wait.
         seen = read.poll(services, debate_id, last_seen)
         news, listener.seq = seen.told, seen.last_seq

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from cachetools import FIFOCache
 
-from app.messaging.heard import StateMark
+from app.messaging.incoming import StateMark
 from app.realtime.feed import Bell, Message
 
 MOST_WAITING = 5_000

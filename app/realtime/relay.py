@@ -16,7 +16,7 @@ from uuid import UUID
 
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.messaging.bus import OPERATORS_CHANNEL, channel_of
-from app.messaging.heard import Heard, state_mark
+from app.messaging.incoming import Heard, state_mark
 from app.messaging.subscription import Subscription
 from app.observe import metrics
 from app.observe.threads import SupervisedThread

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.core.debate import Debate
 from app.core.errors import DebateNotFound, InvalidInput
-from app.messaging.heard import StateMark, state_mark
+from app.messaging.incoming import StateMark, state_mark
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Version
 from app.store.overview import ChangedDebate

@@ -35,7 +35,7 @@ def stream(relay: Relay, listener: Listener, with_changes: bool = False) -> Iter
                     return
         except DatabaseAway as problem:
             # The status was sent already, so the stream just ends. The client reconnects with its last event id.
-            log.warning("stream.database_away", problem=log_words(problem))
+            log.warning("stream.database_unavailable", problem=log_words(problem))
             return
         for message in messages:
             yield _event(message)

@@ -50,7 +50,7 @@ class Claim:
     """The right to take the turn under the cursor, and what is needed to take it."""
 
     brief: Brief
-    held: ClaimToken
+    claim_token: ClaimToken
     turn_id: UUID = field(default_factory=new_turn_id)
     """Of the turn that will come of it, so that the log knows it by its id from the start."""
     repair: tuple[Debate, Debate] | None = None
@@ -66,7 +66,7 @@ class Claim:
 
     @property
     def token(self) -> UUID:
-        return self.held.token
+        return self.claim_token.token
 
     def past_deadline(self, is_past: bool) -> "Claim":
         """The claim of the debate with its deadline as the row has it now."""
@@ -113,9 +113,9 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
             taken.append(claimed)
         elif isinstance(decision, Close):
             event = _deadline_event(decision, worker_id)
-            others.append(Step(claimed, Change(decision.debate, claimed.held, event=event), _tell_state))
+            others.append(Step(claimed, Change(decision.debate, claimed.claim_token, event=event), _tell_state))
         elif isinstance(decision, Leave):
-            others.append(Step(claimed, Change(decision.debate, claimed.held, is_activity=False), _tell_nobody))
+            others.append(Step(claimed, Change(decision.debate, claimed.claim_token, is_activity=False), _tell_nobody))
     if others:
         # One that is not stored (its row is locked, say) is found by `app.usecases.claims.release_unknown`.
         commit(services, others)
@@ -126,7 +126,7 @@ def _fail_damaged(services: Services, damaged: DamagedDebate) -> None:
     words = f"What is stored of this debate cannot be read ({damaged.problem})."
     # It has no turns either if it was deleted between the two statements of the claim.
     if claims.fail_damaged(services.engine, damaged, words):
-        log.error("debate.damaged", debate_id=str(damaged.debate_id), problem=damaged.problem)
+        log.error("debate.unreadable", debate_id=str(damaged.debate_id), problem=damaged.problem)
 
 
 def _deadline_event(decision: Close, worker_id: str) -> NewEvent | None:
@@ -201,8 +201,8 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
         made = (made[0].evolve(prompts_hash=thought.prompts_hash), *made[1:])
     schedule: Schedule = PlainSchedule.SETTLED
     if decision.debate.awaits_worker and may_go_on(decision.debate):
-        schedule = ClaimToken(new_claim_token(), claim.held.worker_id)
-    change = Change(decision.debate, claim.held, made, thought.exchanges, usage, schedule)
+        schedule = ClaimToken(new_claim_token(), claim.claim_token.worker_id)
+    change = Change(decision.debate, claim.claim_token, made, thought.exchanges, usage, schedule)
     return Step(claim, change, _tell_turns)
 
 
@@ -248,7 +248,7 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
         "wait_seconds": delay,
     }
     event = _event(claim, EventKind.ATTEMPT_FAILED, about)
-    change = Change(after, claim.held, used=used, schedule=schedule, event=event)
+    change = Change(after, claim.claim_token, used=used, schedule=schedule, event=event)
     provider = metrics.provider_label(claim.brief.setup.player)
 
     def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
@@ -279,12 +279,12 @@ def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: U
     used = storable_usage(usage or Usage())
     reached = limit_reached(claim.debate, used)
     if reached:
-        return Step(claim, Change(ended_by(claim.debate, reached), claim.held, used=used), _tell_state)
+        return Step(claim, Change(ended_by(claim.debate, reached), claim.claim_token, used=used), _tell_state)
     waiting = claim.debate.evolve(last_error=storable_text(message))
     # It may wait many times for the same thing: noted is the first.
     is_new = claim.debate.last_error != waiting.last_error
     event = _event(claim, EventKind.POSTPONED, {"reason": waiting.last_error}) if is_new else None
-    change = Change(waiting, claim.held, used=used, schedule=Later(delay_seconds), event=event)
+    change = Change(waiting, claim.claim_token, used=used, schedule=Later(delay_seconds), event=event)
 
     def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
         [outcome] = outcomes
@@ -296,15 +296,15 @@ def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: U
 
 
 def _event(claim: Claim, kind: EventKind, about: Mapping[str, object]) -> NewEvent:
-    cursor, claimed_at = claim.debate.cursor, time_of(claim.held.token)
+    cursor, claimed_at = claim.debate.cursor, time_of(claim.token)
     where = {"round": cursor.round, "role": cursor.seat.role, "player": claim.brief.setup.player}
-    return NewEvent(kind, claim.held.worker_id, {**where, **about, "claimed_at": time_json(claimed_at)})
+    return NewEvent(kind, claim.claim_token.worker_id, {**where, **about, "claimed_at": time_json(claimed_at)})
 
 
 def release_step(claim: Claim, usage: Usage | None = None) -> Step:
     """Hands the turn back untaken, for another worker to take at once. `usage` is what it has cost all the same."""
     used = storable_usage(usage or Usage())
-    return Step(claim, Change(claim.debate, claim.held, used=used, is_activity=False), _tell_due)
+    return Step(claim, Change(claim.debate, claim.claim_token, used=used, is_activity=False), _tell_due)
 
 
 def _tell_turns(services: Services, outcomes: Sequence[Outcome]) -> None:
@@ -313,11 +313,11 @@ def _tell_turns(services: Services, outcomes: Sequence[Outcome]) -> None:
 
 
 def _tell_due(services: Services, outcomes: Sequence[Outcome]) -> None:
-    services.teller.enqueue(*(outcome.debate.id for outcome in outcomes if outcome.debate.awaits_worker))
+    services.publisher.enqueue(*(outcome.debate.id for outcome in outcomes if outcome.debate.awaits_worker))
 
 
 def _tell_state(services: Services, outcomes: Sequence[Outcome]) -> None:
-    services.teller.publish(*(state_changed(outcome.debate) for outcome in outcomes))
+    services.publisher.publish(*(state_changed(outcome.debate) for outcome in outcomes))
 
 
 def _tell_nobody(_services: Services, _outcomes: Sequence[Outcome]) -> None:

@@ -25,7 +25,7 @@ def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> N
     """Debates, each with its new turns."""
     told = [(debate, turn) for debate, turns in stored for turn in turns]
     waiting = (event for debate, _ in stored for event in seat_waiting(debate))
-    services.teller.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
+    services.publisher.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
     for debate, turn in told:
         _count_and_log(debate, turn)
 
@@ -86,4 +86,4 @@ def tell_changed(services: Services, experiment_id: UUID) -> None:
             return
         progress = experiments.progress(connection, [experiment_id])[experiment_id]
     told = {"experiment": experiment_json(experiment, progress)}
-    services.teller.publish(Event(experiment_id, "experiment_changed", lambda: told))
+    services.publisher.publish(Event(experiment_id, "experiment_changed", lambda: told))

@@ -118,11 +118,11 @@ def tell_changed(services: Services, made: AppliedChange, by: str) -> None:
     """After the commit."""
     log_repair(made.locked, made.repaired)
     after = made.outcome.debate
-    services.teller.end_claim(made.outcome.ended_claim)
+    services.publisher.end_claim(made.outcome.ended_claim)
     log.info("debate.changed", debate_id=str(after.id), status=after.status, by=by)
-    services.teller.publish(state_changed(after), *seat_waiting(after))
+    services.publisher.publish(state_changed(after), *seat_waiting(after))
     if after.awaits_worker:
-        services.teller.enqueue(after.id)
+        services.publisher.enqueue(after.id)
 
 
 @repeated_on_conflict
@@ -136,6 +136,6 @@ def delete_debate(services: Services, caller: Caller, debate_id: UUID) -> None:
             interruptions.lose_debates(connection, [debate_id])
         if locked.material and locked.material.document_hash:
             materials.delete_if_unused(connection, locked.material.document_hash)
-    services.teller.end_claim(ended_claim)
+    services.publisher.end_claim(ended_claim)
     log.info("debate.deleted", debate_id=str(debate_id), by=caller.name)
-    services.teller.publish(deleted(debate_id))
+    services.publisher.publish(deleted(debate_id))

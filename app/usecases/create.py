@@ -79,7 +79,7 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> StoredT
     debate, motion = stored
     tell_stored(services, (debate, [motion]))
     if debate.awaits_worker:
-        services.teller.enqueue(debate.id)
+        services.publisher.enqueue(debate.id)
     return StoredTurn(debate, motion)
 
 

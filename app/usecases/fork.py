@@ -67,9 +67,9 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
         return _replay(services, source_id, new, stored)
     debate, _ = stored
     log.info("debate.forked", debate_id=str(debate.id), source=str(source_id), after_seq=new.after_seq, by=caller.name)
-    services.teller.publish(state_changed(debate))
+    services.publisher.publish(state_changed(debate))
     if debate.awaits_worker:
-        services.teller.enqueue(debate.id)
+        services.publisher.enqueue(debate.id)
     return Forked(debate)
 
 

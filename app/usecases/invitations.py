@@ -7,7 +7,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core import holding
+from app.core import seat_ownership
 from app.core.access import (
     Action,
     Caller,
@@ -99,11 +99,11 @@ def revoke(services: Services, caller: Caller, debate_id: UUID, invitation_id: U
         after = locked
         for seat in Seat:
             if invitation_held_by(locked.seats[seat]) == invitation_id and not locked.is_closed:
-                after = debates.save_holder(connection, holding.freed(locked, seat), seat)
+                after = debates.save_holder(connection, seat_ownership.freed(locked, seat), seat)
                 events.add(connection, debate_id, NewEvent(EventKind.SEAT_RELEASED, caller.name, {"role": seat.role}))
     log.info("invitation.revoked", debate_id=str(debate_id), invitation_id=str(invitation_id), by=caller.name)
     if after is not locked:
-        services.teller.publish(state_changed(after))
+        services.publisher.publish(state_changed(after))
 
 
 def unknown(invitation_id: UUID) -> NotFound:
@@ -126,7 +126,7 @@ def accept(services: Services, token: str) -> tuple[Guest, str]:
         guest = Guest(invitation.id, invitation.debate_id, invitation.seat, hash_of(secret), invitation.issuer_id)
         after = locked
         if invitation.seat is not None and locked.seats[invitation.seat].is_external and not locked.is_closed:
-            after = holding.take(locked, guest, invitation.seat)
+            after = seat_ownership.take(locked, guest, invitation.seat)
             if after is not locked:
                 after = debates.save_holder(connection, after, invitation.seat)
                 taken = NewEvent(EventKind.SEAT_TAKEN, guest.name, {"role": invitation.role})
@@ -134,7 +134,7 @@ def accept(services: Services, token: str) -> tuple[Guest, str]:
         invitations.begin_session(connection, invitation.id, hash_of(secret), GUEST_LIFETIME)
     log.info("invitation.accepted", debate_id=str(invitation.debate_id), role=invitation.role)
     if after is not locked:
-        services.teller.publish(state_changed(after))
+        services.publisher.publish(state_changed(after))
     return guest, secret
 
 

@@ -81,7 +81,7 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         if any(one.setup != judge.setup for one in asked):
             raise _with_other_options(judge)
     if new:
-        services.teller.evaluate(asked[-1].id)
+        services.publisher.evaluate(asked[-1].id)
     return Asked(asked, new)
 
 

@@ -42,7 +42,7 @@ def prune(services: Services, before: datetime) -> Iterator[EndedCount]:
         since = max(one.updated_at for one in gone)
         log.info("debates.pruned", debates=len(gone))
         # Listeners get the same event as for a deletion by a person.
-        services.teller.publish(*(deleted(one.id) for one in gone))
+        services.publisher.publish(*(deleted(one.id) for one in gone))
         yield EndedCount(len(gone), sum(one.turn_count for one in gone))
     _prune_documents(services)
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from cachetools import LRUCache
 
+from app.messaging.publisher import Publisher
 from app.messaging.queue import TaskQueue
-from app.messaging.teller import Teller
 from app.settings import Settings
 from app.store.engine import Engine
 from app.store.errors import FullDisk
@@ -27,7 +27,7 @@ class Services:
     settings: Settings
     engine: Engine
     tasks: TaskQueue
-    teller: Teller
+    publisher: Publisher
     full_disk: FullDisk = field(default_factory=FullDisk)
     documents: Documents = field(default_factory=Documents)
     results: LRUCache[UUID, tuple[str, dict[str, Any]]] = field(default_factory=lambda: LRUCache(MOST_KEPT))

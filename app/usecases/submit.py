@@ -86,10 +86,10 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
         outcome = save(connection, Change(decision.debate, turns=tuple(planned)))
     log_repair(locked, debate)
     after, stored = outcome.debate, outcome.turns
-    services.teller.end_claim(outcome.ended_claim)
+    services.publisher.end_claim(outcome.ended_claim)
     tell_stored(services, (after, stored))
     if after.awaits_worker:
-        services.teller.enqueue(after.id)
+        services.publisher.enqueue(after.id)
     return StoredTurn(after, stored[0])
 
 

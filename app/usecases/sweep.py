@@ -22,18 +22,18 @@ def sweep(services: Services) -> int:
         metrics.sweeps.inc()
         return 0
     with services.engine.begin() as connection:
-        if not leases.become_the_sweeper(connection):
+        if not leases.try_sweep_lock(connection):
             return 0
         dead = leases.lapsed(connection)
         released = leases.end(connection, dead) if dead else []
     metrics.sweeps.inc()
-    metrics.swept.inc(len(released))
+    metrics.claims_reclaimed.inc(len(released))
     for worker_id in dead:
         log.warning("worker.lease_lapsed", worker_id=worker_id)
     if released:
         log.info("sweep.released", debates=len(released))
         # A hint for idle workers; the others find the debates by themselves.
-        services.teller.enqueue(*released)
+        services.publisher.enqueue(*released)
     return len(released)
 
 
@@ -52,4 +52,4 @@ def end_lease(services: Services, worker_id: str) -> None:
     """Turns that are still claimed under it become due at once."""
     with services.engine.begin() as connection:
         released = leases.end(connection, [worker_id])
-    services.teller.enqueue(*released)
+    services.publisher.enqueue(*released)

@@ -72,7 +72,7 @@ def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, A
             except DatabaseAway as problem:
                 if not is_conflict(problem):
                     raise
-                log.warning("transaction.repeated", use_case=use_case.__name__, problem=log_words(problem))
+                log.warning("transaction.retried", use_case=use_case.__name__, problem=log_words(problem))
             time.sleep(pause_seconds * (1 + _jitter()))
         return use_case(*args, **options)
 

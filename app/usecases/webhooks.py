@@ -151,7 +151,7 @@ def settle(services: Services, held: DueDelivery, status: int | None, error: str
     if status == GONE:
         reason = "the endpoint answered 410: it is gone"
         webhooks.disable(services.engine, held.webhook_id, reason)
-        log.warning("webhook.switched_off", webhook_id=str(held.webhook_id), reason=reason)
+        log.warning("webhook.disabled", webhook_id=str(held.webhook_id), reason=reason)
     metrics.webhook_deliveries.labels("delivered" if error is None else "failed").inc()
     if error is not None:
         log.info("webhook.failed", webhook_id=str(held.webhook_id), attempts=held.attempts + 1, problem=error)

@@ -69,7 +69,7 @@ def test_a_claim_of_a_debate_that_is_gone_is_nothing(services: Services) -> None
 def test_a_pause_lets_the_turn_under_way_be_stored_and_nothing_follows_it(services: Services, debate: Debate) -> None:
     claim = claimed(services, debate)
     control.pause_debate(services, OPERATOR, debate.id)
-    assert still_held(services, DEBATES, [(debate.id, claim.held.token)]) == {claim.held.token}
+    assert still_held(services, DEBATES, [(debate.id, claim.token)]) == {claim.token}
     assert take_turn(services, claim, CLAIM) is None
     after = read.get_transcript(services, debate.id, None)
     assert (after.debate.status, after.debate.turn_count, len(after.arguments)) == (Status.PAUSED, 2, 1)
@@ -78,8 +78,8 @@ def test_a_pause_lets_the_turn_under_way_be_stored_and_nothing_follows_it(servic
 @pytest.mark.parametrize("what", ENDINGS)
 def test_what_a_person_does_meanwhile_takes_the_claim_away(services: Services, debate: Debate, what: str) -> None:
     claim = claimed(services, debate)
-    held = [(debate.id, claim.held.token)]
-    assert still_held(services, DEBATES, held) == {claim.held.token}
+    held = [(debate.id, claim.token)]
+    assert still_held(services, DEBATES, held) == {claim.token}
     ENDINGS[what](services, debate.id)
     assert still_held(services, DEBATES, held) == set()
     [outcome] = advance.commit(services, [turn(claim, CLAIM)])

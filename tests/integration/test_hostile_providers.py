@@ -175,7 +175,7 @@ def test_resume_makes_the_next_attempt_now(services: Services, place: Place) -> 
 def test_a_resume_does_not_take_the_turn_from_whoever_thinks_about_it(services: Services) -> None:
     claim = claimed(services)
     control.resume_debate(services, OPERATOR, claim.debate.id)
-    assert still_held(services, DEBATES, [(claim.debate.id, claim.held.token)]) == {claim.held.token}
+    assert still_held(services, DEBATES, [(claim.debate.id, claim.token)]) == {claim.token}
 
 
 def test_a_timeout_with_nothing_heard_counts_what_was_sent(

@@ -107,11 +107,11 @@ def test_what_a_failed_attempt_cost_counts_and_may_use_up_a_limit(services: Serv
 def test_a_turn_that_has_to_wait_counts_no_attempt(services: Services, place: Place) -> None:
     claim = claimed_turn(services)
 
-    def postponed(message: str, held: ClaimToken = claim.held) -> Result:
+    def postponed(message: str, held: ClaimToken = claim.claim_token) -> Result:
         def step(claim: Claim) -> Step:
             return advance.postponement_step(claim, message, 300, Usage(70, 7))
 
-        return result_of(services, replace(claim, held=held), step)
+        return result_of(services, replace(claim, claim_token=held), step)
 
     def waits() -> bool:
         used = "SELECT status, attempts, last_error, input_tokens, output_tokens, next_attempt_at > now() FROM debates"
@@ -120,7 +120,7 @@ def test_a_turn_that_has_to_wait_counts_no_attempt(services: Services, place: Pl
     assert postponed("The limit for a day is reached.") is Result.STORED
     assert waits()
     assert try_claim(services, claim.debate.id) is None
-    assert postponed("Not ours.", replace(claim.held, token=uuid4())) is Result.CLAIM_LOST
+    assert postponed("Not ours.", replace(claim.claim_token, token=uuid4())) is Result.CLAIM_LOST
     # By the same claim: a try whose answer was lost has stored it.
     assert postponed("Other words.") is Result.ALREADY_STORED
     assert waits()
@@ -130,6 +130,6 @@ def test_a_look_at_claims_tells_which_still_hold_and_writes_nothing(services: Se
     first, second = claimed_turn(services), claimed_turn(services)
     control.pause_debate(services, OPERATOR, first.debate.id, now=True)
     before = place.sql("SELECT xmin, ctid FROM debates ORDER BY id")
-    asked = [(claim.debate.id, claim.held.token) for claim in (first, second)]
-    assert still_held(services, DEBATES, asked) == {second.held.token}
+    asked = [(claim.debate.id, claim.token) for claim in (first, second)]
+    assert still_held(services, DEBATES, asked) == {second.token}
     assert place.sql("SELECT xmin, ctid FROM debates ORDER BY id") == before

@@ -347,7 +347,7 @@ def test_what_was_claimed_after_the_look_at_what_is_in_hand_is_not_released(serv
     later = looked_at + timedelta(seconds=usecase_claims.UNKNOWN_AFTER_SECONDS + 60)
     wait_until(lambda: now() > looked_at + timedelta(seconds=usecase_claims.UNKNOWN_AFTER_SECONDS), 60, "it is not new")
     assert usecase_claims.release_unknown(services, DEBATES, WORKER, [], looked_at) == 0
-    assert usecase_claims.release_unknown(services, DEBATES, WORKER, [claim.held.token], later) == 0
+    assert usecase_claims.release_unknown(services, DEBATES, WORKER, [claim.token], later) == 0
     assert place.is_claimed(str(claim.debate.id))
     assert usecase_claims.release_unknown(services, DEBATES, WORKER, [], later) == 1
     assert place.sql("SELECT claim_token, due_at <= now() FROM debates") == [(None, True)]

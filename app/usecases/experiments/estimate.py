@@ -18,7 +18,7 @@ from app.core.players import SCRIPTED, SeatSetup
 from app.core.seats import Seat
 from app.models.table import cost_usd, shown_tokens
 from app.usecases.create import most_cost_of_a_turn
-from app.usecases.experiments.held import HeldExperiment
+from app.usecases.experiments.match_debates import PlannedExperiment
 
 USUAL_OUTPUT_TOKENS = 400
 """Of a call to a model that this server has not seen yet."""
@@ -39,7 +39,7 @@ class _Calls:
 
 
 def estimate_of(
-    experiment: HeldExperiment,
+    experiment: PlannedExperiment,
     matches: Mapping[Pairing, int],
     open_judgments: Mapping[str, int],
     seen: Seen = _NOTHING_SEEN,
@@ -70,7 +70,7 @@ def estimate_of(
 class _Load:
     """Collects the calls by who makes them and what for."""
 
-    def __init__(self, experiment: HeldExperiment, seen: Seen, sizes: MotionSizes) -> None:
+    def __init__(self, experiment: PlannedExperiment, seen: Seen, sizes: MotionSizes) -> None:
         self._experiment, self._seen, self._sizes = experiment, seen, sizes
         self._arms = {arm.name: arm for arm in experiment.spec.arms}
         self._setups = {one.name: setup_of(one) for one in experiment.spec.contestants}
@@ -215,7 +215,7 @@ def _sum(amounts: Iterable[float | None]) -> float | None:
     return total
 
 
-def largest_call(experiment: HeldExperiment, sizes: MotionSizes) -> float:
+def largest_call(experiment: PlannedExperiment, sizes: MotionSizes) -> float:
     """The most that any single call of its debates and judgments costs."""
     spec = experiment.spec
     setups = {experiment.arbitrator, *map(setup_of, spec.contestants), *(judge.setup for judge in judges_of(spec))}

@@ -29,7 +29,7 @@ from app.store.experiments.feed import NextMatch
 from app.usecases import control
 from app.usecases.announce import tell_changed
 from app.usecases.experiments import budget
-from app.usecases.experiments.held import debate_of
+from app.usecases.experiments.match_debates import debate_of
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -190,7 +190,7 @@ def _tell(
     metrics.matches.labels("running").inc(begun.count - begun.failed)
     metrics.matches.labels("completed").inc(len(settled.completed))
     metrics.matches.labels("failed").inc(settled.failed + begun.failed)
-    services.teller.enqueue(*(debate.id for debate in begun.made))
+    services.publisher.enqueue(*(debate.id for debate in begun.made))
     for made in begun.resumed:
         control.tell_changed(services, made, OPERATOR.name)
     if is_over:

@@ -31,9 +31,9 @@ from app.store.ids import new_id
 from app.usecases import quotas
 from app.usecases.announce import deleted, tell_changed
 from app.usecases.experiments import planning
-from app.usecases.experiments.held import Checked, debate_of
+from app.usecases.experiments.match_debates import Checked, debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
-from app.usecases.experiments.settled import settle_debates
+from app.usecases.experiments.pausing import pause_or_resume_debates
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
@@ -236,7 +236,7 @@ def start(services: Services, caller: Caller, experiment_id: UUID) -> Experiment
     log.info("experiment.started", experiment_id=str(experiment_id), by=caller.name)
     if is_small:
         planning.write(services, experiment_id, token)
-    settle_debates(services, experiment_id)
+    pause_or_resume_debates(services, experiment_id)
     _told(services, experiment_id)
     with services.engine.statements() as connection:
         return existing(connection, experiment_id)
@@ -296,7 +296,7 @@ def _stop(
 ) -> Experiment:
     working = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
     after = _change(services, caller, experiment_id, ExperimentStatus.STOPPED, working, reason, spent_budget)
-    settle_debates(services, experiment_id)
+    pause_or_resume_debates(services, experiment_id)
     return after
 
 
@@ -338,7 +338,7 @@ def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tup
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
             interruptions.release_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
-    settle_debates(services, experiment_id)
+    pause_or_resume_debates(services, experiment_id)
     _told(services, experiment_id)
     return after, count
 
@@ -394,8 +394,8 @@ def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
             if not gone:
                 experiments.remove(connection, experiment_id)
         for debate_id, token in gone:
-            services.teller.end_claim(token)
-            services.teller.publish(deleted(debate_id))
+            services.publisher.end_claim(token)
+            services.publisher.publish(deleted(debate_id))
         if not gone:
             break
     log.info("experiment.deleted", experiment_id=str(experiment_id), by=caller.name)
@@ -403,4 +403,4 @@ def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
 
 def _told(services: Services, experiment_id: UUID) -> None:
     tell_changed(services, experiment_id)
-    services.teller.evaluate(experiment_id)
+    services.publisher.evaluate(experiment_id)

@@ -26,8 +26,8 @@ from app.store.experiments.reading import MatchFilters
 from app.store.page_cursors import Page, pack_time_and_id, unpack_time_and_id
 from app.usecases.experiments import planning
 from app.usecases.experiments.estimate import estimate_of
-from app.usecases.experiments.held import Checked, HeldExperiment
 from app.usecases.experiments.manage import check_prompts, checked_spec, existing, refuse_mixing
+from app.usecases.experiments.match_debates import Checked, PlannedExperiment
 from app.usecases.read import snapshot
 from app.usecases.services import Services
 
@@ -101,7 +101,7 @@ class _Left:
 
 def _left(
     connection: Connection,
-    experiment: HeldExperiment,
+    experiment: PlannedExperiment,
     motions: MotionCount | None,
     new: Sequence[PlannedMotion] = (),
 ) -> _Left:
@@ -120,7 +120,7 @@ def _left(
     )
 
 
-def _left_to_start(connection: Connection, experiment: HeldExperiment, added: Sequence[PlannedMotion] = ()) -> _Left:
+def _left_to_start(connection: Connection, experiment: PlannedExperiment, added: Sequence[PlannedMotion] = ()) -> _Left:
     """What a start would hold and judge. Refuses what a start would refuse."""
     new = plan_store.new_motions(connection, experiment.id, added)
     motions = plan_store.count_motions(connection, experiment.id, new)
@@ -130,7 +130,7 @@ def _left_to_start(connection: Connection, experiment: HeldExperiment, added: Se
     return left
 
 
-def _estimated(services: Services, experiment: HeldExperiment, left: _Left) -> CostEstimate:
+def _estimated(services: Services, experiment: PlannedExperiment, left: _Left) -> CostEstimate:
     def computed() -> CostEstimate:
         matches = left.matches + _unwritten(experiment.spec, left)
         return estimate_of(experiment, matches, left.judgments, left.seen, left.sizes, left.held_usd)

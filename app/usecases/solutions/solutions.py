@@ -43,7 +43,7 @@ def propose(services: Services, caller: Caller, title: str, description: str) ->
     if opinion:
         metrics.guardrail_verdicts.labels("solution", opinion.verdict.value).inc()
     else:
-        services.teller.evaluate(stored.evaluation_id)
+        services.publisher.evaluate(stored.evaluation_id)
     return stored
 
 
@@ -87,7 +87,7 @@ def contribute(services: Services, caller: Caller, solution_id: UUID, request: C
         depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
         position = or_raise(solutions.count_contribution(connection, solution_id), NotFound(_NO_SOLUTION))
         stored = solutions.insert_contribution(connection, solution_id, agent.id, position, depth, request)
-    services.teller.evaluate(stored.evaluation_id)
+    services.publisher.evaluate(stored.evaluation_id)
     return stored
 
 

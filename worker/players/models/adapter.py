@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 LARGEST_ANSWER_BYTES = 65_536
 """A longer answer is cut off, and the attempt counts as failed."""
-MOST_BELIEVABLE_TOKENS = 10_000_000
+MAX_PLAUSIBLE_TOKENS = 10_000_000
 """The most tokens of one call. Greater or negative counts of a provider are ignored."""
 _MOST_DETAIL = 300
 _TOOL = "answer"
@@ -465,13 +465,13 @@ def _counted_usage(question: Question, tokens: Any) -> Usage | None:
     """What the provider counted; None if it did not count, or cannot be believed."""
     counts = (tokens.input_tokens, tokens.output_tokens)
     try:
-        if all(isinstance(count, int) and 0 <= count <= MOST_BELIEVABLE_TOKENS for count in counts):
+        if all(isinstance(count, int) and 0 <= count <= MAX_PLAUSIBLE_TOKENS for count in counts):
             usage = Usage(*counts, cost_usd(question.player, tokens) or 0.0)
             return usage if usage.total_tokens else None
     except (ValueError, OverflowError):
         # The table of prices refuses counts that contradict each other.
         pass
-    log.warning("model_call.count_not_believed", player=question.player)
+    log.warning("model_call.usage_invalid", player=question.player)
     return None
 
 

@@ -237,7 +237,7 @@ class ModelCalls:
         except QuotaSpent:
             return
         except _NOT_BEGUN as problem:
-            log.warning("model_call.not_written_down", problem=log_words(problem))
+            log.warning("model_call.record_failed", problem=log_words(problem))
             return
         if isinstance(begun, Reservation):
             await self._write_down(model_calls.settle, begun, 0.0, False)

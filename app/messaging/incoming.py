@@ -135,7 +135,7 @@ def _read(channel: str, text: bytes) -> Heard | None:
         return _of_debate(UUID(channel.removeprefix(CHANNEL_PREFIX)), event, told, data)
     except ValueError as problem:
         # Pydantic's ValidationError is one too. Not its message, which quotes the content.
-        log.warning("bus.nonsense", problem=type(problem).__name__)
+        log.warning("bus.invalid_message", problem=type(problem).__name__)
         return None
 
 

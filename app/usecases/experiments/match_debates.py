@@ -31,12 +31,12 @@ class Checked:
     arbitrator: SeatSetup
 
 
-HeldExperiment = Checked | Experiment
+PlannedExperiment = Checked | Experiment
 
 
 def debate_of(
     services: Services,
-    experiment: HeldExperiment,
+    experiment: PlannedExperiment,
     match: Match,
     motion: Motion,
     prompts: Mapping[str, str] = NO_PROMPTS,

@@ -42,13 +42,13 @@ class _EndedClaim:
 _Told = Event | UUID | _Evaluation | _EndedClaim
 
 
-class Teller:
+class Publisher:
     def __init__(self, bus: EventBus, tasks: TaskQueue) -> None:
         self._bus = bus
         self._tasks = tasks
         self._waiting: queue.SimpleQueue[_Told | None] = queue.SimpleQueue()
         self._in_trouble = False
-        self._thread = SupervisedThread("teller", self._run)
+        self._thread = SupervisedThread("publisher", self._run)
         self._thread.start()
 
     def publish(self, *events: Event) -> None:
@@ -113,14 +113,14 @@ class Teller:
             self._trouble(str(problem))
         except Exception:
             # This thread serves the whole process: a failed batch must not end it.
-            log.exception("teller.failed")
+            log.exception("publisher.failed")
         else:
             if self._in_trouble:
                 self._in_trouble = False
-                log.info("redis.back")
+                log.info("redis.recovered")
 
     def _trouble(self, problem: str) -> None:
         """Logs once per outage, not once per message."""
         if not self._in_trouble:
             self._in_trouble = True
-            log.warning("redis.away", problem=problem)
+            log.warning("redis.unavailable", problem=problem)

@@ -25,13 +25,13 @@ log = structlog.get_logger(__name__)
 _CONTINUES = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
 
 
-def settle_all(services: Services) -> None:
+def pause_or_resume_all(services: Services) -> None:
     """For the sweeper."""
     for experiment_id in interruptions.unsettled(services.engine):
-        settle_debates(services, experiment_id)
+        pause_or_resume_debates(services, experiment_id)
 
 
-def settle_debates(services: Services, experiment_id: UUID) -> None:
+def pause_or_resume_debates(services: Services, experiment_id: UUID) -> None:
     with services.engine.statements() as connection:
         experiment = experiments.get(connection, experiment_id)
         if experiment is None or experiment.status not in (ExperimentStatus.STOPPED, *_CONTINUES):

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from app.store.unavailable import tolerate_errors
+from app.usecases.outages import tolerate_errors
 
 
 class Repeat(threading.Thread):

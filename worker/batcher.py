@@ -37,11 +37,11 @@ class Batcher(Generic[Item, Answer]):
         *,
         parallel: int,
         largest: int,
-        fails_all: tuple[type[Exception], ...],
+        fails_all: Callable[[BaseException], bool],
     ) -> None:
-        """`run` answers each item in its place. If it raises one of `fails_all` (the server is away), every caller of
-        the batch gets it. With anything else it must have done nothing, and each item runs again alone, so that a bad
-        item fails for its own caller only. Every caller gets an exception of its own."""
+        """`run` answers each item in its place. If it raises what `fails_all` accepts (the server is unavailable),
+        every caller of the batch gets it. After any other exception, which must have left nothing, each item runs again
+        alone: a bad item fails for its own caller only. Every caller gets its own exception."""
         self._run = run
         self._executor = executor
         self._parallel = parallel
@@ -105,7 +105,7 @@ class Batcher(Generic[Item, Answer]):
         except BaseException as problem:
             if len(items) == 1:
                 return [problem]
-            if isinstance(problem, self._fails_all) or not isinstance(problem, Exception):
+            if self._fails_all(problem) or not isinstance(problem, Exception):
                 return [_own(problem) for _ in items]
             return [self._answers([item])[0] for item in items]
 

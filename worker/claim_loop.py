@@ -37,14 +37,13 @@ from app.core.claims import Room
 from app.core.debate import Usage
 from app.core.retry import NotNow, PlayerError
 from app.observe import tracing
-from app.store.claimed_rows import Claimable
-from app.store.clock import now
 from app.usecases import claims
+from app.usecases.claims import WorkKind
+from app.usecases.outages import Backoff, GaveUp, until_stored
 from app.usecases.services import Services
 from worker.background import LoopTask
 from worker.in_flight import Claimed, Ending, InFlight
 from worker.lease import Lease
-from worker.patience import GaveUp, Patience, until_stored
 
 log = structlog.get_logger(__name__)
 jitter = random.SystemRandom().random
@@ -68,9 +67,7 @@ STORE_AGAIN_SECONDS = 1.0
 class Kind(ABC, Generic[Claimed, Generated]):
     """One kind of work."""
 
-    name: ClassVar[str]
-    """For the log."""
-    rows: ClassVar[Claimable]
+    work: ClassVar[WorkKind]
     poll_seconds: ClassVar[float] = 1.0
     """How often a worker looks for due rows that no hint has told it of."""
     pause_seconds: ClassVar[float] = 0.02
@@ -110,7 +107,7 @@ class Kind(ABC, Generic[Claimed, Generated]):
 
     def about(self, claim: Claimed) -> dict[str, str | int]:
         """For the log and the trace."""
-        return {"work": self.name, "id": str(claim.id)}
+        return {"work": self.work.value, "id": str(claim.id)}
 
     def span(self, _claim: Claimed) -> AbstractContextManager[None]:
         """For all that follows from the claim. Called in its task, so that it may bind what log lines say."""
@@ -148,14 +145,14 @@ class Kind(ABC, Generic[Claimed, Generated]):
 
 
 class RowKind(Kind[Claimed, Generated]):
-    """A kind whose claim ends when what was generated is stored. Its statements store until the database is back: the
-    claim lasts as long as this worker does, so nobody else would do the work. What was stored although its answer was
-    lost has no claim any more, and storing it again does nothing."""
+    """A kind whose claim ends when its result is stored. Its statements are retried while the database is unavailable:
+    the claim lasts as long as this worker does, so no other worker would do the work. They are idempotent: a row that
+    was stored has no claim any more."""
 
     @abstractmethod
-    def settle(self, services: Services, claim: Claimed, generated: Generated, /) -> None: ...
+    def record(self, services: Services, claim: Claimed, generated: Generated, /) -> None: ...
 
-    def put_off(self, services: Services, claim: Claimed, reason: NotNow, /) -> None:
+    def record_postponement(self, services: Services, claim: Claimed, reason: NotNow, /) -> None:
         """Counts an attempt, unless the kind can wait without."""
         self.record_failure(services, claim, PlayerError(reason.message), jitter())
 
@@ -163,11 +160,11 @@ class RowKind(Kind[Claimed, Generated]):
     def record_failure(self, services: Services, claim: Claimed, problem: PlayerError, jitter: float, /) -> None: ...
 
     async def store(self, in_flight: InFlight[Claimed], generated: Generated) -> Claimed | None:
-        await self._until_stored(self.settle, in_flight.claim, generated)
+        await self._until_stored(self.record, in_flight.claim, generated)
         return None
 
     async def postpone(self, in_flight: InFlight[Claimed], reason: NotNow) -> None:
-        await self._until_stored(self.put_off, in_flight.claim, reason)
+        await self._until_stored(self.record_postponement, in_flight.claim, reason)
 
     async def fail(self, in_flight: InFlight[Claimed], problem: PlayerError) -> None:
         if problem.patient:
@@ -180,12 +177,12 @@ class RowKind(Kind[Claimed, Generated]):
 
     async def _until_stored(self, statement: Callable[..., None], *given: object) -> None:
         storing = partial(self.in_thread, statement, self.services, *given)
-        await until_stored(storing, Patience([STORE_AGAIN_SECONDS]), f"{self.name}.store")
+        await until_stored(storing, Backoff([STORE_AGAIN_SECONDS]), f"{self.work.value}.store")
 
 
 class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
     def __init__(self, lease: Lease, kind: Kind[Claimed, Generated]) -> None:
-        super().__init__(f"{kind.name}.claim", kind.poll_seconds, kind.pause_seconds, self._after_error)
+        super().__init__(f"{kind.work.value}.claim", kind.poll_seconds, kind.pause_seconds, self._after_error)
         self._lease = lease
         self._kind = kind
         self._in_flight: dict[UUID, InFlight[Claimed]] = {}
@@ -254,7 +251,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
     async def _round(self) -> bool:
         # Never concurrently with a claim: what was just claimed must not be taken for unknown.
         if time.monotonic() >= self._compare_at:
-            await self._compare()
+            await self._reconcile()
         return await self._claim()
 
     def _after_error(self) -> None:
@@ -316,7 +313,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
                     about = kind.about(following)
                     # The task has a context of its own, so nothing has to be unbound.
                     bind_contextvars(**about)
-                    with tracing.span(kind.name, about):
+                    with tracing.span(kind.work.value, about):
                         following = await self._take(in_flight)
                     if following is not None:
                         self._go_on(in_flight, following)
@@ -393,23 +390,20 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
 
     # Keeping up
 
-    async def _compare(self) -> None:
-        """With the database: cancels work whose claim is gone, and releases claims that are in nobody's hands."""
-        kind = self._kind
-        self._compare_at = time.monotonic() + COMPARE_EVERY_SECONDS
+    async def _reconcile(self) -> None:
+        """Cancels work whose claim has ended, and releases claims that this worker does not know of."""
+        kind, known_at = self._kind, time.monotonic()
+        self._compare_at = known_at + COMPARE_EVERY_SECONDS
         generating = [
             (one.claim.id, token) for token, one in self._in_flight.items() if one.is_cancelable and not one.ending
         ]
-        if generating:
-            held = await kind.in_thread(claims.still_held, kind.services, kind.rows, generating)
-            for _, token in generating:
-                in_flight = self._in_flight.get(token)
-                # One that no longer generates may have ended its claim by its own commit, which is not answered yet.
-                if token not in held and in_flight and in_flight.is_cancelable:
-                    in_flight.cancel(Ending.CLAIM_ENDED)
         known = [*self._in_flight, *kind.asked_for]
-        worker_id = self._lease.worker_id
-        await kind.in_thread(claims.release_unknown, kind.services, kind.rows, worker_id, known, now())
+        about = (kind.services, kind.work, self._lease.worker_id, generating, known, known_at)
+        for token in await kind.in_thread(claims.reconcile, *about):
+            in_flight = self._in_flight.get(token)
+            # One that no longer generates may have ended its claim by its own commit, which is not answered yet.
+            if in_flight and in_flight.is_cancelable:
+                in_flight.cancel(Ending.CLAIM_ENDED)
 
 
 def _not_stored(reason: Exception, usage: Usage | None = None) -> PlayerError:

@@ -8,18 +8,17 @@ from uuid import UUID
 
 import structlog
 
+from app.core.changes import ClaimToken, Outcome, Result
 from app.core.debate import ACTIVE_STATUSES, ENDED_STATUSES, Usage
 from app.core.players import SCRIPTED
 from app.observe import metrics
-from app.store.commit import ClaimToken, Outcome, Result
-from app.store.engine import DatabaseAway
 from app.usecases import advance
 from app.usecases.advance import Claim, Step
 from app.usecases.model_calls import charge
+from app.usecases.outages import Backoff, is_outage, until_stored
 from app.usecases.services import Services
 from worker.batcher import Batcher
 from worker.in_flight import InFlight
-from worker.patience import Patience, until_stored
 
 log = structlog.get_logger(__name__)
 
@@ -29,8 +28,8 @@ to be stored, together again, so not all."""
 COMMITS_IN_FLIGHT = 1
 """While it runs, debates of the one before go on and the next is built. A second would only take the interpreter's lock
 from them."""
-AWAY_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0)
-"""Between tries while the database is away."""
+UNAVAILABLE_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0)
+"""Between retries while the database is unavailable."""
 REFUSED_PAUSES_SECONDS = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 4.0)
 """Between tries that the row refuses: another transaction holds it, or it is not as the decision assumed."""
 
@@ -69,7 +68,7 @@ class Committer:
             executor,
             parallel=COMMITS_IN_FLIGHT,
             largest=MOST_COMMITTED_AT_ONCE,
-            fails_all=DatabaseAway,
+            fails_all=is_outage,
         )
         self.asked_for: dict[UUID, InFlight[Claim]] = {}
         """By the token of the next claim, while a commit asks for it."""
@@ -84,10 +83,10 @@ class Committer:
         stored after all is found out by the next one, which is why it commits the same step.
         """
         lazy = LazyStep(step_for, in_flight.claim)
-        while_away, while_refused = Patience(AWAY_PAUSES_SECONDS), Patience(REFUSED_PAUSES_SECONDS)
+        while_unavailable, while_refused = Backoff(UNAVAILABLE_PAUSES_SECONDS), Backoff(REFUSED_PAUSES_SECONDS)
         while True:
             commit = partial(self._commit_once, in_flight, lazy)
-            outcome = await until_stored(commit, while_away, "turn.commit")
+            outcome = await until_stored(commit, while_unavailable, "turn.commit")
             match outcome.result:
                 case Result.STORED | Result.ALREADY_STORED:
                     if outcome.debate.experiment_id and outcome.debate.status in ENDED_STATUSES:
@@ -137,4 +136,4 @@ class Committer:
         better than not at all, for the debate's limits."""
         loop = asyncio.get_running_loop()
         charging = partial(loop.run_in_executor, self._executor, charge, self._services, debate_id, used, calls_of)
-        await until_stored(charging, Patience(AWAY_PAUSES_SECONDS), "turn.charge")
+        await until_stored(charging, Backoff(UNAVAILABLE_PAUSES_SECONDS), "turn.charge")

@@ -12,9 +12,8 @@ from uuid import UUID
 import structlog
 
 from app.observe import metrics
-from app.store.engine import DatabaseAway
-from app.store.unavailable import tolerate_errors
 from app.usecases.experiments import feed, planning
+from app.usecases.outages import is_outage, tolerate_errors
 from app.usecases.services import Services
 from worker.background import LoopTask
 from worker.lease import Lease
@@ -80,9 +79,9 @@ class Feeder(LoopTask):
             fed = await self._in_thread(feed.feed_experiment, self._services, experiment_id)
             while fed.is_more:
                 fed = await self._in_thread(feed.feed_experiment, self._services, experiment_id)
-        except DatabaseAway:
-            raise
-        except Exception:
+        except Exception as problem:
+            if is_outage(problem):
+                raise
             log.exception("feeder.crashed", experiment_id=str(experiment_id))
             return
         if ended_at is not None:

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import structlog
 
-from app.store.unavailable import tolerate_errors, tolerate_outage
+from app.usecases.outages import tolerate_errors, tolerate_outage
 from app.usecases.services import Services
 from app.usecases.sweep import begin_lease, end_lease, renew_lease
 

@@ -22,10 +22,8 @@ from app.bootstrap import build_services, close_services
 from app.observe import metrics, tracing
 from app.observe.threads import SupervisedThread
 from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
-from app.store.text_index import PASS_EVERY_SECONDS, index_new_turns
-from app.usecases.experiments.pausing import pause_or_resume_all
 from app.usecases.services import Services
-from app.usecases.sweep import sweep
+from app.usecases.sweep import UPKEEP, Upkeep
 from worker.background import Repeat
 from worker.claim_loop import ClaimLoop
 from worker.claim_notices import listen_for_ended_claims
@@ -43,7 +41,6 @@ from worker.webhooks import Deliveries
 
 log = structlog.get_logger(__name__)
 
-SWEEP_EVERY_SECONDS = 1.0
 TURN_THREADS = 3
 """For statements of debates: one commits, one claims, one reads. Their own, so that no turn waits for a thread behind
 the loops that look for other work."""
@@ -83,9 +80,9 @@ class WorkerProcess:
         self._loop = asyncio.new_event_loop()
         self._loop_thread = threading.Thread(target=self._loop.run_forever, name="loop", daemon=True)
         self._watchdog = Watchdog(self._loop, settings.worker_hang_seconds)
-        self._sweeper = Repeat("sweeper", SWEEP_EVERY_SECONDS, self._sweep, self._ending)
-        index = partial(index_new_turns, self._services.engine)
-        self._text_index = Repeat("text_index", PASS_EVERY_SECONDS, index, self._ending)
+        self._upkeep = [
+            Repeat(one.name, one.every_seconds, partial(self._run_upkeep, one), self._ending) for one in UPKEEP
+        ]
         self._notices = SupervisedThread("claim_notices", self._listen, self._ending)
 
     def start(self) -> None:
@@ -94,8 +91,8 @@ class WorkerProcess:
         self._loop_thread.start()
         self._watchdog.start()
         self._run(self._start_on_loop())
-        self._sweeper.start()
-        self._text_index.start()
+        for upkeep in self._upkeep:
+            upkeep.start()
         self._notices.start()
 
     async def _start_on_loop(self) -> None:
@@ -146,10 +143,9 @@ class WorkerProcess:
         for claim_loop in self._claim_loops:
             claim_loop.end_all_claims()
 
-    def _sweep(self) -> None:
-        if self._lease.may_sweep:
-            sweep(self._services)
-            pause_or_resume_all(self._services)
+    def _run_upkeep(self, upkeep: Upkeep) -> None:
+        if self._lease.may_sweep or not upkeep.needs_lease:
+            upkeep.run(self._services)
 
     def _listen(self) -> None:
         redis = Redis.from_url(

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from app.core.access import Caller
 from app.core.errors import RateLimitExceeded
 from app.observe.threads import SupervisedThread
-from app.store.unavailable import tolerate_errors
+from app.usecases.outages import tolerate_errors
 
 CHECK_SECONDS = 2.0
 SHARES = 4

@@ -23,7 +23,7 @@ from app.observe.threads import SupervisedThread
 from app.realtime.feed import Feed, Item, Listener, Message
 from app.realtime.operators import LOOK_BACK, OperatorsFeed, OperatorsListener, Version
 from app.realtime.source import Missed, PostgresSource
-from app.store.unavailable import tolerate_errors
+from app.usecases.outages import tolerate_errors
 
 COMPARE_SECONDS = 3.0
 COMPARE_SECONDS_WITHOUT_REDIS = 1.0

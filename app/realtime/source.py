@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.core.changes import ChangedDebate
 from app.core.debate import Debate
 from app.core.errors import DebateNotFound, InvalidInput
 from app.messaging.incoming import StateMark, state_mark
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Version
-from app.store.overview import ChangedDebate
 from app.usecases import read
 from app.usecases.services import Services
 from app.wire.debates import ArgumentShape, DebateShape, time_json

@@ -14,6 +14,7 @@ from uuid import UUID
 import structlog
 
 from app.core.brief import Brief, Thought
+from app.core.changes import Change, ClaimToken, Later, Outcome, PlainSchedule, Result, Schedule
 from app.core.claims import Close, Leave, Room, TakeTurn, decide_claim, reconciled
 from app.core.debate import Debate, Status, Usage
 from app.core.errors import ContentTooLarge, InvalidInput
@@ -26,11 +27,11 @@ from app.core.texts import checked_text, storable_text, storable_usage
 from app.observe import failpoints, metrics
 from app.store import claims, turns
 from app.store.claims import ClaimedDebate, DamagedDebate
-from app.store.commit import Change, ClaimToken, Later, Outcome, PlainSchedule, Result, Schedule
 from app.store.commit import commit as store_changes
 from app.store.engine import ConnectionLost
 from app.store.ids import new_claim_token, new_turn_id, time_of
 from app.usecases.announce import state_changed, tell_stored
+from app.usecases.outages import postponed_during_outages
 from app.usecases.services import Services
 from app.usecases.submit import quotes_of, turns_of
 from app.usecases.transactions import log_repair, repeated_on_conflict
@@ -84,10 +85,6 @@ class Step:
     change: Change
     tell: Tell
     """Called after the commit, never before: once for all steps of a commit that are told alike."""
-
-
-class UnusableThought(Exception):
-    """A player gave back something that can never be stored; the message says what is wrong with it."""
 
 
 @repeated_on_conflict
@@ -144,6 +141,7 @@ def _claim_of(
     return Claim(brief, ClaimToken(found.token, worker_id), repair=repair)
 
 
+@postponed_during_outages()
 def with_all_turns(services: Services, brief: Brief) -> Brief:
     """The brief with the whole transcript, for a model's prompt. A short statement of its own: the claim reads only the
     last turns, and nothing is held while the model thinks."""
@@ -158,7 +156,14 @@ def with_all_turns(services: Services, brief: Brief) -> Brief:
 def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
     """Stores the steps in one statement and tells of those that are stored. See `app.store.commit.commit`."""
     failpoints.reach("turn.before_commit", ConnectionLost)
-    outcomes = store_changes(services.engine, [step.change for step in steps])
+    try:
+        outcomes = store_changes(services.engine, [step.change for step in steps])
+    except turns.TurnExists:
+        # The debate's cursor is behind its turns. The next claim of the debate repairs it.
+        if len(steps) > 1:
+            raise
+        log.warning("turn.exists", debate_id=str(steps[0].claim.id))
+        return commit(services, [release_step(steps[0].claim, steps[0].change.used)])
     failpoints.reach("turn.after_commit", ConnectionLost)
     told: dict[Tell, list[Outcome]] = {}
     for step, outcome in zip(steps, outcomes, strict=True):
@@ -173,7 +178,7 @@ def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
 
 def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool]) -> Step:
     """Stores the turn and moves the cursor. Where the next seat is a worker's too and `may_go_on` says so of the debate
-    as it is then, takes the next claim in the same transaction."""
+    as it is then, takes the next claim in the same transaction. Raises PlayerError for a turn that cannot be stored."""
     before = claim.debate
     usage = storable_usage(thought.usage)
     move = Move(
@@ -190,10 +195,10 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
         if thought.verdict:
             checked_text("verdict.reasoning", thought.verdict.reasoning, LARGEST_THOUGHT_BYTES)
         decision = decide(before, move)
-    except MoveRefused as problem:
-        raise UnusableThought(refusal(problem).message) from problem
-    except (InvalidInput, ContentTooLarge) as problem:
-        raise UnusableThought(problem.message) from problem
+    except (MoveRefused, InvalidInput, ContentTooLarge) as problem:
+        reason = refusal(problem).message if isinstance(problem, MoveRefused) else problem.message
+        words = f"The player's turn cannot be stored: {reason}"
+        raise PlayerError(words, kind="answer", usage=thought.usage) from problem
     answers = claim.brief.turns[-1] if claim.brief.turns else claim.brief.motion
     quotes = quotes_of(claim.debate, move, claim.brief.document)
     made = tuple(turns_of(before, decision.turns, answers, first_id=claim.turn_id, quotes=quotes))

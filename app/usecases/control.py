@@ -10,11 +10,12 @@ import structlog
 
 from app.core import control
 from app.core.access import Action, Caller, require, require_control
+from app.core.changes import Change, Outcome, PlainSchedule, Schedule
 from app.core.debate import Debate
 from app.core.events import EventKind, NewEvent
 from app.core.texts import checked_text
 from app.store import debates, materials
-from app.store.commit import Change, Outcome, PlainSchedule, Schedule, save
+from app.store.commit import save
 from app.store.engine import Connection
 from app.store.experiments import interruptions
 from app.usecases.announce import deleted, seat_waiting, state_changed

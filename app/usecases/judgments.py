@@ -30,6 +30,7 @@ from app.core.judgments import (
     Judge,
     JudgeKind,
     Judgment,
+    JudgmentClaim,
     JudgmentStatus,
     brief_for,
     require_finished,
@@ -44,8 +45,8 @@ from app.store import exchanges, quotas, turns
 from app.store import judgments as store
 from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments
-from app.store.judgments import JudgmentClaim
 from app.usecases.model_calls import not_charged_yet
+from app.usecases.outages import postponed_during_outages
 from app.usecases.read import existing
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction
@@ -207,6 +208,7 @@ def claim(services: Services, worker_id: str, room: Room) -> list[JudgmentClaim]
     return claimed
 
 
+@postponed_during_outages()
 def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
     """The whole transcript; None where the debate is open again or deleted."""
     found = turns.with_debate(services.engine, held.judgment.debate_id, None)
@@ -220,7 +222,7 @@ def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
 
 
 @repeated_on_conflict
-def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
+def record(services: Services, held: JudgmentClaim, thought: Thought) -> None:
     verdict = thought.verdict
     if verdict is None:
         nothing = PlayerError("The judge gave no verdict.", kind="answer", usage=thought.usage)

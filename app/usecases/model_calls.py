@@ -1,19 +1,25 @@
 """Limits that worker processes share: concurrent model calls per provider, and the cost per day."""
 
+import random
 from dataclasses import dataclass
 from datetime import date
+from typing import Protocol
 from uuid import UUID
 
 import structlog
 
 from app.core import model_calls
 from app.core.debate import Usage
+from app.core.players import LOCAL
+from app.core.retry import NotNow, PlayerError
 from app.core.texts import storable_usage
+from app.models.table import cost_usd
 from app.observe import metrics
 from app.store import calls_under_way, debates, quotas
 from app.store import model_calls as store
 from app.store.calls_under_way import Call
-from app.store.engine import Connection
+from app.store.engine import Connection, DatabaseAway
+from app.store.errors import log_words
 from app.store.experiments import costs
 from app.store.experiments.costs import BudgetRefused
 from app.store.ids import new_id
@@ -27,6 +33,42 @@ log = structlog.get_logger(__name__)
 LEASE_SECONDS = 10.0
 """Slots of a process that has not renewed them for this long are free."""
 _ROTATE_EVERY_SECONDS = 2
+_ASK_AGAIN_SECONDS = 300.0
+"""How often a turn that waits for the daily limit checks whether it was raised."""
+_BUDGET_SECONDS = 30.0
+"""Its experiment is stopped, and a start releases what waits; only what is stored after that start waits so long."""
+_SOON_SECONDS = 3.0
+_BEGIN_AGAIN_SECONDS = 1.0
+
+
+class NewCall(Protocol):
+    """A call to a model that has not begun."""
+
+    @property
+    def player(self) -> str: ...
+
+    @property
+    def most_input_tokens(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int: ...
+
+    @property
+    def sent_usage(self) -> Usage:
+        """Estimated from the prompt."""
+
+    @property
+    def claim(self) -> UUID | None:
+        """The token of the claim under which it is made. A call of the guardrail has none: nobody pays for it."""
+
+    @property
+    def debate_id(self) -> UUID | None: ...
+
+    @property
+    def judgment_id(self) -> UUID | None: ...
+
+    @property
+    def experiment_id(self) -> UUID | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +102,7 @@ class LeaseLapsed(Exception):
 
 
 @repeated_on_conflict
-def share_slots(services: Services, provider: str, worker_id: str, held: int, wanted: int) -> int:
+def allot_slots(services: Services, provider: str, worker_id: str, held: int, wanted: int) -> int:
     """Stores how many of the provider's slots this process holds and wants; returns how many it may hold from now on.
 
     One short transaction under the lock of the provider's row. No process stores fewer held slots than its calls use,
@@ -143,6 +185,71 @@ class MoneyToday:
 
 def money_today(services: Services, connection: Connection) -> MoneyToday:
     return MoneyToday(*store.costs_today(connection), services.settings.max_cost_usd_per_day)
+
+
+def begin(services: Services, lease_id: str, new: NewCall) -> Reservation:
+    """Reserves the maximum cost of a call and records that it begins. Raises NotNow when it must not begin yet, or
+    PlayerError when it never may."""
+    amount = _to_reserve(services, new)
+    recorded = None
+    if new.claim is not None and (new.debate_id or new.judgment_id):
+        recorded = Call(new_id(), new.claim, new.debate_id, new.judgment_id, storable_usage(new.sent_usage))
+    try:
+        if amount is not None:
+            begun = reserve(services, amount, new.experiment_id, lease_id, recorded)
+        elif recorded is not None:
+            begun = record(services, lease_id, recorded)
+        else:
+            begun = Reservation(0.0, None)
+    except (*DatabaseAway, LeaseLapsed) as problem:
+        log.warning("model_call.record_failed", problem=log_words(problem))
+        raise NotNow("The call could not be recorded before it began.", _BEGIN_AGAIN_SECONDS) from problem
+    except QuotaSpent as spent:
+        words = f"The key that pays has spent its quota of ${spent.quota_usd:g} a day (UTC). Waiting for the next day."
+        raise _until_tomorrow(words, spent.seconds_left) from None
+    if isinstance(begun, Reservation):
+        return begun
+    if isinstance(begun, BudgetRefused):
+        limit = f"the experiment's budget of ${begun.budget_usd:g}"
+        later = _spread(f"T{limit[1:]} is reached. Raise it to continue.", _BUDGET_SECONDS)
+    else:
+        a_day = services.settings.max_cost_usd_per_day or 0.0
+        limit = f"the limit of ${a_day:g} for a day"
+        words = f"This server's limit of ${a_day:g} a day (UTC) for models is reached. Waiting for the next day."
+        later = _until_tomorrow(words, begun.seconds_left)
+    if not begun.is_spent:
+        later = _spread(f"Waiting for calls in flight: with them {limit} is reached.", _SOON_SECONDS)
+    raise later
+
+
+def _to_reserve(services: Services, new: NewCall) -> float | None:
+    """None where no limit and no budget asks for it."""
+    limit = services.settings.max_cost_usd_per_day
+    if new.player == LOCAL or (limit is None and new.experiment_id is None):
+        return None
+    amount = cost_usd(new.player, Usage(new.most_input_tokens, new.max_tokens))
+    if limit is None:
+        # Only an experiment without a budget may have players without a price.
+        return amount
+    problem = None
+    if amount is None:
+        problem = "no price is known for it, so the limit for a day could not be kept"
+    elif amount > limit:
+        problem = f"one call may cost ${amount:.4f}, more than the limit of ${limit:g} for a day"
+    if problem:
+        raise PlayerError(f"{new.player}: {problem}.", permanent=True, kind="price")
+    return amount
+
+
+def _spread(message: str, delay_seconds: float, least_seconds: float = 0.0) -> NotNow:
+    """So that calls that were refused together are not repeated together."""
+    return NotNow(message, delay_seconds * random.SystemRandom().uniform(0.5, 1.0) + least_seconds)
+
+
+def _until_tomorrow(message: str, seconds_left: float) -> NotNow:
+    soon = _spread(message, _SOON_SECONDS, seconds_left)
+    again = _spread(message, _ASK_AGAIN_SECONDS)
+    return min(soon, again, key=lambda later: later.delay_seconds)
 
 
 @repeated_on_conflict

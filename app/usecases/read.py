@@ -7,12 +7,12 @@ from uuid import UUID
 
 from app.core.access import Action, Agent, Caller, may_read, may_read_document, require
 from app.core.brief import Exchange
+from app.core.changes import ChangedDebate
 from app.core.debate import Debate, Origin, Turn
 from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotFound, or_raise
 from app.core.events import DebateEvent
 from app.store import debates, events, exchanges, listing, materials, overview, turns
 from app.store.engine import Connection
-from app.store.overview import ChangedDebate
 from app.usecases.services import Services
 from app.wire.debates import ArgumentShape, Told
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.access import Action, Caller, require, require_debate, require_seat
+from app.core.changes import Change
 from app.core.debate import Debate, Speaker, Turn, TurnType
 from app.core.errors import ArgumentNotFound, InvalidInput, RequestIdReused, or_raise
 from app.core.machine import Move, PlannedTurn, decide, is_repeat
@@ -14,7 +15,7 @@ from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.core.verdicts import Verdict
 from app.store import debates, turns
-from app.store.commit import Change, save
+from app.store.commit import save
 from app.store.engine import Connection
 from app.store.ids import new_turn_id
 from app.usecases.announce import tell_stored

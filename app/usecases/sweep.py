@@ -1,12 +1,17 @@
-"""Releases the claims of dead workers: their debates become due again.
+"""What workers do besides their work: leases, releasing the claims of dead workers, and the index of texts.
 
-What is due needs no task to be found: every worker looks twice a second, and whenever it has room again.
+What is due needs no task to be found: every worker polls twice a second, and whenever it has room again.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import structlog
 
 from app.observe import metrics
 from app.store import leases
+from app.store.text_index import PASS_EVERY_SECONDS, index_new_turns
+from app.usecases.experiments.pausing import pause_or_resume_all
 from app.usecases.players import usable_here
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
@@ -53,3 +58,24 @@ def end_lease(services: Services, worker_id: str) -> None:
     with services.engine.begin() as connection:
         released = leases.end(connection, [worker_id])
     services.publisher.enqueue(*released)
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """Repeated by every worker, in a thread of its own."""
+
+    name: str
+    every_seconds: float
+    run: Callable[[Services], object]
+    needs_lease: bool = False
+
+
+def _sweep(services: Services) -> None:
+    sweep(services)
+    pause_or_resume_all(services)
+
+
+UPKEEP = (
+    Upkeep("sweeper", 1.0, _sweep, needs_lease=True),
+    Upkeep("text_index", PASS_EVERY_SECONDS, lambda services: index_new_turns(services.engine)),
+)

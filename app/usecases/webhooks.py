@@ -2,6 +2,7 @@
 
 import base64
 import ipaddress
+import random
 import re
 import secrets
 from collections.abc import Sequence
@@ -13,17 +14,19 @@ import structlog
 from app.core.access import Action, Caller, require
 from app.core.claims import Room
 from app.core.errors import InvalidInput, NotFound, or_raise
+from app.core.retry import PlayerError
 from app.core.texts import checked_text
-from app.core.webhooks import TEST_EVENT, delay_after, why_refused
+from app.core.webhooks import TEST_EVENT, DueDelivery, delay_after, why_refused
 from app.observe import metrics
 from app.store import webhooks
 from app.store.engine import Connection
 from app.store.ids import new_id
-from app.store.webhooks import Delivery, DueDelivery, Webhook
+from app.store.webhooks import Delivery, Webhook
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
+jitter = random.SystemRandom().random
 
 MAX_URL_BYTES = 2_000
 _ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\.?$", re.IGNORECASE)
@@ -139,9 +142,22 @@ def claim(services: Services, worker_id: str, room: Room) -> list[DueDelivery]:
     return webhooks.claim(services.engine, worker_id, room)
 
 
+def record(services: Services, held: DueDelivery, status: int) -> None:
+    """Records an attempt that was answered with this status."""
+    error = None if 200 <= status < 300 else f"answered {status}"
+    if status // 100 == 3:
+        error = f"answered {status}: redirects are not followed"
+    _record(services, held, status, error, jitter())
+
+
+def record_failure(services: Services, held: DueDelivery, problem: PlayerError, jitter: float) -> None:
+    """Records an attempt without an answer."""
+    _record(services, held, None, problem.message, jitter)
+
+
 @repeated_on_conflict
-def settle(services: Services, held: DueDelivery, status: int | None, error: str | None, jitter: float) -> None:
-    """Records an attempt: delivered without an `error`. A failed one is repeated later, for three days."""
+def _record(services: Services, held: DueDelivery, status: int | None, error: str | None, jitter: float) -> None:
+    """Without an `error` the message was delivered. A failed attempt is retried for three days."""
     delay = None
     if error is not None and status != GONE:
         first = services.settings.webhook_retry_seconds

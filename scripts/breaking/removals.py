@@ -59,7 +59,7 @@ REMOVALS = (
     ),
     Removal(
         "the sweeper",
-        (Edit("worker/process.py", "        self._sweeper.start()\n", ""),),
+        (Edit("app/usecases/sweep.py", '    Upkeep("sweeper", 1.0, _sweep, needs_lease=True),\n', ""),),
         ("tests/e2e/test_workers.py::test_a_killed_workers_turn_is_taken_over",),
     ),
     Removal(

@@ -44,11 +44,12 @@ from worker_loop import live_runner, with_settings
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
+from app.core.changes import Result
 from app.core.debate import Debate, Limits, Status, StopReason, TurnType, Usage
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.store.commit import Result, save
+from app.store.commit import commit, save
 from app.store.engine import DatabaseAway
 from app.store.ids import new_turn_id
 from app.store.turns import TurnExists
@@ -658,7 +659,7 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
     before, backend = place.sql(rows), place.sql(f"SELECT pid {BACKENDS}")
     for _ in range(3):
         with pytest.raises(TurnExists):
-            advance.commit(services, [step])
+            commit(services.engine, [step.change])
     with pytest.raises(TurnExists), services.engine.begin() as connection:
         save(connection, replace(step.change, claim=None))
     assert place.sql(rows) == before

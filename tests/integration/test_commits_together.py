@@ -41,13 +41,12 @@ from situations.failing import locking
 
 from app.bootstrap import close_services
 from app.core.access import OPERATOR
+from app.core.changes import Outcome, Result
 from app.core.claims import Room
 from app.core.debate import Debate, Limits
 from app.core.players import SeatSetup
 from app.core.retry import PlayerError
 from app.core.seats import Seat
-from app.store.commit import Outcome, Result
-from app.store.turns import TurnExists
 from app.usecases import advance, control, read, sweep
 from app.usecases.advance import Claim, Step
 from app.usecases.services import Services
@@ -189,13 +188,14 @@ def test_a_turn_that_postgres_refuses_is_the_only_one_that_fails(services: Servi
     assert turns_stored(place, made) == [2, 2, 1, 2]
 
 
-def test_a_turn_of_the_same_place_is_the_only_one_that_fails(services: Services, place: Place) -> None:
+def test_only_the_debate_whose_turn_exists_is_released_without_it(services: Services, place: Place) -> None:
     made = [a_debate(services) for _ in range(4)]
     claims = [claimed(services, debate) for debate in made]
     store_twin(place, made[1].id)
     control.stop_debate(services, OPERATOR, made[2].id, None)
-    assert turns_of(services, claims) == [Result.STORED, TurnExists, Result.CLAIM_LOST, Result.STORED]
+    assert turns_of(services, claims) == [Result.STORED, Result.STORED, Result.CLAIM_LOST, Result.STORED]
     assert turns_stored(place, made) == [2, 1, 1, 2]
+    assert place.sql("SELECT claim_token FROM debates WHERE id = %s", made[1].id) == [(None,)]
 
 
 def test_a_database_that_goes_away_fails_all_and_all_are_tried_again_together(

@@ -10,12 +10,12 @@ from worker_loop import with_settings
 
 from app.core.access import OPERATOR
 from app.core.brief import Thought
+from app.core.changes import Result
 from app.core.claims import Room
 from app.core.debate import TurnType, Usage
 from app.core.judgments import Judge
 from app.core.players import SeatSetup
 from app.store.calls_under_way import Call
-from app.store.commit import Result
 from app.usecases import control, judgments, model_calls
 from app.usecases.advance import Claim
 from app.usecases.model_calls import LeaseLapsed

@@ -13,13 +13,12 @@ from situations import providers
 from worker_loop import with_settings
 
 from app.core.access import OPERATOR
+from app.core.changes import ClaimToken, Result
 from app.core.debate import Limits, Usage
-from app.store.claimed_rows import DEBATES
-from app.store.commit import ClaimToken, Result
+from app.store.claimed_rows import DEBATES, still_held
 from app.store.model_calls import DayRefused
 from app.usecases import advance, control, model_calls
 from app.usecases.advance import Claim, Step
-from app.usecases.claims import still_held
 from app.usecases.model_calls import Reservation
 from app.usecases.services import Services
 
@@ -33,7 +32,7 @@ def test_processes_that_race_for_slots_never_hold_more_than_the_limit(services: 
         start.wait()
         for wanted in (3, 9, 1, 5, 0, 4):
             # As a process does it: what it does not want it has given up; what it may not hold it gives up later.
-            held = model_calls.share_slots(ours, "openai", name, min(held, wanted), wanted)
+            held = model_calls.allot_slots(ours, "openai", name, min(held, wanted), wanted)
             seen.append(place.sql("SELECT coalesce(sum(held), 0) FROM provider_slots")[0][0])
         return seen
 
@@ -45,17 +44,17 @@ def test_processes_that_race_for_slots_never_hold_more_than_the_limit(services: 
 
 def test_a_process_that_was_not_heard_of_has_lost_its_slots(services: Services, place: Place) -> None:
     ours = with_settings(services, model_concurrency=4)
-    assert model_calls.share_slots(ours, "openai", "dead", 0, 4) == 4
-    assert model_calls.share_slots(ours, "openai", "alive", 0, 4) == 0
+    assert model_calls.allot_slots(ours, "openai", "dead", 0, 4) == 4
+    assert model_calls.allot_slots(ours, "openai", "alive", 0, 4) == 0
     providers.expire_slots(place, "dead")
-    assert model_calls.share_slots(ours, "openai", "alive", 0, 4) == 4
+    assert model_calls.allot_slots(ours, "openai", "alive", 0, 4) == 4
     assert place.sql("SELECT worker_id FROM provider_slots") == [("alive",)]
 
 
 def test_providers_do_not_share_with_each_other(services: Services) -> None:
     ours = with_settings(services, model_concurrency=2)
-    assert model_calls.share_slots(ours, "openai", "one", 0, 2) == 2
-    assert model_calls.share_slots(ours, "anthropic", "two", 0, 2) == 2
+    assert model_calls.allot_slots(ours, "openai", "one", 0, 2) == 2
+    assert model_calls.allot_slots(ours, "anthropic", "two", 0, 2) == 2
 
 
 def test_a_provider_that_asks_to_slow_down_gets_half_and_then_step_by_step_all(
@@ -64,11 +63,11 @@ def test_a_provider_that_asks_to_slow_down_gets_half_and_then_step_by_step_all(
     ours = with_settings(services, model_concurrency=40)
     model_calls.slow_down(ours, "openai", 0.5)
     model_calls.slow_down(ours, "openai", 0.5)  # the same moment: calls that were refused together count once
-    assert model_calls.share_slots(ours, "openai", "one", 0, 100) == pytest.approx(20, abs=2)
+    assert model_calls.allot_slots(ours, "openai", "one", 0, 100) == pytest.approx(20, abs=2)
     providers.age_slow_down(place, 7.5)
-    assert model_calls.share_slots(ours, "openai", "one", 20, 100) == pytest.approx(30, abs=2)
+    assert model_calls.allot_slots(ours, "openai", "one", 20, 100) == pytest.approx(30, abs=2)
     providers.age_slow_down(place, 3600)
-    assert model_calls.share_slots(ours, "openai", "one", 30, 100) == 40
+    assert model_calls.allot_slots(ours, "openai", "one", 30, 100) == 40
 
 
 def test_reservations_that_race_never_pass_the_days_limit(services: Services, place: Place) -> None:
@@ -131,5 +130,5 @@ def test_a_look_at_claims_tells_which_still_hold_and_writes_nothing(services: Se
     control.pause_debate(services, OPERATOR, first.debate.id, now=True)
     before = place.sql("SELECT xmin, ctid FROM debates ORDER BY id")
     asked = [(claim.debate.id, claim.token) for claim in (first, second)]
-    assert still_held(services, DEBATES, asked) == {second.token}
+    assert still_held(services.engine, DEBATES, asked) == {second.token}
     assert place.sql("SELECT xmin, ctid FROM debates ORDER BY id") == before

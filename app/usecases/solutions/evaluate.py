@@ -4,11 +4,10 @@ held between them."""
 import structlog
 
 from app.core.claims import Room
-from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
+from app.core.guardrail.opinion import EvaluationClaim, Finding, GuardrailVerdict, Opinion, Severity
 from app.core.retry import NotNow, PlayerError, after_failure
 from app.observe import metrics
 from app.store.solutions import evaluations
-from app.store.solutions.evaluations import EvaluationClaim
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -22,7 +21,7 @@ def claim(services: Services, worker_id: str, room: Room) -> list[EvaluationClai
 
 
 @repeated_on_conflict
-def settle(services: Services, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> None:
+def record(services: Services, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> None:
     with services.engine.begin() as connection:
         kept = evaluations.settle(connection, held, opinion, evaluator)
     if kept:
@@ -47,7 +46,7 @@ def record_failure(
     log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=words)
     if delay_seconds is None:
         words = f"It could not be evaluated (the evaluator failed: {kind}); a person has to decide"
-        settle(
+        record(
             services, held, Opinion(GuardrailVerdict.FLAGGED, (Finding("evaluator", Severity.FLAG, words),)), evaluator
         )
         return

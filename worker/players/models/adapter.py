@@ -10,7 +10,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -25,7 +25,6 @@ from app.core.retry import PlayerError, why_not_waited_for
 from app.core.texts import storable_text
 from app.models.table import cost_usd
 from app.settings import ProviderSettings, variable
-from app.store.ids import new_id
 from app.words.providers import key_names, missing
 from worker.players.models.bounded_http import ResponseTooLarge, bounded
 
@@ -116,13 +115,19 @@ class Question:
     """What is stored of `document`, where that is not all of it."""
     claim: UUID | None = None
     """The token of the claim under which the call is made. It is recorded with the call."""
-    call_id: UUID = field(default_factory=new_id, compare=False)
+    call_id: UUID | None = None
+    """Of the record of the call, once it has begun."""
 
     @property
     def most_input_tokens(self) -> int:
         """An upper bound."""
         schema = json.dumps(_schema(self)) if self.shape else ""
         return most_input_tokens(_size(self.instructions) + _size(self.document) + _size(schema))
+
+    @property
+    def sent_usage(self) -> Usage:
+        """An estimate, before the answer."""
+        return guessed_usage(self, "")
 
 
 @dataclass(frozen=True, slots=True)

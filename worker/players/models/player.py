@@ -17,7 +17,6 @@ from app.messaging.bus import Event
 from app.models.table import shown_tokens
 from app.usecases.advance import with_all_turns
 from app.usecases.prompt_sets import prompt_set_of_hash
-from worker.players.base import reading_transcript
 from worker.players.models import answers
 from worker.players.models.adapter import Question, Reply
 from worker.players.models.answers import SPOKEN_FIELD, AnswerRuling, ProposersMove, Ruling, thought_of
@@ -93,9 +92,8 @@ class ModelPlayer:
         setup = brief.setup
         services = self._calls.services
         max_tokens = answer_tokens(setup)
-        with reading_transcript():
-            brief = await asyncio.to_thread(with_all_turns, services, brief)
-            prompts = await self._prompts_of(brief)
+        brief = await asyncio.to_thread(with_all_turns, services, brief)
+        prompts = await self._prompts_of(brief)
         system = instructions(brief, max_tokens, prompts)
         room = shown_tokens(setup, services.settings.context_tokens, len(system.encode()))
         shown = document(brief, room, order, prompts)

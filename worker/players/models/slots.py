@@ -11,8 +11,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from app.store.unavailable import tolerate_errors, tolerate_outage
 from app.usecases.model_calls import LEASE_SECONDS
+from app.usecases.outages import tolerate_errors, tolerate_outage
 
 Share = Callable[[str, int, int], int]
 """Takes the provider, the slots held and the slots wanted; returns how many may be held. It asks the database."""

@@ -51,12 +51,11 @@ Generated = TypeVar("Generated")
 Answer = TypeVar("Answer")
 
 MOST_HINTS = 100_000
-"""Kept while there is no room. More are dropped: what they ask for is found without them."""
+"""Kept while there is no room. More are dropped: polling finds what they name."""
 COMPARE_EVERY_SECONDS = 10.0
-"""How often claims are compared with the database. Redis tells that one has ended; this finds what was missed."""
+"""How often claims are reconciled with the database, for notices that were missed."""
 ENDED_SECONDS = 10.0
-"""How long an ended claim is remembered: the notice of a stop may overtake the answer of the claim. What was missed for
-longer is found when claims are compared with the database."""
+"""The notice of a stop may overtake the answer of the claim. Reconciling finds what was missed for longer."""
 MOST_ENDED = 10_000
 RELEASE_SECONDS = 2.0
 SLOW_DOWN_SECONDS = 20.0
@@ -65,11 +64,9 @@ STORE_AGAIN_SECONDS = 1.0
 
 
 class Kind(ABC, Generic[Claimed, Generated]):
-    """One kind of work."""
-
     work: ClassVar[WorkKind]
     poll_seconds: ClassVar[float] = 1.0
-    """How often a worker looks for due rows that no hint has told it of."""
+    """How often a worker polls for due rows."""
     pause_seconds: ClassVar[float] = 0.02
     """Between two claims, unless the first has claimed all that it might."""
     at_once: ClassVar[int]
@@ -106,7 +103,6 @@ class Kind(ABC, Generic[Claimed, Generated]):
     # What is done under a claim
 
     def about(self, claim: Claimed) -> dict[str, str | int]:
-        """For the log and the trace."""
         return {"work": self.work.value, "id": str(claim.id)}
 
     def span(self, _claim: Claimed) -> AbstractContextManager[None]:
@@ -119,8 +115,7 @@ class Kind(ABC, Generic[Claimed, Generated]):
 
     @abstractmethod
     async def store(self, in_flight: InFlight[Claimed], generated: Generated) -> Claimed | None:
-        """Returns the claim that follows, if one does. Raises PlayerError when what was generated can never be
-        stored."""
+        """Returns the claim that follows, if any. Raises PlayerError when the result can never be stored."""
 
     @abstractmethod
     async def postpone(self, in_flight: InFlight[Claimed], reason: NotNow) -> None: ...
@@ -134,7 +129,6 @@ class Kind(ABC, Generic[Claimed, Generated]):
         log.info("work.cancelled", reason=in_flight.ending and in_flight.ending.value)
 
     def usage_of(self, _generated: Generated) -> Usage | None:
-        """What was generated has cost."""
         return None
 
     async def close(self) -> None:
@@ -145,9 +139,8 @@ class Kind(ABC, Generic[Claimed, Generated]):
 
 
 class RowKind(Kind[Claimed, Generated]):
-    """A kind whose claim ends when its result is stored. Its statements are retried while the database is unavailable:
-    the claim lasts as long as this worker does, so no other worker would do the work. They are idempotent: a row that
-    was stored has no claim any more."""
+    """A kind whose claim ends when its result is stored. Its statements are idempotent, and retried while the database
+    is unavailable: no other worker would do the work while this one lives."""
 
     @abstractmethod
     def record(self, services: Services, claim: Claimed, generated: Generated, /) -> None: ...
@@ -186,20 +179,16 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
         self._lease = lease
         self._kind = kind
         self._in_flight: dict[UUID, InFlight[Claimed]] = {}
-        """By token, not by row: a debate that was paused and resumed may be claimed again while the player of the lost
-        claim still generates."""
+        """By token: a debate that was paused and resumed may be claimed again while the lost claim is still in
+        flight."""
         self._ended: TTLCache[UUID, None] = TTLCache(MOST_ENDED, ENDED_SECONDS)
-        """Claims that ended and are not in flight."""
         self._rows: Counter[UUID] = Counter()
-        """In flight; a row may be there twice, as above."""
         self._in_use: Counter[str] = Counter()
-        """By share."""
         self._crowded: Collection[str] = ()
         """Shares in which rows wait for work in flight to end."""
         self._hints: dict[UUID, None] = {}
         self.wants_hints = threading.Event()
-        """Not set while a statement claims, nor between statements that claim all they may: what hints would name is
-        found without them then, and reading them would take the core that claims need."""
+        """Not set while claims find all the work without hints: reading hints would take the core that claims need."""
         self.wants_hints.set()
         self._compare_at = 0.0
 
@@ -212,7 +201,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
         self.wake()
 
     def end_claim(self, token: UUID) -> None:
-        """The claim is ours no more: its work is canceled, or does not begin if the claim is still being made."""
+        """The claim has ended: its work is canceled, or does not begin if the claim is still being made."""
         in_flight = self._in_flight.get(token) or self._kind.asked_for.get(token)
         if in_flight:
             in_flight.cancel(Ending.CLAIM_ENDED)
@@ -220,11 +209,9 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
             self._ended[token] = None
 
     def end_all_claims(self) -> None:
-        """The lease is lost, and with it every claim."""
         self._cancel_all(Ending.LEASE_LOST)
 
     def compare_soon(self) -> None:
-        """Messages that claims have ended may have been lost."""
         self._compare_at = 0.0
         self.wake()
 
@@ -304,7 +291,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
     # Work in flight
 
     async def _run(self, in_flight: InFlight[Claimed]) -> None:
-        """One claim after another, until somebody else is to go on."""
+        """One claim after another, while this worker continues."""
         kind, row_id = self._kind, in_flight.claim.id
         try:
             with kind.span(in_flight.claim):
@@ -340,7 +327,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
             in_flight.share = share
 
     async def _take(self, in_flight: InFlight[Claimed]) -> Claimed | None:
-        """One claim. Returns the one that follows, if this worker goes on."""
+        """Returns the claim that follows, if this worker continues."""
         kind = self._kind
         try:
             with in_flight.cancelable():

@@ -1,6 +1,6 @@
-"""Hears over Redis that claims have ended, so that a stop, a pause or a ruling cancels a call at once.
+"""Receives over Redis that claims have ended, so that a stop, a pause or a ruling cancels a call immediately.
 
-Only a hint: a worker also compares its claims with the database every few seconds, and whenever Redis was away.
+Only a hint: a worker also reconciles its claims with the database.
 """
 
 import threading

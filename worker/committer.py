@@ -1,4 +1,4 @@
-"""Stores what became of a turn in flight: again until it is stored, or its claim is lost."""
+"""Stores the result of a turn in flight: retries until it is stored, or its claim is lost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,19 +23,16 @@ from worker.in_flight import InFlight
 log = structlog.get_logger(__name__)
 
 MOST_COMMITTED_AT_ONCE = 64
-"""In one statement. A statement has a cost of its own, so not few; and debates that are stored together think, and come
-to be stored, together again, so not all."""
+"""In one statement. Debates that are stored together generate, and come to be stored, together again: so not all."""
 COMMITS_IN_FLIGHT = 1
-"""While it runs, debates of the one before go on and the next is built. A second would only take the interpreter's lock
-from them."""
+"""While it runs the next one is built. A second would only take the interpreter's lock."""
 UNAVAILABLE_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0)
-"""Between retries while the database is unavailable."""
 REFUSED_PAUSES_SECONDS = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 4.0)
-"""Between tries that the row refuses: another transaction holds it, or it is not as the decision assumed."""
+"""Between retries while another transaction locks the row, or the decision has to be made again."""
 
 
 class LazyStep:
-    """A step that is built when its batch leaves, and once: a try to commit it that failed may have stored it."""
+    """A step that is built once, when its batch leaves: a failed try may have stored it."""
 
     def __init__(self, step_for: Callable[[Claim], Step], claim: Claim) -> None:
         self._step_for = step_for
@@ -76,11 +73,9 @@ class Committer:
     async def store(
         self, in_flight: InFlight[Claim], step_for: Callable[[Claim], Step], used: Usage | None = None
     ) -> tuple[Step, Outcome] | None:
-        """Commits a step and acts on its outcome; None when the claim is lost. Raises GaveUp when trying has taken too
-        long.
+        """Commits a step and acts on its outcome; None when the claim is lost. Raises GaveUp when that takes too long.
 
-        What was generated may have cost money: it is kept until the database is back. Whether a try that failed was
-        stored after all is found out by the next one, which is why it commits the same step.
+        The same step is committed again after an outage: the outcome says whether a failed try had stored it.
         """
         lazy = LazyStep(step_for, in_flight.claim)
         while_unavailable, while_refused = Backoff(UNAVAILABLE_PAUSES_SECONDS), Backoff(REFUSED_PAUSES_SECONDS)
@@ -132,8 +127,8 @@ class Committer:
             await self._charge(claim.debate.id, used)
 
     async def _charge(self, debate_id: UUID, used: Usage, calls_of: UUID | None = None) -> None:
-        """Again until the database is back. Without recorded calls a connection lost after the commit charges twice:
-        better than not at all, for the debate's limits."""
+        """Without recorded calls, a connection lost after the commit charges twice: safer for the limits than not at
+        all."""
         loop = asyncio.get_running_loop()
         charging = partial(loop.run_in_executor, self._executor, charge, self._services, debate_id, used, calls_of)
         await until_stored(charging, Backoff(UNAVAILABLE_PAUSES_SECONDS), "turn.charge")

@@ -1,6 +1,5 @@
-"""Creates the next debates of experiments: when one of their debates ends (a hint), and once a second in case a hint
-was lost. Any worker does this for any experiment; the lock of the experiment's row lets one at a time do it. Also
-writes the plans that are too large for the request that starts an experiment."""
+"""Creates the next debates of experiments, when a debate ends (a hint) and once a second. Any worker does this for any
+experiment, one at a time. Also writes the plans that are too large for a request."""
 
 import asyncio
 import time
@@ -39,7 +38,6 @@ class Feeder(LoopTask):
         self._plan: asyncio.Future[None] | None = None
 
     def hint(self, experiment_id: UUID) -> None:
-        """One of its debates has ended."""
         self._hints.setdefault(experiment_id, time.monotonic())
         self.wake()
 
@@ -62,7 +60,6 @@ class Feeder(LoopTask):
         return False
 
     def _begin_plan(self, unplanned: Sequence[UUID]) -> None:
-        """One at a time."""
         if unplanned and (self._plan is None or self._plan.done()):
             loop = asyncio.get_running_loop()
             self._plan = loop.run_in_executor(self._planning_thread, self._write_plan, unplanned[0])

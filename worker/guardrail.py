@@ -13,8 +13,7 @@ from worker.evaluators.model import ModelEvaluator
 
 
 class Evaluations(RowKind[EvaluationClaim, tuple[Opinion, str]]):
-    """The rules look first. What they reject or flag no model is shown: it may hold somebody's secrets, or orders to a
-    model. What they approve `model` may still refuse, where there is one."""
+    """A model is never shown what the rules reject or flag: it may have secrets, or instructions to a model."""
 
     work = WorkKind.EVALUATION
     at_once = 16
@@ -28,11 +27,9 @@ class Evaluations(RowKind[EvaluationClaim, tuple[Opinion, str]]):
         self._model = model
 
     def share(self, _claim: EvaluationClaim) -> str:
-        """All have the same."""
         return self.work.value
 
     async def generate(self, claim: EvaluationClaim) -> tuple[Opinion, str]:
-        """With the names of the evaluators."""
         opinion = await self.in_thread(self._rules.evaluate, claim.text)
         if self._model is None or opinion.verdict is not GuardrailVerdict.APPROVED:
             return opinion, self._rules.name

@@ -10,23 +10,19 @@ from uuid import UUID
 
 
 class ClaimedRow(Protocol):
-    """The right to do a piece of work, once."""
-
     @property
     def id(self) -> UUID:
         """Of the row that is claimed."""
 
     @property
     def token(self) -> UUID:
-        """The fencing token: what becomes of the work is stored only while the row has it."""
+        """The fencing token: a result is stored only while the row has it."""
 
 
 Claimed = TypeVar("Claimed", bound=ClaimedRow)
 
 
 class Ending(Enum):
-    """Why work in flight was canceled."""
-
     CLAIM_ENDED = "the claim has ended"  # stopped, paused, ruled on or deleted: there is nothing to store
     LEASE_LOST = "the worker's lease was lost"  # others do the work: what was generated so far is thrown away
     SHUTDOWN = "the worker shuts down"  # released, for another worker
@@ -54,7 +50,7 @@ class InFlight(Generic[Claimed]):
 
     @contextmanager
     def cancelable(self) -> Iterator[None]:
-        """Only within this block may a cancellation come: what was generated is stored, or found to be too late."""
+        """Only within this block may a cancellation come: a result is stored, or found to be too late."""
         self.is_cancelable = True
         try:
             if self.ending:

@@ -1,5 +1,4 @@
-"""Judges closed debates without changing them. Any player that can fill the arbitrator's seat can judge, in either
-order of the two sides, any number of times."""
+"""Judges closed debates without changing them."""
 
 import time
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""One worker process: what it is made of, how it starts and how it ends.
+"""One worker process: its parts, its start and its end.
 
-Celery's threads deliver hints. One event loop, on a thread of its own, claims, thinks and commits; a few threads run
-its statements. One thread hears of claims that have ended, one sweeps, one indexes texts, one watches the loop.
+Celery delivers hints. One event loop, in its own thread, claims, generates and commits; a few threads run its
+statements. Other threads receive ended claims, sweep, index texts, and watch the loop.
 """
 
 import asyncio
@@ -42,15 +42,12 @@ from worker.webhooks import Deliveries
 log = structlog.get_logger(__name__)
 
 TURN_THREADS = 3
-"""For statements of debates: one commits, one claims, one reads. Their own, so that no turn waits for a thread behind
-the loops that look for other work."""
+"""For statements of debates, so that no turn waits for a thread behind other work."""
 OTHER_THREADS = 2
 """For judgments, evaluations, experiments and webhooks. Each thread holds a connection while its statement runs."""
 POOL_CONNECTIONS = TURN_THREADS + OTHER_THREADS + 2
-"""Also for the sweeper, the index of texts, the slots of providers, and what model calls write down: each takes a
-moment."""
+"""Also for upkeep, slots and records of model calls, which each take a moment."""
 DATABASE_CONNECTIONS = POOL_CONNECTIONS + 1
-"""With that of the lease."""
 CONNECTION_TIMEOUT_SECONDS = 20.0
 HINT_TIMEOUT_SECONDS = 1.0
 """How long a task waits while its worker wants no hints. Tasks of the other kind wait behind it."""
@@ -124,7 +121,6 @@ class WorkerProcess:
         self._on_loop(self._feeder.wake)
 
     def end(self) -> None:
-        """Turns in flight finish, or are released after FINISH_SECONDS."""
         self._run(self._end_on_loop())
         self._ending.set()
         self._end_metrics()
@@ -166,8 +162,7 @@ class WorkerProcess:
 
 
 def _show_metrics(settings: Settings) -> Callable[[], None]:
-    """Over HTTP, where DEBATE_METRICS_PORT names a port. Returns the function that ends it. Where the port is taken,
-    the worker runs without its metrics."""
+    """Over HTTP, at DEBATE_METRICS_PORT if it is set and free. Returns the function that ends it."""
     if settings.metrics_port is None:
         return lambda: None
     try:

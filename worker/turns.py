@@ -35,8 +35,7 @@ class Turns(Kind[Claim, Thought]):
     work = WorkKind.TURN
     poll_seconds = 0.5
     pause_seconds = 0.01
-    """Hints that come one by one (many are of debates that another worker has claimed along with its own) share a
-    statement; a worker that was idle for longer claims at once."""
+    """Hints that come one by one share a statement; a worker that was idle for longer claims immediately."""
     at_once = 64
     """Not all that there is room for: other workers may be idle."""
 
@@ -48,7 +47,7 @@ class Turns(Kind[Claim, Thought]):
         player_for: Callable[[str], Player],
         on_ended: Callable[[UUID], None] = lambda _: None,
     ) -> None:
-        """`on_ended` is told the experiment of a debate that ended here."""
+        """`on_ended` is called with the experiment of a debate that ended here."""
         super().__init__(services, executor)
         self.of_a_share = services.settings.worker_concurrency
         self._player_for = player_for

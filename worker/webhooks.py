@@ -1,7 +1,6 @@
-"""Delivers webhooks, on the event loop: claims what is due, signs it, sends it, and stores the result.
+"""Delivers webhooks, on the event loop, at least once and in order for each debate.
 
-At least once, and in order for each debate: the next delivery of a debate is due when the one before was delivered or
-given up. Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others.
+Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others.
 """
 
 import asyncio
@@ -138,8 +137,7 @@ class Deliveries(RowKind[DueDelivery, int]):
         return addresses[0]
 
     async def _addresses_of(self, host: str) -> list[str]:
-        """One lookup for all deliveries that wait for this name. It continues when they are given up, so a name hangs
-        no more than one thread."""
+        """One lookup for all deliveries that wait for this name, so a slow name takes no more than one thread."""
         lookup = self._lookups.get(host)
         if lookup is None:
             lookup = asyncio.get_running_loop().run_in_executor(self._name_threads, _resolve, host)

@@ -1,7 +1,6 @@
 """Sends events to listeners and tasks to workers after a commit.
 
-Both go through Redis, which may be slow or unreachable. No request and no turn waits for it: one thread per process
-sends the messages. Undelivered messages are only hints: the sweeper and the relay find the work in Postgres.
+Both go through Redis, which may be slow or unreachable, so one thread per process sends them and no request waits.
 """
 
 import queue
@@ -19,7 +18,7 @@ from app.observe.threads import SupervisedThread
 log = structlog.get_logger(__name__)
 
 _MOST_WAITING = 20_000
-"""Messages queued while Redis is slow. Further ones are dropped to bound memory; Postgres has everything."""
+"""Messages queued while Redis is slow. Further ones are dropped; Postgres has everything."""
 _MOST_AT_ONCE = 500
 GATHER_SECONDS = 0.002
 """Messages within this time form one batch: a round trip per turn would cost a busy worker more than the turn."""
@@ -27,15 +26,11 @@ GATHER_SECONDS = 0.002
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """A contribution to be evaluated by the guardrail."""
-
     id: UUID
 
 
 @dataclass(frozen=True, slots=True)
 class _EndedClaim:
-    """A claim that a worker has lost."""
-
     token: UUID
 
 
@@ -120,7 +115,6 @@ class Publisher:
                 log.info("redis.recovered")
 
     def _trouble(self, problem: str) -> None:
-        """Logs once per outage, not once per message."""
         if not self._in_trouble:
             self._in_trouble = True
             log.warning("redis.unavailable", problem=problem)

@@ -54,7 +54,6 @@ def make_celery(redis_url: str) -> Celery:
 
 
 def _broker_url(redis_url: str) -> str:
-    """Celery has its own URL format for unix sockets."""
     if redis_url.startswith("unix://"):
         path, _, query = redis_url.removeprefix("unix://").partition("?")
         database = dict(pair.split("=", 1) for pair in query.split("&") if "=" in pair).get("db", "0")
@@ -90,7 +89,6 @@ class TaskQueue:
             raise self._unavailable(problem) from problem
 
     def length(self, queue: str = DEBATES_QUEUE) -> int:
-        """Tasks that wait for a worker."""
         try:
             return int(self._redis.llen(queue))
         except RedisError as problem:

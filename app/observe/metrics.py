@@ -1,9 +1,6 @@
 """All Prometheus metrics. docs/metrics.md has the same list; a test compares the two.
 
-Every layer but the core may use this module. Events are counted where they happen, after the commit.
-
-Labels are bounded: never an id, never free text from outside. A gauge is the sum over the live processes of one API
-(`livesum`).
+Labels are bounded: never an id, never free text from outside. Events are counted after the commit.
 """
 
 from datetime import datetime
@@ -87,8 +84,7 @@ _players: set[str] = set()
 
 
 def player_label(player: str) -> str:
-    """The player's name for the first hundred players of this process, then "other": clients choose model names freely,
-    and a custom server may accept any name."""
+    """The name of one of the first hundred players of this process, or "other": clients choose model names freely."""
     if player not in _players:
         if len(_players) >= MOST_PLAYERS:
             return "other"

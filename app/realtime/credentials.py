@@ -1,5 +1,4 @@
-"""Closes the connections of revoked keys and signed-out sessions, and limits how many each may have open. One query
-every two seconds serves all listeners of this process."""
+"""Closes the connections of revoked keys and signed-out sessions, and limits how many each may have open."""
 
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -17,8 +16,6 @@ RETRY_SECONDS = 10
 
 
 class WatchedKey:
-    """The key or session of one open connection."""
-
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
         self.is_lost = False
@@ -29,7 +26,6 @@ class WatchedKey:
 
 
 Watch = Callable[[Callable[[], None]], AbstractContextManager[WatchedKey]]
-"""`KeyWatch.watch` for one caller."""
 
 
 class KeyWatch:

@@ -17,7 +17,6 @@ from app.wire.situations import situation_of
 def wait_for_news(
     relay: Relay, services: Services, watch: Watch, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
 ) -> tuple[int, Told | None]:
-    """(seq of the last seen argument, the latest argument after it or None)"""
     deadline = time.monotonic() + timeout_seconds
     with relay.listen(debate_id, kind="wait") as listener, watch(listener.cancel) as key:
         # Read after listening began, so that nothing is missed between the read and the wait.
@@ -45,11 +44,8 @@ def wait_for_change(listener: Listener, seen_seq: int, deadline: float) -> bool:
 
 
 def _latest(listener: Listener) -> Told | None:
-    """The latest argument from the relay's memory, so that 500 waiting clients do not make 500 queries.
-
-    None when it is not a consistent snapshot: a resolution and its ruling are committed together but published one by
-    one.
-    """
+    """The latest argument from the relay's memory. None when it is not a consistent snapshot: a resolution and its
+    ruling are committed together but published one by one."""
     items = listener.feed.after(listener.seq)
     if not items:
         return None

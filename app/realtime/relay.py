@@ -1,12 +1,8 @@
-"""The relay of a process: one Redis connection, a feed for each debate with listeners, and the operators' feed. SSE,
-long poll and WebSocket are thin layers over it.
+"""The relay of a process: one Redis connection, a feed for each debate with listeners, and the operators' feed.
 
-A debate's channel is subscribed while the debate has a feed, and the operators' channel while an operator listens.
-Postgres is read after Redis has confirmed the subscription, so no turn falls between the two.
-
-An event from Redis is a hint that carries its turn. If turns before it are missing here, they are read from Postgres.
-Every few seconds, and at once when Redis comes back, all feeds are compared with Postgres in one query, so that lost
-events do not matter.
+A debate's channel is subscribed while the debate has a feed. Postgres is read after Redis has confirmed the
+subscription, so no turn falls between the two. An event is a hint that carries its turn; turns missing before it are
+read from Postgres. All feeds are reconciled with Postgres every few seconds, and whenever Redis recovers.
 """
 
 import threading
@@ -130,7 +126,6 @@ class Relay:
             self._look.set()
 
     def take(self, listener: Listener) -> list[Item]:
-        """The next turns for this listener, in order; none when it is up to date."""
         feed = listener.feed
         items = feed.after(listener.seq)
         if items is None:
@@ -152,8 +147,8 @@ class Relay:
         return messages
 
     def is_of(self, listener: Listener, created_at: str | None) -> bool:
-        """Whether this listener's feed is of the debate created at `created_at` (None: read it from Postgres). If the
-        feed's debate was deleted and another created under its id, ends the feed and returns False."""
+        """Whether this feed is of the debate created at `created_at` (None: read it from Postgres). Ends the feed of a
+        deleted debate whose id another one has now."""
         feed = listener.feed
         if created_at is None:
             self._compare([feed])
@@ -162,7 +157,6 @@ class Relay:
         return not feed.is_gone
 
     def end(self) -> None:
-        """Ends every listener: the server is shutting down."""
         self._ending.set()
         self._look.set()
         with self._lock:
@@ -262,7 +256,6 @@ class Relay:
             self._tell_state(untold)
 
     def _catch_up(self, behind: list[tuple[Feed, int]]) -> None:
-        """Each feed with the last turn that it knows."""
         for start in range(0, len(behind), FEEDS_IN_ONE_CATCH_UP):
             part = behind[start : start + FEEDS_IN_ONE_CATCH_UP]
             found = self.source.turns_after({feed.debate_id: seq for feed, seq in part}, TURNS_IN_ONE_CATCH_UP)

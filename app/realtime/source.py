@@ -23,11 +23,8 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The latest version of a debate in Postgres."""
-
     change: Version
     data: str
-    """The JSON of {debate}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +37,9 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A debate with its turns, sent to a new listener."""
-
     created_at: str
     seq: int
-    """The last turn in it."""
     parts: Iterator[str]
-    """Its JSON, read lazily."""
 
 
 class PostgresSource:
@@ -54,7 +47,6 @@ class PostgresSource:
         self._services = services
 
     def turns_after(self, known: Mapping[UUID, int], at_most: int) -> dict[UUID, Missed]:
-        """The next turns of each debate after its seq, for the debates that exist."""
         found = {}
         for debate, stored in read.turns_after_each(self._services, known, at_most):
             shown = DebateShape.of(debate)

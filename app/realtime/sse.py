@@ -13,10 +13,8 @@ RETRY_MS = 2000
 
 
 def stream(relay: Relay, listener: Listener, with_changes: bool = False) -> Iterator[str]:
-    """Every turn after the listener's position, then live turns, until the debate is closed and all turns were sent.
-
-    `with_changes`: also the debate as it is now, after the stored turns, and then every passing event.
-    """
+    """Every turn after the listener's position, then live turns, until the debate is closed. `with_changes`: also the
+    debate as it is now, after the stored turns, and every passing event."""
     feed = listener.feed
     yield f"retry: {RETRY_MS}\n\n"
     is_told_state = not with_changes
@@ -54,7 +52,6 @@ def _event(message: Message) -> str:
 
 
 def _state_now(relay: Relay, listener: Listener) -> list[Message] | None:
-    """None for a debate that was deleted meanwhile."""
     debate_id = listener.feed.debate_id
     position = relay.source.positions([debate_id]).get(debate_id)
     return [Message("state_changed", position.data)] if position else None

@@ -18,8 +18,6 @@ LOOK_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SocketClose:
-    """Why the server closes the connection."""
-
     code: int
     reason: str
 

@@ -1,10 +1,7 @@
-"""The life of one turn, as workers live it: claim, think, commit, tell.
+"""The life of one turn: claim, generate, commit, publish.
 
-`claim` and `commit` are short transactions. The thinking between them happens in the worker, with no transaction and no
-connection held. Whatever else changes the debate meanwhile ends the claim, and the commit then says so.
-
-A `Step` is what a worker makes of a claimed turn: the change of the debate, and what is told after its commit. Every
-step, a turn as well as a failed attempt, is stored by the same statement.
+`claim` and `commit` are short transactions; the worker generates between them with no transaction open. A `Step` is
+what a worker makes of a claimed turn, or of a failed attempt: the change of the debate, and what follows its commit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,13 +40,11 @@ log = structlog.get_logger(__name__)
 LARGEST_THOUGHT_BYTES = 1_000_000
 """A player's text may be longer than what clients may send, but not without end."""
 RECENT_TURNS = 12
-"""What the brief of a claim holds besides the motion: the cost of a step does not grow with the debate."""
+"""In the brief of a claim, besides the motion: the cost of a step does not grow with the debate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to take the turn under the cursor, and what is needed to take it."""
-
     brief: Brief
     claim_token: ClaimToken
     turn_id: UUID = field(default_factory=new_turn_id)
@@ -70,7 +65,6 @@ class Claim:
         return self.claim_token.token
 
     def past_deadline(self, is_past: bool) -> "Claim":
-        """The claim of the debate with its deadline as the row has it now."""
         if is_past == self.debate.past_deadline:
             return self
         return replace(self, brief=replace(self.brief, debate=self.debate.evolve(past_deadline=is_past)))
@@ -84,7 +78,6 @@ class Step:
     claim: Claim
     change: Change
     tell: Tell
-    """Called after the commit, never before: once for all steps of a commit that are told alike."""
 
 
 @repeated_on_conflict
@@ -143,8 +136,7 @@ def _claim_of(
 
 @postponed_during_outages()
 def with_all_turns(services: Services, brief: Brief) -> Brief:
-    """The brief with the whole transcript, for a model's prompt. A short statement of its own: the claim reads only the
-    last turns, and nothing is held while the model thinks."""
+    """The brief with the whole transcript, for a model's prompt: the claim reads only the last turns."""
     if brief.is_whole:
         return brief
     with services.engine.statements() as connection:
@@ -154,7 +146,7 @@ def with_all_turns(services: Services, brief: Brief) -> Brief:
 
 
 def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
-    """Stores the steps in one statement and tells of those that are stored. See `app.store.commit.commit`."""
+    """Stores the steps in one statement, and publishes those that are stored."""
     failpoints.reach("turn.before_commit", ConnectionLost)
     try:
         outcomes = store_changes(services.engine, [step.change for step in steps])
@@ -177,8 +169,8 @@ def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
 
 
 def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool]) -> Step:
-    """Stores the turn and moves the cursor. Where the next seat is a worker's too and `may_go_on` says so of the debate
-    as it is then, takes the next claim in the same transaction. Raises PlayerError for a turn that cannot be stored."""
+    """Stores the turn and moves the cursor; where `may_go_on` allows it, takes the next claim in the same transaction.
+    Raises PlayerError for a turn that cannot be stored."""
     before = claim.debate
     usage = storable_usage(thought.usage)
     move = Move(
@@ -212,7 +204,6 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
 
 
 def next_claim(step: Step, outcome: Outcome) -> Claim | None:
-    """The claim that was taken with a turn."""
     following = step.change.schedule
     if not outcome.has_next_claim or not isinstance(following, ClaimToken):
         return None
@@ -223,8 +214,7 @@ def next_claim(step: Step, outcome: Outcome) -> Claim | None:
 
 
 def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
-    """The player could not take its turn: later again, or the debate has failed. What the attempt has cost counts all
-    the same, and may use up a limit."""
+    """The player failed: the turn is retried, or the debate has failed. The cost counts, and may reach a limit."""
     message, detail = storable_text(problem.message), problem.detail
     used = storable_usage(problem.usage or Usage())
     attempts = claim.debate.attempts + 1
@@ -279,8 +269,7 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
 
 
 def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: Usage | None = None) -> Step:
-    """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is, and
-    may use up a limit."""
+    """The turn has to wait: no attempt is counted, but its cost is, and may reach a limit."""
     used = storable_usage(usage or Usage())
     reached = limit_reached(claim.debate, used)
     if reached:
@@ -307,7 +296,7 @@ def _event(claim: Claim, kind: EventKind, about: Mapping[str, object]) -> NewEve
 
 
 def release_step(claim: Claim, usage: Usage | None = None) -> Step:
-    """Hands the turn back untaken, for another worker to take at once. `usage` is what it has cost all the same."""
+    """Releases the turn untaken, for another worker. `usage` is its cost so far."""
     used = storable_usage(usage or Usage())
     return Step(claim, Change(claim.debate, claim.claim_token, used=used, is_activity=False), _tell_due)
 
@@ -326,7 +315,7 @@ def _tell_state(services: Services, outcomes: Sequence[Outcome]) -> None:
 
 
 def _tell_nobody(_services: Services, _outcomes: Sequence[Outcome]) -> None:
-    """Nothing that a watcher could see has changed."""
+    """No listener could see a change."""
 
 
 def shares_with_waiting(services: Services, shares: Sequence[str]) -> set[str]:

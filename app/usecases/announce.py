@@ -22,7 +22,6 @@ _turn_seconds = cache(metrics.turn_seconds.labels)
 
 
 def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> None:
-    """Debates, each with its new turns."""
     told = [(debate, turn) for debate, turns in stored for turn in turns]
     waiting = (event for debate, _ in stored for event in seat_waiting(debate))
     services.publisher.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
@@ -62,8 +61,7 @@ def state_changed(debate: Debate) -> Event:
 
 
 def seat_waiting(debate: Debate) -> list[Event]:
-    """The event that an external seat has the turn until a deadline. Without a deadline there is none: the event of the
-    turn before it says whose turn it is."""
+    """The event that an external seat has the turn until a deadline; none without a deadline."""
     if not debate.awaits_seat or debate.waiting_until is None:
         return []
 
@@ -79,7 +77,6 @@ def deleted(debate_id: UUID) -> Event:
 
 
 def tell_changed(services: Services, experiment_id: UUID) -> None:
-    """For the operators' feed."""
     with services.engine.statements() as connection:
         experiment = experiments.get(connection, experiment_id)
         if experiment is None:

@@ -44,9 +44,8 @@ def reconcile(
     known: Sequence[UUID],
     known_at: float,
 ) -> set[UUID]:
-    """Compares a worker's claims with the database: releases those that it does not know of, and returns the tokens of
-    those that have ended. `generating` are the claims (row, token) that may have ended; see `release_unknown` for
-    `known`, the tokens at the time `known_at` of the monotonic clock."""
+    """Releases claims that this worker does not know of, and returns the tokens of those that have ended. `generating`
+    are the claims (row, token) that may have ended; `known` the tokens at the monotonic time `known_at`."""
     rows = ROWS_OF[work]
     held = claimed_rows.still_held(services.engine, rows, generating) if generating else set()
     release_unknown(services, work, worker_id, known, now() - timedelta(seconds=time.monotonic() - known_at))
@@ -57,10 +56,10 @@ def reconcile(
 def release_unknown(
     services: Services, work: WorkKind, worker_id: str, known: Sequence[UUID], known_at: datetime
 ) -> int:
-    """Releases what this worker has claimed and does not know of: the answer to a claim was lost with its connection.
+    """Releases what this worker has claimed and does not know of, because an answer was lost.
 
     Must not run concurrently with a claim of the same worker. `known` are the tokens in flight, and those that commits
-    in flight ask for, at the time `known_at`. Commits that begin later ask for younger tokens.
+    in flight ask for, at the time `known_at`; later commits ask for younger tokens.
     """
     rows = ROWS_OF[work]
     older_than = first_id_at(known_at - timedelta(seconds=UNKNOWN_AFTER_SECONDS))

@@ -1,5 +1,5 @@
-"""Start, stop, pause, resume, delete. Each is one short write that does not wait for a thinking player: where it ends
-the claim, the worker is told to cancel its call."""
+"""Start, stop, pause, resume, delete: short writes that do not wait for a player. The worker of an ended claim cancels
+it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,6 @@ log = structlog.get_logger(__name__)
 class AppliedChange:
     locked: Debate
     repaired: Debate
-    """With the cursor that its turns imply: what the change was made of."""
     outcome: Outcome
 
 
@@ -57,8 +56,7 @@ def stop_debate(services: Services, caller: Caller, debate_id: UUID, note: str |
 
 
 def pause_debate(services: Services, caller: Caller, debate_id: UUID, now: bool = False) -> Debate:
-    """The turn that a worker is thinking about is finished and stored, so that no call is paid for twice; with `now`
-    it is cut off."""
+    """Pauses after the turn in flight, so that no call is paid for twice; `now` cancels that turn."""
     schedule = PlainSchedule.SETTLED if now else PlainSchedule.KEEP_CLAIM
     return _change(services, caller, debate_id, control.pause, EventKind.PAUSED, schedule, {"now": now})
 
@@ -116,7 +114,6 @@ def changed(
 
 
 def tell_changed(services: Services, made: AppliedChange, by: str) -> None:
-    """After the commit."""
     log_repair(made.locked, made.repaired)
     after = made.outcome.debate
     services.publisher.end_claim(made.outcome.ended_claim)

@@ -45,7 +45,6 @@ class NewDebate:
     material: NewMaterial | None = None
     tags: tuple[str, ...] = ()
     copied_document_bytes: int = 0
-    """Of a fork's document, which is stored already."""
     language: str | None = None
     prompts: str | None = None
 
@@ -57,12 +56,9 @@ class NewDebate:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """The result of a submission: the debate, and the turn that was stored."""
-
     debate: Debate
     turn: Turn
     replayed: bool = False
-    """The request is a repetition: this is what was stored the first time."""
 
 
 @repeated_on_conflict
@@ -160,7 +156,6 @@ def planned(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate,
 
 
 def checked_setup(services: Services, new: NewDebate) -> tuple[dict[Seat, SeatSetup], Limits]:
-    """The seats and limits with their defaults; raises where a worker could not play them, or a limit not be kept."""
     seats = _seats(services, new)
     _refuse_what_the_format_excludes(new, seats)
     limits = new.limits
@@ -209,8 +204,8 @@ def _refuse_what_the_format_excludes(new: NewDebate, seats: Mapping[Seat, SeatSe
 
 
 def _kept_back(services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits) -> float | None:
-    """Of max_cost_usd, for the ruling that follows when a limit ends the speeches: what it may cost, and never more
-    than half of the budget."""
+    """Of max_cost_usd, reserved for the ruling after a limit: its maximum cost, and never more than half of the
+    budget."""
     judge = seats[Seat.ARBITRATOR]
     if limits.max_cost_usd is None or judge.is_external:
         return None
@@ -242,7 +237,6 @@ def most_cost_of_a_turn(setup: SeatSetup, cap: int | None, transcript_bytes: int
 
 
 def _refuse_unknown_costs(services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits) -> None:
-    """The cost of a model without a known price cannot be counted."""
     if limits.max_cost_usd is not None:
         limit = "limits.max_cost_usd"
     elif services.settings.max_cost_usd_per_day is not None:
@@ -280,7 +274,6 @@ def _replay(services: Services, new: NewDebate, debate_id: UUID) -> StoredTurn:
 
 
 def created_before(services: Services, debate_id: UUID) -> tuple[Debate, Turn]:
-    """What this caller created under this client_request_id, which is unique per caller."""
     # Deleted between the two statements: the client may simply retry.
     gone = DebateExists(f"The debate {debate_id} was deleted during the request", suggestion="Send the request again")
     debate, [motion] = or_raise(turns.with_debate(services.engine, debate_id, last=0), gone)
@@ -288,8 +281,7 @@ def created_before(services: Services, debate_id: UUID) -> tuple[Debate, Turn]:
 
 
 def _says_the_same(new: NewDebate, debate: Debate, motion: Turn) -> bool:
-    """Whether all that the request states is as stored. What it leaves to defaults is not compared: they may have
-    changed since."""
+    """Whether all that the request states is as stored. Defaults are not compared: they may have changed since."""
     return (
         new.debate_id in (None, debate.id)
         and (new.title, new.debate_type, new.format) == (debate.title, debate.debate_type, debate.format)

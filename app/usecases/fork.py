@@ -31,9 +31,7 @@ class NewFork:
     after_seq: int
     client_request_id: str
     seats: Mapping[Seat, SeatSetup] = field(default_factory=dict)
-    """Those that differ from the source's."""
     limits: Limits = field(default_factory=Limits)
-    """Those that differ from the source's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,6 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
 
 
 def _asked_for(source: Debate, motion: str, new: NewFork) -> NewDebate:
-    """What a new debate with the source's seats and limits, but for those that differ, would ask for."""
     stated = {name: getattr(new.limits, name) for name in Limits.__slots__ if getattr(new.limits, name) is not None}
     return NewDebate(
         source.title,

@@ -1,8 +1,6 @@
-"""The guardrail in debates, enabled by DEBATE_GUARD_TURNS: turns of external seats, and the reasons of stops, are
-checked before they are stored, and rejected with reasons. The seat keeps its turn and may try again.
+"""The guardrail in debates, enabled by DEBATE_GUARD_TURNS: checks turns of external seats and reasons of stops.
 
-Only the rules check, never a model, which would be too slow for a request. Flagged texts are accepted: a debate cannot
-wait for a person's decision.
+Only the rules check: a model would be too slow for a request. Flagged texts are accepted: a debate cannot wait.
 """
 
 from functools import partial

@@ -42,12 +42,10 @@ def identify(services: Services, presented: str | None) -> Caller:
 
 
 def speaker(caller: Caller) -> Speaker | None:
-    """The agent that is recorded with a turn."""
     return Speaker(caller.id, caller.username) if isinstance(caller, Agent) else None
 
 
 def valid_credentials(services: Services, hashes: Collection[bytes]) -> set[bytes]:
-    """The keys and sessions among these that are still valid."""
     with services.engine.statements() as connection:
         stores = (agents.VALID, sessions.VALID, invitations.VALID)
         return set().union(*(sessions.valid_among(connection, valid, hashes) for valid in stores))
@@ -75,7 +73,6 @@ def end_session(services: Services, secret: str) -> None:
 
 
 def operator_of_session(services: Services, secret: str) -> Operator | None:
-    """None for an unknown, ended or expired session."""
     if services.settings.auth_token is None:
         return None
     session_hash = _hash_of(services, secret)

@@ -41,7 +41,6 @@ log = structlog.get_logger(__name__)
 
 LINK_LIFETIME = timedelta(days=7)
 GUEST_LIFETIME = timedelta(days=30)
-"""The lifetime of a session that begins with an invitation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def list_issued(services: Services, caller: Caller, debate_id: UUID) -> list[Iss
 
 @repeated_on_conflict
 def revoke(services: Services, caller: Caller, debate_id: UUID, invitation_id: UUID) -> None:
-    """Ends its link, its key and its sessions at once, and gives back the seat that its guest holds."""
+    """Ends its link, its key and its sessions, and releases the seat that its guest holds."""
     require(caller, Action.CONTROL)
     with transaction(services, caller, "control") as connection:
         locked = lock_existing(connection, debate_id)
@@ -111,7 +110,7 @@ def unknown(invitation_id: UUID) -> NotFound:
 
 
 def look_at(services: Services, token: str) -> Invitation:
-    """Raises NotFound, in words, for one that is unknown, revoked or expired."""
+    """Raises NotFound for one that is unknown, revoked or expired."""
     with services.engine.statements() as connection:
         return _found(connection, token)
 

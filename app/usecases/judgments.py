@@ -1,5 +1,4 @@
-"""Judgments of finished debates: asked of workers' judges, given by people and agents, read; and, for workers: claim,
-think, settle, as with turns."""
+"""Judgments of finished debates: asked of workers' judges, given by people and agents, read; claimed by workers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -58,13 +57,11 @@ MAX_JUDGE_BYTES = 200
 @dataclass(frozen=True, slots=True)
 class Asked:
     judgments: list[Judgment]
-    """All judgments that the request asks for, including those that existed before."""
     new: int
 
 
 @repeated_on_conflict
 def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> Asked:
-    """Plans the judgments of a worker's judge that are not there yet."""
     require(caller, Action.JUDGE)
     _check_judge(services, judge)
     with transaction(services, caller) as connection:
@@ -126,8 +123,7 @@ def _name_of(caller: Caller, name: str | None) -> str:
 
 
 def _experiment_of(connection: Connection, caller: Caller, debate: Debate, judge: Judge) -> UUID | None:
-    """The experiment in which this judgment counts, and whose budget pays for it: where its owner or the operator asks
-    a judge of its spec."""
+    """The experiment in which this judgment counts: its owner or the operator asks a judge of its spec."""
     of = experiments.get(connection, debate.experiment_id) if debate.experiment_id else None
     if of is None or not is_owner(caller, of.created_by):
         return None
@@ -144,8 +140,8 @@ def _with_other_options(judge: Judge) -> Conflict:
 
 
 def _refuse_too_many(connection: Connection, caller: Caller, debate_id: UUID) -> None:
-    """After they were added: the transaction that has locked the debate is rolled back. Others leave room for the
-    operator."""
+    """After they were added: the transaction, which has locked the debate, is rolled back. The operator has no
+    limit."""
     if not isinstance(caller, Operator) and store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
         raise Conflict(f"A debate has at most {MOST_BY_HAND:,} judgments that were asked for by hand")
 
@@ -181,7 +177,6 @@ def of_debate(services: Services, debate_id: UUID) -> list[Judgment]:
 def get_exchanges(
     services: Services, caller: Caller, debate_id: UUID, judgment_id: UUID
 ) -> tuple[Judgment, list[Exchange]]:
-    """A judgment and what its model was sent and answered."""
     require(caller, Action.INSPECT)
     with services.engine.statements() as connection:
         existing(connection, debate_id)
@@ -252,7 +247,6 @@ def record(services: Services, held: JudgmentClaim, thought: Thought) -> None:
 
 @repeated_on_conflict
 def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError, jitter: float) -> None:
-    """The judge could not answer: it is asked again later, or the judgment has failed. It is never a tie."""
     attempts = held.attempts + 1
     delay_seconds = after_failure(attempts, problem.permanent, jitter)
     words, used = storable_text(problem.message), storable_usage(problem.usage or Usage())
@@ -272,7 +266,6 @@ def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError
 
 @repeated_on_conflict
 def postpone(services: Services, held: JudgmentClaim, reason: NotNow) -> None:
-    """The judgment is postponed: no attempt is counted, but its cost is."""
     words, used = storable_text(reason.message), storable_usage(reason.usage or Usage())
     with services.engine.begin() as connection:
         kept = store.postpone(connection, held, held.attempts, reason.delay_seconds, words, used)
@@ -286,8 +279,7 @@ def postpone(services: Services, held: JudgmentClaim, reason: NotNow) -> None:
 def charge(
     services: Services, judgment_id: UUID, usage: Usage, claim: UUID | None = None, call_id: UUID | None = None
 ) -> None:
-    """Adds the cost of a call that brought no opinion: cut off, or answered after its claim was lost. See
-    `app.usecases.model_calls.charge`."""
+    """Adds the cost of a call that brought no opinion. See `app.usecases.model_calls.charge`."""
     with services.engine.begin() as connection:
         store.lock(connection, judgment_id)
         usage = not_charged_yet(connection, usage, claim, call_id)

@@ -26,7 +26,6 @@ class Hour:
     tokens: int
     cost_usd: float
     failures: int
-    """Attempts of players that failed."""
     delay_seconds: float
     """The 95th percentile of how long turns waited for a worker."""
 
@@ -34,10 +33,8 @@ class Hour:
 @dataclass(frozen=True, slots=True)
 class LastDay:
     hours: tuple[Hour, ...]
-    """All hours of the day, oldest first, including those without a turn."""
     models: tuple[tuple[str, int, int, float | None], ...]
-    """Player, turns, tokens and cost of each model, the one with the most tokens first. The cost is None where no price
-    is known."""
+    """Player, turns, tokens and cost (None without a known price) of each model, the one with the most tokens first."""
     delay_seconds: float | None
     """The same for the whole day; None where no turn had to wait for a worker."""
     is_cut: bool
@@ -61,8 +58,6 @@ class LastDay:
 
 
 class LastDays:
-    """What was read last, for a minute."""
-
     def __init__(self) -> None:
         self._found: LastDay | None = None
         self._read_at = 0.0

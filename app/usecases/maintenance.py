@@ -30,8 +30,7 @@ def count_old(services: Services, age: timedelta) -> tuple[datetime, EndedCount]
 
 
 def prune(services: Services, before: datetime) -> Iterator[EndedCount]:
-    """Deletes in batches, and yields what each batch deleted. Debates whose row is locked are skipped; the next prune
-    deletes them."""
+    """Deletes in batches, and yields what each batch deleted. Skips debates whose row is locked."""
     since = None
     while True:
         with services.engine.begin() as connection:
@@ -56,8 +55,6 @@ def _prune_documents(services: Services) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records that are deleted by age, while their debates stay."""
-
     count: Callable[[Connection, datetime], int]
     delete: Callable[[Connection, datetime, int], int]
     batch: int

@@ -36,7 +36,7 @@ _ROTATE_EVERY_SECONDS = 2
 _ASK_AGAIN_SECONDS = 300.0
 """How often a turn that waits for the daily limit checks whether it was raised."""
 _BUDGET_SECONDS = 30.0
-"""Its experiment is stopped, and a start releases what waits; only what is stored after that start waits so long."""
+"""Of a debate that was stored after its experiment was stopped."""
 _SOON_SECONDS = 3.0
 _BEGIN_AGAIN_SECONDS = 1.0
 
@@ -77,11 +77,8 @@ class Reservation:
     day: date | None
     """None where there is no limit for a day."""
     of_experiment: UUID | None = None
-    """The reservation of its budget."""
     call_id: UUID | None = None
-    """The call that was recorded with it."""
     payer: UUID | None = None
-    """The agent whose quota it counts towards."""
 
     @property
     def is_of_money(self) -> bool:
@@ -103,10 +100,9 @@ class LeaseLapsed(Exception):
 
 @repeated_on_conflict
 def allot_slots(services: Services, provider: str, worker_id: str, held: int, wanted: int) -> int:
-    """Stores how many of the provider's slots this process holds and wants; returns how many it may hold from now on.
+    """Stores the slots that this process holds and wants; returns how many it may hold from now on.
 
-    One short transaction under the lock of the provider's row. No process stores fewer held slots than its calls use,
-    so all together never exceed the limit.
+    No process stores fewer held slots than its calls use, so all together never exceed the limit.
     """
     with services.engine.begin() as connection:
         locked = store.lock_provider(connection, provider)
@@ -122,8 +118,8 @@ def allot_slots(services: Services, provider: str, worker_id: str, held: int, wa
 
 @repeated_on_conflict
 def slow_down(services: Services, provider: str, refused_share: float) -> None:
-    """After HTTP 429: lowers the limit of all workers together, which then recovers. `refused_share` is that of the
-    latest calls of this process."""
+    """After HTTP 429: lowers the limit of all workers, which then recovers. `refused_share` is of this process's
+    calls."""
     with services.engine.begin() as connection:
         now = _limit(services, store.lock_provider(connection, provider))
         to = model_calls.lowered(now, refused_share)
@@ -143,9 +139,8 @@ def _limit(services: Services, provider: store.ProviderLimit | store.SlotsNow) -
 class ProviderNow:
     name: str
     held: int
-    """Calls that workers may make now."""
     wanted: int
-    """Calls that are under way or waiting."""
+    """Calls in flight or waiting."""
     limit: int
     is_lowered: bool
     """The provider answered 429: the limit was lowered and rises again."""
@@ -162,12 +157,9 @@ def providers_now(services: Services, connection: Connection) -> tuple[ProviderN
 
 @dataclass(frozen=True, slots=True)
 class MoneyToday:
-    """Since midnight, UTC: of turns, judgments and the guardrail."""
-
     known_usd: float
-    """What the calls with a known price have cost."""
     reserved_usd: float
-    """For calls under way, where there is a limit."""
+    """For calls in flight, where there is a limit."""
     unpriced_calls: int
     limit_usd: float | None
 
@@ -188,7 +180,7 @@ def money_today(services: Services, connection: Connection) -> MoneyToday:
 
 
 def begin(services: Services, lease_id: str, new: NewCall) -> Reservation:
-    """Reserves the maximum cost of a call and records that it begins. Raises NotNow when it must not begin yet, or
+    """Reserves a call's maximum cost and records that it begins. Raises NotNow when it must not begin yet, or
     PlayerError when it never may."""
     amount = _to_reserve(services, new)
     recorded = None
@@ -223,7 +215,7 @@ def begin(services: Services, lease_id: str, new: NewCall) -> Reservation:
 
 
 def _to_reserve(services: Services, new: NewCall) -> float | None:
-    """None where no limit and no budget asks for it."""
+    """None where no limit and no budget needs it."""
     limit = services.settings.max_cost_usd_per_day
     if new.player == LOCAL or (limit is None and new.experiment_id is None):
         return None
@@ -260,9 +252,8 @@ def reserve(
     worker_id: str = "",
     call: Call | None = None,
 ) -> Reservation | DayRefused | BudgetRefused:
-    """Reserves the maximum cost of a call, if the daily limit and the experiment's budget allow it, and records that
-    the call begins. An experiment whose budget has nothing left for the call, whatever the calls under way give back,
-    is stopped."""
+    """Reserves a call's maximum cost, if limit and budget allow it, and records that it begins. Stops an experiment
+    whose budget has nothing left for the call, whatever the calls in flight give back."""
     limit = services.settings.max_cost_usd_per_day
     reserved: date | DayRefused | None = None
     budget_id = new_id() if experiment_id else None
@@ -311,8 +302,7 @@ def _record(services: Services, connection: Connection, call: Call | None, worke
 def settle(
     services: Services, reservation: Reservation, spent_usd: float, was_made: bool = True, is_priced: bool = True
 ) -> None:
-    """Replaces the reservation by the actual cost, which counts for the day also where nothing was reserved. A call
-    that was not made is not under way either."""
+    """Replaces the reservation by the actual cost. A call that was not made is no longer in flight either."""
     with services.engine.begin() as connection:
         if reservation.of_experiment is not None:
             costs.settle(connection, reservation.of_experiment, spent_usd)
@@ -333,10 +323,9 @@ def settle(
 def charge(
     services: Services, debate_id: UUID, usage: Usage, claim: UUID | None = None, call_id: UUID | None = None
 ) -> None:
-    """Adds the cost of a call without a turn (cancelled, or answered after its claim was lost) to the debate's usage.
+    """Adds the cost of a call without a turn to the debate's usage, which its limits count.
 
-    It counts towards the debate's limits, which are checked before the next call. Of a recorded call, or of all calls
-    of a claim, only what was not charged yet.
+    Of a recorded call, or of all calls of a claim, only what was not charged yet.
     """
     with services.engine.begin() as connection:
         # First the debate, then its calls, as everybody locks them.

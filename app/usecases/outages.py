@@ -1,5 +1,4 @@
-"""What continues while the database is unavailable, and how. Nothing else turns such an error into a log line and a
-retry."""
+"""What continues during an outage of the database. Nothing else turns such an error into a log line and a retry."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -84,8 +83,7 @@ class Backoff:
 
 
 async def until_stored(action: Callable[[], Awaitable[Answer]], backoff: Backoff, during: str) -> Answer:
-    """Repeats the action while the database is unavailable; raises GaveUp when that takes too long. The action must be
-    idempotent: a try that failed may have been stored."""
+    """Repeats the idempotent action while the database is unavailable; raises GaveUp when that takes too long."""
     while True:
         try:
             return await action()

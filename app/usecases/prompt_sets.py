@@ -1,4 +1,4 @@
-"""Prompt sets of one's own: adding, listing and reading them."""
+"""Custom prompt sets: adding, listing and reading them."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -10,7 +10,6 @@ from app.usecases.services import Services
 
 
 def take_bytes(services: Services, connection: Connection, caller: Caller, count: int) -> None:
-    """Counts bytes before they are stored."""
     quota = services.settings.agent_quotas
     if quota is None or not isinstance(caller, Agent) or not count:
         return
@@ -29,7 +28,6 @@ def count_bytes(services: Services, caller: Caller, count: int) -> bool:
 
 
 def give_back_bytes(services: Services, caller: Caller, count: int) -> None:
-    """After a request that was counted and stored nothing."""
     if isinstance(caller, Agent):
         with services.engine.begin() as connection:
             store.give_back_bytes(connection, caller.id, count)

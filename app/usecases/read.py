@@ -22,7 +22,6 @@ class Transcript:
     debate: Debate
     motion: Turn
     arguments: tuple[Turn, ...]
-    """Without the motion, in order of seq."""
 
 
 PAGE_TURNS = 20
@@ -61,7 +60,6 @@ def fork_source(services: Services, caller: Caller, debate: Debate) -> ForkSourc
 
 
 def document_for(services: Services, caller: Caller, debate: Debate) -> str | None:
-    """The debate's document, if it has one that this caller may read."""
     if not may_read_document(caller, debate):
         return None
     document = services.documents.of(services.engine, debate)
@@ -71,15 +69,15 @@ def document_for(services: Services, caller: Caller, debate: Debate) -> str | No
 def get_events(
     services: Services, debate_id: UUID, limit: int, cursor: str | None
 ) -> tuple[list[DebateEvent], str | None]:
-    """What happened to the debate, in order, and the page cursor of the next page."""
+    """The debate's event history, in order, and the page cursor of the next page."""
     with services.engine.statements() as connection:
         existing(connection, debate_id)
     return events.page(services.engine, debate_id, limit, cursor)
 
 
 def stream_transcript(services: Services, debate_id: UUID) -> tuple[Debate, Iterator[Turn]]:
-    """A debate with all its current turns, the motion first. The turns are read page by page as they are consumed, with
-    no connection held in between: turns never change, and later ones are left out."""
+    """A debate with all its current turns, the motion first. They are read page by page, with no connection in
+    between."""
     with snapshot(services) as connection:
         debate = existing(connection, debate_id)
         [last] = turns.tail(connection, debate_id, 1)
@@ -104,8 +102,8 @@ class Polled:
     last_seen_seq: int
     last_seq: int
     told: Told | None
-    """The debate's last turn, if it is newer than the last seen one or the debate is closed: agents end their loop on
-    that, so every poll of a closed debate returns it. None before the debate is started, when nobody may act on it."""
+    """The last turn, if it is newer than the last seen one, or of a closed debate. None before the debate is
+    started."""
 
 
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
@@ -132,13 +130,11 @@ def turns_after_each(services: Services, known: Mapping[UUID, int], at_most: int
 
 
 def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
-    """The debates among these that exist."""
     with services.engine.statements() as connection:
         return debates.get_many(connection, debate_ids)
 
 
 def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[ChangedDebate]:
-    """Of the debates among these that exist."""
     with services.engine.statements() as connection:
         return overview.last_changes(connection, debate_ids)
 
@@ -166,7 +162,6 @@ def document_of(services: Services, debate: Debate) -> str | None:
 
 
 def get_exchanges(services: Services, caller: Caller, debate_id: UUID, turn_id: UUID) -> tuple[Turn, list[Exchange]]:
-    """A turn and what its model was sent and answered."""
     require(caller, Action.INSPECT)
     with snapshot(services) as connection:
         existing(connection, debate_id)

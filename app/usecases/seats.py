@@ -1,4 +1,4 @@
-"""Taking an open external seat, and giving it back."""
+"""Taking and releasing an open external seat."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -27,7 +27,7 @@ def take_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -
 
 
 def release_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -> Debate:
-    """A guest whose seat somebody else gives back only watches from now on."""
+    """A guest whose seat somebody else releases only watches from now on."""
 
     def release(connection: Connection, debate: Debate, caller: Caller) -> Debate:
         after = seat_ownership.release(debate, caller, seat)

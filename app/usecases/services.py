@@ -31,7 +31,7 @@ class Services:
     full_disk: FullDisk = field(default_factory=FullDisk)
     documents: Documents = field(default_factory=Documents)
     results: LRUCache[UUID, tuple[str, dict[str, Any]]] = field(default_factory=lambda: LRUCache(MOST_KEPT))
-    """Of experiments, each with the state of the data that it was computed from. Without a lock: all requests of an API
-    process share one thread."""
+    """Of experiments, each with the state of the data that it was computed from. No lock: all requests share one
+    thread."""
     run_aside: Callable[[Callable[[], Any]], Any] = _run_here
     """Runs CPU-bound work: in a thread where one event loop serves all requests."""

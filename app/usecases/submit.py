@@ -108,8 +108,7 @@ def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...
 
 
 def quotes_of(debate: Debate, move: Move, document: Document | None) -> tuple[Quote, ...]:
-    """Judges weigh quotes, and give none. Of a seat that is not shown the document they are not looked up: the answers
-    would tell, guess by guess, what the document says."""
+    """Only debaters quote. Of a seat that is not shown the document none are looked up: the results would leak it."""
     if document is None or debate.material is None or move.seat is Seat.ARBITRATOR:
         return ()
     return checked_quotes(move.content, document) if debate.material.shows_document_to(move.seat) else ()
@@ -139,8 +138,8 @@ def turns_of(
     first_id: UUID | None = None,
     quotes: tuple[Quote, ...] = (),
 ) -> list[Turn]:
-    """The turns of a decision, with ids. Each answers the one before it. Only the first carries the request's id, agent
-    and quotes: an automatic ruling after it has none. `first_id` is the id of the first, where it is already known."""
+    """The turns of a decision. Each answers the one before it; only the first has the request's id, agent and
+    quotes."""
     made: list[Turn] = []
     for plan in planned:
         turn = Turn(

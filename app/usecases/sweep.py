@@ -1,6 +1,6 @@
-"""What workers do besides their work: leases, releasing the claims of dead workers, and the index of texts.
+"""Maintenance by workers: leases, releasing the claims of dead workers, and the index of texts.
 
-What is due needs no task to be found: every worker polls twice a second, and whenever it has room again.
+Due work needs no task to be found: every worker polls twice a second, and whenever it has room again.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,7 @@ log = structlog.get_logger(__name__)
 
 @repeated_on_conflict
 def sweep(services: Services) -> int:
-    """Releases the claims of dead workers and charges the calls that they had begun; returns how many debates are due
-    by it. One worker at a time does it, the others return at once."""
+    """Releases the claims of dead workers and charges their calls; returns how many debates are due by it."""
     if not leases.is_any_lapsed(services.engine):
         metrics.sweeps.inc()
         return 0
@@ -54,7 +53,7 @@ def renew_lease(services: Services, worker_id: str) -> bool:
 
 @repeated_on_conflict
 def end_lease(services: Services, worker_id: str) -> None:
-    """Turns that are still claimed under it become due at once."""
+    """Turns that are still claimed under it become due."""
     with services.engine.begin() as connection:
         released = leases.end(connection, [worker_id])
     services.publisher.enqueue(*released)

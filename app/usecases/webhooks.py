@@ -1,4 +1,4 @@
-"""Webhooks: register, list, remove, test and replay, for the operator; claim and settle deliveries, for workers."""
+"""Webhooks: register, list, remove, test and replay, for the operator; claim and record deliveries, for workers."""
 
 import base64
 import ipaddress
@@ -138,12 +138,11 @@ def _unknown(webhook_id: UUID) -> NotFound:
 
 @repeated_on_conflict
 def claim(services: Services, worker_id: str, room: Room) -> list[DueDelivery]:
-    """Those of the same debate one after another. Each endpoint has a share of its own."""
+    """One delivery of a debate after another. Each endpoint has its own share."""
     return webhooks.claim(services.engine, worker_id, room)
 
 
 def record(services: Services, held: DueDelivery, status: int) -> None:
-    """Records an attempt that was answered with this status."""
     error = None if 200 <= status < 300 else f"answered {status}"
     if status // 100 == 3:
         error = f"answered {status}: redirects are not followed"
@@ -151,7 +150,6 @@ def record(services: Services, held: DueDelivery, status: int) -> None:
 
 
 def record_failure(services: Services, held: DueDelivery, problem: PlayerError, jitter: float) -> None:
-    """Records an attempt without an answer."""
     _record(services, held, None, problem.message, jitter)
 
 

@@ -9,7 +9,7 @@ from app.core.brief import Brief, Thought
 class Player(Protocol):
     async def think(self, brief: Brief) -> Thought:
         """Takes the turn under the brief's cursor. Raises PlayerError when it could not, or NotNow when it must not
-        yet. Is cancelled when the claim ends (stop, pause, shutdown)."""
+        yet. Is canceled when the claim ends."""
 
 
 def with_latency(thought: Thought, began: float) -> Thought:

@@ -12,8 +12,7 @@ from app.usecases.experiments.estimate import estimate_of, largest_call
 
 
 def affordable(connection: Connection, experiment: Experiment, planned: Sequence[Match]) -> int | None:
-    """How many of these matches may begin; None where nothing is in progress and the budget allows no further match.
-    The experiment must be locked."""
+    """How many of these matches may begin; None where nothing is in progress and the budget allows no further match."""
     if experiment.budget_usd is None or not planned:
         return len(planned)
     sizes = seen.motion_sizes(connection, experiment.id)
@@ -35,15 +34,12 @@ def affordable(connection: Connection, experiment: Experiment, planned: Sequence
 
 
 class _Maxima:
-    """What a match, or a judgment, costs at most."""
-
     def __init__(self, experiment: Experiment, sizes: MotionSizes) -> None:
         self._experiment = experiment
         self._sizes = sizes
         self._known: dict[Pairing, float] = {}
 
     def of(self, pairing: Pairing) -> float:
-        """With its judgments."""
         if pairing not in self._known:
             self._known[pairing] = self._estimated({pairing: 1}, {})
         return self._known[pairing]

@@ -1,5 +1,4 @@
-"""What an experiment will cost and how long it takes: as expected, from the prompts that will be sent and what this
-server has seen of each model; and at most, from the largest calls and their prices."""
+"""What an experiment will cost and take: expected, from prompts and calls seen so far; and at most, from prices."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -32,8 +31,6 @@ _NOTHING_SEEN: Seen = MappingProxyType({})
 
 @dataclass
 class _Calls:
-    """All calls of one kind by one player with its options."""
-
     count: int = 0
     shown_bytes: float = 0.0
 
@@ -46,8 +43,8 @@ def estimate_of(
     sizes: MotionSizes = MotionSizes(),  # noqa: B008 (it is frozen)
     held_usd: float = 0.0,
 ) -> CostEstimate:
-    """Of what is left to do: these matches with their judgments, and by judge the judgments of debates that were
-    held. `held_usd` is what these matches have cost so far."""
+    """Of these matches with their judgments, and of open judgments by judge. `spent_usd` is the matches' cost so
+    far."""
     load = _Load(experiment, seen, sizes)
     load.add_matches(matches)
     load.add_open_judgments(open_judgments)
@@ -68,8 +65,6 @@ def estimate_of(
 
 
 class _Load:
-    """Collects the calls by who makes them and what for."""
-
     def __init__(self, experiment: PlannedExperiment, seen: Seen, sizes: MotionSizes) -> None:
         self._experiment, self._seen, self._sizes = experiment, seen, sizes
         self._arms = {arm.name: arm for arm in experiment.spec.arms}
@@ -95,7 +90,7 @@ class _Load:
                 self.judgments += asked
 
     def add_open_judgments(self, by_judge: Mapping[str, int]) -> None:
-        """Of debates that were held. What they show is the mean over the plan."""
+        """Of finished debates. They show the mean over the plan."""
         self.judgments += sum(by_judge.values())
         shown = self._mean_judged_bytes() if by_judge else 0.0
         for name, count in by_judge.items():
@@ -152,12 +147,10 @@ class _Priced:
 
     @property
     def cost_usd(self) -> float | None:
-        """Of all of them."""
         each = self._cost_of(*self.tokens)
         return None if each is None else self.calls.count * each
 
     def to_come(self) -> CallsToCome | None:
-        """None where this server has not seen such calls."""
         if self.known is None:
             return None
         read, said = self.tokens
@@ -198,8 +191,7 @@ def _interval(priced: Iterable[_Priced]) -> tuple[float, float] | None:
 
 
 def _at_most(calls: Mapping[SeatSetup, int], rounds: int, sizes: MotionSizes) -> float | None:
-    """No call is shown more than a whole debate: the motion, its document, and what everybody may say in every
-    round."""
+    """No call is shown more than the motion, its document, and what all may say in every round."""
     longest = max((answer_tokens(setup) for setup in calls), default=0) * BYTES_PER_SPOKEN_TOKEN
     transcript = max(_LONGEST_MOTION_BYTES, sizes.longest) + len(Seat) * rounds * longest
     costs = {setup: most_cost_of_a_turn(setup, None, transcript) for setup in calls}
@@ -216,7 +208,6 @@ def _sum(amounts: Iterable[float | None]) -> float | None:
 
 
 def largest_call(experiment: PlannedExperiment, sizes: MotionSizes) -> float:
-    """The most that any single call of its debates and judgments costs."""
     spec = experiment.spec
     setups = {experiment.arbitrator, *map(setup_of, spec.contestants), *(judge.setup for judge in judges_of(spec))}
     longest = max(setups, key=answer_tokens)

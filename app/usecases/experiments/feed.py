@@ -1,9 +1,7 @@
 """Feeding: keeps at most `concurrency` of an experiment's debates in progress.
 
-A feeder makes the debates and marks their matches in one transaction that has locked the experiment. Workers feed when
-one of its debates ends, and poll once a second: a lost message costs a second, a killed worker nothing. With a budget,
-a match begins only if the budget also finishes what was begun before it. A match whose debate cannot be made fails,
-and the others begin.
+Debates and their matches are written in one transaction that has locked the experiment. A match whose debate cannot be
+created fails, and the others begin.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +33,6 @@ from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 MOST_MADE_AT_ONCE = 200
-"""In one transaction."""
 NOT_STORED = "The debate could not be stored."
 
 
@@ -44,7 +41,6 @@ class Fed:
     made: int
     judgments: int
     is_more: bool
-    """There is room for more debates than were made."""
 
 
 NOTHING = Fed(0, 0, False)
@@ -55,15 +51,14 @@ class _Begun:
     made: list[Debate] = field(default_factory=list)
     resumed: list[control.AppliedChange] = field(default_factory=list)
     failed: int = 0
-    """Matches whose debate could not be made."""
     count: int = 0
-    """Matches: some have a debate already that only has to be settled."""
+    """Matches: some have a debate already that has ended meanwhile."""
     is_refused: bool = False
     """The budget allows no further match, and nothing is in progress."""
 
 
 def at_work(services: Services) -> dict[UUID, bool]:
-    """The experiments to feed, each with whether its plan waits for a process that writes it."""
+    """The experiments to feed, each with whether its plan waits for a worker."""
     return experiments.at_work(services.engine)
 
 
@@ -113,8 +108,7 @@ def _begin(services: Services, connection: Connection, experiment: Experiment, a
 
 
 def _try_again(connection: Connection, tried: Sequence[NextMatch]) -> tuple[_Begun, set[UUID]]:
-    """Continues the debates of matches that had failed. Returns also which: a match whose debate was stopped or deleted
-    gets a new one."""
+    """Resumes the debates of matches that had failed. Returns also which: other matches get new debates."""
     begun = _Begun()
     again: set[UUID] = set()
     for each in tried:
@@ -134,7 +128,7 @@ def _try_again(connection: Connection, tried: Sequence[NextMatch]) -> tuple[_Beg
 def _make(
     services: Services, connection: Connection, experiment: Experiment, planned: Sequence[NextMatch]
 ) -> list[Debate]:
-    """Where Postgres refuses them together, each is made again by itself, with another id."""
+    """Where Postgres refuses them together, each is created again separately, with another id."""
     if not planned:
         return []
     wanted = {each.match.motion_id for each in planned}

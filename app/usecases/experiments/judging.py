@@ -40,7 +40,7 @@ _TICKET = re.compile(r"[0-9a-f]{64}", re.ASCII)
 class NewJudgeInvitation:
     id: UUID
     token: str
-    """ShownDebate once, in the link."""
+    """Shown once, in the link."""
     judge: str
     expires_at: datetime
 
@@ -55,7 +55,6 @@ class ShownDebate:
 @dataclass(frozen=True, slots=True)
 class NextDebate:
     shown: ShownDebate | None
-    """None when this person has judged all."""
     counted: JudgedCount
 
 
@@ -74,7 +73,6 @@ def invite(
 
 
 def list_issued(services: Services, caller: Caller, experiment_id: UUID) -> list[IssuedInvitation]:
-    """The invitations to judge that still open something."""
     require(caller, Action.EXPERIMENT)
     with services.engine.statements() as connection:
         require_owner(caller, existing(connection, experiment_id).created_by)

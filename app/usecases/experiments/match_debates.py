@@ -24,8 +24,6 @@ NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A spec before it is an experiment."""
-
     id: UUID
     spec: Spec
     arbitrator: SeatSetup
@@ -41,8 +39,7 @@ def debate_of(
     motion: Motion,
     prompts: Mapping[str, str] = NO_PROMPTS,
 ) -> tuple[Debate, Turn]:
-    """With a new id: one that could be computed from the match, somebody could take before. `prompts` has the hash of
-    each prompt set that the spec names."""
+    """With a new random id: somebody could take a computed one before. `prompts` has the hash of each prompt set."""
     spec = experiment.spec
     arm = next(arm for arm in spec.arms if arm.name == match.arm)
     contestants = {one.name: one for one in spec.contestants}

@@ -1,8 +1,7 @@
-"""The debates of an experiment that was stopped are paused, and resumed when it continues.
+"""Pauses the debates of an experiment that was stopped, and resumes them when it continues.
 
-The stop marks their matches in its own transaction, so that the sweeper finishes what a dying process has left. Each
-debate is paused or resumed in one transaction with its match, which keeps the experiment's status until its commit: a
-start and a stop at the same time leave no debate behind.
+The stop marks their matches, so the sweeper finishes what a dying process has left. Each debate changes in one
+transaction that locks the experiment's status: a concurrent start and stop leave no debate behind.
 """
 
 from uuid import UUID
@@ -26,7 +25,6 @@ _CONTINUES = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
 
 
 def pause_or_resume_all(services: Services) -> None:
-    """For the sweeper."""
     for experiment_id in interruptions.unsettled(services.engine):
         pause_or_resume_debates(services, experiment_id)
 
@@ -68,7 +66,7 @@ def _pause(connection: Connection, debate_id: UUID) -> control.AppliedChange | N
 
 
 def _resume(connection: Connection, debate_id: UUID) -> control.AppliedChange | None:
-    """What has ended meanwhile stays so: the feeder settles its match."""
+    """A debate that has ended meanwhile stays so: the feeder updates its match."""
     debate = lock_existing(connection, debate_id)
     interruptions.forget_held(connection, debate_id)
     if debate.status in ENDED_STATUSES:

@@ -1,8 +1,7 @@
-"""Writes the plan of an experiment, in parts: each is a short transaction, and what a killed process has left another
-one writes.
+"""Writes the plan of an experiment in parts, each a short transaction; another process continues after a kill.
 
-A start asks for the plan. Its own request writes a small one; workers write a large one, and its first debates begin
-with its first part. Making the matches takes longer than storing them: it runs aside, with no transaction open.
+The request of a start writes a small plan; workers write a large one, and its first debates begin with its first part.
+Making the matches takes longer than storing them: it runs aside, with no transaction open.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +44,6 @@ def counted(spec: Spec, of: MotionCount, field: str) -> int:
 
 
 def write_if_unclaimed(services: Services, experiment_id: UUID, may_continue: Callable[[], bool]) -> None:
-    """For workers."""
     token = planning.claim(services.engine, experiment_id)
     if token is not None:
         write(services, experiment_id, token, may_continue)
@@ -54,8 +52,7 @@ def write_if_unclaimed(services: Services, experiment_id: UUID, may_continue: Ca
 def write(
     services: Services, experiment_id: UUID, token: UUID, may_continue: Callable[[], bool] = lambda: True
 ) -> None:
-    """Writes the plan that the start with this token asked for. Ends early where the experiment is stopped, started
-    again or deleted; and between two parts where it may not continue."""
+    """Writes the plan of the start with this token, until the experiment is stopped, restarted or deleted."""
     with services.engine.statements() as connection:
         experiment = experiments.get(connection, experiment_id)
         motions = planning.motions_of(connection, experiment_id)
@@ -95,7 +92,7 @@ def _write_part(services: Services, experiment_id: UUID, token: UUID, rows: Rows
 
 
 def _plan_judgments(services: Services, experiment_id: UUID, token: UUID, judges: Sequence[Judge]) -> int | None:
-    """Those that the debates which were held lack. Returns how many; None where this plan is no longer wanted."""
+    """Those that finished debates lack. Returns how many; None where this plan is no longer wanted."""
     at_once = PART_MATCHES // max(1, sum(len(judge.keys(has_two_orders=True)) for judge in judges)) or 1
     count, last = 0, 0
     while True:

@@ -56,7 +56,6 @@ def named(services: Services, experiment_id: UUID) -> Experiment:
 
 
 def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec, CostEstimate]:
-    """What a start would add now."""
     require(caller, Action.READ)
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
@@ -67,8 +66,8 @@ def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec,
 def plan_spec(
     services: Services, caller: Caller, given: Mapping[str, Any], motions: Sequence[PlannedMotion]
 ) -> tuple[Spec, CostEstimate]:
-    """What drafting and starting this spec would add, to the caller's experiment of that name if there is one. Nothing
-    is stored."""
+    """What drafting and starting this spec would add, to the caller's experiment of that name if any. Stores
+    nothing."""
     require(caller, Action.EXPERIMENT)
     given_spec = checked_spec(services, given)
     spec, arbitrator = given_spec.checked.spec, given_spec.checked.arbitrator
@@ -86,14 +85,11 @@ def plan_spec(
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What is left to do, as Postgres has it."""
-
     matches: Counter[Pairing]
     judgments: Counter[str]
     seen: Seen
     sizes: MotionSizes
     held_usd: float
-    """What the matches that are being held have cost so far."""
     motions: MotionCount | None = None
     """Where the plan is not written, or not all of it."""
     written: Mapping[Pairing, int] = field(default_factory=dict)
@@ -121,7 +117,7 @@ def _left(
 
 
 def _left_to_start(connection: Connection, experiment: PlannedExperiment, added: Sequence[PlannedMotion] = ()) -> _Left:
-    """What a start would hold and judge. Refuses what a start would refuse."""
+    """What a start would run and judge. Refuses what a start would refuse."""
     new = plan_store.new_motions(connection, experiment.id, added)
     motions = plan_store.count_motions(connection, experiment.id, new)
     planning.counted(experiment.spec, motions, "motions")
@@ -169,11 +165,9 @@ def matches(
 
 @dataclass(frozen=True, slots=True)
 class PairSide:
-    """One debate of a pair with sides swapped."""
-
     match: Mapping[str, Any]
     debate: Debate | None
-    """None while it is not held, or after it was deleted."""
+    """None before it runs, or after it was deleted."""
     motion: Turn | None
     turns: tuple[Turn, ...]
     judgments: list[Judgment]
@@ -182,7 +176,6 @@ class PairSide:
 def pair(
     services: Services, experiment_id: UUID, debate_id: UUID, most_turns: int
 ) -> tuple[Experiment, list[PairSide]]:
-    """The debate, and the one with sides swapped if there is one."""
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
         found = reading.pair(connection, experiment_id, debate_id)

@@ -1,5 +1,4 @@
-"""Evaluations by workers: claim, evaluate, settle. Like a turn: two short transactions, with no lock and no connection
-held between them."""
+"""Evaluations by workers: claim, evaluate, record, in two short transactions."""
 
 import structlog
 
@@ -35,10 +34,7 @@ def record(services: Services, held: EvaluationClaim, opinion: Opinion, evaluato
 def record_failure(
     services: Services, held: EvaluationClaim, problem: PlayerError, jitter: float, evaluator: str
 ) -> None:
-    """The evaluator failed: it is retried later, or the contribution is flagged for a person.
-
-    The problem's message is for the operator's log; its kind is also shown to the author.
-    """
+    """The evaluator failed: it is retried, or the contribution is flagged. The author sees only the problem's kind."""
     attempts = held.attempts + 1
     kind, words = problem.kind, problem.message
     delay_seconds = after_failure(attempts, problem.permanent, jitter)

@@ -149,7 +149,7 @@ def _check_content(services: Services, content: str) -> None:
 
 
 def visible(connection: Connection, reader: Caller | None, solution_id: UUID) -> Solution:
-    """One that is not approved is answered like one that does not exist, to all but its author."""
+    """One that is not approved is like one that does not exist, to all but its author."""
     found = solutions.get_solution(connection, solution_id)
     if found is None or not found.is_visible_to(_id_of(reader)):
         raise NotFound(_NO_SOLUTION)
@@ -157,7 +157,7 @@ def visible(connection: Connection, reader: Caller | None, solution_id: UUID) ->
 
 
 def _visible(connection: Connection, reader: Caller | None, solution_id: UUID, contribution_id: UUID) -> Contribution:
-    """An invisible contribution is answered like one that does not exist, after the same query."""
+    """An invisible contribution is like one that does not exist, after the same query."""
     found = solutions.get_contribution(connection, solution_id, contribution_id)
     if found is None or not found.is_visible_to(_id_of(reader)):
         raise NotFound("There is no such contribution to this solution")

@@ -1,7 +1,7 @@
 """One call to a model, through pydantic-ai. The only file that imports it.
 
-A call that fails raises PlayerError with the class of the failure, words for an operator, and what it has cost all the
-same. The SDKs' own retries are off: `app.core.retry` decides about retries.
+A failed call raises PlayerError with its class, a message for an operator, and its cost. `app.core.retry` decides about
+retries; those of the SDKs are off.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 LARGEST_ANSWER_BYTES = 65_536
-"""A longer answer is cut off, and the attempt counts as failed."""
+"""A longer answer is truncated, and the attempt counts as failed."""
 MAX_PLAUSIBLE_TOKENS = 10_000_000
 """The most tokens of one call. Greater or negative counts of a provider are ignored."""
 _MOST_DETAIL = 300
@@ -48,14 +48,10 @@ _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OLLAMA_API_KEY"
 _LOCAL_FREQUENCY_PENALTY = 0.5
 """Without it a very small model repeats one sentence for ever."""
 _NATIVE = frozenset({LOCAL, "openai", "ollama", "vllm"})
-"""Asked for JSON by its schema (`response_format`), as endpoints are: llama.cpp, vLLM and Ollama know it, and not all
-of their models know tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What an error of pydantic-ai means for the debate."""
-
     error: str
     kind: str
     words: str
@@ -96,11 +92,10 @@ class Question:
     instructions: str
     document: str
     shape: type[BaseModel] | None
-    """What the answer must look like; None for plain text."""
     max_tokens: int
     temperature: float | None = None
     debate_id: UUID | None = None
-    """The debate that pays when the call is cut off."""
+    """The debate that pays for a canceled call."""
     is_shortened: bool = False
     """Not all of the debate fitted into the document."""
     thinking: str | None = None
@@ -110,11 +105,9 @@ class Question:
     experiment_id: UUID | None = None
     """The experiment whose budget pays for it."""
     document_hash: str | None = None
-    """The hash of the debate's document, if `document` contains it."""
     kept: str | None = None
     """What is stored of `document`, where that is not all of it."""
     claim: UUID | None = None
-    """The token of the claim under which the call is made. It is recorded with the call."""
     call_id: UUID | None = None
     """Of the record of the call, once it has begun."""
 
@@ -126,7 +119,6 @@ class Question:
 
     @property
     def sent_usage(self) -> Usage:
-        """An estimate, before the answer."""
         return guessed_usage(self, "")
 
 
@@ -138,11 +130,8 @@ class Reply:
     cut_off: bool
     """The model stopped because it had used up max_tokens."""
     model: str
-    """The model's name as the provider reports it."""
     settings: Mapping[str, Any]
-    """The settings of the request."""
     request_id: str | None = None
-    """The provider's id of the call."""
 
 
 def guessed_tokens(text: str) -> int:
@@ -159,7 +148,6 @@ class Adapter:
     def __init__(
         self, providers: ProviderSettings, timeout_seconds: float, endpoints: Mapping[str, str] | None = None
     ) -> None:
-        """`endpoints` are the addresses of OpenAI-compatible servers, by their names."""
         self._providers = providers
         self._timeout_seconds = timeout_seconds
         self._endpoints = endpoints or {}
@@ -410,10 +398,7 @@ def _openai(name: str, base_url: str | None, api_key: str) -> "Model":
 
 
 async def _read(stream: "StreamedResponse", listen: Callable[[str], None], by_tool: bool) -> str:
-    """The answer: the text, or the call of our one tool where the answer was asked for in that way.
-
-    A call of a tool that nobody offered is not an answer, and nobody hears it.
-    """
+    """The answer: the text, or the call of our one tool where it was asked for. Calls of other tools are ignored."""
     from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, ToolCallPart
     from pydantic_ai.messages import TextPartDelta as TextDelta
     from pydantic_ai.messages import ToolCallPartDelta as ToolDelta
@@ -467,7 +452,7 @@ def _reply(question: Question, stream: "StreamedResponse", text: str, settings: 
 
 
 def _counted_usage(question: Question, tokens: Any) -> Usage | None:
-    """What the provider counted; None if it did not count, or cannot be believed."""
+    """What the provider counted; None if it did not count, or implausibly."""
     counts = (tokens.input_tokens, tokens.output_tokens)
     try:
         if all(isinstance(count, int) and 0 <= count <= MAX_PLAUSIBLE_TOKENS for count in counts):
@@ -490,7 +475,6 @@ def _may_be_billed(problem: Exception) -> bool:
 
 
 def _cause(problem: BaseException, kind: type[Exception]) -> BaseException | None:
-    """The problem of this kind that is behind what an SDK made of it."""
     behind: BaseException | None = problem
     while behind is not None and not isinstance(behind, kind):
         behind = behind.__cause__ or behind.__context__

@@ -127,8 +127,8 @@ def thought_of(rulings: Mapping[str, Ruling], used: Usage) -> Thought:
 
 
 def _verdict(rulings: Mapping[str, Ruling]) -> Verdict:
-    """Where both orders name the same winner, that winner and the mean of the scores. Otherwise the order decided, not
-    the debate: a tie, which keeps the ruling of each order."""
+    """Where both orders name the same winner: that winner and the mean of the scores. Otherwise the order decided, not
+    the debate: a tie."""
     first = next(iter(rulings.values()))
     count = len(rulings)
     # Not rounded: two scores that differ must not become equal.

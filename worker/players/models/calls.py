@@ -1,5 +1,4 @@
-"""Calls to models, for players and the guardrail: with a slot of the provider, and within the daily cost limit. Runs on
-the event loop of the process."""
+"""Calls to models, for players and the guardrail: with a slot of the provider, and within the cost limits."""
 
 import asyncio
 import time
@@ -32,8 +31,7 @@ Result = TypeVar("Result")
 Prepare = Callable[[], Awaitable[Question]]
 """Makes the question when its call may begin: a prompt may be large, and many calls may wait for a slot."""
 LATEST_CALLS = 100
-"""To each provider, or twice as many as may be in flight. Their refused share tells a refusal at random from an
-overload."""
+"""To each provider. Their refused share tells a random refusal from an overload."""
 
 
 @dataclass(slots=True)
@@ -60,7 +58,6 @@ class ModelCalls:
         # Calls in flight are among the latest, so that they count for the share of those that were refused.
         most = max(LATEST_CALLS, 2 * services.settings.model_concurrency)
         self._latest: defaultdict[str, deque[_BegunCall]] = defaultdict(lambda: deque(maxlen=most))
-        """By provider."""
         self._local = LocalModel()
 
     async def close(self) -> None:
@@ -153,14 +150,14 @@ class ModelCalls:
         return reply
 
     async def charge(self, question: Question, used: Usage) -> None:
-        """Adds the usage of a cancelled turn to the debate, that of a cancelled judgment to the judgment."""
+        """Adds the usage of a canceled turn to the debate, that of a canceled judgment to the judgment."""
         payer = question.debate_id or question.judgment_id
         if payer is not None:
             charge = model_calls.charge if question.debate_id else judgments.charge
             await asyncio.shield(self._record(charge, payer, used, None, question.call_id))
 
     async def _record(self, action: Callable[..., Any], *what: Any) -> None:
-        """Only logs a failure: an answer that was paid for must not be lost for it. The reservation then stays."""
+        """Only logs a failure: a paid answer must not be lost for it. The reservation then stays."""
         with tolerate_outage("model_call.record"):
             await asyncio.to_thread(action, self.services, *what)
 
@@ -179,10 +176,8 @@ class ModelCalls:
 
 
 def read_answer(question: Question, reply: Reply, reader: Callable[[str], Result]) -> Result:
-    """An incomplete answer, or one of the wrong shape, is a failed attempt, with its cost.
-
-    Except for the local model, which seldom ends by itself: its turn is what it generated within max_tokens.
-    """
+    """An incomplete answer, or one of the wrong shape, is a failed attempt, with its cost. Of the local model, which
+    seldom ends by itself, the turn is what it generated within max_tokens."""
     try:
         if reply.cut_off and question.player != LOCAL:
             raise UnusableAnswer(f"it was cut off, because max_tokens ({question.max_tokens}) was used up")

@@ -25,7 +25,6 @@ from worker.players.models.deltas import Deltas
 from worker.players.models.prompt import Prompts, built_in, document, instructions, prompts_of
 
 _MOST_PROMPTS = 100
-"""Sets that a process remembers."""
 
 
 class ModelPlayer:
@@ -133,7 +132,6 @@ class ModelPlayer:
 
 
 def _made(thought: Thought, question: Question | None, *exchanges: Exchange) -> Thought:
-    """The thought with what is stored of how it was made."""
     if question is None:
         return thought
     usage = replace(thought.usage, context_shortened=question.is_shortened)
@@ -154,7 +152,6 @@ def exchange_of(question: Question, reply: Reply, order: JudgeOrder | None = Non
 
 
 def _refuse_beyond_limits(brief: Brief, used: Usage) -> None:
-    """Before each call. The claim has checked the limits, but a judge may be asked twice, and the cost of a cancelled
-    call may have been added since."""
+    """A judge may be asked twice, and the cost of a canceled call may have been added since the claim."""
     if limit_reached(brief.debate, used):
         raise PlayerError("A limit of the debate was reached before this call.", kind="limit")

@@ -1,7 +1,6 @@
-"""Limits the concurrent calls to each provider to this process's share of the slots of all processes.
+"""Limits the concurrent calls to each provider to this process's part of the slots of all processes.
 
-Runs on the event loop, so it needs no lock. Slots pass from call to call within the process; the database is asked, in
-a thread, only for more or fewer slots and to renew them. A waiting call holds no connection.
+Slots pass from call to call within the process; the database is asked, in a thread, only to change or renew them.
 """
 
 import asyncio
@@ -30,8 +29,7 @@ class Slots:
 
     @contextlib.asynccontextmanager
     async def one_of(self, provider: str, behind: bool = False) -> AsyncIterator[None]:
-        """Waits for a slot and holds it. With `behind` it waits until nobody else does: calls of experiments never
-        delay a debate that somebody started by hand."""
+        """Waits for a slot. With `behind`, others go first: experiments never delay a debate that somebody started."""
         if provider not in self._providers:
             self._providers[provider] = _Provider(provider, self._share, self._executor)
         slots = self._providers[provider]
@@ -42,7 +40,6 @@ class Slots:
             slots.give_back()
 
     async def close(self) -> None:
-        """Returns the held slots; those that cannot be returned expire."""
         for slots in self._providers.values():
             await slots.close()
         self._executor.shutdown(wait=False)
@@ -104,7 +101,6 @@ class _Provider:
         return len(self._waiting) + len(self._behind)
 
     async def _keep(self) -> None:
-        """Requests slots when calls wait, and renews those held."""
         while True:
             pause = _AFTER_TROUBLE_SECONDS
             # Calls wait for this task: no error may end it.

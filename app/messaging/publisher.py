@@ -5,7 +5,8 @@ Both go through Redis, which may be slow or unreachable, so one thread per proce
 
 import queue
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -24,55 +25,43 @@ GATHER_SECONDS = 0.002
 """Messages within this time form one batch: a round trip per turn would cost a busy worker more than the turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
-    id: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class _EndedClaim:
-    token: UUID
-
-
-_Told = Event | UUID | _Evaluation | _EndedClaim
+_Deliver = Callable[[list[Any]], None]
 
 
 class Publisher:
     def __init__(self, bus: EventBus, tasks: TaskQueue) -> None:
         self._bus = bus
         self._tasks = tasks
-        self._waiting: queue.SimpleQueue[_Told | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[_Deliver, Any] | None] = queue.SimpleQueue()
         self._in_trouble = False
         self._thread = SupervisedThread("publisher", self._run)
         self._thread.start()
 
     def publish(self, *events: Event) -> None:
-        for event in events:
-            self._put(event)
+        self._put(self._publish, *events)
 
     def enqueue(self, *debate_ids: UUID) -> None:
-        for debate_id in debate_ids:
-            self._put(debate_id)
+        self._put(self._enqueue, *debate_ids)
 
     def evaluate(self, *evaluation_ids: UUID) -> None:
-        for evaluation_id in evaluation_ids:
-            self._put(_Evaluation(evaluation_id))
+        self._put(self._evaluate, *evaluation_ids)
 
     def end_claim(self, token: UUID | None) -> None:
-        """Tells the worker that holds this claim to cancel its player."""
+        """Tells the worker that has this claim to cancel its player."""
         if token is not None:
-            self._put(_EndedClaim(token))
+            self._put(self._bus.end_claims, token)
 
     def close(self, timeout_seconds: float = 5) -> None:
         """Delivers queued messages, for at most `timeout_seconds`."""
         self._waiting.put(None)
         self._thread.join(timeout_seconds)
 
-    def _put(self, message: _Told) -> None:
-        if self._waiting.qsize() < _MOST_WAITING:
-            self._waiting.put(message)
-        else:
-            self._trouble("the queue of messages for Redis is full; the newest was dropped")
+    def _put(self, deliver: _Deliver, *messages: Any) -> None:
+        for message in messages:
+            if self._waiting.qsize() < _MOST_WAITING:
+                self._waiting.put((deliver, message))
+            else:
+                self._trouble("the queue of messages for Redis is full; the newest was dropped")
 
     def _run(self) -> None:
         while True:
@@ -87,23 +76,12 @@ class Publisher:
             if None in batch:
                 return
 
-    def _deliver(self, messages: list[_Told]) -> None:
-        events = [message for message in messages if isinstance(message, Event)]
-        debate_ids = [message for message in messages if isinstance(message, UUID)]
+    def _deliver(self, batch: list[tuple[_Deliver, Any]]) -> None:
         try:
-            if events:
-                failpoints.reach("publish.before", BusUnavailable)
-                self._bus.publish(events)
-                failpoints.reach("publish.after", BusUnavailable)
-            ended = [message.token for message in messages if isinstance(message, _EndedClaim)]
-            if ended:
-                self._bus.end_claims(ended)
-            for debate_id in dict.fromkeys(debate_ids):
-                failpoints.reach("enqueue.before", QueueUnavailable)
-                self._tasks.send(debate_id)
-                failpoints.reach("enqueue.after", QueueUnavailable)
-            for evaluation_id in [message.id for message in messages if isinstance(message, _Evaluation)]:
-                self._tasks.send_evaluation(evaluation_id)
+            for deliver in (self._publish, self._bus.end_claims, self._enqueue, self._evaluate):
+                messages = [message for one, message in batch if one == deliver]
+                if messages:
+                    deliver(messages)
         except (BusUnavailable, QueueUnavailable) as problem:
             self._trouble(str(problem))
         except Exception:
@@ -113,6 +91,21 @@ class Publisher:
             if self._in_trouble:
                 self._in_trouble = False
                 log.info("redis.recovered")
+
+    def _publish(self, events: list[Event]) -> None:
+        failpoints.reach("publish.before", BusUnavailable)
+        self._bus.publish(events)
+        failpoints.reach("publish.after", BusUnavailable)
+
+    def _enqueue(self, debate_ids: list[UUID]) -> None:
+        for debate_id in dict.fromkeys(debate_ids):
+            failpoints.reach("enqueue.before", QueueUnavailable)
+            self._tasks.send(debate_id)
+            failpoints.reach("enqueue.after", QueueUnavailable)
+
+    def _evaluate(self, evaluation_ids: list[UUID]) -> None:
+        for evaluation_id in evaluation_ids:
+            self._tasks.send_evaluation(evaluation_id)
 
     def _trouble(self, problem: str) -> None:
         if not self._in_trouble:

@@ -41,7 +41,7 @@ def estimate_of(
     open_judgments: Mapping[str, int],
     seen: Seen = _NOTHING_SEEN,
     sizes: MotionSizes = MotionSizes(),  # noqa: B008 (it is frozen)
-    held_usd: float = 0.0,
+    spent_usd: float = 0.0,
 ) -> CostEstimate:
     """Of these matches with their judgments, and of open judgments by judge. `spent_usd` is the matches' cost so
     far."""
@@ -56,11 +56,11 @@ def estimate_of(
         matches=sum(matches.values()),
         debate_calls=load.debate_calls,
         judgments=load.judgments,
-        expected_usd=None if whole is None else max(0.0, whole - held_usd),
+        expected_usd=None if whole is None else max(0.0, whole - spent_usd),
         at_most_usd=_at_most(load.by_setup(), rounds, sizes),
         expected_tokens=round(sum(each.calls.count * sum(each.tokens) for each in priced)),
         seconds=sum(each.seconds for each in priced) / max(1, experiment.spec.concurrency),
-        interval_usd=interval and (max(0.0, interval[0] - held_usd), max(0.0, interval[1] - held_usd)),
+        interval_usd=interval and (max(0.0, interval[0] - spent_usd), max(0.0, interval[1] - spent_usd)),
     )
 
 

@@ -4,7 +4,7 @@ Debates and their matches are written in one transaction that has locked the exp
 created fails, and the others begin.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -16,7 +16,6 @@ from app.core.debate import Debate, Status, Turn
 from app.core.errors import DebateError
 from app.core.events import EventKind, NewEvent
 from app.core.experiments.extension import judges_of
-from app.core.experiments.motions import Motion
 from app.core.experiments.plan import Match
 from app.observe import failpoints, metrics
 from app.store import debates
@@ -101,7 +100,7 @@ def _begin(services: Services, connection: Connection, experiment: Experiment, a
     tried = [each for each in planned if each.debate_id is not None]
     begun, again = _try_again(connection, tried)
     fresh = [each for each in planned if each.debate_id is None or each.debate_id not in again]
-    begun.made = _make(services, connection, experiment, fresh)
+    begun.made = _make(services, connection, experiment, fresh) if fresh else []
     begun.failed = len(fresh) - len(begun.made)
     begun.count = len(planned)
     return begun
@@ -129,53 +128,36 @@ def _make(
     services: Services, connection: Connection, experiment: Experiment, planned: Sequence[NextMatch]
 ) -> list[Debate]:
     """Where Postgres refuses them together, each is created again separately, with another id."""
-    if not planned:
-        return []
     wanted = {each.match.motion_id for each in planned}
     motions = {motion.id: motion for motion in experiments.motions_of(connection, experiment.id, sorted(wanted))}
     prompts = feed.prompts_hashes(connection, experiment.id, experiment.spec.prompt_sets)
-    making = _Making(services, experiment, motions, prompts)
-    try:
-        return making.store(connection, planned)
-    except RefusedRows:
-        return [debate for each in planned for debate in _make_alone(making, connection, each)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Making:
-    services: Services
-    experiment: Experiment
-    motions: Mapping[str, Motion]
-    prompts: Mapping[str, str]
-
-    def store(self, connection: Connection, planned: Sequence[NextMatch]) -> list[Debate]:
-        """Raises RefusedRows where Postgres stores none of them. A match whose debate is not allowed fails."""
-        made: list[tuple[Match, Debate, Turn]] = []
-        for each in planned:
-            motion = self.motions[each.match.motion_id]
-            try:
-                made.append((each.match, *debate_of(self.services, self.experiment, each.match, motion, self.prompts)))
-            except DebateError as problem:
-                self.fail(connection, each, problem.message)
-        documents = {self.motions[match.motion_id].document for match, _, _ in made}
-        if made:
-            with connection.begin_nested():
-                feed.make_debates(connection, self.experiment.id, made, documents)
-        return [debate for _, debate, _ in made]
-
-    def fail(self, connection: Connection, planned: NextMatch, reason: str) -> None:
-        feed.fail_match(connection, self.experiment.id, planned.match.key, reason)
-        about = {"experiment_id": str(self.experiment.id), "match": planned.match.key}
-        log.warning("experiment.match_not_made", **about, reason=reason)
-
-
-def _make_alone(making: _Making, connection: Connection, planned: NextMatch) -> list[Debate]:
-    try:
-        return making.store(connection, [planned])
-    except RefusedRows as problem:
-        log.warning("experiment.debate_refused", code=getattr(problem.orig, "sqlstate", None))
-        making.fail(connection, planned, NOT_STORED)
+    made: list[tuple[Match, Debate, Turn]] = []
+    for each in planned:
+        motion = motions[each.match.motion_id]
+        try:
+            made.append((each.match, *debate_of(services, experiment, each.match, motion, prompts)))
+        except DebateError as problem:
+            _fail(connection, experiment, each, problem.message)
+    if not made:
         return []
+    documents = {motions[match.motion_id].document for match, _, _ in made}
+    try:
+        with connection.begin_nested():
+            feed.make_debates(connection, experiment.id, made, documents)
+    except RefusedRows as problem:
+        allowed = [each for each in planned if any(match is each.match for match, _, _ in made)]
+        if len(allowed) > 1:
+            return [debate for each in allowed for debate in _make(services, connection, experiment, [each])]
+        log.warning("experiment.debate_refused", code=getattr(problem.orig, "sqlstate", None))
+        _fail(connection, experiment, allowed[0], NOT_STORED)
+        return []
+    return [debate for _, debate, _ in made]
+
+
+def _fail(connection: Connection, experiment: Experiment, planned: NextMatch, reason: str) -> None:
+    feed.fail_match(connection, experiment.id, planned.match.key, reason)
+    about = {"experiment_id": str(experiment.id), "match": planned.match.key}
+    log.warning("experiment.match_not_made", **about, reason=reason)
 
 
 def _tell(

@@ -1,20 +1,8 @@
 """Batches concurrent calls into one statement.
 
 Callers of one pass of the event loop form a batch, and so do callers that arrive while as many statements as may run
-are in flight. No call waits for a batch to fill. What a caller wants stored is built when its batch leaves: in a burst
-the first batch does not wait until all are built, and callers that are answered go on before the next batch is built.
-
-    event loop                          threads (`parallel` of them)
-    ──────────                          ────────────────────────────
-    A ──► built after this pass ──────► [A]            one statement
-    B, C, D arrive meanwhile: pending     │
-    A is answered and goes on ◄───────────┘
-          └─► B, C, D are built ──────► [B C D]        one statement
-    E arrives meanwhile: pending          │
-    B, C, D are answered and go on ◄──────┘
-          └─► E is built ─────────────► [E]
-
-All of a batcher's state is on the event loop, so it needs no lock.
+are in flight. A caller's item is built when its batch leaves, after the callers of the batch before have continued. All
+state is on the event loop, so it needs no lock.
 """
 
 import asyncio

@@ -1,15 +1,8 @@
 """The one engine that claims work: turns, judgments, evaluations and deliveries of webhooks.
 
-A `Kind` says what differs: its statements, its capacity, and what is generated under a claim. A loop per kind and
-worker process, all of it on the process' event loop; statements run in threads. Other threads only leave hints. Claimed
-work is a coroutine: while it generates, it holds no thread, no connection and no lock.
-
-            hints ─┐
-             polls ─┼─► _claim ──► one coroutine per claim: generate ─► store ─► generate ─► store ─► …
-    room is free ──┘                                                    │
-                                                                        └─ nothing follows, or it is due again
-
-A claim lives as long as the worker's lease: what a dead worker has claimed is released by the sweeper.
+A `Kind` says what differs. Each kind has a loop, on the event loop of the process; statements run in threads, and other
+threads only leave hints. Claimed work is a coroutine: while it generates, it has no thread, no connection and no lock.
+A claim lives as long as the worker's lease: the sweeper releases those of a dead worker.
 """
 
 import asyncio
@@ -70,13 +63,11 @@ class Kind(ABC, Generic[Claimed, Generated]):
     pause_seconds: ClassVar[float] = 0.02
     """Between two claims, unless the first has claimed all that it might."""
     at_once: ClassVar[int]
-    """Most that are claimed in one statement."""
     of_a_share: int
     """Most in flight of each share."""
     in_all: ClassVar[int] = sys.maxsize
     """Most in flight."""
     asked_for: Mapping[UUID, InFlight[Claimed]] = MappingProxyType({})
-    """By the token of a claim that a commit in flight asks for."""
 
     def __init__(self, services: Services, executor: Executor) -> None:
         self.services = services
@@ -93,7 +84,6 @@ class Kind(ABC, Generic[Claimed, Generated]):
         """Of the worker's capacity."""
 
     def at_most(self, room: Room) -> int:
-        """How many a statement may claim."""
         return room.of_any
 
     async def crowded(self, room: Room) -> Collection[str]:
@@ -185,7 +175,6 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
         self._rows: Counter[UUID] = Counter()
         self._in_use: Counter[str] = Counter()
         self._crowded: Collection[str] = ()
-        """Shares in which rows wait for work in flight to end."""
         self._hints: dict[UUID, None] = {}
         self.wants_hints = threading.Event()
         """Not set while claims find all the work without hints: reading hints would take the core that claims need."""
@@ -193,7 +182,6 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
         self._compare_at = 0.0
 
     def hint(self, row_id: UUID | None = None) -> None:
-        """Queues a due row, if it is named, and wakes the loop."""
         if row_id is not None:
             if row_id in self._rows or len(self._hints) >= MOST_HINTS:
                 return
@@ -327,7 +315,6 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
             in_flight.share = share
 
     async def _take(self, in_flight: InFlight[Claimed]) -> Claimed | None:
-        """Returns the claim that follows, if this worker continues."""
         kind = self._kind
         try:
             with in_flight.cancelable():

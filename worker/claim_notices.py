@@ -22,7 +22,6 @@ _AFTER_TROUBLE_SECONDS = 1.0
 def listen_for_ended_claims(
     redis: "Redis", ending: threading.Event, on_ended: Callable[[UUID], None], on_gap: Callable[[], None]
 ) -> None:
-    """Until `ending` is set. `on_gap` is called whenever messages may have been missed."""
     while not ending.is_set():
         try:
             with redis.pubsub(ignore_subscribe_messages=True) as pubsub:  # type: ignore[no-untyped-call]

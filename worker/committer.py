@@ -55,7 +55,6 @@ class Committer:
         executor: Executor,
         on_ended: Callable[[UUID], None],
     ) -> None:
-        """`lease_changed` is awaited before the next try of a commit whose lease has expired."""
         self._services = services
         self._lease_changed = lease_changed
         self._executor = executor
@@ -68,7 +67,6 @@ class Committer:
             fails_all=is_outage,
         )
         self.asked_for: dict[UUID, InFlight[Claim]] = {}
-        """By the token of the next claim, while a commit asks for it."""
 
     async def store(
         self, in_flight: InFlight[Claim], step_for: Callable[[Claim], Step], used: Usage | None = None

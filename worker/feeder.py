@@ -24,7 +24,6 @@ LOOK_EVERY_SECONDS = 1.0
 
 class Feeder(LoopTask):
     def __init__(self, services: Services, lease: Lease, executor: Executor, on_judgments: Callable[[], None]) -> None:
-        """`on_judgments` is called when there are judgments to make."""
         super().__init__(during="feed", poll_seconds=LOOK_EVERY_SECONDS)
         self._services = services
         self._executor = executor

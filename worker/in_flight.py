@@ -38,7 +38,6 @@ class InFlight(Generic[Claimed]):
     ending: Ending | None = None
 
     def may_go_on(self, share: str) -> bool:
-        """Whether this worker has room for a claim of this share that follows."""
         return self._may_go_on(self.share, share)
 
     def cancel(self, why: Ending) -> None:

@@ -55,8 +55,6 @@ _FAILURES: tuple[tuple[type[BaseException], str], ...] = (
 
 
 class Deliveries(RowKind[DueDelivery, int]):
-    """Generates the status of the answer."""
-
     work = WorkKind.DELIVERY
     at_once = 64
     of_a_share = 4

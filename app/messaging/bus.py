@@ -67,7 +67,6 @@ class EventBus:
         return {name for name, (_, count) in zip(channels, counts, strict=True) if count}
 
     def end_claims(self, tokens: Sequence[UUID]) -> None:
-        """Tells workers that they have lost these claims."""
         try:
             self._redis.publish(CLAIMS_CHANNEL, " ".join(str(token) for token in tokens))
         except RedisError as problem:

@@ -81,7 +81,6 @@ class StateMark(NamedTuple):
 
 
 def state_mark(debate: dict[str, Any]) -> StateMark:
-    """`debate` is JSON for clients."""
     return StateMark(debate["status"], debate["attempts"])
 
 
@@ -142,7 +141,6 @@ def _of_debate(debate_id: UUID, event: str, text: str, data: dict[str, Any]) -> 
 
 
 def _for_operators(event: str, text: str, data: dict[str, Any]) -> Heard:
-    """Raises ValueError for invalid data."""
     if event == "debate_deleted":
         return Heard(_Deleted.model_validate(data).debate_id, event, text, is_for_operators=True)
     if event == "experiment_changed":

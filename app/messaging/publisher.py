@@ -47,12 +47,10 @@ class Publisher:
         self._put(self._evaluate, *evaluation_ids)
 
     def end_claim(self, token: UUID | None) -> None:
-        """Tells the worker that has this claim to cancel its player."""
         if token is not None:
             self._put(self._bus.end_claims, token)
 
     def close(self, timeout_seconds: float = 5) -> None:
-        """Delivers queued messages, for at most `timeout_seconds`."""
         self._waiting.put(None)
         self._thread.join(timeout_seconds)
 

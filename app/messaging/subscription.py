@@ -129,7 +129,6 @@ class Subscription:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _received(self, ending: threading.Event) -> Iterator[dict[str, Any]]:
-        """Everything received over one connection. Raises when Redis does not answer a ping."""
         self._disconnect()
         with self._redis.pubsub() as pubsub:  # type: ignore[no-untyped-call]
             self._send_changes(pubsub)

@@ -74,7 +74,6 @@ _armed: dict[str, _Rule] = {}
 
 
 def parse(text: str) -> dict[str, _Rule]:
-    """Raises ValueError with the invalid part."""
     rules: dict[str, _Rule] = {}
     for part in (piece.strip() for piece in text.split(";")):
         if not part:

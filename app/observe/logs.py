@@ -91,7 +91,6 @@ def configure_logs(level: str = "info") -> None:
 
 
 def log_crashes() -> None:
-    """For a process whose stderr is a log: uncaught exceptions and Python's warnings become log lines."""
     logging.captureWarnings(True)
     sys.excepthook = _crashed
     threading.excepthook = _thread_crashed

@@ -105,7 +105,6 @@ def seconds_since(moment: str) -> float:
 
 
 def shown_by_all_processes(accept: str) -> tuple[bytes, str]:
-    """The metrics of all processes of this API as (text, content type), in the format that `accept` prefers."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     encoder, content_type = choose_encoder(accept)

@@ -27,7 +27,6 @@ _started: set["SupervisedThread"] = set()
 
 class SupervisedThread:
     def __init__(self, name: str, target: Callable[[], object], ending: threading.Event | None = None) -> None:
-        """`name` is the metric's label, from a small fixed set. `ending`, if given, ends the pause after a crash."""
         self.name = name
         self._target = target
         self._ending = ending or threading.Event()

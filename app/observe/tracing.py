@@ -59,7 +59,6 @@ def note(attributes: Mapping[str, Value]) -> None:
 
 
 def end() -> None:
-    """Sends queued spans, waiting only briefly."""
     if _spans is not None:
         _spans.end()
 

@@ -56,8 +56,6 @@ class Connection:
         self._is_plain = not isinstance(sock, ssl.SSLSocket)
 
     def start(self, on_text: Callable[[str], None], on_end: Callable[[], None]) -> None:
-        """Starts the reader thread. `on_text` gets each message before the next is read; `on_end` is called once."""
-
         def read() -> None:
             try:
                 self._read(on_text)
@@ -124,7 +122,6 @@ class Connection:
                     raise TooSlow from None
 
     def _rest_of(self, frames: bytes) -> bytes:
-        """Writes without blocking and returns what the kernel did not accept."""
         try:
             # Bypasses the socket object, whose timeout belongs to the reader. The descriptor itself never blocks.
             return frames[os.write(self._sock.fileno(), frames) :]

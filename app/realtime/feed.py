@@ -18,9 +18,7 @@ from app.messaging.incoming import StateMark
 PIECE_CHARACTERS = 16 * 1024
 """Messages are sent in frames of at most this length, so that a close or ping never waits behind a large one."""
 LOG_LENGTH = 64
-"""Turns in memory. A listener that is further behind reads Postgres."""
 MOST_PASSING = 256
-"""Passing events kept for one listener; the oldest are dropped first."""
 MOST_WORDS = 64
 """Deltas of a model's answer are dropped first when a listener is slow: the whole turn follows."""
 
@@ -65,12 +63,9 @@ class Item(Message):
 
 
 class Passing(Message):
-    """An event that is sent once and not stored: state_changed, seat.waiting, argument_delta."""
-
     __slots__ = ("after_seq",)
 
     def __init__(self, event: str, data: str, after_seq: int) -> None:
-        """Sent after the turn `after_seq` and before the next."""
         super().__init__(event, data)
         self.after_seq = after_seq
 
@@ -187,7 +182,6 @@ class Feed:
                 listener.bell.ring()
 
     def after(self, seq: int) -> list[Item] | None:
-        """The turns after `seq`; None when the log does not reach back that far."""
         with self._lock:
             if seq >= self.known:
                 return []
@@ -236,13 +230,11 @@ class Listener:
         return self.feed.is_gone or self._is_cancelled
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Waits until there is something new or the feed has ended. False on timeout."""
         is_news = self.bell.wait_for(self._has_news, timeout_seconds)
         self._is_left_over = False
         return is_news
 
     def take_next(self) -> Message | None:
-        """The next turn or passing event in memory, in order; None when there is none."""
         if self.passing and self.passing[0].after_seq <= self.seq:
             return self.passing.popleft()
         if self.seq >= self.feed.known:

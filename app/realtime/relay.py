@@ -48,7 +48,6 @@ class Relay:
 
     @contextmanager
     def listen(self, debate_id: UUID, after_seq: int = 0, kind: str = "websocket") -> Iterator[Listener]:
-        """A listener that has seen everything up to `after_seq`. `kind` is how it is connected, for the metrics."""
         with self._place(kind), self._listener(debate_id, after_seq) as listener:
             yield listener
 
@@ -135,7 +134,6 @@ class Relay:
         return items
 
     def take_all(self, listener: Listener) -> list[Message]:
-        """Like `take`, with the passing events in between, each after its turn."""
         messages: list[Message] = []
         passing = listener.passing
         for item in self.take(listener):

@@ -18,7 +18,6 @@ from app.usecases.services import Services
 from app.wire.debates import ArgumentShape, DebateShape, time_json
 
 PAGE = 50
-"""Turns of a transcript that are held in memory at once while it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +28,6 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The turns after a position, and the debate's version, from one snapshot."""
-
     change: Version
     items: list[Item]
 

@@ -82,7 +82,6 @@ class Step:
 
 @repeated_on_conflict
 def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room, at_most: int) -> list[Claim]:
-    """Claims due debates, those that are wanted first; returns the turns to take."""
     tokens = [new_claim_token() for _ in range(at_most)]
     failpoints.reach("claim.before_commit", ConnectionLost)
     found = claims.claim(services.engine, worker_id, wanted, room, tokens, RECENT_TURNS)
@@ -146,7 +145,6 @@ def with_all_turns(services: Services, brief: Brief) -> Brief:
 
 
 def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
-    """Stores the steps in one statement, and publishes those that are stored."""
     failpoints.reach("turn.before_commit", ConnectionLost)
     try:
         outcomes = store_changes(services.engine, [step.change for step in steps])

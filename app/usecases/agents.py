@@ -50,7 +50,6 @@ def list_agents(services: Services, caller: Caller, limit: int, cursor: str | No
 
 @repeated_on_conflict
 def revoke_key(services: Services, caller: Caller, agent_id: UUID) -> AgentRecord:
-    """Takes effect at once; open streams of the key end within seconds."""
     require(caller, Action.MANAGE)
     with services.engine.begin() as connection:
         record = or_raise(agents.revoke(connection, agent_id), _unknown(agent_id))

@@ -20,8 +20,6 @@ UNKNOWN_AFTER_SECONDS = 1.0
 
 
 class WorkKind(Enum):
-    """A kind of work, by its name in the log."""
-
     TURN = "turn"
     JUDGMENT = "judgment"
     EVALUATION = "guardrail"

@@ -84,7 +84,6 @@ def _change(
     about: Mapping[str, Any] | None = None,
     before: Callable[[Connection, UUID], None] | None = None,
 ) -> Debate:
-    """`before` runs in the same transaction, before the debate is locked."""
     require(caller, Action.CONTROL)
     with transaction(services, caller, "control") as connection:
         if before is not None:

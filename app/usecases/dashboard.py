@@ -42,7 +42,6 @@ class ListPage:
     next_cursor: str | None
     previous_cursor: str | None
     counts: dict[str, int]
-    """By status, under the other filters; at most `most` + 1."""
     most: int
     now: datetime
 
@@ -71,7 +70,6 @@ def list_page(
     backwards: bool = False,
     sort: str | None = None,
 ) -> ListPage:
-    """By activity, or by `sort`; `backwards` is the page before the page cursor."""
     with snapshot(services) as connection:
         if sort is None:
             found, later, earlier = _by_activity(connection, filters, limit, cursor, oldest_first, backwards)

@@ -58,7 +58,6 @@ SESSION_LIFETIME = timedelta(days=7)
 
 @repeated_on_conflict
 def begin_session(services: Services) -> str:
-    """Returns the secret for the cookie. The caller of this has checked the token."""
     secret = secrets.token_urlsafe(32)
     with services.engine.begin() as connection:
         sessions.begin(connection, _hash_of(services, secret), SESSION_LIFETIME)

@@ -79,7 +79,6 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
 
 
 def list_issued(services: Services, caller: Caller, debate_id: UUID) -> list[IssuedInvitation]:
-    """The invitations of a debate that still open something; an agent sees its own."""
     require(caller, Action.CONTROL)
     with services.engine.statements() as connection:
         existing(connection, debate_id)

@@ -87,7 +87,6 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
 def give(
     services: Services, caller: Caller, debate_id: UUID, name: str | None, order: JudgeOrder, verdict: Verdict
 ) -> tuple[Judgment, bool]:
-    """Stores an opinion from outside. Returns it, and whether it is new."""
     require(caller, Action.JUDGE)
     key = JudgmentKey(_name_of(caller, name), order)
     kind = JudgeKind.AGENT if isinstance(caller, Agent) else JudgeKind.PERSON
@@ -154,7 +153,6 @@ def _with_keys(
 
 
 def _check_judge(services: Services, judge: Judge) -> None:
-    """Refuses what no worker could run."""
     checked_name("judge", judge.name, MAX_JUDGE_BYTES)
     if judge.name.startswith((PERSON, AGENT)):
         raise InvalidInput("judge", f"a worker's judge has no name that begins with {PERSON} or {AGENT}")

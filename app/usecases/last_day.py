@@ -28,7 +28,6 @@ class Hour:
     cost_usd: float
     failures: int
     delay_seconds: float
-    """The 95th percentile of how long turns waited for a worker."""
 
 
 def _total(name: str) -> property:

@@ -23,7 +23,6 @@ BATCH = 100
 
 
 def count_old(services: Services, age: timedelta) -> tuple[datetime, EndedCount]:
-    """The time that lies `age` ago, and how many debates ended and last changed before it."""
     with services.engine.begin() as connection:
         before = overview.clock(connection) - age
         return before, debates.count_ended(connection, before)
@@ -67,14 +66,12 @@ RECORDS = {
 
 
 def count_old_records(services: Services, kind: str, age: timedelta) -> tuple[datetime, int]:
-    """The time that lies `age` ago, and how many records are from before it."""
     with services.engine.begin() as connection:
         before = overview.clock(connection) - age
         return before, RECORDS[kind].count(connection, before)
 
 
 def prune_records(services: Services, kind: str, before: datetime) -> Iterator[int]:
-    """Deletes in batches, and yields how many each batch deleted. Debates and turns stay."""
     records = RECORDS[kind]
     while True:
         with services.engine.begin() as connection:

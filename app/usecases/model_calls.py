@@ -42,8 +42,6 @@ _BEGIN_AGAIN_SECONDS = 1.0
 
 
 class NewCall(Protocol):
-    """A call to a model that has not begun."""
-
     @property
     def player(self) -> str: ...
 
@@ -75,7 +73,6 @@ class NewCall(Protocol):
 class Reservation:
     amount_usd: float
     day: date | None
-    """None where there is no limit for a day."""
     of_experiment: UUID | None = None
     call_id: UUID | None = None
     payer: UUID | None = None
@@ -140,7 +137,6 @@ class ProviderNow:
     name: str
     held: int
     wanted: int
-    """Calls in flight or waiting."""
     limit: int
     is_lowered: bool
     """The provider answered 429: the limit was lowered and rises again."""
@@ -159,7 +155,6 @@ def providers_now(services: Services, connection: Connection) -> tuple[ProviderN
 class MoneyToday:
     known_usd: float
     reserved_usd: float
-    """For calls in flight, where there is a limit."""
     unpriced_calls: int
     limit_usd: float | None
 
@@ -215,7 +210,6 @@ def begin(services: Services, lease_id: str, new: NewCall) -> Reservation:
 
 
 def _to_reserve(services: Services, new: NewCall) -> float | None:
-    """None where no limit and no budget needs it."""
     limit = services.settings.max_cost_usd_per_day
     if new.player == LOCAL or (limit is None and new.experiment_id is None):
         return None
@@ -279,7 +273,6 @@ def reserve(
 
 @repeated_on_conflict
 def record(services: Services, worker_id: str, call: Call) -> Reservation:
-    """Records that a call begins for which nothing is reserved."""
     with services.engine.statements() as connection:
         payer = _record(services, connection, call, worker_id)
     return Reservation(0.0, None, call_id=call.id, payer=payer)

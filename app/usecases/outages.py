@@ -66,8 +66,6 @@ class GaveUp(Exception):
 
 
 class Backoff:
-    """Pauses between retries: these in their order, and then the last one repeatedly."""
-
     def __init__(self, pauses_seconds: Sequence[float]) -> None:
         self._pauses = iter(pauses_seconds)
         self._last = pauses_seconds[-1]

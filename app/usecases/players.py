@@ -34,7 +34,6 @@ def list_players(services: Services) -> tuple[int, list[PlayerChoice]]:
 
 
 def choices(settings: Settings, lacks: Lacks | None) -> list[PlayerChoice]:
-    """`lacks` is None where no worker runs."""
     always = [PlayerChoice(name, name, True, ()) for name in (EXTERNAL, SCRIPTED)]
     others = [LOCAL, *settings.endpoint_urls, *PROVIDERS]
     return always + [_choice(name, [NO_WORKER] if lacks is None else lacks.get(name, [_NOT_NAMED])) for name in others]

@@ -47,11 +47,9 @@ def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Tr
 class ForkSource:
     origin: Origin
     title: str | None
-    """None where the debate was deleted."""
 
 
 def fork_source(services: Services, caller: Caller, debate: Debate) -> ForkSource | None:
-    """The debate that this one was forked from, to whoever may read it."""
     if debate.forked_from is None or not may_read(caller, debate.forked_from.debate_id):
         return None
     with services.engine.statements() as connection:
@@ -69,7 +67,6 @@ def document_for(services: Services, caller: Caller, debate: Debate) -> str | No
 def get_events(
     services: Services, debate_id: UUID, limit: int, cursor: str | None
 ) -> tuple[list[DebateEvent], str | None]:
-    """The debate's event history, in order, and the page cursor of the next page."""
     with services.engine.statements() as connection:
         existing(connection, debate_id)
     return events.page(services.engine, debate_id, limit, cursor)
@@ -118,7 +115,6 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
 
 
 def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:
-    """The next turns after `seq`, and the debate, from one snapshot."""
     with snapshot(services) as connection:
         debate = existing(connection, debate_id)
         return debate, turns.after(connection, debate_id, seq, at_most)
@@ -148,7 +144,6 @@ def changes_since(services: Services, since: datetime | None, at_most: int) -> t
 
 
 def seq_of(services: Services, debate_id: UUID, turn_id: UUID, field: str) -> int:
-    """The seq of a turn of this debate; `field` is the client's name for the id."""
     with services.engine.statements() as connection:
         turn = turns.get(connection, turn_id)
     if turn is None or turn.debate_id != debate_id:

@@ -61,8 +61,6 @@ def end_lease(services: Services, worker_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """Repeated by every worker, in a thread of its own."""
-
     name: str
     every_seconds: float
     run: Callable[[Services], object]

@@ -45,9 +45,7 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class SystemStatus:
     queue_length: int | None
-    """None while Redis is unavailable."""
     work: Work | None
-    """None while the database is unavailable."""
 
 
 def system_status(services: Services) -> SystemStatus:
@@ -93,7 +91,6 @@ class Readiness:
     queue: bool
     workers: int
     threads: bool
-    """False when a thread of this process keeps crashing or has ended."""
     problems: tuple[str, ...]
     """Empty when ready. Missing workers are no problem: debates are stored, and start when a worker does."""
 
@@ -111,7 +108,6 @@ def readiness(services: Services) -> Readiness:
 
 
 def _database(services: Services) -> tuple[int, str | None]:
-    """How many workers are alive, and the database's problem, if any."""
     try:
         with services.engine.begin() as connection:
             workers = leases.count_live(connection)

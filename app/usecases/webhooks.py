@@ -155,7 +155,6 @@ def record_failure(services: Services, held: DueDelivery, problem: PlayerError, 
 
 @repeated_on_conflict
 def _record(services: Services, held: DueDelivery, status: int | None, error: str | None, jitter: float) -> None:
-    """Without an `error` the message was delivered. A failed attempt is retried for three days."""
     delay = None
     if error is not None and status != GONE:
         first = services.settings.webhook_retry_seconds

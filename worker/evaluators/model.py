@@ -47,7 +47,6 @@ class ModelEvaluator:
         self.name = f"{player}/{PROMPT}"
 
     async def evaluate(self, text: Text) -> Opinion:
-        """Raises PlayerError when it failed, or NotNow when it has to wait."""
         most = usual_max_tokens(self._player)
 
         async def question() -> Question:

@@ -13,5 +13,4 @@ class Player(Protocol):
 
 
 def with_latency(thought: Thought, began: float) -> Thought:
-    """With how long the player took, unless it says so itself. `began` is of the monotonic clock."""
     return thought.evolve(usage=thought.usage.or_latency(round((time.monotonic() - began) * 1000)))

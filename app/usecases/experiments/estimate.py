@@ -90,7 +90,6 @@ class _Load:
                 self.judgments += asked
 
     def add_open_judgments(self, by_judge: Mapping[str, int]) -> None:
-        """Of finished debates. They show the mean over the plan."""
         self.judgments += sum(by_judge.values())
         shown = self._mean_judged_bytes() if by_judge else 0.0
         for name, count in by_judge.items():
@@ -134,7 +133,6 @@ class _Priced:
 
     @property
     def tokens(self) -> tuple[float, float]:
-        """Of one call, in and out."""
         if self.setup.player == SCRIPTED:
             return 0.0, 0.0
         known = self.known

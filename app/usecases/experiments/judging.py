@@ -91,7 +91,6 @@ def revoke(services: Services, caller: Caller, experiment_id: UUID, invitation_i
 
 
 def named(name: str) -> str:
-    """A person's name as judgments have it, without `person:`."""
     name = name.strip().removeprefix(PERSON)
     return checked_name("name", name, MAX_JUDGE_BYTES - len(PERSON))
 

@@ -126,7 +126,6 @@ def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> No
 
 
 def parsed(stated: Mapping[str, Any], read: Callable[[Any], Spec] = given_spec_of) -> Spec:
-    """Raises InvalidInput, which names the field."""
     try:
         return read(stated)
     except SpecProblem as problem:

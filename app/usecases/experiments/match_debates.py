@@ -82,6 +82,5 @@ def _material(arm: Arm, match: Match, motion: Motion) -> NewMaterial | None:
 
 
 def _title(motion: Motion) -> str:
-    """At most 200 characters."""
     title = " ".join((motion.title or motion.motion).split())
     return title if len(title) <= 200 else title[:199] + "…"

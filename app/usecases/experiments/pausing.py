@@ -49,7 +49,6 @@ def pause_or_resume_debates(services: Services, experiment_id: UUID) -> None:
 
 @repeated_on_conflict
 def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> control.AppliedChange | None:
-    """Pauses or resumes the debate, as the experiment's status says now."""
     with transaction(services, None, "control") as connection:
         status = experiments.keep_status(connection, experiment_id)
         if not interruptions.lock_held(connection, debate_id):

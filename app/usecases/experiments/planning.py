@@ -28,13 +28,11 @@ log = structlog.get_logger(__name__)
 MOST_MATCHES = 1_000_000
 PART_MATCHES = 5_000
 SMALL_PLAN = 4 * PART_MATCHES
-"""The most matches of a plan that a request writes itself."""
 _WORKING = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
 Rows = list[tuple[str, str, str]]
 
 
 def counted(spec: Spec, of: MotionCount, field: str) -> int:
-    """How many matches the plan has; refuses more than there may be."""
     count = plans.count(spec, of)
     if count > MOST_MATCHES:
         raise InvalidInput(

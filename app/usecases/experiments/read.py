@@ -143,7 +143,6 @@ def matches(
 class PairSide:
     match: Mapping[str, Any]
     debate: Debate | None
-    """None before it runs, or after it was deleted."""
     motion: Turn | None
     turns: tuple[Turn, ...]
     judgments: list[Judgment]

@@ -108,7 +108,6 @@ def compared(services: Services, first_id: UUID, second_id: UUID) -> tuple[list[
 
 
 def _players(experiment: Experiment) -> dict[str, str]:
-    """By contestant. Of imported ones only the names are known."""
     if experiment.imported:
         return {one.name: player_named(one.name) for one in experiment.spec.contestants}
     return {one.name: one.player for one in experiment.spec.contestants}

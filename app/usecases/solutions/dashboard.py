@@ -39,7 +39,6 @@ class SolutionListPage:
 class Branch:
     review: Review
     parent_elsewhere: int | None
-    """The position of its parent, where that is on another page."""
     replies: list["Branch"] = field(default_factory=list)
 
 

@@ -52,7 +52,6 @@ def record_failure(
 
 @repeated_on_conflict
 def postpone(services: Services, held: EvaluationClaim, reason: NotNow) -> None:
-    """The evaluation is postponed: no attempt is counted."""
     with services.engine.begin() as connection:
         evaluations.postpone(connection, held, held.attempts, reason.delay_seconds)
     wait_seconds = round(reason.delay_seconds, 1)

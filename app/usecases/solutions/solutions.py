@@ -58,7 +58,6 @@ def _final_opinion(services: Services, title: str, description: str) -> Opinion 
 def get_solution(
     services: Services, reader: Caller | None, solution_id: UUID
 ) -> tuple[Solution, ModeratedSolution | None]:
-    """With its evaluation and the decisions about it, for its author."""
     with services.engine.connect() as connection:
         found = visible(connection, reader, solution_id)
         own = found.author.id == _id_of(reader)
@@ -115,7 +114,6 @@ def list_contributions(
 def vote(
     services: Services, caller: Caller, solution_id: UUID, contribution_id: UUID, up: bool
 ) -> tuple[Contribution, int]:
-    """Returns the contribution and its new number of votes. Idempotent."""
     agent = require_author(caller)
     with transaction(services, agent) as connection:
         found = _visible(connection, caller, solution_id, contribution_id)

@@ -40,9 +40,7 @@ MAX_PLAUSIBLE_TOKENS = 10_000_000
 """The most tokens of one call. Greater or negative counts of a provider are ignored."""
 _MOST_DETAIL = 300
 _TOOL = "answer"
-"""The tool that a model calls to answer, where it answers that way."""
 _OF_THE_CLIENT = ("timeout", "max_retries")
-"""Settings that are not sent to the model."""
 _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OLLAMA_API_KEY", "VLLM_API_KEY")
 """Variables with secrets, in addition to the keys in the table of providers."""
 _LOCAL_FREQUENCY_PENALTY = 0.5
@@ -101,9 +99,7 @@ class Question:
     thinking: str | None = None
     prompts_hash: str | None = None
     judgment_id: UUID | None = None
-    """The judgment that pays, for a call that judges a closed debate."""
     experiment_id: UUID | None = None
-    """The experiment whose budget pays for it."""
     document_hash: str | None = None
     kept: str | None = None
     """What is stored of `document`, where that is not all of it."""
@@ -113,7 +109,6 @@ class Question:
 
     @property
     def most_input_tokens(self) -> int:
-        """An upper bound."""
         schema = json.dumps(_schema(self)) if self.shape else ""
         return most_input_tokens(_size(self.instructions) + _size(self.document) + _size(schema))
 
@@ -128,7 +123,6 @@ class Reply:
     """Plain text, or the JSON of the question's shape, not yet validated."""
     usage: Usage
     cut_off: bool
-    """The model stopped because it had used up max_tokens."""
     model: str
     settings: Mapping[str, Any]
     request_id: str | None = None
@@ -344,7 +338,6 @@ def refused(player: str, usage: Usage | None = None) -> PlayerError:
 
 
 def _import_the_rest() -> None:
-    """Imports that would otherwise delay the first call."""
     import pydantic_ai.direct  # noqa: F401
 
     # About counts that cannot be true. They quote what the provider sent, and Python remembers each of them for ever.
@@ -368,7 +361,6 @@ def _http_client() -> "httpx2.AsyncClient":
 
 
 def _of_another_provider(player: str, name: str) -> "Model":
-    """Of any provider that pydantic-ai knows. Its client reads the provider's own variables."""
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers import infer_provider_class
 

@@ -39,7 +39,6 @@ class _BegunCall:
     """A call of which it is not yet known how it ends, or that has ended."""
 
     is_refused: bool = False
-    """With HTTP 429."""
 
 
 class ModelCalls:

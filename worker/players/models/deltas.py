@@ -11,7 +11,6 @@ from app.messaging.bus import Event
 
 EVERY_SECONDS = 0.1
 _MOST_REMEMBERED = 20_000
-"""More debates than one worker has in flight."""
 
 
 class Deltas:
@@ -20,7 +19,6 @@ class Deltas:
         self._just_told: TTLCache[UUID, None] = TTLCache(_MOST_REMEMBERED, EVERY_SECONDS)
 
     def of(self, brief: Brief, field: str | None) -> Callable[[str], None]:
-        """Takes the pieces of one answer. `field` is the spoken one of a JSON object."""
         debate = brief.debate
         heard: list[str] = []
         told = 0

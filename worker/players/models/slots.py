@@ -17,7 +17,6 @@ Share = Callable[[str, int, int], int]
 """Takes the provider, the slots held and the slots wanted; returns how many may be held. It asks the database."""
 RENEW_EVERY_SECONDS = LEASE_SECONDS / 4
 ASK_EVERY_SECONDS = 0.1
-"""While a call waits for a slot."""
 _AFTER_TROUBLE_SECONDS = 1.0
 
 
@@ -54,7 +53,6 @@ class _Provider:
         self._in_use = 0
         self._waiting: collections.deque[asyncio.Future[None]] = collections.deque()
         self._behind: collections.deque[asyncio.Future[None]] = collections.deque()
-        """Served when nobody else waits."""
         self._asked_at = float("-inf")
         self._something_changed = asyncio.Event()
         self._keeper = asyncio.create_task(self._keep())

@@ -19,16 +19,16 @@ from worker.lease import Lease
 
 log = structlog.get_logger(__name__)
 Answer = TypeVar("Answer")
-LOOK_EVERY_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 class Feeder(LoopTask):
     def __init__(self, services: Services, lease: Lease, executor: Executor, on_judgments: Callable[[], None]) -> None:
-        super().__init__(during="feed", poll_seconds=LOOK_EVERY_SECONDS)
+        super().__init__(during="feed", poll_seconds=POLL_SECONDS)
         self._services = services
         self._executor = executor
         self._lease = lease
-        self._looked_at = float("-inf")
+        self._polled_at = float("-inf")
         self._on_judgments = on_judgments
         self._hints: dict[UUID, float] = {}
         """Experiment → when the first of its debates ended that it does not know of."""
@@ -50,10 +50,12 @@ class Feeder(LoopTask):
     async def _round(self) -> bool:
         if self._lease.is_live:
             hints, self._hints = self._hints, {}
-            is_due = time.monotonic() - self._looked_at >= LOOK_EVERY_SECONDS
-            at_work = await self._in_thread(feed.at_work, self._services) if is_due or not hints else {}
-            self._looked_at = time.monotonic() if is_due else self._looked_at
-            self._begin_plan([one for one, is_unplanned in at_work.items() if is_unplanned])
+            is_due = time.monotonic() - self._polled_at >= POLL_SECONDS
+            at_work: list[UUID] = []
+            if is_due or not hints:
+                at_work, unplanned = await self._in_thread(feed.at_work, self._services)
+                self._begin_plan(unplanned)
+            self._polled_at = time.monotonic() if is_due else self._polled_at
             for experiment_id in at_work or hints:
                 await self._feed(experiment_id, hints.get(experiment_id))
         return False

@@ -27,7 +27,7 @@ from app.store.claims import ClaimedDebate, DamagedDebate
 from app.store.commit import commit as store_changes
 from app.store.engine import ConnectionLost
 from app.store.ids import new_claim_token, new_turn_id, time_of
-from app.usecases.announce import state_changed, tell_stored
+from app.usecases.announce import enqueue_due, state_changed, tell_stored
 from app.usecases.outages import postponed_during_outages
 from app.usecases.services import Services
 from app.usecases.submit import quotes_of, turns_of
@@ -305,7 +305,7 @@ def _tell_turns(services: Services, outcomes: Sequence[Outcome]) -> None:
 
 
 def _tell_due(services: Services, outcomes: Sequence[Outcome]) -> None:
-    services.publisher.enqueue(*(outcome.debate.id for outcome in outcomes if outcome.debate.awaits_worker))
+    enqueue_due(services, *(outcome.debate for outcome in outcomes))
 
 
 def _tell_state(services: Services, outcomes: Sequence[Outcome]) -> None:

@@ -52,6 +52,10 @@ def _count_and_log(debate: Debate, turn: Turn) -> None:
     log.debug("turn.text", **ids, text=turn.content)
 
 
+def enqueue_due(services: Services, *debates: Debate) -> None:
+    services.publisher.enqueue(*(debate.id for debate in debates if debate.awaits_worker))
+
+
 def new_argument(debate: Debate, turn: Turn) -> Event:
     return Event(debate.id, "new_argument", partial(told_json, debate, turn))
 

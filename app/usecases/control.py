@@ -18,7 +18,7 @@ from app.store import debates, materials
 from app.store.commit import save
 from app.store.engine import Connection
 from app.store.experiments import interruptions
-from app.usecases.announce import deleted, seat_waiting, state_changed
+from app.usecases.announce import deleted, enqueue_due, seat_waiting, state_changed
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.services import Services
 from app.usecases.transactions import (
@@ -118,8 +118,7 @@ def tell_changed(services: Services, made: AppliedChange, by: str) -> None:
     services.publisher.end_claim(made.outcome.ended_claim)
     log.info("debate.changed", debate_id=str(after.id), status=after.status, by=by)
     services.publisher.publish(state_changed(after), *seat_waiting(after))
-    if after.awaits_worker:
-        services.publisher.enqueue(after.id)
+    enqueue_due(services, after)
 
 
 @repeated_on_conflict

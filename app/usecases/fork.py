@@ -16,7 +16,7 @@ from app.core.texts import checked_text
 from app.store import turns
 from app.store.ids import new_debate_id
 from app.usecases import quotas
-from app.usecases.announce import state_changed
+from app.usecases.announce import enqueue_due, state_changed
 from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, created_before, states_the_same, store
 from app.usecases.identity import speaker
 from app.usecases.read import existing
@@ -66,8 +66,7 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
     debate, _ = stored
     log.info("debate.forked", debate_id=str(debate.id), source=str(source_id), after_seq=new.after_seq, by=caller.name)
     services.publisher.publish(state_changed(debate))
-    if debate.awaits_worker:
-        services.publisher.enqueue(debate.id)
+    enqueue_due(services, debate)
     return Forked(debate)
 
 

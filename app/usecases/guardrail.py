@@ -17,8 +17,7 @@ def opinion_of(services: Services, content: str) -> Opinion | None:
     """None where turns are not guarded. Call it before the debate is locked."""
     if not services.settings.guard_turns:
         return None
-    opinion: Opinion = services.run_aside(partial(RuleEvaluator().evaluate, Text(content, may_be_short=True)))
-    return opinion
+    return services.run_aside(partial(RuleEvaluator().evaluate, Text(content, may_be_short=True)))
 
 
 def refuse_rejected(opinion: Opinion | None, seat: SeatSetup | None, field: str) -> None:

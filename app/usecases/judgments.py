@@ -46,7 +46,7 @@ from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments
 from app.usecases.model_calls import not_charged_yet
 from app.usecases.outages import postponed_during_outages
-from app.usecases.read import existing
+from app.usecases.read import existing, stored_exchanges
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction
 
@@ -182,12 +182,7 @@ def get_exchanges(
         if judgment is None or judgment.debate_id != debate_id:
             raise NotFound(f"There is no judgment {judgment_id} of this debate")
         found = exchanges.of_judgment(connection, judgment_id)
-    if not found:
-        raise NotFound(
-            f"No exchange is stored for the judgment {judgment_id}: no model has made it, or its exchange was pruned",
-            suggestion="`debate prune --exchanges` removes them",
-        )
-    return judgment, found
+    return judgment, stored_exchanges(found, f"judgment {judgment_id}")
 
 
 # For workers

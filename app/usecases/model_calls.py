@@ -1,9 +1,9 @@
 """Limits that worker processes share: concurrent model calls per provider, and the cost per day."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
 from uuid import UUID
 
 import structlog
@@ -41,32 +41,16 @@ _SOON_SECONDS = 3.0
 _BEGIN_AGAIN_SECONDS = 1.0
 
 
-class NewCall(Protocol):
-    @property
-    def player(self) -> str: ...
-
-    @property
-    def most_input_tokens(self) -> int: ...
-
-    @property
-    def max_tokens(self) -> int: ...
-
-    @property
-    def sent_usage(self) -> Usage:
-        """Estimated from the prompt."""
-
-    @property
-    def claim(self) -> UUID | None:
-        """The token of the claim under which it is made. A call of the guardrail has none: nobody pays for it."""
-
-    @property
-    def debate_id(self) -> UUID | None: ...
-
-    @property
-    def judgment_id(self) -> UUID | None: ...
-
-    @property
-    def experiment_id(self) -> UUID | None: ...
+@dataclass(frozen=True, slots=True)
+class NewCall:
+    player: str
+    most: Callable[[], Usage]
+    sent: Usage
+    claim: UUID | None
+    """The token of the claim under which it is made. A call of the guardrail has none: nobody pays for it."""
+    debate_id: UUID | None
+    judgment_id: UUID | None
+    experiment_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +164,7 @@ def begin(services: Services, lease_id: str, new: NewCall) -> Reservation:
     amount = _to_reserve(services, new)
     recorded = None
     if new.claim is not None and (new.debate_id or new.judgment_id):
-        recorded = Call(new_id(), new.claim, new.debate_id, new.judgment_id, storable_usage(new.sent_usage))
+        recorded = Call(new_id(), new.claim, new.debate_id, new.judgment_id, storable_usage(new.sent))
     try:
         if amount is not None:
             begun = reserve(services, amount, new.experiment_id, lease_id, recorded)
@@ -213,7 +197,7 @@ def _to_reserve(services: Services, new: NewCall) -> float | None:
     limit = services.settings.max_cost_usd_per_day
     if new.player == LOCAL or (limit is None and new.experiment_id is None):
         return None
-    amount = cost_usd(new.player, Usage(new.most_input_tokens, new.max_tokens))
+    amount = cost_usd(new.player, new.most())
     if limit is None:
         # Only an experiment without a budget may have players without a price.
         return amount

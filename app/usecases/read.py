@@ -164,12 +164,16 @@ def get_exchanges(services: Services, caller: Caller, debate_id: UUID, turn_id: 
         if turn is None or turn.debate_id != debate_id:
             raise ArgumentNotFound(turn_id)
         found = exchanges.of_turn(connection, turn_id)
+    return turn, stored_exchanges(found, f"argument {turn_id}")
+
+
+def stored_exchanges(found: list[Exchange], of: str) -> list[Exchange]:
     if not found:
         raise NotFound(
-            f"No exchange is stored for the argument {turn_id}: no model made it, or its exchange was pruned",
+            f"No exchange is stored for the {of}: no model made it, or its exchange was pruned",
             suggestion="`debate prune --exchanges` removes them",
         )
-    return turn, found
+    return found
 
 
 def list_debates(

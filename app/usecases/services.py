@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from cachetools import LRUCache
@@ -14,11 +14,17 @@ from app.store.engine import Engine
 from app.store.errors import FullDisk
 from app.usecases.documents import Documents
 
+Answer = TypeVar("Answer")
+
 MOST_KEPT = 100
 """Experiments: more than a page of their list shows."""
 
 
-def _run_here(work: Callable[[], Any]) -> Any:
+class RunAside(Protocol):
+    def __call__(self, work: Callable[[], Answer], /) -> Answer: ...
+
+
+def _run_here(work: Callable[[], Answer], /) -> Answer:
     return work()
 
 
@@ -33,5 +39,5 @@ class Services:
     results: LRUCache[UUID, tuple[str, dict[str, Any]]] = field(default_factory=lambda: LRUCache(MOST_KEPT))
     """Of experiments, each with the state of the data that it was computed from. No lock: all requests share one
     thread."""
-    run_aside: Callable[[Callable[[], Any]], Any] = _run_here
+    run_aside: RunAside = _run_here
     """Runs CPU-bound work: in a thread where one event loop serves all requests."""

@@ -18,7 +18,7 @@ from app.store import debates, turns
 from app.store.commit import save
 from app.store.engine import Connection
 from app.store.ids import new_turn_id
-from app.usecases.announce import tell_stored
+from app.usecases.announce import enqueue_due, tell_stored
 from app.usecases.create import MAX_REQUEST_ID_BYTES, StoredTurn
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
@@ -89,8 +89,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     after, stored = outcome.debate, outcome.turns
     services.publisher.end_claim(outcome.ended_claim)
     tell_stored(services, (after, stored))
-    if after.awaits_worker:
-        services.publisher.enqueue(after.id)
+    enqueue_due(services, after)
     return StoredTurn(after, stored[0])
 
 
@@ -103,8 +102,7 @@ def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...
     if debate is None:
         return ()
     document = services.documents.of(services.engine, debate)
-    quotes: tuple[Quote, ...] = services.run_aside(lambda: quotes_of(debate, move, document))
-    return quotes
+    return services.run_aside(lambda: quotes_of(debate, move, document))
 
 
 def quotes_of(debate: Debate, move: Move, document: Document | None) -> tuple[Quote, ...]:

@@ -56,9 +56,10 @@ class _Begun:
     """The budget allows no further match, and nothing is in progress."""
 
 
-def at_work(services: Services) -> dict[UUID, bool]:
-    """The experiments to feed, each with whether its plan waits for a worker."""
-    return experiments.at_work(services.engine)
+def at_work(services: Services) -> tuple[list[UUID], list[UUID]]:
+    """The experiments to feed, and those whose plan waits for a worker."""
+    found = experiments.at_work(services.engine)
+    return list(found), [one for one, is_unplanned in found.items() if is_unplanned]
 
 
 @repeated_on_conflict

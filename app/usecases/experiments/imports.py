@@ -41,7 +41,7 @@ class _Import:
 @repeated_on_conflict
 def import_rows(services: Services, caller: Caller, name: str, given: Sequence[ImportedJudgment]) -> UUID:
     require(caller, Action.EXPERIMENT)
-    new: _Import = services.run_aside(lambda: _prepared(name, given))
+    new = services.run_aside(lambda: _prepared(name, given))
     experiment_id = new_id()
     with transaction(services, caller) as connection:
         if not experiments.add(connection, experiment_id, new.stated, new.spec, SeatSetup(EXTERNAL), holder_id(caller)):

@@ -88,8 +88,7 @@ class GivenSpec:
 
 def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
     """Refuses a spec that this server could not run. Pure: it runs aside."""
-    found: GivenSpec = services.run_aside(lambda: _checked_spec(services, given))
-    return found
+    return services.run_aside(lambda: _checked_spec(services, given))
 
 
 def _checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
@@ -366,8 +365,7 @@ def _added(services: Services, experiment: Experiment, stated: Mapping[str, Any]
         check_players(services, spec)
         return spec
 
-    found: Spec = services.run_aside(checked)
-    return found
+    return services.run_aside(checked)
 
 
 @repeated_on_conflict

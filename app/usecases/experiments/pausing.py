@@ -13,7 +13,6 @@ from app.core.access import OPERATOR
 from app.core.debate import ENDED_STATUSES
 from app.core.errors import DebateError
 from app.core.events import EventKind, NewEvent
-from app.store.engine import Connection
 from app.store.experiments import experiments, interruptions
 from app.store.experiments.experiments import ExperimentStatus
 from app.usecases import control
@@ -38,7 +37,7 @@ def pause_or_resume_debates(services: Services, experiment_id: UUID) -> None:
         marked = interruptions.held(connection, experiment_id, interruptions.UNDER_WAY if is_stopped else None)
     for debate_id in marked:
         try:
-            made = _settle(services, experiment_id, debate_id)
+            made = _pause_or_resume(services, experiment_id, debate_id)
         except DebateError as problem:
             # It has ended or was deleted.
             log.info("experiment.debate_left_alone", debate_id=str(debate_id), reason=problem.message)
@@ -48,26 +47,18 @@ def pause_or_resume_debates(services: Services, experiment_id: UUID) -> None:
 
 
 @repeated_on_conflict
-def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> control.AppliedChange | None:
+def _pause_or_resume(services: Services, experiment_id: UUID, debate_id: UUID) -> control.AppliedChange | None:
     with transaction(services, None, "control") as connection:
         status = experiments.keep_status(connection, experiment_id)
-        if not interruptions.lock_held(connection, debate_id):
+        is_stopped = status is ExperimentStatus.STOPPED
+        if not interruptions.lock_held(connection, debate_id) or not (is_stopped or status in _CONTINUES):
             return None
-        if status is ExperimentStatus.STOPPED:
-            return _pause(connection, debate_id)
-        return _resume(connection, debate_id) if status in _CONTINUES else None
-
-
-def _pause(connection: Connection, debate_id: UUID) -> control.AppliedChange | None:
-    debate = lock_existing(connection, debate_id)
-    event = NewEvent(EventKind.PAUSED, OPERATOR.name, {"now": False})
-    return control.changed(connection, debate, rules.pause, event)
-
-
-def _resume(connection: Connection, debate_id: UUID) -> control.AppliedChange | None:
-    """A debate that has ended meanwhile stays so: the feeder updates its match."""
-    debate = lock_existing(connection, debate_id)
-    interruptions.forget_held(connection, debate_id)
-    if debate.status in ENDED_STATUSES:
-        return None
-    return control.changed(connection, debate, rules.resume, NewEvent(EventKind.RESUMED, OPERATOR.name))
+        debate = lock_existing(connection, debate_id)
+        if is_stopped:
+            event = NewEvent(EventKind.PAUSED, OPERATOR.name, {"now": False})
+            return control.changed(connection, debate, rules.pause, event)
+        interruptions.forget_held(connection, debate_id)
+        if debate.status in ENDED_STATUSES:
+            # The feeder updates its match.
+            return None
+        return control.changed(connection, debate, rules.resume, NewEvent(EventKind.RESUMED, OPERATOR.name))

@@ -65,7 +65,7 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
         )
 
     # Only what is pure runs aside: a connection of the pool must not cross threads.
-    found: dict[str, Any] = services.run_aside(computed)
+    found = services.run_aside(computed)
     services.results[experiment_id] = (state, found)
     return {**found, "other_judgments": others}
 
@@ -103,8 +103,7 @@ def compared(services: Services, first_id: UUID, second_id: UUID) -> tuple[list[
         pairs = zip(arms, rows, strict=True)
         return results([one for arm, of_one in pairs for one in _judgments(of_one, {}, arm)])
 
-    found: dict[str, Any] = services.run_aside(computed)
-    return both, found
+    return both, services.run_aside(computed)
 
 
 def _players(experiment: Experiment) -> dict[str, str]:

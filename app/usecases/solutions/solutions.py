@@ -50,7 +50,7 @@ def propose(services: Services, caller: Caller, title: str, description: str) ->
 def _final_opinion(services: Services, title: str, description: str) -> Opinion | None:
     """The rules' opinion. None where they approve and a worker has to ask a model."""
     text = evaluations.text_of_solution(title, description)
-    opinion: Opinion = services.run_aside(partial(RuleEvaluator().evaluate, text))
+    opinion = services.run_aside(partial(RuleEvaluator().evaluate, text))
     asks_model = services.settings.guardrail != RULES_ALONE
     return None if asks_model and opinion.verdict is GuardrailVerdict.APPROVED else opinion
 

@@ -25,6 +25,7 @@ from app.core.retry import PlayerError, why_not_waited_for
 from app.core.texts import storable_text
 from app.models.table import cost_usd
 from app.settings import ProviderSettings, variable
+from app.usecases.model_calls import NewCall
 from app.words.providers import key_names, missing
 from worker.players.models.bounded_http import ResponseTooLarge, bounded
 
@@ -43,6 +44,8 @@ _TOOL = "answer"
 _OF_THE_CLIENT = ("timeout", "max_retries")
 _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OLLAMA_API_KEY", "VLLM_API_KEY")
 """Variables with secrets, in addition to the keys in the table of providers."""
+_OWN_KEYS = ("anthropic", "google", "groq")
+"""Providers whose keys are settings; the clients of others read their own variables."""
 _LOCAL_FREQUENCY_PENALTY = 0.5
 """Without it a very small model repeats one sentence for ever."""
 _NATIVE = frozenset({LOCAL, "openai", "ollama", "vllm"})
@@ -113,8 +116,16 @@ class Question:
         return most_input_tokens(_size(self.instructions) + _size(self.document) + _size(schema))
 
     @property
-    def sent_usage(self) -> Usage:
-        return guessed_usage(self, "")
+    def new_call(self) -> NewCall:
+        return NewCall(
+            self.player,
+            lambda: Usage(self.most_input_tokens, self.max_tokens),
+            guessed_usage(self, ""),
+            self.claim,
+            self.debate_id,
+            self.judgment_id,
+            self.experiment_id,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,36 +256,11 @@ class Adapter:
             # A self-hosted server often needs no key, but the client requires one.
             secret = keys.openai_api_key or ("none" if keys.openai_base_url else None)
             return _openai(name, keys.openai_base_url, _key(player, secret))
-        if provider == "anthropic":
-            from pydantic_ai.models.anthropic import AnthropicModel
-            from pydantic_ai.providers.anthropic import AnthropicProvider
-
-            anthropic = AnthropicProvider(
-                api_key=_key(player, keys.anthropic_api_key),
-                base_url=keys.anthropic_base_url,
-                http_client=_http_client(),
-            )
-            return AnthropicModel(name, provider=anthropic)
-        if provider == "google":
-            from pydantic_ai.models.google import GoogleModel
-            from pydantic_ai.providers.google import GoogleProvider
-
-            google = GoogleProvider(api_key=_key(player, keys.google_api_key), http_client=_http_client())
-            return GoogleModel(name, provider=google)
-        if provider != "groq":
+        if provider not in _OWN_KEYS:
             return _of_another_provider(player, provider)
-        import httpx
-        from pydantic_ai.models import create_async_http_client
-        from pydantic_ai.models.groq import GroqModel
-        from pydantic_ai.providers.groq import GroqProvider
-
-        groq = GroqProvider(
-            api_key=_key(player, keys.groq_api_key),
-            base_url=keys.groq_base_url,
-            # The only SDK that still requires httpx.
-            http_client=bounded(create_async_http_client(), httpx.AsyncByteStream),
-        )
-        return GroqModel(name, provider=groq)
+        given = {"api_key": _key(player, getattr(keys, f"{provider}_api_key"))}
+        own_url = getattr(keys, f"{provider}_base_url", None)
+        return _inferred(player, {**given, "base_url": own_url} if own_url else given)
 
     def _failure(self, player: str, problem: Exception) -> PlayerError:
         from pydantic_ai import exceptions
@@ -361,9 +347,6 @@ def _http_client() -> "httpx2.AsyncClient":
 
 
 def _of_another_provider(player: str, name: str) -> "Model":
-    from pydantic_ai.models import infer_model
-    from pydantic_ai.providers import infer_provider_class
-
     if name not in PROVIDERS:
         words = f"{player}: this worker knows no provider or endpoint of that name; DEBATE_ENDPOINTS names endpoints."
         raise PlayerError(words, permanent=True, kind="setup")
@@ -372,13 +355,29 @@ def _of_another_provider(player: str, name: str) -> "Model":
     if lacks:
         raise PlayerError(f"{player}: {lacks[0]} for the workers.", permanent=True, kind="key")
 
+    return _inferred(player, {})
+
+
+def _inferred(player: str, given: Mapping[str, str]) -> "Model":
+    from pydantic_ai.models import infer_model
+    from pydantic_ai.providers import infer_provider_class
+
     def provider(name: str) -> Any:
         made_by: Any = infer_provider_class(name)
         # Some have a client that is not ours to give: of those only the answer itself is bounded.
-        takes_client = "http_client" in inspect.signature(made_by).parameters
-        return made_by(http_client=_http_client()) if takes_client else made_by()
+        if "http_client" not in inspect.signature(made_by).parameters:
+            return made_by(**given)
+        return made_by(**given, http_client=_older_http_client() if name == "groq" else _http_client())
 
     return infer_model(player, provider)
+
+
+def _older_http_client() -> Any:
+    """For the only SDK that still requires httpx."""
+    import httpx
+    from pydantic_ai.models import create_async_http_client
+
+    return bounded(create_async_http_client(), httpx.AsyncByteStream)
 
 
 def _openai(name: str, base_url: str | None, api_key: str) -> "Model":

@@ -162,7 +162,7 @@ class ModelCalls:
 
     async def _begin(self, question: Question) -> tuple[Question, Reservation]:
         # A short transaction, in a thread: it must not block the event loop.
-        begin = asyncio.to_thread(model_calls.begin, self.services, self._lease_id(), question)
+        begin = asyncio.to_thread(model_calls.begin, self.services, self._lease_id(), question.new_call)
         task = asyncio.create_task(begin)
         try:
             reservation = await asyncio.shield(task)

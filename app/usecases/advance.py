@@ -27,7 +27,7 @@ from app.store.claims import ClaimedDebate, DamagedDebate
 from app.store.commit import commit as store_changes
 from app.store.engine import ConnectionLost
 from app.store.ids import new_claim_token, new_turn_id, time_of
-from app.usecases.announce import enqueue_due, state_changed, tell_stored
+from app.usecases.announce import enqueue_due, publish_stored, state_changed
 from app.usecases.outages import postponed_during_outages
 from app.usecases.services import Services
 from app.usecases.submit import quotes_of, turns_of
@@ -70,14 +70,14 @@ class Claim:
         return replace(self, brief=replace(self.brief, debate=self.debate.evolve(past_deadline=is_past)))
 
 
-Tell = Callable[[Services, Sequence[Outcome]], None]
+Announce = Callable[[Services, Sequence[Outcome]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     claim: Claim
     change: Change
-    tell: Tell
+    announce: Announce
 
 
 @repeated_on_conflict
@@ -102,9 +102,11 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
             taken.append(claimed)
         elif isinstance(decision, Close):
             event = _deadline_event(decision, worker_id)
-            others.append(Step(claimed, Change(decision.debate, claimed.claim_token, event=event), _tell_state))
+            others.append(Step(claimed, Change(decision.debate, claimed.claim_token, event=event), _publish_state))
         elif isinstance(decision, Leave):
-            others.append(Step(claimed, Change(decision.debate, claimed.claim_token, is_activity=False), _tell_nobody))
+            others.append(
+                Step(claimed, Change(decision.debate, claimed.claim_token, is_activity=False), _publish_nothing)
+            )
     if others:
         # One that is not stored (its row is locked, say) is found by `app.usecases.claims.release_unknown`.
         commit(services, others)
@@ -155,14 +157,14 @@ def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
         log.warning("turn.exists", debate_id=str(steps[0].claim.id))
         return commit(services, [release_step(steps[0].claim, steps[0].change.used)])
     failpoints.reach("turn.after_commit", ConnectionLost)
-    told: dict[Tell, list[Outcome]] = {}
+    stored: dict[Announce, list[Outcome]] = {}
     for step, outcome in zip(steps, outcomes, strict=True):
         if outcome.result in (Result.STORED, Result.ALREADY_STORED):
-            told.setdefault(step.tell, []).append(outcome)
+            stored.setdefault(step.announce, []).append(outcome)
             if step.claim.repair:
                 log_repair(*step.claim.repair)
-    for tell, of_steps in told.items():
-        tell(services, of_steps)
+    for announce, of_steps in stored.items():
+        announce(services, of_steps)
     return outcomes
 
 
@@ -198,7 +200,7 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
     if decision.debate.awaits_worker and may_go_on(decision.debate):
         schedule = ClaimToken(new_claim_token(), claim.claim_token.worker_id)
     change = Change(decision.debate, claim.claim_token, made, thought.exchanges, usage, schedule)
-    return Step(claim, change, _tell_turns)
+    return Step(claim, change, _publish_turns)
 
 
 def next_claim(step: Step, outcome: Outcome) -> Claim | None:
@@ -244,7 +246,7 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
     change = Change(after, claim.claim_token, used=used, schedule=schedule, event=event)
     provider = metrics.provider_label(claim.brief.setup.player)
 
-    def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
+    def announce(services: Services, outcomes: Sequence[Outcome]) -> None:
         [outcome] = outcomes
         after = outcome.debate
         metrics.turn_failures.labels(provider, problem.kind).inc()
@@ -261,9 +263,9 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
             wait_seconds=None if delay is None else round(delay, 1),
             error=message,
         )
-        _tell_state(services, outcomes)
+        _publish_state(services, outcomes)
 
-    return Step(claim, change, tell)
+    return Step(claim, change, announce)
 
 
 def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: Usage | None = None) -> Step:
@@ -271,20 +273,20 @@ def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: U
     used = storable_usage(usage or Usage())
     reached = limit_reached(claim.debate, used)
     if reached:
-        return Step(claim, Change(ended_by(claim.debate, reached), claim.claim_token, used=used), _tell_state)
+        return Step(claim, Change(ended_by(claim.debate, reached), claim.claim_token, used=used), _publish_state)
     waiting = claim.debate.evolve(last_error=storable_text(message))
     # It may wait many times for the same thing: noted is the first.
     is_new = claim.debate.last_error != waiting.last_error
     event = _event(claim, EventKind.POSTPONED, {"reason": waiting.last_error}) if is_new else None
     change = Change(waiting, claim.claim_token, used=used, schedule=Later(delay_seconds), event=event)
 
-    def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
+    def announce(services: Services, outcomes: Sequence[Outcome]) -> None:
         [outcome] = outcomes
         debate_id = str(outcome.debate.id)
         log.info("turn.postponed", debate_id=debate_id, wait_seconds=round(delay_seconds, 1), reason=message)
-        _tell_state(services, outcomes)
+        _publish_state(services, outcomes)
 
-    return Step(claim, change, tell)
+    return Step(claim, change, announce)
 
 
 def _event(claim: Claim, kind: EventKind, about: Mapping[str, object]) -> NewEvent:
@@ -296,23 +298,23 @@ def _event(claim: Claim, kind: EventKind, about: Mapping[str, object]) -> NewEve
 def release_step(claim: Claim, usage: Usage | None = None) -> Step:
     """Releases the turn untaken, for another worker. `usage` is its cost so far."""
     used = storable_usage(usage or Usage())
-    return Step(claim, Change(claim.debate, claim.claim_token, used=used, is_activity=False), _tell_due)
+    return Step(claim, Change(claim.debate, claim.claim_token, used=used, is_activity=False), _enqueue_due)
 
 
-def _tell_turns(services: Services, outcomes: Sequence[Outcome]) -> None:
-    tell_stored(services, *((outcome.debate, outcome.turns) for outcome in outcomes))
-    _tell_due(services, [outcome for outcome in outcomes if not outcome.has_next_claim])
+def _publish_turns(services: Services, outcomes: Sequence[Outcome]) -> None:
+    publish_stored(services, *((outcome.debate, outcome.turns) for outcome in outcomes))
+    _enqueue_due(services, [outcome for outcome in outcomes if not outcome.has_next_claim])
 
 
-def _tell_due(services: Services, outcomes: Sequence[Outcome]) -> None:
+def _enqueue_due(services: Services, outcomes: Sequence[Outcome]) -> None:
     enqueue_due(services, *(outcome.debate for outcome in outcomes))
 
 
-def _tell_state(services: Services, outcomes: Sequence[Outcome]) -> None:
+def _publish_state(services: Services, outcomes: Sequence[Outcome]) -> None:
     services.publisher.publish(*(state_changed(outcome.debate) for outcome in outcomes))
 
 
-def _tell_nobody(_services: Services, _outcomes: Sequence[Outcome]) -> None:
+def _publish_nothing(_services: Services, _outcomes: Sequence[Outcome]) -> None:
     """No listener could see a change."""
 
 

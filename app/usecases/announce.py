@@ -21,7 +21,7 @@ _turns = cache(metrics.turns.labels)
 _turn_seconds = cache(metrics.turn_seconds.labels)
 
 
-def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> None:
+def publish_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> None:
     told = [(debate, turn) for debate, turns in stored for turn in turns]
     waiting = (event for debate, _ in stored for event in seat_waiting(debate))
     services.publisher.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
@@ -80,7 +80,7 @@ def deleted(debate_id: UUID) -> Event:
     return Event(debate_id, "debate_deleted", lambda: {"debate_id": str(debate_id)})
 
 
-def tell_changed(services: Services, experiment_id: UUID) -> None:
+def publish_experiment(services: Services, experiment_id: UUID) -> None:
     with services.engine.statements() as connection:
         experiment = experiments.get(connection, experiment_id)
         if experiment is None:

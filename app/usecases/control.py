@@ -93,7 +93,7 @@ def _change(
         made = changed(connection, locked, change, NewEvent(kind, caller.name, about), schedule)
     if made is None:
         return locked
-    tell_changed(services, made, caller.name)
+    publish_change(services, made, caller.name)
     return made.outcome.debate
 
 
@@ -112,7 +112,7 @@ def changed(
     return AppliedChange(locked, debate, save(connection, Change(after, schedule=schedule, event=event)))
 
 
-def tell_changed(services: Services, made: AppliedChange, by: str) -> None:
+def publish_change(services: Services, made: AppliedChange, by: str) -> None:
     log_repair(made.locked, made.repaired)
     after = made.outcome.debate
     services.publisher.end_claim(made.outcome.ended_claim)

@@ -19,7 +19,7 @@ from app.observe import failpoints
 from app.store import create, turns
 from app.store.engine import ConnectionLost
 from app.store.ids import new_debate_id, new_turn_id
-from app.usecases.announce import enqueue_due, tell_stored
+from app.usecases.announce import enqueue_due, publish_stored
 from app.usecases.documents import NewMaterial, check_material, material_of
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
@@ -73,7 +73,7 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> StoredT
     if isinstance(stored, UUID):
         return _replay(services, new, stored)
     debate, motion = stored
-    tell_stored(services, (debate, [motion]))
+    publish_stored(services, (debate, [motion]))
     enqueue_due(services, debate)
     return StoredTurn(debate, motion)
 

@@ -18,7 +18,7 @@ from app.store import debates, turns
 from app.store.commit import save
 from app.store.engine import Connection
 from app.store.ids import new_turn_id
-from app.usecases.announce import enqueue_due, tell_stored
+from app.usecases.announce import enqueue_due, publish_stored
 from app.usecases.create import MAX_REQUEST_ID_BYTES, StoredTurn
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
@@ -88,7 +88,7 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
     log_repair(locked, debate)
     after, stored = outcome.debate, outcome.turns
     services.publisher.end_claim(outcome.ended_claim)
-    tell_stored(services, (after, stored))
+    publish_stored(services, (after, stored))
     enqueue_due(services, after)
     return StoredTurn(after, stored[0])
 

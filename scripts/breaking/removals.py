@@ -75,11 +75,11 @@ REMOVALS = (
                 "    log_repair(locked, debate)\n"
                 "    after, stored = outcome.debate, outcome.turns\n"
                 "    services.publisher.end_claim(outcome.ended_claim)\n"
-                "    tell_stored(services, (after, stored))",
+                "    publish_stored(services, (after, stored))",
                 "        log_repair(locked, debate)\n"
                 "        after, stored = outcome.debate, outcome.turns\n"
                 "        services.publisher.end_claim(outcome.ended_claim)\n"
-                "        tell_stored(services, (after, stored))",
+                "        publish_stored(services, (after, stored))",
             ),
         ),
         ("tests/integration/test_publisher.py::test_a_write_that_fails_at_its_commit_tells_nobody",),

@@ -24,7 +24,7 @@ from app.store.experiments import experiments, feed
 from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason
 from app.store.experiments.feed import NextMatch
 from app.usecases import control
-from app.usecases.announce import tell_changed
+from app.usecases.announce import publish_experiment
 from app.usecases.experiments import budget
 from app.usecases.experiments.match_debates import debate_of
 from app.usecases.services import Services
@@ -88,7 +88,7 @@ def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
             experiments.touch(connection, experiment_id)
         failpoints.reach("feed.before_commit", ConnectionLost)
     failpoints.reach("feed.after_commit", ConnectionLost)
-    _tell(services, experiment, begun, settled, is_over)
+    _publish(services, experiment, begun, settled, is_over)
     return Fed(begun.count, new_judgments, 0 < begun.count == MOST_MADE_AT_ONCE < room)
 
 
@@ -161,7 +161,7 @@ def _fail(connection: Connection, experiment: Experiment, planned: NextMatch, re
     log.warning("experiment.match_not_made", **about, reason=reason)
 
 
-def _tell(
+def _publish(
     services: Services, experiment: Experiment, begun: _Begun, settled: feed.SettledMatches, is_over: bool
 ) -> None:
     metrics.matches.labels("running").inc(begun.count - begun.failed)
@@ -169,10 +169,10 @@ def _tell(
     metrics.matches.labels("failed").inc(settled.failed + begun.failed)
     services.publisher.enqueue(*(debate.id for debate in begun.made))
     for made in begun.resumed:
-        control.tell_changed(services, made, OPERATOR.name)
+        control.publish_change(services, made, OPERATOR.name)
     if is_over:
         log.info("experiment.completed", experiment_id=str(experiment.id))
     if begun.is_refused:
         log.info("experiment.budget_reached", experiment_id=str(experiment.id), budget_usd=experiment.budget_usd)
     if is_over or begun.is_refused or begun.count or settled.completed or settled.failed:
-        tell_changed(services, experiment.id)
+        publish_experiment(services, experiment.id)

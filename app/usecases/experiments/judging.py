@@ -24,7 +24,7 @@ from app.store.experiments.experiments import Experiment
 from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
 from app.store.sessions import IssuedInvitation
 from app.usecases import judgments
-from app.usecases.announce import tell_changed
+from app.usecases.announce import publish_experiment
 from app.usecases.experiments.manage import existing
 from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME, unknown
 from app.usecases.judgments import MAX_JUDGE_BYTES
@@ -167,7 +167,7 @@ def give(services: Services, caller: Caller, judge: GuestJudge, ticket: str, cho
         )
     except Conflict:
         return False  # judged before, in another window
-    tell_changed(services, experiment.id)
+    publish_experiment(services, experiment.id)
     return is_new
 
 

@@ -28,7 +28,7 @@ from app.store.experiments import planning as plan_store
 from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason
 from app.store.ids import new_id
 from app.usecases import quotas
-from app.usecases.announce import deleted, tell_changed
+from app.usecases.announce import deleted, publish_experiment
 from app.usecases.experiments import planning
 from app.usecases.experiments.match_debates import Checked, debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
@@ -230,7 +230,7 @@ def start(services: Services, caller: Caller, experiment_id: UUID) -> Experiment
     if is_small:
         planning.write(services, experiment_id, token)
     pause_or_resume_debates(services, experiment_id)
-    _told(services, experiment_id)
+    _publish(services, experiment_id)
     with services.engine.statements() as connection:
         return existing(connection, experiment_id)
 
@@ -315,7 +315,7 @@ def _change(
             interruptions.hold_matches(connection, experiment_id)
         after = existing(connection, experiment_id)
     log.info("experiment.changed", experiment_id=str(experiment_id), status=status.value, by=caller.name)
-    _told(services, experiment_id)
+    _publish(services, experiment_id)
     return after
 
 
@@ -331,7 +331,7 @@ def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tup
             interruptions.release_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
     pause_or_resume_debates(services, experiment_id)
-    _told(services, experiment_id)
+    _publish(services, experiment_id)
     return after, count
 
 
@@ -354,7 +354,7 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         if experiment.status is ExperimentStatus.STOPPED:
             interruptions.hold_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
-    _told(services, experiment_id)
+    _publish(services, experiment_id)
     return after, count
 
 
@@ -391,6 +391,6 @@ def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
     log.info("experiment.deleted", experiment_id=str(experiment_id), by=caller.name)
 
 
-def _told(services: Services, experiment_id: UUID) -> None:
-    tell_changed(services, experiment_id)
+def _publish(services: Services, experiment_id: UUID) -> None:
+    publish_experiment(services, experiment_id)
     services.publisher.evaluate(experiment_id)

@@ -43,7 +43,7 @@ def pause_or_resume_debates(services: Services, experiment_id: UUID) -> None:
             log.info("experiment.debate_left_alone", debate_id=str(debate_id), reason=problem.message)
             continue
         if made is not None:
-            control.tell_changed(services, made, OPERATOR.name)
+            control.publish_change(services, made, OPERATOR.name)
 
 
 @repeated_on_conflict

@@ -20,7 +20,7 @@ from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments, feed, planning
 from app.store.experiments.experiments import ExperimentStatus
 from app.store.experiments.feed import PlannedJudgments
-from app.usecases.announce import tell_changed
+from app.usecases.announce import publish_experiment
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -63,13 +63,13 @@ def write(
         if added is None:
             return
         if added:
-            tell_changed(services, experiment_id)
+            publish_experiment(services, experiment_id)
         matches += added
     judgments = _plan_judgments(services, experiment_id, token, judges_of(experiment.spec))
     if judgments is None or not _finish(services, experiment_id, token):
         return
     log.info("experiment.planned", experiment_id=str(experiment_id), matches=matches, judgments=judgments)
-    tell_changed(services, experiment_id)
+    publish_experiment(services, experiment_id)
 
 
 def _next_rows(experiment_id: UUID, parts: Iterator[list[Match]]) -> Rows:

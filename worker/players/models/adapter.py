@@ -390,24 +390,16 @@ def _openai(name: str, base_url: str | None, api_key: str) -> "Model":
 
 async def _read(stream: "StreamedResponse", listen: Callable[[str], None], by_tool: bool) -> str:
     """The answer: the text, or the call of our one tool where it was asked for. Calls of other tools are ignored."""
-    from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, ToolCallPart
-    from pydantic_ai.messages import TextPartDelta as TextDelta
+    from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta, ToolCallPart
     from pydantic_ai.messages import ToolCallPartDelta as ToolDelta
 
     async for event in stream:
         piece: object = None
-        if isinstance(event, PartStartEvent):
-            part = event.part
-            if isinstance(part, TextPart):
-                piece = part.content
-            elif isinstance(part, ToolCallPart) and by_tool:
-                piece = part.args
-        elif isinstance(event, PartDeltaEvent):
-            delta = event.delta
-            if isinstance(delta, TextDelta):
-                piece = delta.content_delta
-            elif isinstance(delta, ToolDelta) and by_tool:
-                piece = delta.args_delta
+        match event:
+            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                piece = text
+            case PartStartEvent(part=ToolCallPart(args=args)) | PartDeltaEvent(delta=ToolDelta(args_delta=args)):
+                piece = args if by_tool else None
         if isinstance(piece, str) and piece:
             listen(piece)
     parts = stream.get().parts

@@ -26,7 +26,7 @@ class Repeat(threading.Thread):
 
 
 LAST_ROUND_SECONDS = 2.0
-"""A round may last this long after the end of its loop: its thread would go on claiming if it was canceled."""
+"""A round may last this long after the end of its loop: its thread would continue to claim if it was canceled."""
 
 
 class LoopTask(ABC):

@@ -286,7 +286,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
                 following: Claimed | None = in_flight.claim
                 while following is not None:
                     about = kind.about(following)
-                    # The task has a context of its own, so nothing has to be unbound.
+                    # The task has its own context, so nothing has to be unbound.
                     bind_contextvars(**about)
                     with tracing.span(kind.work.value, about):
                         following = await self._take(in_flight)
@@ -295,7 +295,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
         except GaveUp:
             log.error("work.given_up")
         except Exception:
-            # The claim is released when claims are compared: not at once, so that a bug does not repeat without pause.
+            # The claim is released when claims are reconciled, so that a bug does not repeat without pause.
             log.exception("work.crashed")
         finally:
             del self._in_flight[in_flight.claim.token]
@@ -341,7 +341,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
         except GaveUp:
             raise
         except Exception as problem:
-            # Whatever Postgres has against it, the attempt counts: or the player would be asked for ever.
+            # The attempt counts, or the player would be asked forever.
             log.exception("work.not_stored")
             await self._fail(in_flight, _not_stored(problem, self._kind.usage_of(generated)))
         return None

@@ -24,7 +24,7 @@ Claimed = TypeVar("Claimed", bound=ClaimedRow)
 
 class Ending(Enum):
     CLAIM_ENDED = "the claim has ended"  # stopped, paused, ruled on or deleted: there is nothing to store
-    LEASE_LOST = "the worker's lease was lost"  # others do the work: what was generated so far is thrown away
+    LEASE_LOST = "the worker's lease was lost"  # other workers do the work: the result is dropped
     SHUTDOWN = "the worker shuts down"  # released, for another worker
 
 

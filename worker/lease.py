@@ -60,7 +60,7 @@ class Lease:
         if self._task:
             self._task.cancel()
         with tolerate_outage("lease.end"):
-            # What is still claimed becomes due at once; if this fails, when the lease lapses.
+            # Claims in flight become due; if this fails, when the lease expires.
             await self._in_thread(end_lease)
         self._services.engine.dispose()
         self._executor.shutdown(wait=False)

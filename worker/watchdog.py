@@ -53,7 +53,7 @@ class Watchdog:
 
     def _watch(self) -> None:
         while True:
-            # Longer than this thread needs to find a hanging loop by itself, which it says better.
+            # Longer than this thread needs to find a blocked loop, which it logs better.
             faulthandler.dump_traceback_later(2 * self._hang_seconds, exit=True, file=_STDERR)
             if self._ending.wait(self._hang_seconds / LOOKS):
                 break

@@ -24,7 +24,7 @@ class Event:
     name: str
     """One of `incoming.DEBATE_EVENTS`, or `experiment_changed`, which has the experiment's id instead of a debate's."""
     data: Callable[[], dict[str, Any]]
-    """Makes what it says. Called only where somebody listens: most debates are watched by nobody."""
+    """Makes the data. Called only for subscribers, which most debates do not have."""
 
 
 class BusUnavailable(Exception):

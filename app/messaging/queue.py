@@ -62,7 +62,7 @@ def _broker_url(redis_url: str) -> str:
 
 
 def _tls(redis_url: str) -> dict[str, Any] | None:
-    """The TLS options in the URL. Celery by itself ignores them and accepts any certificate."""
+    """The TLS options in the URL, which Celery ignores: it would accept any certificate."""
     if not redis_url.startswith("rediss://"):
         return None
     options: dict[str, Any] = parse_url(redis_url)  # type: ignore[no-untyped-call]

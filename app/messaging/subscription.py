@@ -28,7 +28,7 @@ SILENCE_SECONDS = 5
 LONGEST_SILENCE_SECONDS = 12
 """After this silence the connection is considered dead: longer than the wait before a ping plus the time to answer."""
 UNSUBSCRIBE_SECONDS = 2.0
-"""How often unsubscribes are sent, as a batch: a client that polls again at once finds its channel subscribed."""
+"""How often unsubscribes are sent, as a batch: a client that polls again immediately finds its channel subscribed."""
 _OWN_CHANNEL_PREFIX = "debate:relay:"
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0
@@ -62,7 +62,7 @@ class _Channel:
 class Subscription:
     def __init__(self, redis: "Redis") -> None:
         self._redis = redis
-        # A lost connection must raise here. If redis-py reconnected by itself, events would be missed unnoticed.
+        # A lost connection must raise here. If redis-py reconnected, events would be missed unnoticed.
         redis.set_retry(Retry(NoBackoff(), 0))
         self.is_up = False
         self._own_channel = f"{_OWN_CHANNEL_PREFIX}{uuid4()}"

@@ -35,7 +35,7 @@ class SupervisedThread:
         self._run_began_at: float | None = None
 
     def start(self) -> None:
-        # Under the lock: a target that returns at once must be in the registry before it removes itself.
+        # Under the lock: a target that returns immediately must be in the registry before it removes itself.
         with _lock:
             self._thread.start()
             _started.add(self)

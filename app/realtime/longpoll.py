@@ -22,7 +22,7 @@ def wait_for_news(
         # Read after listening began, so that nothing is missed between the read and the wait.
         seen = read.poll(services, debate_id, last_seen)
         news, listener.seq = seen.told, seen.last_seq
-        # If the feed is of a deleted debate, this wait ends at once; the next one gets the new debate's feed.
+        # If the feed is of a deleted debate, this wait ends immediately; the next one gets the new debate's feed.
         relay.is_of(listener, str(time_json(seen.created_at)))
         while news is None and not listener.is_over and listener.wait(max(0.0, deadline - time.monotonic())):
             listener.passing.clear()

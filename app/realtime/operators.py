@@ -64,7 +64,7 @@ class OperatorsFeed:
         self._told: FIFOCache[UUID, Version] = FIFOCache(MOST_WAITING)
         """The last change sent for each recent debate, so that a comparison sends only what is new."""
         self.compared_until: datetime | None = None
-        """Changes in Postgres up to this time were compared; None while nobody listens."""
+        """Changes in Postgres up to this time were compared; None without a listener."""
 
     @property
     def is_empty(self) -> bool:

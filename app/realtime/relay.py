@@ -28,7 +28,7 @@ CONFIRM_SECONDS = 1.0
 READ_AT_ONCE = 200
 FEEDS_IN_ONE_CATCH_UP = 100
 TURNS_IN_ONE_CATCH_UP = 20
-"""Of one debate. With all feeds of a catch-up they are in memory at once; listeners read further ones themselves."""
+"""Of one debate. With all feeds of a catch-up they are in memory together; listeners read further ones themselves."""
 _GOING_AWAY = "This server is shutting down"
 
 

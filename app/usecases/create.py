@@ -97,7 +97,7 @@ def store(
         case create.Refusal.KEY_REVOKED:
             raise refused()
         case create.UnknownAgents(unknown):
-            # A seat bound to an agent that does not exist would wait for ever.
+            # A seat bound to an agent that does not exist would never begin.
             bound = {seat.role: setup.agent_id for seat, setup in debate.seats.items() if setup.agent_id}
             role = next(role for role, agent_id in bound.items() if UUID(agent_id) in unknown)
             raise InvalidInput(f"seats.{role}.agent_id", "is not an agent of this server")
@@ -254,7 +254,7 @@ def _refuse_unknown_costs(services: Services, new: NewDebate, seats: Mapping[Sea
 def _refuse_turns_beyond_the_daily_limit(
     services: Services, seat: Seat, setup: SeatSetup, transcript_bytes: int | None
 ) -> None:
-    """A call reserves its maximum cost. If that never fits into the daily limit, the debate would wait for ever."""
+    """A call reserves its maximum cost. If that never fits into the daily limit, the debate would never begin."""
     a_day = services.settings.max_cost_usd_per_day
     most = most_cost_of_a_turn(setup, services.settings.context_tokens, transcript_bytes)
     if a_day is not None and most is not None and most > a_day:

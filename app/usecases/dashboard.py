@@ -111,7 +111,7 @@ def debate_page(services: Services, debate_id: UUID, first_seq: int | None, most
         if first_seq is None:
             first_seq = debate.turn_count - most_turns + 1
         motion = turns.motion(connection, debate_id)
-        # The motion is shown by itself.
+        # The motion is shown separately.
         arguments = turns.after(connection, debate_id, max(first_seq, 2) - 1)
         verdicts = turns.verdicts(connection, debate_id, MOST_VERDICTS)
         rounds = turns.rounds(connection, debate_id)

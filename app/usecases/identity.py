@@ -66,7 +66,7 @@ def begin_session(services: Services) -> str:
 
 @repeated_on_conflict
 def end_session(services: Services, secret: str) -> None:
-    """Takes effect at once in all API processes; open streams of the session end within seconds."""
+    """Takes effect immediately in all API processes; open streams of the session end within seconds."""
     with services.engine.begin() as connection:
         sessions.end(connection, _hash_of(services, secret))
 

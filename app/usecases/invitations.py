@@ -120,7 +120,7 @@ def accept(services: Services, token: str) -> tuple[Guest, str]:
     secret = secrets.token_urlsafe(32)
     with transaction(services, None, "control") as connection:
         locked = lock_existing(connection, _found(connection, token).debate_id)
-        invitation = _found(connection, token)  # as it is now that nobody else can change it
+        invitation = _found(connection, token)  # as it is under the lock
         guest = Guest(invitation.id, invitation.debate_id, invitation.seat, hash_of(secret), invitation.issuer_id)
         after = locked
         if invitation.seat is not None and locked.seats[invitation.seat].is_external and not locked.is_closed:

@@ -47,7 +47,7 @@ class NewCall:
     most: Callable[[], Usage]
     sent: Usage
     claim: UUID | None
-    """The token of the claim under which it is made. A call of the guardrail has none: nobody pays for it."""
+    """The token of the claim under which it is made. A call of the guardrail has none, and no payer."""
     debate_id: UUID | None
     judgment_id: UUID | None
     experiment_id: UUID | None
@@ -76,7 +76,7 @@ class QuotaSpent(Exception):
 
 
 class LeaseLapsed(Exception):
-    """The worker's lease is not live: its claims may be somebody else's, so no call begins."""
+    """The worker's lease is not live: its claims may be another worker's, so no call begins."""
 
 
 @repeated_on_conflict

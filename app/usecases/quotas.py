@@ -19,7 +19,7 @@ def take_bytes(services: Services, connection: Connection, caller: Caller, count
 
 
 def count_bytes(services: Services, caller: Caller, count: int) -> bool:
-    """Counts what a request may store, in a transaction of its own. Returns whether it was counted."""
+    """Counts what a request may store, in its own transaction. Returns whether it was counted."""
     if services.settings.agent_quotas is None or not isinstance(caller, Agent) or not count:
         return False
     with services.engine.begin() as connection:

@@ -27,7 +27,7 @@ def take_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -
 
 
 def release_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -> Debate:
-    """A guest whose seat somebody else releases only watches from now on."""
+    """A guest whose seat another caller releases only watches from then on."""
 
     def release(connection: Connection, debate: Debate, caller: Caller) -> Debate:
         after = seat_ownership.release(debate, caller, seat)

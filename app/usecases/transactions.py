@@ -100,7 +100,7 @@ def lock_existing(connection: Connection, debate_id: UUID) -> Debate:
 
 
 def lock_to_change(connection: Connection, caller: Caller, debate_id: UUID) -> Debate:
-    """Refuses changes to a debate of somebody else's experiment."""
+    """Refuses changes to a debate of another agent's experiment."""
     locked = lock_existing(connection, debate_id)
     if locked.experiment_id is not None and isinstance(caller, Agent):
         require_owner(caller, experiments.owner_of(connection, locked.experiment_id) or "")

@@ -93,7 +93,7 @@ class _Load:
         self.judgments += sum(by_judge.values())
         shown = self._mean_judged_bytes() if by_judge else 0.0
         for name, count in by_judge.items():
-            # Of a judge that somebody asked by hand, no more is known here than its name.
+            # Of a judge outside the spec only the name is known here.
             setup = self._judges[name].setup if name in self._judges else self._experiment.arbitrator
             self._add(SentCall(setup, CallKind.RULING, shown), count)
 
@@ -172,7 +172,7 @@ def _listed(player: str, read: float, said: float) -> float | None:
 
 
 def _discount(player: str, known: SeenCalls) -> float:
-    """What calls have cost beside their listed price: input that a provider has cached is cheaper."""
+    """What calls have cost compared with their listed price: input that a provider has cached is cheaper."""
     listed = _listed(player, known.input_tokens, known.output_tokens)
     return min(1.0, known.cost_usd / listed) if listed and known.cost_usd else 1.0
 

@@ -81,7 +81,7 @@ def list_issued(services: Services, caller: Caller, experiment_id: UUID) -> list
 
 @repeated_on_conflict
 def revoke(services: Services, caller: Caller, experiment_id: UUID, invitation_id: UUID) -> None:
-    """Ends its link and its sessions at once. What the person has judged stays."""
+    """Ends its link and its sessions. The person's judgments stay."""
     require(caller, Action.EXPERIMENT)
     with transaction(services, caller) as connection:
         require_owner(caller, existing(connection, experiment_id).created_by)

@@ -274,7 +274,7 @@ def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) 
     try:
         _stop(services, OPERATOR, experiment_id, ExperimentStopReason.BUDGET, spent_budget=budget_usd)
     except (Conflict, NotFound):
-        # It is over or gone: only a judgment that somebody asks for by hand is refused.
+        # It has ended or was deleted: only a judgment outside it is refused.
         return
     log.info("experiment.budget_reached", experiment_id=str(experiment_id), budget_usd=budget_usd)
 

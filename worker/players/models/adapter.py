@@ -47,7 +47,7 @@ _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OLLAMA_API_KEY"
 _OWN_KEYS = ("anthropic", "google", "groq")
 """Providers whose keys are settings; the clients of others read their own variables."""
 _LOCAL_FREQUENCY_PENALTY = 0.5
-"""Without it a very small model repeats one sentence for ever."""
+"""Without it a very small model repeats one sentence forever."""
 _NATIVE = frozenset({LOCAL, "openai", "ollama", "vllm"})
 
 
@@ -326,7 +326,7 @@ def refused(player: str, usage: Usage | None = None) -> PlayerError:
 def _import_the_rest() -> None:
     import pydantic_ai.direct  # noqa: F401
 
-    # About counts that cannot be true. They quote what the provider sent, and Python remembers each of them for ever.
+    # About counts that cannot be true. They quote what the provider sent, and Python remembers each of them.
     for words in ("Failed to extract usage", "Pydantic serializer warnings"):
         warnings.filterwarnings("ignore", message=words)
     cost_usd("openai:gpt-5-mini", Usage())

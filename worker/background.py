@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from app.store.unavailable import tolerate_errors
+from app.usecases.outages import tolerate_errors
 
 
 class Repeat(threading.Thread):
@@ -26,8 +26,7 @@ class Repeat(threading.Thread):
 
 
 LAST_ROUND_SECONDS = 2.0
-"""A round may last this long after the end of its loop. It is not canceled before: its thread would go on claiming, and
-nobody would do what it claimed."""
+"""A round may last this long after the end of its loop: its thread would continue to claim if it was canceled."""
 
 
 class LoopTask(ABC):
@@ -40,8 +39,7 @@ class LoopTask(ABC):
         pause_seconds: float = 0.02,
         on_error: Callable[[], None] = lambda: None,
     ) -> None:
-        """Between two rounds are at least `pause_seconds`, so that no flood of hints makes the loop run without pause.
-        `during` names the loop in the log. `on_error` is called after a round that failed."""
+        """`pause_seconds` is the least between two rounds, for floods of hints. `during` names the loop in the log."""
         self._during = during
         self._poll_seconds = poll_seconds
         self._pause_seconds = pause_seconds
@@ -54,7 +52,6 @@ class LoopTask(ABC):
         self._task = asyncio.create_task(self._repeat())
 
     def wake(self) -> None:
-        """Call it when there is something to do."""
         self._wake.set()
 
     async def end_rounds(self) -> None:

@@ -1,20 +1,8 @@
 """Batches concurrent calls into one statement.
 
 Callers of one pass of the event loop form a batch, and so do callers that arrive while as many statements as may run
-are in flight. No call waits for a batch to fill. What a caller wants stored is built when its batch leaves: in a burst
-the first batch does not wait until all are built, and callers that are answered go on before the next batch is built.
-
-    event loop                          threads (`parallel` of them)
-    ──────────                          ────────────────────────────
-    A ──► built after this pass ──────► [A]            one statement
-    B, C, D arrive meanwhile: pending     │
-    A is answered and goes on ◄───────────┘
-          └─► B, C, D are built ──────► [B C D]        one statement
-    E arrives meanwhile: pending          │
-    B, C, D are answered and go on ◄──────┘
-          └─► E is built ─────────────► [E]
-
-All of a batcher's state is on the event loop, so it needs no lock.
+are in flight. A caller's item is built when its batch leaves, after the callers of the batch before have continued. All
+state is on the event loop, so it needs no lock.
 """
 
 import asyncio
@@ -37,11 +25,11 @@ class Batcher(Generic[Item, Answer]):
         *,
         parallel: int,
         largest: int,
-        fails_all: tuple[type[Exception], ...],
+        fails_all: Callable[[BaseException], bool],
     ) -> None:
-        """`run` answers each item in its place. If it raises one of `fails_all` (the server is away), every caller of
-        the batch gets it. With anything else it must have done nothing, and each item runs again alone, so that a bad
-        item fails for its own caller only. Every caller gets an exception of its own."""
+        """`run` answers each item in its place. If it raises what `fails_all` accepts (the server is unavailable),
+        every caller of the batch gets it. After any other exception, which must have left nothing, each item runs again
+        alone: a bad item fails for its own caller only. Every caller gets its own exception."""
         self._run = run
         self._executor = executor
         self._parallel = parallel
@@ -105,7 +93,7 @@ class Batcher(Generic[Item, Answer]):
         except BaseException as problem:
             if len(items) == 1:
                 return [problem]
-            if isinstance(problem, self._fails_all) or not isinstance(problem, Exception):
+            if self._fails_all(problem) or not isinstance(problem, Exception):
                 return [_own(problem) for _ in items]
             return [self._answers([item])[0] for item in items]
 

@@ -37,8 +37,7 @@ def _use_our_logs(**_: Any) -> None:
 
 
 class RunProcess(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Starts the event loop when Celery's signal handlers are in place, before and whether or not Redis can be reached;
-    ends it when no more tasks come."""
+    """Starts the event loop after Celery's signal handlers, whether or not Redis can be reached."""
 
     requires = ("celery.worker.components:Pool",)
 

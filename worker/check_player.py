@@ -1,6 +1,6 @@
 """`python -m worker.check_player <player>`: one small call to a model, and its result as JSON on stdout.
 
-A program of its own because `debate doctor`, which asks for it, must not import the worker.
+A separate program: `debate doctor` must not import the worker.
 """
 
 import asyncio

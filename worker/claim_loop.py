@@ -1,15 +1,8 @@
 """The one engine that claims work: turns, judgments, evaluations and deliveries of webhooks.
 
-A `Kind` says what differs: its statements, its capacity, and what is generated under a claim. A loop per kind and
-worker process, all of it on the process' event loop; statements run in threads. Other threads only leave hints. Claimed
-work is a coroutine: while it generates, it holds no thread, no connection and no lock.
-
-            hints ─┐
-             polls ─┼─► _claim ──► one coroutine per claim: generate ─► store ─► generate ─► store ─► …
-    room is free ──┘                                                    │
-                                                                        └─ nothing follows, or it is due again
-
-A claim lives as long as the worker's lease: what a dead worker has claimed is released by the sweeper.
+A `Kind` says what differs. Each kind has a loop, on the event loop of the process; statements run in threads, and other
+threads only leave hints. Claimed work is a coroutine: while it generates, it has no thread, no connection and no lock.
+A claim lives as long as the worker's lease: the sweeper releases those of a dead worker.
 """
 
 import asyncio
@@ -37,14 +30,13 @@ from app.core.claims import Room
 from app.core.debate import Usage
 from app.core.retry import NotNow, PlayerError
 from app.observe import tracing
-from app.store.claimed_rows import Claimable
-from app.store.clock import now
 from app.usecases import claims
+from app.usecases.claims import WorkKind
+from app.usecases.outages import Backoff, GaveUp, until_stored
 from app.usecases.services import Services
 from worker.background import LoopTask
 from worker.in_flight import Claimed, Ending, InFlight
 from worker.lease import Lease
-from worker.patience import GaveUp, Patience, until_stored
 
 log = structlog.get_logger(__name__)
 jitter = random.SystemRandom().random
@@ -52,12 +44,11 @@ Generated = TypeVar("Generated")
 Answer = TypeVar("Answer")
 
 MOST_HINTS = 100_000
-"""Kept while there is no room. More are dropped: what they ask for is found without them."""
+"""Kept while there is no room. More are dropped: polling finds what they name."""
 COMPARE_EVERY_SECONDS = 10.0
-"""How often claims are compared with the database. Redis tells that one has ended; this finds what was missed."""
+"""How often claims are reconciled with the database, for notices that were missed."""
 ENDED_SECONDS = 10.0
-"""How long an ended claim is remembered: the notice of a stop may overtake the answer of the claim. What was missed for
-longer is found when claims are compared with the database."""
+"""The notice of a stop may overtake the answer of the claim. Reconciling finds what was missed for longer."""
 MOST_ENDED = 10_000
 RELEASE_SECONDS = 2.0
 SLOW_DOWN_SECONDS = 20.0
@@ -66,23 +57,17 @@ STORE_AGAIN_SECONDS = 1.0
 
 
 class Kind(ABC, Generic[Claimed, Generated]):
-    """One kind of work."""
-
-    name: ClassVar[str]
-    """For the log."""
-    rows: ClassVar[Claimable]
+    work: ClassVar[WorkKind]
     poll_seconds: ClassVar[float] = 1.0
-    """How often a worker looks for due rows that no hint has told it of."""
+    """How often a worker polls for due rows."""
     pause_seconds: ClassVar[float] = 0.02
     """Between two claims, unless the first has claimed all that it might."""
     at_once: ClassVar[int]
-    """Most that are claimed in one statement."""
     of_a_share: int
     """Most in flight of each share."""
     in_all: ClassVar[int] = sys.maxsize
     """Most in flight."""
     asked_for: Mapping[UUID, InFlight[Claimed]] = MappingProxyType({})
-    """By the token of a claim that a commit in flight asks for."""
 
     def __init__(self, services: Services, executor: Executor) -> None:
         self.services = services
@@ -99,7 +84,6 @@ class Kind(ABC, Generic[Claimed, Generated]):
         """Of the worker's capacity."""
 
     def at_most(self, room: Room) -> int:
-        """How many a statement may claim."""
         return room.of_any
 
     async def crowded(self, room: Room) -> Collection[str]:
@@ -109,8 +93,7 @@ class Kind(ABC, Generic[Claimed, Generated]):
     # What is done under a claim
 
     def about(self, claim: Claimed) -> dict[str, str | int]:
-        """For the log and the trace."""
-        return {"work": self.name, "id": str(claim.id)}
+        return {"work": self.work.value, "id": str(claim.id)}
 
     def span(self, _claim: Claimed) -> AbstractContextManager[None]:
         """For all that follows from the claim. Called in its task, so that it may bind what log lines say."""
@@ -122,8 +105,7 @@ class Kind(ABC, Generic[Claimed, Generated]):
 
     @abstractmethod
     async def store(self, in_flight: InFlight[Claimed], generated: Generated) -> Claimed | None:
-        """Returns the claim that follows, if one does. Raises PlayerError when what was generated can never be
-        stored."""
+        """Returns the claim that follows, if any. Raises PlayerError when the result can never be stored."""
 
     @abstractmethod
     async def postpone(self, in_flight: InFlight[Claimed], reason: NotNow) -> None: ...
@@ -137,7 +119,6 @@ class Kind(ABC, Generic[Claimed, Generated]):
         log.info("work.cancelled", reason=in_flight.ending and in_flight.ending.value)
 
     def usage_of(self, _generated: Generated) -> Usage | None:
-        """What was generated has cost."""
         return None
 
     async def close(self) -> None:
@@ -148,14 +129,13 @@ class Kind(ABC, Generic[Claimed, Generated]):
 
 
 class RowKind(Kind[Claimed, Generated]):
-    """A kind whose claim ends when what was generated is stored. Its statements store until the database is back: the
-    claim lasts as long as this worker does, so nobody else would do the work. What was stored although its answer was
-    lost has no claim any more, and storing it again does nothing."""
+    """A kind whose claim ends when its result is stored. Its statements are idempotent, and retried while the database
+    is unavailable: no other worker would do the work while this one lives."""
 
     @abstractmethod
-    def settle(self, services: Services, claim: Claimed, generated: Generated, /) -> None: ...
+    def record(self, services: Services, claim: Claimed, generated: Generated, /) -> None: ...
 
-    def put_off(self, services: Services, claim: Claimed, reason: NotNow, /) -> None:
+    def record_postponement(self, services: Services, claim: Claimed, reason: NotNow, /) -> None:
         """Counts an attempt, unless the kind can wait without."""
         self.record_failure(services, claim, PlayerError(reason.message), jitter())
 
@@ -163,11 +143,11 @@ class RowKind(Kind[Claimed, Generated]):
     def record_failure(self, services: Services, claim: Claimed, problem: PlayerError, jitter: float, /) -> None: ...
 
     async def store(self, in_flight: InFlight[Claimed], generated: Generated) -> Claimed | None:
-        await self._until_stored(self.settle, in_flight.claim, generated)
+        await self._until_stored(self.record, in_flight.claim, generated)
         return None
 
     async def postpone(self, in_flight: InFlight[Claimed], reason: NotNow) -> None:
-        await self._until_stored(self.put_off, in_flight.claim, reason)
+        await self._until_stored(self.record_postponement, in_flight.claim, reason)
 
     async def fail(self, in_flight: InFlight[Claimed], problem: PlayerError) -> None:
         if problem.patient:
@@ -180,34 +160,28 @@ class RowKind(Kind[Claimed, Generated]):
 
     async def _until_stored(self, statement: Callable[..., None], *given: object) -> None:
         storing = partial(self.in_thread, statement, self.services, *given)
-        await until_stored(storing, Patience([STORE_AGAIN_SECONDS]), f"{self.name}.store")
+        await until_stored(storing, Backoff([STORE_AGAIN_SECONDS]), f"{self.work.value}.store")
 
 
 class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
     def __init__(self, lease: Lease, kind: Kind[Claimed, Generated]) -> None:
-        super().__init__(f"{kind.name}.claim", kind.poll_seconds, kind.pause_seconds, self._after_error)
+        super().__init__(f"{kind.work.value}.claim", kind.poll_seconds, kind.pause_seconds, self._after_error)
         self._lease = lease
         self._kind = kind
         self._in_flight: dict[UUID, InFlight[Claimed]] = {}
-        """By token, not by row: a debate that was paused and resumed may be claimed again while the player of the lost
-        claim still generates."""
+        """By token: a debate that was paused and resumed may be claimed again while the lost claim is still in
+        flight."""
         self._ended: TTLCache[UUID, None] = TTLCache(MOST_ENDED, ENDED_SECONDS)
-        """Claims that ended and are not in flight."""
         self._rows: Counter[UUID] = Counter()
-        """In flight; a row may be there twice, as above."""
         self._in_use: Counter[str] = Counter()
-        """By share."""
         self._crowded: Collection[str] = ()
-        """Shares in which rows wait for work in flight to end."""
         self._hints: dict[UUID, None] = {}
         self.wants_hints = threading.Event()
-        """Not set while a statement claims, nor between statements that claim all they may: what hints would name is
-        found without them then, and reading them would take the core that claims need."""
+        """Not set while claims find all the work without hints: reading hints would take the core that claims need."""
         self.wants_hints.set()
         self._compare_at = 0.0
 
     def hint(self, row_id: UUID | None = None) -> None:
-        """Queues a due row, if it is named, and wakes the loop."""
         if row_id is not None:
             if row_id in self._rows or len(self._hints) >= MOST_HINTS:
                 return
@@ -215,7 +189,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
         self.wake()
 
     def end_claim(self, token: UUID) -> None:
-        """The claim is ours no more: its work is canceled, or does not begin if the claim is still being made."""
+        """The claim has ended: its work is canceled, or does not begin if the claim is still being made."""
         in_flight = self._in_flight.get(token) or self._kind.asked_for.get(token)
         if in_flight:
             in_flight.cancel(Ending.CLAIM_ENDED)
@@ -223,11 +197,9 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
             self._ended[token] = None
 
     def end_all_claims(self) -> None:
-        """The lease is lost, and with it every claim."""
         self._cancel_all(Ending.LEASE_LOST)
 
     def compare_soon(self) -> None:
-        """Messages that claims have ended may have been lost."""
         self._compare_at = 0.0
         self.wake()
 
@@ -254,7 +226,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
     async def _round(self) -> bool:
         # Never concurrently with a claim: what was just claimed must not be taken for unknown.
         if time.monotonic() >= self._compare_at:
-            await self._compare()
+            await self._reconcile()
         return await self._claim()
 
     def _after_error(self) -> None:
@@ -307,23 +279,23 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
     # Work in flight
 
     async def _run(self, in_flight: InFlight[Claimed]) -> None:
-        """One claim after another, until somebody else is to go on."""
+        """One claim after another, while this worker continues."""
         kind, row_id = self._kind, in_flight.claim.id
         try:
             with kind.span(in_flight.claim):
                 following: Claimed | None = in_flight.claim
                 while following is not None:
                     about = kind.about(following)
-                    # The task has a context of its own, so nothing has to be unbound.
+                    # The task has its own context, so nothing has to be unbound.
                     bind_contextvars(**about)
-                    with tracing.span(kind.name, about):
+                    with tracing.span(kind.work.value, about):
                         following = await self._take(in_flight)
                     if following is not None:
                         self._go_on(in_flight, following)
         except GaveUp:
             log.error("work.given_up")
         except Exception:
-            # The claim is released when claims are compared: not at once, so that a bug does not repeat without pause.
+            # The claim is released when claims are reconciled, so that a bug does not repeat without pause.
             log.exception("work.crashed")
         finally:
             del self._in_flight[in_flight.claim.token]
@@ -343,7 +315,6 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
             in_flight.share = share
 
     async def _take(self, in_flight: InFlight[Claimed]) -> Claimed | None:
-        """One claim. Returns the one that follows, if this worker goes on."""
         kind = self._kind
         try:
             with in_flight.cancelable():
@@ -370,7 +341,7 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
         except GaveUp:
             raise
         except Exception as problem:
-            # Whatever Postgres has against it, the attempt counts: or the player would be asked for ever.
+            # The attempt counts, or the player would be asked forever.
             log.exception("work.not_stored")
             await self._fail(in_flight, _not_stored(problem, self._kind.usage_of(generated)))
         return None
@@ -393,23 +364,20 @@ class ClaimLoop(LoopTask, Generic[Claimed, Generated]):
 
     # Keeping up
 
-    async def _compare(self) -> None:
-        """With the database: cancels work whose claim is gone, and releases claims that are in nobody's hands."""
-        kind = self._kind
-        self._compare_at = time.monotonic() + COMPARE_EVERY_SECONDS
+    async def _reconcile(self) -> None:
+        """Cancels work whose claim has ended, and releases claims that this worker does not know of."""
+        kind, known_at = self._kind, time.monotonic()
+        self._compare_at = known_at + COMPARE_EVERY_SECONDS
         generating = [
             (one.claim.id, token) for token, one in self._in_flight.items() if one.is_cancelable and not one.ending
         ]
-        if generating:
-            held = await kind.in_thread(claims.still_held, kind.services, kind.rows, generating)
-            for _, token in generating:
-                in_flight = self._in_flight.get(token)
-                # One that no longer generates may have ended its claim by its own commit, which is not answered yet.
-                if token not in held and in_flight and in_flight.is_cancelable:
-                    in_flight.cancel(Ending.CLAIM_ENDED)
         known = [*self._in_flight, *kind.asked_for]
-        worker_id = self._lease.worker_id
-        await kind.in_thread(claims.release_unknown, kind.services, kind.rows, worker_id, known, now())
+        about = (kind.services, kind.work, self._lease.worker_id, generating, known, known_at)
+        for token in await kind.in_thread(claims.reconcile, *about):
+            in_flight = self._in_flight.get(token)
+            # One that no longer generates may have ended its claim by its own commit, which is not answered yet.
+            if in_flight and in_flight.is_cancelable:
+                in_flight.cancel(Ending.CLAIM_ENDED)
 
 
 def _not_stored(reason: Exception, usage: Usage | None = None) -> PlayerError:

@@ -1,6 +1,6 @@
-"""Hears over Redis that claims have ended, so that a stop, a pause or a ruling cancels a call at once.
+"""Receives over Redis that claims have ended, so that a stop, a pause or a ruling cancels a call immediately.
 
-Only a hint: a worker also compares its claims with the database every few seconds, and whenever Redis was away.
+Only a hint: a worker also reconciles its claims with the database.
 """
 
 import threading
@@ -22,7 +22,6 @@ _AFTER_TROUBLE_SECONDS = 1.0
 def listen_for_ended_claims(
     redis: "Redis", ending: threading.Event, on_ended: Callable[[UUID], None], on_gap: Callable[[], None]
 ) -> None:
-    """Until `ending` is set. `on_gap` is called whenever messages may have been missed."""
     while not ending.is_set():
         try:
             with redis.pubsub(ignore_subscribe_messages=True) as pubsub:  # type: ignore[no-untyped-call]
@@ -33,7 +32,7 @@ def listen_for_ended_claims(
                     for token in _tokens(message["data"]) if message else ():
                         on_ended(token)
         except RedisError as problem:
-            log.warning("claim_notices.redis_away", problem=str(problem))
+            log.warning("claim_notices.redis_unavailable", problem=str(problem))
             ending.wait(_AFTER_TROUBLE_SECONDS)
 
 

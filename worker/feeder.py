@@ -1,6 +1,5 @@
-"""Creates the next debates of experiments: when one of their debates ends (a hint), and once a second in case a hint
-was lost. Any worker does this for any experiment; the lock of the experiment's row lets one at a time do it. Also
-writes the plans that are too large for the request that starts an experiment."""
+"""Creates the next debates of experiments, when a debate ends (a hint) and once a second. Any worker does this for any
+experiment, one at a time. Also writes the plans that are too large for a request."""
 
 import asyncio
 import time
@@ -12,26 +11,24 @@ from uuid import UUID
 import structlog
 
 from app.observe import metrics
-from app.store.engine import DatabaseAway
-from app.store.unavailable import tolerate_errors
 from app.usecases.experiments import feed, planning
+from app.usecases.outages import is_outage, tolerate_errors
 from app.usecases.services import Services
 from worker.background import LoopTask
 from worker.lease import Lease
 
 log = structlog.get_logger(__name__)
 Answer = TypeVar("Answer")
-LOOK_EVERY_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 class Feeder(LoopTask):
     def __init__(self, services: Services, lease: Lease, executor: Executor, on_judgments: Callable[[], None]) -> None:
-        """`on_judgments` is called when there are judgments to make."""
-        super().__init__(during="feed", poll_seconds=LOOK_EVERY_SECONDS)
+        super().__init__(during="feed", poll_seconds=POLL_SECONDS)
         self._services = services
         self._executor = executor
         self._lease = lease
-        self._looked_at = float("-inf")
+        self._polled_at = float("-inf")
         self._on_judgments = on_judgments
         self._hints: dict[UUID, float] = {}
         """Experiment → when the first of its debates ended that it does not know of."""
@@ -40,7 +37,6 @@ class Feeder(LoopTask):
         self._plan: asyncio.Future[None] | None = None
 
     def hint(self, experiment_id: UUID) -> None:
-        """One of its debates has ended."""
         self._hints.setdefault(experiment_id, time.monotonic())
         self.wake()
 
@@ -54,16 +50,17 @@ class Feeder(LoopTask):
     async def _round(self) -> bool:
         if self._lease.is_live:
             hints, self._hints = self._hints, {}
-            is_due = time.monotonic() - self._looked_at >= LOOK_EVERY_SECONDS
-            at_work = await self._in_thread(feed.at_work, self._services) if is_due or not hints else {}
-            self._looked_at = time.monotonic() if is_due else self._looked_at
-            self._begin_plan([one for one, is_unplanned in at_work.items() if is_unplanned])
+            is_due = time.monotonic() - self._polled_at >= POLL_SECONDS
+            at_work: list[UUID] = []
+            if is_due or not hints:
+                at_work, unplanned = await self._in_thread(feed.at_work, self._services)
+                self._begin_plan(unplanned)
+            self._polled_at = time.monotonic() if is_due else self._polled_at
             for experiment_id in at_work or hints:
                 await self._feed(experiment_id, hints.get(experiment_id))
         return False
 
     def _begin_plan(self, unplanned: Sequence[UUID]) -> None:
-        """One at a time."""
         if unplanned and (self._plan is None or self._plan.done()):
             loop = asyncio.get_running_loop()
             self._plan = loop.run_in_executor(self._planning_thread, self._write_plan, unplanned[0])
@@ -80,9 +77,9 @@ class Feeder(LoopTask):
             fed = await self._in_thread(feed.feed_experiment, self._services, experiment_id)
             while fed.is_more:
                 fed = await self._in_thread(feed.feed_experiment, self._services, experiment_id)
-        except DatabaseAway:
-            raise
-        except Exception:
+        except Exception as problem:
+            if is_outage(problem):
+                raise
             log.exception("feeder.crashed", experiment_id=str(experiment_id))
             return
         if ended_at is not None:

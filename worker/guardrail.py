@@ -2,11 +2,10 @@
 
 from concurrent.futures import Executor
 
-from app.core.guardrail.opinion import GuardrailVerdict, Opinion
+from app.core.guardrail.opinion import EvaluationClaim, GuardrailVerdict, Opinion
 from app.core.guardrail.rules import RuleEvaluator
 from app.core.retry import PlayerError
-from app.store.claimed_rows import EVALUATIONS
-from app.store.solutions.evaluations import EvaluationClaim
+from app.usecases.claims import WorkKind
 from app.usecases.services import Services
 from app.usecases.solutions import evaluate
 from worker.claim_loop import RowKind
@@ -14,15 +13,13 @@ from worker.evaluators.model import ModelEvaluator
 
 
 class Evaluations(RowKind[EvaluationClaim, tuple[Opinion, str]]):
-    """The rules look first. What they reject or flag no model is shown: it may hold somebody's secrets, or orders to a
-    model. What they approve `model` may still refuse, where there is one."""
+    """A model is never shown what the rules reject or flag: it may have secrets, or instructions to a model."""
 
-    name = "guardrail"
-    rows = EVALUATIONS
+    work = WorkKind.EVALUATION
     at_once = 16
     of_a_share = 200
     claim = staticmethod(evaluate.claim)
-    put_off = staticmethod(evaluate.postpone)
+    record_postponement = staticmethod(evaluate.postpone)
 
     def __init__(self, services: Services, executor: Executor, model: ModelEvaluator | None = None) -> None:
         super().__init__(services, executor)
@@ -30,18 +27,16 @@ class Evaluations(RowKind[EvaluationClaim, tuple[Opinion, str]]):
         self._model = model
 
     def share(self, _claim: EvaluationClaim) -> str:
-        """All have the same."""
-        return self.name
+        return self.work.value
 
     async def generate(self, claim: EvaluationClaim) -> tuple[Opinion, str]:
-        """With the names of the evaluators."""
         opinion = await self.in_thread(self._rules.evaluate, claim.text)
         if self._model is None or opinion.verdict is not GuardrailVerdict.APPROVED:
             return opinion, self._rules.name
         return await self._model.evaluate(claim.text), self._all_names
 
-    def settle(self, services: Services, claim: EvaluationClaim, generated: tuple[Opinion, str]) -> None:
-        evaluate.settle(services, claim, *generated)
+    def record(self, services: Services, claim: EvaluationClaim, generated: tuple[Opinion, str]) -> None:
+        evaluate.record(services, claim, *generated)
 
     def record_failure(self, services: Services, claim: EvaluationClaim, problem: PlayerError, jitter: float) -> None:
         evaluate.record_failure(services, claim, problem, jitter, self._all_names)

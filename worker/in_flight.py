@@ -10,25 +10,21 @@ from uuid import UUID
 
 
 class ClaimedRow(Protocol):
-    """The right to do a piece of work, once."""
-
     @property
     def id(self) -> UUID:
         """Of the row that is claimed."""
 
     @property
     def token(self) -> UUID:
-        """The fencing token: what becomes of the work is stored only while the row has it."""
+        """The fencing token: a result is stored only while the row has it."""
 
 
 Claimed = TypeVar("Claimed", bound=ClaimedRow)
 
 
 class Ending(Enum):
-    """Why work in flight was canceled."""
-
     CLAIM_ENDED = "the claim has ended"  # stopped, paused, ruled on or deleted: there is nothing to store
-    LEASE_LOST = "the worker's lease was lost"  # others do the work: what was generated so far is thrown away
+    LEASE_LOST = "the worker's lease was lost"  # other workers do the work: the result is dropped
     SHUTDOWN = "the worker shuts down"  # released, for another worker
 
 
@@ -42,7 +38,6 @@ class InFlight(Generic[Claimed]):
     ending: Ending | None = None
 
     def may_go_on(self, share: str) -> bool:
-        """Whether this worker has room for a claim of this share that follows."""
         return self._may_go_on(self.share, share)
 
     def cancel(self, why: Ending) -> None:
@@ -54,7 +49,7 @@ class InFlight(Generic[Claimed]):
 
     @contextmanager
     def cancelable(self) -> Iterator[None]:
-        """Only within this block may a cancellation come: what was generated is stored, or found to be too late."""
+        """Only within this block may a cancellation come: a result is stored, or found to be too late."""
         self.is_cancelable = True
         try:
             if self.ending:

@@ -1,5 +1,4 @@
-"""Judges closed debates without changing them. Any player that can fill the arbitrator's seat can judge, in either
-order of the two sides, any number of times."""
+"""Judges closed debates without changing them."""
 
 import time
 from collections.abc import Callable
@@ -7,22 +6,21 @@ from concurrent.futures import Executor
 
 from app.core.brief import Thought
 from app.core.debate import Usage
+from app.core.judgments import JudgmentClaim
 from app.core.retry import PlayerError
-from app.store.claimed_rows import JUDGMENTS
-from app.store.judgments import JudgmentClaim
 from app.usecases import judgments
+from app.usecases.claims import WorkKind
 from app.usecases.services import Services
 from worker.claim_loop import RowKind
-from worker.players.base import Player, reading_transcript, with_latency
+from worker.players.base import Player, with_latency
 
 
 class JudgmentWork(RowKind[JudgmentClaim, Thought]):
-    name = "judgment"
-    rows = JUDGMENTS
+    work = WorkKind.JUDGMENT
     at_once = 32
     claim = staticmethod(judgments.claim)
-    settle = staticmethod(judgments.settle)
-    put_off = staticmethod(judgments.postpone)
+    record = staticmethod(judgments.record)
+    record_postponement = staticmethod(judgments.postpone)
     record_failure = staticmethod(judgments.record_failure)
 
     def __init__(self, services: Services, executor: Executor, player_for: Callable[[str], Player]) -> None:
@@ -34,8 +32,7 @@ class JudgmentWork(RowKind[JudgmentClaim, Thought]):
         return claim.share
 
     async def generate(self, claim: JudgmentClaim) -> Thought:
-        with reading_transcript():
-            brief = await self.in_thread(judgments.brief_of, self.services, claim)
+        brief = await self.in_thread(judgments.brief_of, self.services, claim)
         if brief is None:
             raise PlayerError("The debate is no longer closed.", permanent=True, kind="debate")
         began = time.monotonic()

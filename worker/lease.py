@@ -1,13 +1,7 @@
-"""This process' lease: one row that is renewed every few seconds keeps all its claims alive.
+"""This process's lease: one row that is renewed every few seconds keeps all its claims alive.
 
-A lease that could not be renewed in time has lapsed: others may take over what was claimed under it. What happens then
-depends on why.
-
-* The database was away. When it is back and nobody has released our claims yet, the lease is renewed and everything
-  goes on: an answer that was paid for is not thrown away for an outage.
-* This process was frozen (SIGSTOP, a suspended machine). It gives the old lease up, cancels everything that it did
-  under it, and begins a new one under a new id.
-* Somebody has released our claims. The same.
+After an outage the lease is renewed if nobody has released its claims yet: a paid answer is not dropped. A process that
+was frozen, or whose claims were released, cancels all its work and begins a new lease under a new id.
 """
 
 import asyncio
@@ -18,7 +12,7 @@ from dataclasses import replace
 
 import structlog
 
-from app.store.unavailable import tolerate_errors, tolerate_outage
+from app.usecases.outages import tolerate_errors, tolerate_outage
 from app.usecases.services import Services
 from app.usecases.sweep import begin_lease, end_lease, renew_lease
 
@@ -44,7 +38,6 @@ class Lease:
 
     @property
     def worker_id(self) -> str:
-        """Under which claims are taken."""
         return self._name if self._number <= 1 else f"{self._name}.{self._number}"
 
     @property
@@ -53,7 +46,7 @@ class Lease:
 
     @property
     def may_sweep(self) -> bool:
-        """Not right after the database was away: other workers must get the chance to renew their leases first."""
+        """Not right after an outage: other workers must first get the chance to renew their leases."""
         return self.is_live and time.monotonic() - self._had_trouble_at > self._seconds / 2
 
     def start(self) -> None:
@@ -67,7 +60,7 @@ class Lease:
         if self._task:
             self._task.cancel()
         with tolerate_outage("lease.end"):
-            # What is still claimed becomes due at once; if this fails, when the lease lapses.
+            # Claims in flight become due; if this fails, when the lease expires.
             await self._in_thread(end_lease)
         self._services.engine.dispose()
         self._executor.shutdown(wait=False)

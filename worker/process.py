@@ -1,7 +1,7 @@
-"""One worker process: what it is made of, how it starts and how it ends.
+"""One worker process: its parts, its start and its end.
 
-Celery's threads deliver hints. One event loop, on a thread of its own, claims, thinks and commits; a few threads run
-its statements. One thread hears of claims that have ended, one sweeps, one indexes texts, one watches the loop.
+Celery delivers hints. One event loop, in its own thread, claims, generates and commits; a few threads run its
+statements. Other threads receive ended claims, sweep, index texts, and watch the loop.
 """
 
 import asyncio
@@ -22,10 +22,8 @@ from app.bootstrap import build_services, close_services
 from app.observe import metrics, tracing
 from app.observe.threads import SupervisedThread
 from app.settings import RULES_ALONE, ProviderSettings, Settings, TracingSettings
-from app.store.text_index import PASS_EVERY_SECONDS, index_new_turns
-from app.usecases.experiments.settled import settle_all
 from app.usecases.services import Services
-from app.usecases.sweep import sweep
+from app.usecases.sweep import UPKEEP, Upkeep
 from worker.background import Repeat
 from worker.claim_loop import ClaimLoop
 from worker.claim_notices import listen_for_ended_claims
@@ -43,22 +41,18 @@ from worker.webhooks import Deliveries
 
 log = structlog.get_logger(__name__)
 
-SWEEP_EVERY_SECONDS = 1.0
 TURN_THREADS = 3
-"""For statements of debates: one commits, one claims, one reads. Their own, so that no turn waits for a thread behind
-the loops that look for other work."""
+"""For statements of debates, so that no turn waits for a thread behind other work."""
 OTHER_THREADS = 2
 """For judgments, evaluations, experiments and webhooks. Each thread holds a connection while its statement runs."""
 POOL_CONNECTIONS = TURN_THREADS + OTHER_THREADS + 2
-"""Also for the sweeper, the index of texts, the slots of providers, and what model calls write down: each takes a
-moment."""
+"""Also for upkeep, slots and records of model calls, which each take a moment."""
 DATABASE_CONNECTIONS = POOL_CONNECTIONS + 1
-"""With that of the lease."""
-CONNECTION_PATIENCE_SECONDS = 20.0
-HINT_PATIENCE_SECONDS = 1.0
+CONNECTION_TIMEOUT_SECONDS = 20.0
+HINT_TIMEOUT_SECONDS = 1.0
 """How long a task waits while its worker wants no hints. Tasks of the other kind wait behind it."""
 FINISH_SECONDS = 8.0
-"""After SIGTERM turns in hand may finish for this long; then they are handed back."""
+"""After SIGTERM turns in flight may finish for this long; then they are released."""
 
 
 def worker_services(settings: Settings) -> Services:
@@ -66,7 +60,7 @@ def worker_services(settings: Settings) -> Services:
         settings,
         name="debate-worker",
         database_connections=POOL_CONNECTIONS,
-        patience_seconds=CONNECTION_PATIENCE_SECONDS,
+        connection_timeout_seconds=CONNECTION_TIMEOUT_SECONDS,
         plan_once=True,
     )
 
@@ -83,9 +77,9 @@ class WorkerProcess:
         self._loop = asyncio.new_event_loop()
         self._loop_thread = threading.Thread(target=self._loop.run_forever, name="loop", daemon=True)
         self._watchdog = Watchdog(self._loop, settings.worker_hang_seconds)
-        self._sweeper = Repeat("sweeper", SWEEP_EVERY_SECONDS, self._sweep, self._ending)
-        index = partial(index_new_turns, self._services.engine)
-        self._text_index = Repeat("text_index", PASS_EVERY_SECONDS, index, self._ending)
+        self._upkeep = [
+            Repeat(one.name, one.every_seconds, partial(self._run_upkeep, one), self._ending) for one in UPKEEP
+        ]
         self._notices = SupervisedThread("claim_notices", self._listen, self._ending)
 
     def start(self) -> None:
@@ -94,15 +88,15 @@ class WorkerProcess:
         self._loop_thread.start()
         self._watchdog.start()
         self._run(self._start_on_loop())
-        self._sweeper.start()
-        self._text_index.start()
+        for upkeep in self._upkeep:
+            upkeep.start()
         self._notices.start()
 
     async def _start_on_loop(self) -> None:
         services = self._services
         self._lease = Lease(services, self.worker_id, self._end_all_claims)
         self._models = ModelCalls(services, self.worker_id, ProviderSettings(), lambda: self._lease.worker_id)
-        models = ModelPlayer(self._models, services.teller.publish)
+        models = ModelPlayer(self._models, services.publisher.publish)
         find_player = partial(player_for, models=models)
         chosen = self._settings.guardrail
         evaluator = None if chosen == RULES_ALONE else ModelEvaluator(self._models, chosen)
@@ -118,7 +112,7 @@ class WorkerProcess:
 
     def hint_debate(self, debate_id: UUID) -> None:
         """Called by Celery's thread, which reads no further task meanwhile."""
-        self._turns.wants_hints.wait(HINT_PATIENCE_SECONDS)
+        self._turns.wants_hints.wait(HINT_TIMEOUT_SECONDS)
         self._on_loop(self._turns.hint, debate_id)
 
     def hint_evaluation(self) -> None:
@@ -127,7 +121,6 @@ class WorkerProcess:
         self._on_loop(self._feeder.wake)
 
     def end(self) -> None:
-        """Turns in hand finish, or are handed back when their time is up."""
         self._run(self._end_on_loop())
         self._ending.set()
         self._end_metrics()
@@ -146,10 +139,9 @@ class WorkerProcess:
         for claim_loop in self._claim_loops:
             claim_loop.end_all_claims()
 
-    def _sweep(self) -> None:
-        if self._lease.may_sweep:
-            sweep(self._services)
-            settle_all(self._services)
+    def _run_upkeep(self, upkeep: Upkeep) -> None:
+        if self._lease.may_sweep or not upkeep.needs_lease:
+            upkeep.run(self._services)
 
     def _listen(self) -> None:
         redis = Redis.from_url(
@@ -170,15 +162,14 @@ class WorkerProcess:
 
 
 def _show_metrics(settings: Settings) -> Callable[[], None]:
-    """Over HTTP, where DEBATE_METRICS_PORT names a port. Returns the function that ends it. Where the port is taken,
-    the worker runs without its metrics."""
+    """Over HTTP, at DEBATE_METRICS_PORT if it is set and free. Returns the function that ends it."""
     if settings.metrics_port is None:
         return lambda: None
     try:
         server, thread = start_http_server(settings.metrics_port, settings.metrics_host, metrics.REGISTRY)
     except OSError as problem:
         address = f"{settings.metrics_host}:{settings.metrics_port}"
-        log.error("metrics.not_shown", address=address, problem=str(problem))
+        log.error("metrics.bind_failed", address=address, problem=str(problem))
         return lambda: None
 
     def end() -> None:

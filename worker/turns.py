@@ -16,16 +16,15 @@ from app.core.debate import Debate, Usage
 from app.core.players import SCRIPTED
 from app.core.retry import NotNow, PlayerError
 from app.observe import failpoints, metrics, tracing
-from app.store.claimed_rows import DEBATES
-from app.store.turns import TurnExists
 from app.usecases import advance
 from app.usecases.advance import Claim, Step
+from app.usecases.claims import WorkKind
 from app.usecases.services import Services
 from worker.claim_loop import Kind, jitter
 from worker.committer import Committer
 from worker.in_flight import Ending, InFlight
 from worker.lease import Lease
-from worker.players.base import Player, reading_transcript, with_latency
+from worker.players.base import Player, with_latency
 
 log = structlog.get_logger(__name__)
 # Looked up once: there are few providers, and the library's own lookup costs as much as the counting.
@@ -33,12 +32,10 @@ _turn_attempts = cache(metrics.turn_attempts.labels)
 
 
 class Turns(Kind[Claim, Thought]):
-    name = "turn"
-    rows = DEBATES
+    work = WorkKind.TURN
     poll_seconds = 0.5
     pause_seconds = 0.01
-    """Hints that come one by one (many are of debates that another worker has claimed along with its own) share a
-    statement; a worker that was idle for longer claims at once."""
+    """Hints that come one by one share a statement; a worker that was idle for longer claims immediately."""
     at_once = 64
     """Not all that there is room for: other workers may be idle."""
 
@@ -50,7 +47,7 @@ class Turns(Kind[Claim, Thought]):
         player_for: Callable[[str], Player],
         on_ended: Callable[[UUID], None] = lambda _: None,
     ) -> None:
-        """`on_ended` is told the experiment of a debate that ended here."""
+        """`on_ended` is called with the experiment of a debate that ended here."""
         super().__init__(services, executor)
         self.of_a_share = services.settings.worker_concurrency
         self._player_for = player_for
@@ -89,8 +86,7 @@ class Turns(Kind[Claim, Thought]):
         failpoints.reach("think.before")
         if player == SCRIPTED and brief.weighs_every_round:
             # (A model's prompt is made from all turns when its slot is free.)
-            with reading_transcript():
-                brief = await self.in_thread(advance.with_all_turns, self.services, brief)
+            brief = await self.in_thread(advance.with_all_turns, self.services, brief)
         thought = await self._player_for(player).think(brief)
         failpoints.reach("think.after")
         return with_latency(thought, began)
@@ -102,22 +98,9 @@ class Turns(Kind[Claim, Thought]):
         def goes_on(after: Debate) -> bool:
             return in_flight.may_go_on(share_of_turn(after))
 
-        try:
-            with tracing.span("commit"):
-                stored = await self._committer.store(
-                    in_flight,
-                    lambda claim: advance.turn_step(claim, generated, goes_on),
-                    generated.usage,
-                )
-        except advance.UnusableThought as problem:
-            words = f"The player's turn cannot be stored: {problem}"
-            raise PlayerError(words, kind="answer", usage=generated.usage) from problem
-        except TurnExists:
-            # Stored already, so the cursor stands behind its turns. Claiming the debate anew repairs it and goes on.
-            log.warning("turn.exists")
-            release = partial(advance.release_step, usage=generated.usage)
-            await self._committer.store(in_flight, release, generated.usage)
-            return None
+        step_for = partial(advance.turn_step, thought=generated, may_go_on=goes_on)
+        with tracing.span("commit"):
+            stored = await self._committer.store(in_flight, step_for, generated.usage)
         return advance.next_claim(*stored) if stored else None
 
     async def postpone(self, in_flight: InFlight[Claim], reason: NotNow) -> None:

@@ -1,12 +1,8 @@
 """Ends a worker whose event loop is blocked, so that its supervisor starts another one.
 
-A container engine does not restart what is unhealthy, only what has ended. A worker whose loop hangs renews its lease
-no more, so its turns pass to other workers, but it would stay there and do nothing for ever. Ending it at once is as
-safe as SIGKILL.
-
-Two clocks watch. This thread asks the loop for a sign of life. A thread of the interpreter itself (faulthandler)
-watches this one: code that never lets go of the interpreter's lock, such as a regular expression that does not end,
-stops every Python thread.
+Such a worker does not renew its lease, so its turns pass to others, but a container engine would not restart it. This
+thread checks the loop. A thread of the interpreter (faulthandler) checks this one: code that never releases the
+interpreter's lock stops every Python thread.
 """
 
 import asyncio
@@ -21,9 +17,7 @@ log = structlog.get_logger(__name__)
 
 EXIT_CODE = 1
 LOOKS = 10
-"""How often the loop is checked within the time that it may be blocked."""
 LAST_WORDS_SECONDS = 5.0
-"""For the log line: what hangs may be the log itself."""
 _STDERR = 2
 
 
@@ -40,15 +34,12 @@ class Watchdog:
         self._thread.start()
 
     def stop(self) -> None:
-        """Call it before the loop is closed."""
         self._ending.set()
         self._thread.join(LAST_WORDS_SECONDS)
 
     def look(self) -> bool:
-        """Asks the loop for a sign of life; true when it has given none for too long.
-
-        Looks are counted and not seconds: a process that was frozen or a machine that slept has not looked either.
-        """
+        """True when the loop has not answered for too long. Checks are counted, not seconds: the process may have been
+        frozen."""
         if self._is_answered:
             self._missed = 0
             self._is_answered = False
@@ -62,7 +53,7 @@ class Watchdog:
 
     def _watch(self) -> None:
         while True:
-            # Longer than this thread needs to find a hanging loop by itself, which it says better.
+            # Longer than this thread needs to find a blocked loop, which it logs better.
             faulthandler.dump_traceback_later(2 * self._hang_seconds, exit=True, file=_STDERR)
             if self._ending.wait(self._hang_seconds / LOOKS):
                 break
@@ -75,13 +66,12 @@ class Watchdog:
         last.daemon = True
         last.start()
         try:
-            log.critical("worker.hangs", hang_seconds=self._hang_seconds, stacks=_stacks())
+            log.critical("worker.event_loop_blocked", hang_seconds=self._hang_seconds, stacks=_stacks())
         finally:
             os._exit(EXIT_CODE)
 
 
 def _stacks() -> str:
-    """What every thread is doing, the latest call of each first."""
     with tempfile.TemporaryFile() as file:
         faulthandler.dump_traceback(file, all_threads=True)
         file.seek(0)

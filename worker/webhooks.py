@@ -1,7 +1,6 @@
-"""Delivers webhooks, on the event loop: claims what is due, signs it, sends it, and stores the result.
+"""Delivers webhooks, on the event loop, at least once and in order for each debate.
 
-At least once, and in order for each debate: the next delivery of a debate is due when the one before was delivered or
-given up. Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others.
+Each endpoint has a limit of concurrent deliveries, so a slow endpoint does not delay the others.
 """
 
 import asyncio
@@ -18,13 +17,12 @@ from standardwebhooks import Webhook as Signer
 from app import __version__
 from app.core.claims import Room
 from app.core.retry import PlayerError
-from app.core.webhooks import why_refused
-from app.store.claimed_rows import DELIVERIES
-from app.store.webhooks import DueDelivery
+from app.core.webhooks import DueDelivery, why_refused
 from app.usecases import webhooks
+from app.usecases.claims import WorkKind
 from app.usecases.services import Services
 from app.wire.debates import time_json
-from worker.claim_loop import RowKind, jitter
+from worker.claim_loop import RowKind
 
 NAME_THREADS = 16
 """Host names that are looked up concurrently. A thread hangs for as long as a name server does."""
@@ -57,15 +55,14 @@ _FAILURES: tuple[tuple[type[BaseException], str], ...] = (
 
 
 class Deliveries(RowKind[DueDelivery, int]):
-    """Generates the status of the answer."""
-
-    name = "webhook"
-    rows = DELIVERIES
+    work = WorkKind.DELIVERY
     at_once = 64
     of_a_share = 4
     """To one endpoint, per worker."""
     in_all = 200
     claim = staticmethod(webhooks.claim)
+    record = staticmethod(webhooks.record)
+    record_failure = staticmethod(webhooks.record_failure)
 
     def __init__(self, services: Services, executor: Executor) -> None:
         super().__init__(services, executor)
@@ -99,15 +96,6 @@ class Deliveries(RowKind[DueDelivery, int]):
             raise PlayerError(f"no answer within {ATTEMPT_SECONDS:g} seconds") from None
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as problem:
             raise PlayerError(failure_words(problem)) from problem
-
-    def settle(self, services: Services, claim: DueDelivery, generated: int) -> None:
-        error = None if 200 <= generated < 300 else f"answered {generated}"
-        if generated // 100 == 3:
-            error = f"answered {generated}: redirects are not followed"
-        webhooks.settle(services, claim, generated, error, jitter())
-
-    def record_failure(self, services: Services, claim: DueDelivery, problem: PlayerError, jitter: float) -> None:
-        webhooks.settle(services, claim, None, problem.message, jitter)
 
     async def close(self) -> None:
         self._name_threads.shutdown(wait=False, cancel_futures=True)
@@ -147,8 +135,7 @@ class Deliveries(RowKind[DueDelivery, int]):
         return addresses[0]
 
     async def _addresses_of(self, host: str) -> list[str]:
-        """One lookup for all deliveries that wait for this name. It continues when they are given up, so a name hangs
-        no more than one thread."""
+        """One lookup for all deliveries that wait for this name, so a slow name takes no more than one thread."""
         lookup = self._lookups.get(host)
         if lookup is None:
             lookup = asyncio.get_running_loop().run_in_executor(self._name_threads, _resolve, host)

@@ -8,7 +8,7 @@ from uuid import UUID
 from app.core.brief import Brief, JudgmentKey
 from app.core.debate import Cursor, Debate, Limits, Status, Turn, TurnType, Usage
 from app.core.errors import ActionNotAllowed
-from app.core.players import JudgeOrder, SeatSetup
+from app.core.players import SCRIPTED, JudgeOrder, SeatSetup
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 
@@ -72,6 +72,23 @@ class Judgment:
     """The experiment that it counts in; None of one that somebody else asked for or gave."""
     created_at: datetime | None = None
     judged_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentClaim:
+    judgment: Judgment
+    token: UUID
+    attempts: int
+    share: str
+
+    @property
+    def id(self) -> UUID:
+        return self.judgment.id
+
+    @property
+    def recorded_claim(self) -> UUID | None:
+        """Under which its calls are recorded; None of a judge that calls nobody."""
+        return None if self.judgment.setup.player == SCRIPTED else self.token
 
 
 def brief_for(debate: Debate, motion: Turn, turns: tuple[Turn, ...], setup: SeatSetup, key: JudgmentKey) -> Brief:

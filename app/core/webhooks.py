@@ -1,7 +1,11 @@
 """Webhooks: the events, where one may be sent, and when an attempt is repeated."""
 
 import ipaddress
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
+from typing import Any
+from uuid import UUID
 
 TEST_EVENT = "webhook.test"
 RETRY_FOR_SECONDS = 3 * 86_400.0
@@ -17,6 +21,20 @@ class WebhookEvent(StrEnum):
     JUDGMENT_COMPLETED = "judgment.completed"
     EXPERIMENT_COMPLETED = "experiment.completed"
     CONTRIBUTION_FLAGGED = "contribution.flagged"
+
+
+@dataclass(frozen=True, slots=True)
+class DueDelivery:
+    id: UUID
+    token: UUID
+    webhook_id: UUID
+    url: str
+    secret: str = field(repr=False)
+    event: str
+    data: dict[str, Any]
+    created_at: datetime
+    attempts: int
+    age_seconds: float
 
 
 def delay_after(failed_attempts: int, age_seconds: float, first_delay_seconds: float, jitter: float) -> float | None:

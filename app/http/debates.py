@@ -51,7 +51,7 @@ def _sent_in_turns(parts: Iterator[str]) -> Iterator[str]:
 
 def _cut_off(why: str) -> ConnectionResetError:
     """gunicorn treats this exception as a disconnected client and closes without the end of the body."""
-    log.warning("export.cut_off", why=why)
+    log.warning("export.aborted", why=why)
     return ConnectionResetError(errno.ECONNRESET, why)
 
 

@@ -82,7 +82,7 @@ def _retry_after(seconds: int, response: Response) -> Response:
 
 
 def _database_away(problem: Exception) -> Response:
-    log.error("request.database_away", problem=log_words(problem))
+    log.error("request.database_unavailable", problem=log_words(problem))
     words = f"{words_for(problem)}. It is safe to repeat a request that has a client_request_id"
     return _retry_after(RETRY_AFTER_SECONDS, failure("SERVICE_UNAVAILABLE", words))
 

@@ -71,7 +71,7 @@ class RateLimiter:
             _, count, milliseconds = pipeline.execute()
         except RedisError as problem:
             if not was_away:
-                log.warning("rates.redis_away", problem=str(problem))
+                log.warning("rates.redis_unavailable", problem=str(problem))
             self._away_until = time.monotonic() + AWAY_SECONDS
             return None
         if was_away:

@@ -38,7 +38,7 @@ def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blue
         longest = services.settings.poll_timeout_ms
         timeout_ms = longest if query.timeout_ms is None else min(query.timeout_ms, longest)
         seen, news = wait_for_news(
-            relay, services, partial(keys.hold, current_caller()), path.debate_id, query.argument_id, timeout_ms / 1000
+            relay, services, partial(keys.watch, current_caller()), path.debate_id, query.argument_id, timeout_ms / 1000
         )
         return success(news_json(path.debate_id, Seat(query.role), seen, news))
 
@@ -48,7 +48,7 @@ def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blue
         # Entered before the answer begins, so that a missing debate is a 404 and not a broken stream.
         with ExitStack() as entered:
             listener = entered.enter_context(relay.listen(path.debate_id, kind="stream"))
-            entered.enter_context(keys.hold(current_caller(), listener.cancel))
+            entered.enter_context(keys.watch(current_caller(), listener.cancel))
             if last_seen:
                 listener.seq = read.seq_of(services, path.debate_id, last_seen, "last_event_id")
             # If the feed is of a deleted debate, the stream ends at once and the client reconnects to the new one.

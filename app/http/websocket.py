@@ -140,7 +140,7 @@ def _watch(
             structlog.contextvars.bind_contextvars(debate_id=str(query.debate_id))
         caller = current_caller()
         _require_read(caller, query.debate_id)
-        hold = partial(keys.hold, caller)
+        hold = partial(keys.watch, caller)
         inbox = Inbox(services, caller, connection, query.debate_id, count)
         if query.debate_id is None:
             if query.after_seq:
@@ -154,7 +154,7 @@ def _watch(
     except OSError:
         return SocketClose(WENT_WRONG, "the connection broke")
     except DatabaseAway as problem:
-        log.error("websocket.database_away", problem=log_words(problem))
+        log.error("websocket.database_unavailable", problem=log_words(problem))
         return SocketClose(TRY_LATER, words_for(problem))
     except Exception:
         log.exception("websocket.failed")
@@ -207,7 +207,7 @@ class Inbox:
         except DebateError as refusal:
             self._answer(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
         except DatabaseAway as problem:
-            log.error("websocket.database_away", problem=log_words(problem))
+            log.error("websocket.database_unavailable", problem=log_words(problem))
             # Not "nothing was changed": a connection that breaks during a commit does not tell whether it happened.
             words = f"{words_for(problem)}. Check whether it was stored before you repeat it"
             self._answer("SERVICE_UNAVAILABLE", words)

@@ -1,10 +1,7 @@
-"""Events over Redis pub/sub. They are hints only: a lost event is found again in Postgres.
+"""Events over Redis pub/sub: hints only, because a lost event is found again in Postgres.
 
-Each debate has a channel of its own, and an API process hears those of the debates that somebody watches there (see
-`subscription`). What the operators' feed shows of all debates is published a second time, on one channel.
-
-Where nobody is subscribed nothing is made or sent. Redis is asked after the commit, and who subscribes later reads
-Postgres after that (`app.realtime.relay`), so nothing falls between the two.
+Each debate has a channel; what the operators' feed shows of all debates is published on one more. Nothing is made or
+sent without a subscriber: Redis is asked after the commit, and a later subscriber reads Postgres after that.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,9 +22,9 @@ CLAIMS_CHANNEL = "debate:claims"
 class Event:
     debate_id: UUID
     name: str
-    """One of `heard.DEBATE_EVENTS`, or `experiment_changed`, which has the experiment's id instead of a debate's."""
+    """One of `incoming.DEBATE_EVENTS`, or `experiment_changed`, which has the experiment's id instead of a debate's."""
     data: Callable[[], dict[str, Any]]
-    """Makes what it says. Called only where somebody listens: most debates are watched by nobody."""
+    """Makes the data. Called only for subscribers, which most debates do not have."""
 
 
 class BusUnavailable(Exception):
@@ -43,8 +40,7 @@ class EventBus:
         self._redis = redis
 
     def publish(self, events: list[Event]) -> None:
-        """Publishes a batch in one round trip, after one that asks who listens; and what operators are shown of it as
-        one message: most of what a message costs a worker is its command."""
+        """Publishes a batch in one round trip, after one that asks who subscribes."""
         channels = [channel_of(event.debate_id) for event in events]
         try:
             listening = self._listening([OPERATORS_CHANNEL, *dict.fromkeys(channels)])
@@ -66,13 +62,11 @@ class EventBus:
             raise BusUnavailable(str(problem)) from problem
 
     def _listening(self, channels: Sequence[str]) -> set[str]:
-        """The channels that have subscribers."""
         # Counted in the order in which they were asked for.
         counts = self._redis.pubsub_numsub(*channels)
         return {name for name, (_, count) in zip(channels, counts, strict=True) if count}
 
     def end_claims(self, tokens: Sequence[UUID]) -> None:
-        """Tells workers that they have lost these claims."""
         try:
             self._redis.publish(CLAIMS_CHANNEL, " ".join(str(token) for token in tokens))
         except RedisError as problem:
@@ -80,7 +74,6 @@ class EventBus:
 
 
 def _message(name: str, data: dict[str, Any]) -> bytes:
-    """In the format that `heard` reads."""
     return b'{"event":"%b","data":%b}' % (name.encode(), to_json(data))
 
 

@@ -54,7 +54,6 @@ def make_celery(redis_url: str) -> Celery:
 
 
 def _broker_url(redis_url: str) -> str:
-    """Celery has its own URL format for unix sockets."""
     if redis_url.startswith("unix://"):
         path, _, query = redis_url.removeprefix("unix://").partition("?")
         database = dict(pair.split("=", 1) for pair in query.split("&") if "=" in pair).get("db", "0")
@@ -63,7 +62,7 @@ def _broker_url(redis_url: str) -> str:
 
 
 def _tls(redis_url: str) -> dict[str, Any] | None:
-    """The TLS options in the URL. Celery by itself ignores them and accepts any certificate."""
+    """The TLS options in the URL, which Celery ignores: it would accept any certificate."""
     if not redis_url.startswith("rediss://"):
         return None
     options: dict[str, Any] = parse_url(redis_url)  # type: ignore[no-untyped-call]
@@ -90,7 +89,6 @@ class TaskQueue:
             raise self._unavailable(problem) from problem
 
     def length(self, queue: str = DEBATES_QUEUE) -> int:
-        """Tasks that wait for a worker."""
         try:
             return int(self._redis.llen(queue))
         except RedisError as problem:

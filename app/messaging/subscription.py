@@ -1,7 +1,6 @@
-"""The channels that this process wants to hear, over one Redis connection that reconnects when it is lost.
+"""The channels that this process wants, over one Redis connection that reconnects when it is lost.
 
-redis-py's PubSub must not be used by two threads at once. So the one that reads it also sends its commands: other
-threads say what they want, and wake the reader with a message on a channel of its own.
+redis-py's PubSub must not be used by two threads: the reading thread also sends its commands, and others wake it.
 """
 
 import threading
@@ -19,27 +18,23 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from app.messaging.heard import Heard, read_events
+from app.messaging.incoming import Heard, read_events
 from app.observe import metrics
 
 log = structlog.get_logger(__name__)
 
 READ_SECONDS = 1.0
-"""How often the subscription checks whether it must end and whether Redis is silent."""
 SILENCE_SECONDS = 5
-"""After this silence Redis is pinged."""
 LONGEST_SILENCE_SECONDS = 12
 """After this silence the connection is considered dead: longer than the wait before a ping plus the time to answer."""
 UNSUBSCRIBE_SECONDS = 2.0
-"""How often unsubscribes are sent, as a batch: a client that polls again at once finds its channel subscribed."""
+"""How often unsubscribes are sent, as a batch: a client that polls again immediately finds its channel subscribed."""
 _OWN_CHANNEL_PREFIX = "debate:relay:"
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0
 
 
 class _Channel:
-    """A channel that is wanted, or that Redis still has to confirm as unsubscribed."""
-
     __slots__ = ("confirmed", "is_late", "is_subscribed", "is_wanted", "unanswered")
 
     def __init__(self) -> None:
@@ -51,10 +46,9 @@ class _Channel:
         self.confirmed = threading.Event()
         """Everything published from now on arrives here."""
         self.is_late = False
-        """Somebody went on without the confirmation, so events may be missed before it comes."""
+        """Somebody continued without the confirmation: events may be missed before it comes."""
 
     def change(self) -> None:
-        """A command is sent: subscribe, or unsubscribe."""
         self.is_subscribed = not self.is_subscribed
         self.unanswered += 1
         self.confirmed.clear()
@@ -67,9 +61,8 @@ class _Channel:
 
 class Subscription:
     def __init__(self, redis: "Redis") -> None:
-        """`redis` is used by this subscription only."""
         self._redis = redis
-        # A lost connection must raise here. If redis-py reconnected by itself, events would be missed unnoticed.
+        # A lost connection must raise here. If redis-py reconnected, events would be missed unnoticed.
         redis.set_retry(Retry(NoBackoff(), 0))
         self.is_up = False
         self._own_channel = f"{_OWN_CHANNEL_PREFIX}{uuid4()}"
@@ -84,7 +77,6 @@ class Subscription:
         """The reader was woken and will look into `_added`."""
 
     def add(self, name: str) -> None:
-        """From now on the channel is wanted. Does not wait for Redis."""
         with self._lock:
             channel = self._channels.setdefault(name, _Channel())
             channel.is_wanted = True
@@ -97,11 +89,8 @@ class Subscription:
             self._removed.add(name)
 
     def wait_until_confirmed(self, name: str, timeout_seconds: float) -> bool:
-        """Whether everything that is published on a wanted channel from now on will be heard.
-
-        False at once while Redis is away, and when it does not answer in time. Then `messages` yields None when the
-        confirmation has come.
-        """
+        """Whether all later messages of a wanted channel will be received. After False, `messages` yields None once
+        they are."""
         with self._lock:
             channel = self._channels[name]
             must_wake = self.is_up and name in self._added and not self._is_woken
@@ -121,8 +110,7 @@ class Subscription:
         return channel is not None and channel.confirmed.is_set()
 
     def messages(self, ending: threading.Event) -> Iterator[Heard | None]:
-        """Yields each event on a wanted channel, and None whenever events may have been missed: the connection was
-        established or lost, or a channel was confirmed late."""
+        """Yields each event on a wanted channel, and None whenever events may have been missed."""
         pause = _FIRST_PAUSE_SECONDS
         while not ending.is_set():
             try:
@@ -134,14 +122,13 @@ class Subscription:
                         yield None
             except RedisError as problem:
                 if self.is_up:
-                    log.warning("bus.away", problem=str(problem))
+                    log.warning("bus.unavailable", problem=str(problem))
             self._disconnect()
             yield None
             ending.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _received(self, ending: threading.Event) -> Iterator[dict[str, Any]]:
-        """Everything received over one connection. Raises when Redis does not answer a ping."""
         self._disconnect()
         with self._redis.pubsub() as pubsub:  # type: ignore[no-untyped-call]
             self._send_changes(pubsub)
@@ -171,7 +158,6 @@ class Subscription:
         return read_events(name, message) if channel and channel.is_wanted else []
 
     def _disconnect(self) -> None:
-        """No channel is subscribed, and all that are wanted are to be."""
         with self._lock:
             self.is_up = False
             self._is_woken = False
@@ -206,7 +192,6 @@ class Subscription:
             pubsub.unsubscribe(*old)  # type: ignore[no-untyped-call]
 
     def _confirm(self, name: str) -> bool:
-        """Redis has confirmed a command. True when events may have been missed until now."""
         with self._lock:
             if name == self._own_channel:
                 self.is_up = True

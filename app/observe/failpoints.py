@@ -5,7 +5,7 @@
 
 | action | |
 |---|---|
-| `crash` | the process dies at once, as by SIGKILL |
+| `crash` | the process dies immediately, as by SIGKILL |
 | `raise` | an unexpected exception |
 | `lost` | what the caller sees when its server is unreachable; after a commit: a failure reported after success |
 | `sleep(S)` | a pause of S seconds |
@@ -23,8 +23,8 @@ POINTS: dict[str, str] = {
     "create.before_commit": "a new debate is written, not committed",
     "create.after_commit": "a new debate is committed, no event or task is sent yet",
     "claim.before_commit": "a worker is about to claim due debates",
-    "claim.after_commit": "a claim is committed, its worker has not begun to think",
-    "think.before": "a worker holds a claim and is about to ask its player",
+    "claim.after_commit": "a claim is committed, its worker has not begun to generate",
+    "think.before": "a worker has a claim and is about to ask its player",
     "think.after": "the player has answered, nothing is stored",
     "turn.before_commit": "a worker's turn is about to be stored",
     "turn.after_commit": "a worker's turn is committed, no event or task is sent yet",
@@ -32,7 +32,7 @@ POINTS: dict[str, str] = {
     "submit.after_commit": "a submission is committed, no event or task is sent yet",
     "control.before_commit": "a stop, pause, resume or deletion is written, not committed",
     "control.after_commit": "a stop, pause, resume or deletion is committed, no event or task is sent yet",
-    "judgment.after_claim": "judgments are claimed, their worker has not begun to think",
+    "judgment.after_claim": "judgments are claimed, their worker has not begun to generate",
     "judgment.before_commit": "a judge has answered, its judgment is about to be stored",
     "judgment.after_commit": "a judgment is committed",
     "plan.before_commit": "a part of an experiment's plan is written, not committed",
@@ -74,7 +74,6 @@ _armed: dict[str, _Rule] = {}
 
 
 def parse(text: str) -> dict[str, _Rule]:
-    """Raises ValueError with the invalid part."""
     rules: dict[str, _Rule] = {}
     for part in (piece.strip() for piece in text.split(";")):
         if not part:

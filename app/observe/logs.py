@@ -1,7 +1,6 @@
 """Logs: readable lines on a terminal, JSON everywhere else. docs/logs.md has the fields.
 
-Our own lines bypass Python's logging for speed: a worker writes one for every turn. Lines of libraries (gunicorn,
-Celery, Alembic) go through Python's logging and get the same format.
+Our own lines bypass Python's logging, for speed; those of libraries go through it and get the same format.
 """
 
 import json
@@ -20,8 +19,6 @@ from structlog.typing import EventDict, Processor
 
 
 class _LogLines:
-    """structlog's logger: writes rendered lines to stderr."""
-
     def __init__(self, name: str = "debate") -> None:
         self.name = name
 
@@ -40,8 +37,8 @@ class _FromLibraries(logging.Handler):
 
 
 def _write(line: str) -> None:
-    """One write call per line: a pipe accepts up to 4 KB atomically, so that lines of threads and processes that share
-    it do not mix. No lock, because a signal handler may log at any point."""
+    """One write call per line: a pipe accepts up to 4 KB atomically, so lines of threads and processes do not mix. No
+    lock, because a signal handler may log at any point."""
     rest = (line + "\n").encode(errors="backslashreplace")
     try:
         while rest:
@@ -94,7 +91,6 @@ def configure_logs(level: str = "info") -> None:
 
 
 def log_crashes() -> None:
-    """For a process whose stderr is a log: uncaught exceptions and Python's warnings become log lines."""
     logging.captureWarnings(True)
     sys.excepthook = _crashed
     threading.excepthook = _thread_crashed

@@ -1,9 +1,6 @@
 """All Prometheus metrics. docs/metrics.md has the same list; a test compares the two.
 
-Every layer but the core may use this module. Events are counted where they happen, after the commit.
-
-Labels are bounded: never an id, never free text from outside. A gauge is the sum over the live processes of one API
-(`livesum`).
+Labels are bounded: never an id, never free text from outside. Events are counted after the commit.
 """
 
 from datetime import datetime
@@ -50,7 +47,7 @@ webhook_deliveries = _counter("debate_webhook_deliveries_total", "Attempts to de
 debates_failed = _counter("debate_debates_failed_total", "Debates that failed after their last attempt", "provider")
 claims_lost = _counter("debate_claims_lost_total", "Turns dropped because their worker had lost the claim")
 sweeps = _counter("debate_sweeps_total", "Passes of the sweeper in this process")
-swept = _counter("debate_swept_total", "Debates of dead workers that the sweeper released")
+claims_reclaimed = _counter("debate_claims_reclaimed_total", "Debates of dead workers that the sweeper released")
 
 listeners = _gauge("debate_listeners", "Listeners that are connected", "kind")
 relay_lag_seconds = _histogram(
@@ -87,8 +84,7 @@ _players: set[str] = set()
 
 
 def player_label(player: str) -> str:
-    """The player's name for the first hundred players of this process, then "other": clients choose model names freely,
-    and a custom server may accept any name."""
+    """The name of one of the first hundred players of this process, or "other": clients choose model names freely."""
     if player not in _players:
         if len(_players) >= MOST_PLAYERS:
             return "other"
@@ -109,7 +105,6 @@ def seconds_since(moment: str) -> float:
 
 
 def shown_by_all_processes(accept: str) -> tuple[bytes, str]:
-    """The metrics of all processes of this API as (text, content type), in the format that `accept` prefers."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     encoder, content_type = choose_encoder(accept)

@@ -1,5 +1,3 @@
-"""Spans with OpenTelemetry. Imported only when tracing is on and the extra `otel` is installed."""
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +17,6 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from app.observe.tracing import Value, ids_of
 
 LAST_WORDS_MS = 2_000
-"""How long a process that exits waits for the collector."""
 _given: ContextVar[tuple[int, int] | None] = ContextVar("given_ids", default=None)
 
 
@@ -82,8 +79,8 @@ class OpenTelemetrySpans:
         self._provider.force_flush(LAST_WORDS_MS)
 
     def _in_trace_of(self, debate_id: UUID) -> Context:
-        """A context below the debate's first span, which another process may have made. Sampling is decided by the
-        trace's id, so all processes with the same configuration decide alike."""
+        """A context below the debate's first span, which another process may have made. The trace's id decides the
+        sampling."""
         trace_id, span_id = ids_of(debate_id)
         sampled = self._provider.sampler.should_sample(None, trace_id, "debate").decision is not Decision.DROP
         flags = TraceFlags(TraceFlags.SAMPLED if sampled else TraceFlags.DEFAULT)

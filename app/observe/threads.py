@@ -1,8 +1,7 @@
-"""Supervised threads: they live as long as their process and are restarted when they crash.
+"""Supervised threads: they live as long as their process and are restarted, with a backoff, when they crash.
 
-A crash is logged, counted (`debate_thread_restarts_total`) and followed by a pause that grows with each crash in a row.
-A thread that keeps crashing, or that is gone, counts as down until it runs steadily again, and `/ready` reports it. A
-target that returns has ended on purpose.
+A thread that keeps crashing or is gone counts as down, and `/ready` reports it, until it runs steadily again. A target
+that returns has ended on purpose.
 """
 
 import threading
@@ -28,17 +27,15 @@ _started: set["SupervisedThread"] = set()
 
 class SupervisedThread:
     def __init__(self, name: str, target: Callable[[], object], ending: threading.Event | None = None) -> None:
-        """`name` is the metric's label, from a small fixed set. `ending`, if given, ends the pause after a crash."""
         self.name = name
         self._target = target
         self._ending = ending or threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._crashes_in_a_row = 0
         self._run_began_at: float | None = None
-        """None between two runs."""
 
     def start(self) -> None:
-        # Under the lock: a target that returns at once must be in the registry before it removes itself.
+        # Under the lock: a target that returns immediately must be in the registry before it removes itself.
         with _lock:
             self._thread.start()
             _started.add(self)
@@ -62,7 +59,6 @@ class SupervisedThread:
             _started.discard(self)
 
     def _has_ended(self) -> bool:
-        """Runs the target once; false after a crash."""
         self._run_began_at = began_at = time.monotonic()
         try:
             self._target()
@@ -82,7 +78,6 @@ class SupervisedThread:
 
 
 def down() -> list[str]:
-    """The names of this process's threads that keep crashing or are gone, in order."""
     with _lock:
         started = list(_started)
     return sorted({thread.name for thread in started if thread.is_down})

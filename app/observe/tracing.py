@@ -1,8 +1,6 @@
 """Optional traces (docs/tracing.md). Without a collector this does nothing, and OpenTelemetry is not imported.
 
-A debate is one trace, from the request that created it through its tasks, turns and model calls. The trace's id and its
-first span's come from the debate's id, so every process knows them without being told: a task that the sweeper queues
-for a debate whose first task was lost belongs to the same trace.
+A debate is one trace. Its ids come from the debate's id, so every process knows them.
 """
 
 import hashlib
@@ -23,7 +21,6 @@ _spans: "OpenTelemetrySpans | None" = None
 
 
 def start(service: str | None) -> None:
-    """`service` None: tracing is off."""
     global _spans
     if service is None:
         return
@@ -43,38 +40,30 @@ def is_on() -> bool:
 def span(
     name: str, attributes: Mapping[str, Value] | None = None, debate_id: UUID | None = None
 ) -> AbstractContextManager[None]:
-    """A span in the trace of `debate_id` if given, otherwise below the current span.
-
-    Attribute names without a dot get a prefix: `seat` becomes `debate.seat`.
-    """
+    """A span in the trace of `debate_id` if given, otherwise below the current span. Names without a dot get
+    `debate.`."""
     return _NOTHING if _spans is None else _spans.span(name, debate_id, attributes or {})
 
 
 def request(
     name: str, debate_id: UUID, began_ns: int, *, is_first: bool, caller: str | None, attributes: dict[str, Value]
 ) -> None:
-    """Records a finished request about a debate; `is_first` for the one that created it.
-
-    `caller` is the request's W3C traceparent header, if any.
-    """
+    """Records a finished request about a debate. `caller` is its W3C traceparent header."""
     if _spans is not None:
         _spans.request(name, debate_id, began_ns, is_first, caller, attributes)
 
 
 def note(attributes: Mapping[str, Value]) -> None:
-    """Adds attributes to the current span."""
     if _spans is not None:
         _spans.note(attributes)
 
 
 def end() -> None:
-    """Sends queued spans, waiting only briefly."""
     if _spans is not None:
         _spans.end()
 
 
 def ids_of(debate_id: UUID) -> tuple[int, int]:
-    """(trace id, first span's id). Hashed, because samplers expect a trace id's last bits to be random, and not all of
-    a UUID's are."""
+    """(trace id, first span's id). Hashed: samplers expect random last bits, which not every UUID has."""
     digest = hashlib.sha256(debate_id.bytes).digest()
     return int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:24], "big")

@@ -1,7 +1,6 @@
 """One WebSocket connection: locked writes with a deadline, and a reader thread.
 
-simple-websocket (of flask-sock) makes the handshake. Its own loop is not used: it calls `send` from two threads without
-a lock, so a large message to a slow client would be torn, and it has no write deadline.
+simple-websocket makes the handshake only: its loop sends from two threads without a lock and without a deadline.
 """
 
 import os
@@ -22,7 +21,6 @@ PING_SECONDS = 25.0
 WRITE_SECONDS = 20.0
 """A client that reads no frame for this long is disconnected. A frame has at most 64 KB (see `feed.frames_of`)."""
 GOODBYE_SECONDS = 2.0
-"""How long the client may take to answer a close frame."""
 KERNEL_BYTES = 128 * 1024
 """Send buffer in the kernel. Without this limit it would grow to megabytes for each client that does not read."""
 RECEIVE_BYTES = 4096
@@ -39,14 +37,11 @@ class TooSlow(Exception):
 
 class Connection:
     def __init__(self, sock: socket.socket, protocol: WSConnection, most_bytes: int) -> None:
-        """`protocol` is past the handshake; `most_bytes` is the longest message accepted from the client."""
         self._sock = sock
         self._protocol = protocol
         self._most_bytes = most_bytes
         self._sending = threading.Lock()
-        """Held for one message."""
         self._writing = threading.Lock()
-        """Held for one frame."""
         self._unsent = b""
         """The rest of a partly sent frame. It must be sent before anything else."""
         self._is_closed = False
@@ -61,8 +56,6 @@ class Connection:
         self._is_plain = not isinstance(sock, ssl.SSLSocket)
 
     def start(self, on_text: Callable[[str], None], on_end: Callable[[], None]) -> None:
-        """Starts the reader thread. `on_text` gets each message before the next is read; `on_end` is called once."""
-
         def read() -> None:
             try:
                 self._read(on_text)
@@ -106,7 +99,6 @@ class Connection:
             self._sending.release()
 
     def close(self, code: int, reason: str) -> None:
-        """Sends a close frame and waits briefly for the answer, so that the client can read the reason."""
         with self._writing:
             if not self._is_closed:
                 self._is_closed = True
@@ -130,7 +122,6 @@ class Connection:
                     raise TooSlow from None
 
     def _rest_of(self, frames: bytes) -> bytes:
-        """Writes without blocking and returns what the kernel did not accept."""
         try:
             # Bypasses the socket object, whose timeout belongs to the reader. The descriptor itself never blocks.
             return frames[os.write(self._sock.fileno(), frames) :]
@@ -167,8 +158,7 @@ class Connection:
             self.close(TOO_SLOW, "the client did not read in time")
 
     def _drain(self) -> None:
-        """Discards incoming data for a moment: closing a socket with unread data resets the connection, and the client
-        would lose our close frame."""
+        """Discards incoming data for a moment: closing a socket with unread data would lose our close frame."""
         deadline = time.monotonic() + GOODBYE_SECONDS
         while (seconds := deadline - time.monotonic()) > 0:
             self._sock.settimeout(seconds)
@@ -176,7 +166,6 @@ class Connection:
                 return
 
     def _receive(self) -> bytes:
-        """The next bytes; sends a ping whenever one is due. Empty at the end."""
         while True:
             seconds = self._next_ping - time.monotonic()
             if seconds <= 0:
@@ -194,7 +183,6 @@ class Connection:
         self._write(self._protocol.send(Ping()))
 
     def _take(self, event: Event, on_text: Callable[[str], None]) -> bool:
-        """False when reading must stop."""
         if isinstance(event, Ping):
             self._write(self._protocol.send(event.response()))
         elif isinstance(event, Pong):

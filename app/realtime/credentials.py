@@ -1,5 +1,4 @@
-"""Ends the connections of revoked keys and signed-out sessions, and limits how many each may hold open. One query every
-two seconds for all listeners of this process."""
+"""Closes the connections of revoked keys and signed-out sessions, and limits how many each may have open."""
 
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -8,17 +7,15 @@ from contextlib import AbstractContextManager, contextmanager
 from app.core.access import Caller
 from app.core.errors import RateLimitExceeded
 from app.observe.threads import SupervisedThread
-from app.store.unavailable import tolerate_errors
+from app.usecases.outages import tolerate_errors
 
 CHECK_SECONDS = 2.0
 SHARES = 4
-"""A key or session may hold a quarter of the listeners of a process, so that none takes every place."""
+"""A key or session may have a quarter of the listeners of a process, so that none takes every place."""
 RETRY_SECONDS = 10
 
 
-class Hold:
-    """A connection that is open under a key or session."""
-
+class WatchedKey:
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
         self.is_lost = False
@@ -28,8 +25,7 @@ class Hold:
         self._on_lost()
 
 
-Holder = Callable[[Callable[[], None]], AbstractContextManager[Hold]]
-"""`KeyWatch.hold` for one caller."""
+Watch = Callable[[Callable[[], None]], AbstractContextManager[WatchedKey]]
 
 
 class KeyWatch:
@@ -37,61 +33,60 @@ class KeyWatch:
         self._valid_keys = valid_keys
         self._share = max(1, most_listeners // SHARES)
         self._lock = threading.Lock()
-        self._held: dict[bytes, set[Hold]] = {}
-        self._something_held = threading.Event()
+        self._open: dict[bytes, set[WatchedKey]] = {}
+        self._is_any_open = threading.Event()
         self._is_running = False
 
     @contextmanager
-    def hold(self, caller: Caller, on_lost: Callable[[], None]) -> Iterator[Hold]:
+    def watch(self, caller: Caller, on_lost: Callable[[], None]) -> Iterator[WatchedKey]:
         """Watches this caller's key or session while a connection is open. When it becomes invalid, `on_lost` is called
         from another thread, possibly more than once; it must not block. Refuses a connection beyond the caller's
         share. The operator's token has no credential and no share."""
-        hold = Hold(on_lost)
+        watched = WatchedKey(on_lost)
         if caller.credential is None:
-            yield hold
+            yield watched
             return
-        self._add(caller.credential, hold)
+        self._add(caller.credential, watched)
         try:
-            yield hold
+            yield watched
         finally:
-            self._remove(caller.credential, hold)
+            self._remove(caller.credential, watched)
 
     def check(self) -> None:
-        """Compares with the database once."""
         with self._lock:
-            keys = list(self._held)
+            keys = list(self._open)
         if not keys:
             return
         lost = set(keys) - self._valid_keys(keys)
         with self._lock:
-            holds = [hold for key in lost for hold in self._held.get(key, ())]
-        for hold in holds:
-            hold.lose()
+            invalid = [watched for key in lost for watched in self._open.get(key, ())]
+        for watched in invalid:
+            watched.lose()
 
-    def _add(self, key: bytes, hold: Hold) -> None:
+    def _add(self, key: bytes, watched: WatchedKey) -> None:
         with self._lock:
-            if len(self._held.get(key, ())) >= self._share:
+            if len(self._open.get(key, ())) >= self._share:
                 message = f"This key or session holds {self._share} listeners open here, which is its share"
                 raise RateLimitExceeded(RETRY_SECONDS, message)
-            self._held.setdefault(key, set()).add(hold)
-            self._something_held.set()
+            self._open.setdefault(key, set()).add(watched)
+            self._is_any_open.set()
             if not self._is_running:
                 # Started on first use: gunicorn must fork before threads exist.
                 self._is_running = True
                 SupervisedThread("key-watch", self._run).start()
 
-    def _remove(self, key: bytes, hold: Hold) -> None:
+    def _remove(self, key: bytes, watched: WatchedKey) -> None:
         with self._lock:
-            self._held[key].remove(hold)
-            if not self._held[key]:
-                del self._held[key]
-            if not self._held:
-                self._something_held.clear()
+            self._open[key].remove(watched)
+            if not self._open[key]:
+                del self._open[key]
+            if not self._open:
+                self._is_any_open.clear()
 
     def _run(self) -> None:
         pause = threading.Event()
         while True:
-            self._something_held.wait()
+            self._is_any_open.wait()
             pause.wait(CHECK_SECONDS)
             # While the database is unavailable, nothing new can be read either.
             with tolerate_errors("keys.check"):

@@ -1,8 +1,7 @@
 """A feed: the last turns of one debate, and its listeners.
 
-Every listener pulls from its own position, and a position only ever moves to the next seq. So no listener sees a turn
-twice, out of order, or after a gap, even if events are lost, duplicated or late. Nothing is queued per listener: turns
-that it has not fetched are in the feed's log, or else in Postgres.
+Every listener pulls from its own position, which only moves to the next seq: no turn twice, out of order or after a
+gap, even if events are lost, duplicated or late. Nothing is queued per listener.
 """
 
 import threading
@@ -14,14 +13,12 @@ from uuid import UUID
 from wsproto.frame_protocol import FrameProtocol
 
 from app.core.debate import CLOSED_STATUSES
-from app.messaging.heard import StateMark
+from app.messaging.incoming import StateMark
 
 PIECE_CHARACTERS = 16 * 1024
 """Messages are sent in frames of at most this length, so that a close or ping never waits behind a large one."""
 LOG_LENGTH = 64
-"""Turns kept in memory. A listener that is further behind reads Postgres."""
 MOST_PASSING = 256
-"""Passing events kept for one listener; the oldest are dropped first."""
 MOST_WORDS = 64
 """Deltas of a model's answer are dropped first when a listener is slow: the whole turn follows."""
 
@@ -32,7 +29,6 @@ class Message:
     def __init__(self, event: str, data: str) -> None:
         self.event = event
         self.data = data
-        """JSON"""
         self._frames: tuple[bytes, ...] | None = None
 
     def frames(self) -> tuple[bytes, ...]:
@@ -56,8 +52,6 @@ def _pieces_and_end(texts: Iterable[str]) -> Iterator[str | None]:
 
 
 class Item(Message):
-    """A turn, encoded once for all listeners."""
-
     __slots__ = ("seq", "stored_at", "turn_id")
 
     def __init__(self, seq: int, turn_id: str, data: str, stored_at: str = "") -> None:
@@ -69,12 +63,9 @@ class Item(Message):
 
 
 class Passing(Message):
-    """An event that is sent once and not stored: state_changed, seat.waiting, argument_delta."""
-
     __slots__ = ("after_seq",)
 
     def __init__(self, event: str, data: str, after_seq: int) -> None:
-        """Sent after the turn `after_seq` and before the next."""
         super().__init__(event, data)
         self.after_seq = after_seq
 
@@ -113,8 +104,8 @@ class Feed:
         self.state: StateMark | None = None
         """The state that was last sent, so that a comparison sends only what is new."""
         self.compared_at = ""
-        """`updated_at` of the debate in the last change of state that a comparison has sent. An event of an earlier
-        change is late: what it tells was sent."""
+        """`updated_at` of the last change of state that a comparison has sent. An event of an earlier change is
+        late."""
         self.created_at = ""
         """Identifies the debate together with its id: after a deletion another debate may get the same id."""
 
@@ -135,10 +126,8 @@ class Feed:
             self._listeners.discard(listener)
 
     def offer(self, items: Sequence[Item], state: StateMark | None) -> bool:
-        """Adds turns from any source, in any order. False when there is a gap before one of them.
-
-        `state` is the debate's state after the last of them; it is used only once all turns before it are here.
-        """
+        """Adds turns from any source; False when there is a gap before one. `state` is the debate's after the last of
+        them."""
         with self._lock:
             before = self.known
             for item in items:
@@ -168,7 +157,6 @@ class Feed:
             self._wake()
 
     def tell(self, event: str, data: str, state: StateMark | None) -> None:
-        """Sends a change of state, after all turns that the feed knows."""
         with self._lock:
             self.state = state
             for listener in self._listeners:
@@ -176,8 +164,8 @@ class Feed:
         self._wake()
 
     def say(self, event: str, data: str, state: StateMark | None = None) -> bool:
-        """Sends what changes nothing: a delta of a model's answer, or whose turn it is. Dropped for listeners that are
-        behind. False, and nothing sent, when it was true of another `state`: the feed's would hide a lost change."""
+        """Sends what changes nothing, such as a delta; listeners that are behind miss it. False, and nothing sent, when
+        it was true of another `state`: the feed's would hide a lost change."""
         with self._lock:
             if state is not None and state != self.state:
                 return False
@@ -188,14 +176,12 @@ class Feed:
         return True
 
     def end(self) -> None:
-        """The debate was deleted, or the server is shutting down."""
         with self._lock:
             self.is_gone = True
             for listener in self._listeners:
                 listener.bell.ring()
 
     def after(self, seq: int) -> list[Item] | None:
-        """The turns after `seq`; None when the log does not reach back that far."""
         with self._lock:
             if seq >= self.known:
                 return []
@@ -204,7 +190,6 @@ class Feed:
             return [item for item in self._log if item.seq > seq]
 
     def following(self, seq: int) -> Item | None:
-        """The turn after `seq`, if it is in the log."""
         with self._lock:
             behind = self.known - seq
             return self._log[-behind] if 0 < behind <= len(self._log) else None
@@ -218,12 +203,9 @@ class Feed:
 
 
 class Listener:
-    """A client's position in one feed."""
-
     def __init__(self, feed: Feed, seq: int) -> None:
         self.feed = feed
         self.seq = seq
-        """The last turn that was sent."""
         self.passing: deque[Passing] = deque(maxlen=MOST_PASSING)
         self.bell = Bell()
         self.hand_over: Callable[[], bool] | None = None
@@ -240,7 +222,6 @@ class Listener:
             self.bell.ring()
 
     def cancel(self) -> None:
-        """The client has disconnected: stop waiting."""
         self._is_cancelled = True
         self.bell.ring()
 
@@ -249,13 +230,11 @@ class Listener:
         return self.feed.is_gone or self._is_cancelled
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Waits until there is something new or the feed has ended. False on timeout."""
         is_news = self.bell.wait_for(self._has_news, timeout_seconds)
         self._is_left_over = False
         return is_news
 
     def take_next(self) -> Message | None:
-        """The next turn or passing event in memory, in order; None when there is none."""
         if self.passing and self.passing[0].after_seq <= self.seq:
             return self.passing.popleft()
         if self.seq >= self.feed.known:

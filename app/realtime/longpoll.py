@@ -4,7 +4,7 @@ import json
 import time
 from uuid import UUID
 
-from app.realtime.credentials import Holder
+from app.realtime.credentials import Watch
 from app.realtime.feed import Listener
 from app.realtime.relay import Relay
 from app.usecases import read
@@ -15,15 +15,14 @@ from app.wire.situations import situation_of
 
 
 def wait_for_news(
-    relay: Relay, services: Services, hold: Holder, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
+    relay: Relay, services: Services, watch: Watch, debate_id: UUID, last_seen: UUID | None, timeout_seconds: float
 ) -> tuple[int, Told | None]:
-    """(seq of the last seen argument, the latest argument after it or None)"""
     deadline = time.monotonic() + timeout_seconds
-    with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
+    with relay.listen(debate_id, kind="wait") as listener, watch(listener.cancel) as key:
         # Read after listening began, so that nothing is missed between the read and the wait.
         seen = read.poll(services, debate_id, last_seen)
         news, listener.seq = seen.told, seen.last_seq
-        # If the feed is of a deleted debate, this wait ends at once; the next one gets the new debate's feed.
+        # If the feed is of a deleted debate, this wait ends immediately; the next one gets the new debate's feed.
         relay.is_of(listener, str(time_json(seen.created_at)))
         while news is None and not listener.is_over and listener.wait(max(0.0, deadline - time.monotonic())):
             listener.passing.clear()
@@ -45,11 +44,8 @@ def wait_for_change(listener: Listener, seen_seq: int, deadline: float) -> bool:
 
 
 def _latest(listener: Listener) -> Told | None:
-    """The latest argument from the relay's memory, so that 500 waiting clients do not make 500 queries.
-
-    None when it is not a consistent snapshot: a resolution and its ruling are committed together but published one by
-    one.
-    """
+    """The latest argument from the relay's memory. None when it is not a consistent snapshot: a resolution and its
+    ruling are committed together but published one by one."""
     items = listener.feed.after(listener.seq)
     if not items:
         return None

@@ -1,7 +1,6 @@
-"""The operators' feed: changes of all debates.
+"""The operators' feed: the latest change of each debate.
 
-Only a debate's latest version matters, so a pending change is replaced by the next one of the same debate. A listener
-with too many pending debates is disconnected; it reads the list again and reconnects.
+A listener with too many pending debates is disconnected; it reads the list again and reconnects.
 """
 
 import threading
@@ -11,19 +10,16 @@ from uuid import UUID
 
 from cachetools import FIFOCache
 
-from app.messaging.heard import StateMark
+from app.messaging.incoming import StateMark
 from app.realtime.feed import Bell, Message
 
 MOST_WAITING = 5_000
-"""Changed debates queued for one listener."""
 LOOK_BACK = timedelta(seconds=10)
 """A change becomes visible when it commits but carries the time of its statement. No transaction takes longer."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
-    """Identifies one version of a debate."""
-
     updated_at: str
     seq: int
     state: StateMark
@@ -68,7 +64,7 @@ class OperatorsFeed:
         self._told: FIFOCache[UUID, Version] = FIFOCache(MOST_WAITING)
         """The last change sent for each recent debate, so that a comparison sends only what is new."""
         self.compared_until: datetime | None = None
-        """Changes in Postgres up to this time were compared; None while nobody listens."""
+        """Changes in Postgres up to this time were compared; None without a listener."""
 
     @property
     def is_empty(self) -> bool:
@@ -90,7 +86,6 @@ class OperatorsFeed:
         return told is None or (change.updated_at >= told.updated_at and change != told)
 
     def tell(self, debate_id: UUID, change: Version, debate_data: str) -> None:
-        """`debate_data` is the JSON of {debate}."""
         with self._lock:
             if not self.is_news(debate_id, change):
                 return
@@ -98,7 +93,6 @@ class OperatorsFeed:
         self._put(debate_id, Message("debate_changed", debate_data))
 
     def pass_on(self, about: UUID, event: str, data: str) -> None:
-        """A deletion, or a change of an experiment."""
         self._put(about, Message(event, data))
 
     def end(self) -> None:

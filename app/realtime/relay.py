@@ -1,12 +1,8 @@
-"""The relay of a process: one Redis connection, a feed for each debate with listeners, and the operators' feed. SSE,
-long poll and WebSocket are thin layers over it.
+"""The relay of a process: one Redis connection, a feed for each debate with listeners, and the operators' feed.
 
-A debate's channel is subscribed while the debate has a feed, and the operators' channel while an operator listens.
-Postgres is read after Redis has confirmed the subscription, so no turn falls between the two.
-
-An event from Redis is a hint that carries its turn. If turns before it are missing here, they are read from Postgres.
-Every few seconds, and at once when Redis comes back, all feeds are compared with Postgres in one query, so that lost
-events do not matter.
+A debate's channel is subscribed while the debate has a feed. Postgres is read after Redis has confirmed the
+subscription, so no turn falls between the two. An event is a hint that carries its turn; turns missing before it are
+read from Postgres. All feeds are reconciled with Postgres every few seconds, and whenever Redis recovers.
 """
 
 import threading
@@ -16,14 +12,14 @@ from uuid import UUID
 
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.messaging.bus import OPERATORS_CHANNEL, channel_of
-from app.messaging.heard import Heard, state_mark
+from app.messaging.incoming import Heard, state_mark
 from app.messaging.subscription import Subscription
 from app.observe import metrics
 from app.observe.threads import SupervisedThread
 from app.realtime.feed import Feed, Item, Listener, Message
 from app.realtime.operators import LOOK_BACK, OperatorsFeed, OperatorsListener, Version
 from app.realtime.source import Missed, PostgresSource
-from app.store.unavailable import tolerate_errors
+from app.usecases.outages import tolerate_errors
 
 COMPARE_SECONDS = 3.0
 COMPARE_SECONDS_WITHOUT_REDIS = 1.0
@@ -32,7 +28,7 @@ CONFIRM_SECONDS = 1.0
 READ_AT_ONCE = 200
 FEEDS_IN_ONE_CATCH_UP = 100
 TURNS_IN_ONE_CATCH_UP = 20
-"""Of one debate. With all feeds of a catch-up they are in memory at once; listeners read further ones themselves."""
+"""Of one debate. With all feeds of a catch-up they are in memory together; listeners read further ones themselves."""
 _GOING_AWAY = "This server is shutting down"
 
 
@@ -52,7 +48,6 @@ class Relay:
 
     @contextmanager
     def listen(self, debate_id: UUID, after_seq: int = 0, kind: str = "websocket") -> Iterator[Listener]:
-        """A listener that has seen everything up to `after_seq`. `kind` is how it is connected, for the metrics."""
         with self._place(kind), self._listener(debate_id, after_seq) as listener:
             yield listener
 
@@ -130,7 +125,6 @@ class Relay:
             self._look.set()
 
     def take(self, listener: Listener) -> list[Item]:
-        """The next turns for this listener, in order; none when it is up to date."""
         feed = listener.feed
         items = feed.after(listener.seq)
         if items is None:
@@ -140,7 +134,6 @@ class Relay:
         return items
 
     def take_all(self, listener: Listener) -> list[Message]:
-        """Like `take`, with the passing events in between, each after its turn."""
         messages: list[Message] = []
         passing = listener.passing
         for item in self.take(listener):
@@ -152,8 +145,8 @@ class Relay:
         return messages
 
     def is_of(self, listener: Listener, created_at: str | None) -> bool:
-        """Whether this listener's feed is of the debate created at `created_at` (None: read it from Postgres). If the
-        feed's debate was deleted and another created under its id, ends the feed and returns False."""
+        """Whether this feed is of the debate created at `created_at` (None: read it from Postgres). Ends the feed of a
+        deleted debate whose id another one has now."""
         feed = listener.feed
         if created_at is None:
             self._compare([feed])
@@ -162,7 +155,6 @@ class Relay:
         return not feed.is_gone
 
     def end(self) -> None:
-        """Ends every listener: the server is shutting down."""
         self._ending.set()
         self._look.set()
         with self._lock:
@@ -262,7 +254,6 @@ class Relay:
             self._tell_state(untold)
 
     def _catch_up(self, behind: list[tuple[Feed, int]]) -> None:
-        """Each feed with the last turn that it knows."""
         for start in range(0, len(behind), FEEDS_IN_ONE_CATCH_UP):
             part = behind[start : start + FEEDS_IN_ONE_CATCH_UP]
             found = self.source.turns_after({feed.debate_id: seq for feed, seq in part}, TURNS_IN_ONE_CATCH_UP)

@@ -7,46 +7,36 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.core.changes import ChangedDebate
 from app.core.debate import Debate
 from app.core.errors import DebateNotFound, InvalidInput
-from app.messaging.heard import StateMark, state_mark
+from app.messaging.incoming import StateMark, state_mark
 from app.realtime.feed import Item
 from app.realtime.operators import MOST_WAITING, Version
-from app.store.overview import ChangedDebate
 from app.usecases import read
 from app.usecases.services import Services
 from app.wire.debates import ArgumentShape, DebateShape, time_json
 
 PAGE = 50
-"""Turns of a transcript that are held in memory at once while it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The latest version of a debate in Postgres."""
-
     change: Version
     data: str
-    """The JSON of {debate}."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The turns after a position, and the debate's version, from one snapshot."""
-
     change: Version
     items: list[Item]
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A debate with its turns, sent to a new listener."""
-
     created_at: str
     seq: int
-    """The last turn in it."""
     parts: Iterator[str]
-    """Its JSON, read lazily."""
 
 
 class PostgresSource:
@@ -54,7 +44,6 @@ class PostgresSource:
         self._services = services
 
     def turns_after(self, known: Mapping[UUID, int], at_most: int) -> dict[UUID, Missed]:
-        """The next turns of each debate after its seq, for the debates that exist."""
         found = {}
         for debate, stored in read.turns_after_each(self._services, known, at_most):
             shown = DebateShape.of(debate)

@@ -4,38 +4,29 @@ import json
 import time
 from collections.abc import Iterator
 
-import structlog
-
 from app.realtime.feed import Item, Listener, Message
 from app.realtime.relay import Relay
-from app.store.engine import DatabaseAway
-from app.store.errors import log_words
-
-log = structlog.get_logger(__name__)
+from app.usecases.outages import tolerate_outage
 
 KEEP_ALIVE_SECONDS = 15.0
 RETRY_MS = 2000
 
 
 def stream(relay: Relay, listener: Listener, with_changes: bool = False) -> Iterator[str]:
-    """Every turn after the listener's position, then live turns, until the debate is closed and all turns were sent.
-
-    `with_changes`: also the debate as it is now, after the stored turns, and then every passing event.
-    """
+    """Every turn after the listener's position, then live turns, until the debate is closed. `with_changes`: also the
+    debate as it is now, after the stored turns, and every passing event."""
     feed = listener.feed
     yield f"retry: {RETRY_MS}\n\n"
     is_told_state = not with_changes
     quiet_until = time.monotonic() + KEEP_ALIVE_SECONDS
     while not listener.is_over:
-        try:
-            messages: list[Message] = relay.take_all(listener) if with_changes else [*relay.take(listener)]
+        messages: list[Message] | None = None
+        with tolerate_outage("stream"):
+            messages = relay.take_all(listener) if with_changes else [*relay.take(listener)]
             if not messages and not is_told_state:
                 messages, is_told_state = _state_now(relay, listener), True
-                if not messages:
-                    return
-        except DatabaseAway as problem:
-            # The status was sent already, so the stream just ends. The client reconnects with its last event id.
-            log.warning("stream.database_away", problem=log_words(problem))
+        if messages is None:
+            # The status was sent already, so the stream ends. The client reconnects with its last event id.
             return
         for message in messages:
             yield _event(message)
@@ -60,8 +51,7 @@ def _event(message: Message) -> str:
     return f"{number}event: {message.event}\ndata: {message.data}\n\n"
 
 
-def _state_now(relay: Relay, listener: Listener) -> list[Message]:
-    """Nothing for a debate that was deleted meanwhile."""
+def _state_now(relay: Relay, listener: Listener) -> list[Message] | None:
     debate_id = listener.feed.debate_id
     position = relay.source.positions([debate_id]).get(debate_id)
-    return [Message("state_changed", position.data)] if position else []
+    return [Message("state_changed", position.data)] if position else None

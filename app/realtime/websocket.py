@@ -6,7 +6,7 @@ from functools import partial
 from uuid import UUID
 
 from app.realtime.connection import GOING_AWAY, TOO_SLOW, Connection
-from app.realtime.credentials import Holder
+from app.realtime.credentials import Watch
 from app.realtime.feed import frames_of
 from app.realtime.relay import Relay
 
@@ -18,8 +18,6 @@ LOOK_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SocketClose:
-    """Why the server closes the connection."""
-
     code: int
     reason: str
 
@@ -31,9 +29,9 @@ _TOO_MANY_CHANGES = SocketClose(TOO_SLOW, "too many changes were waiting; read t
 
 
 def follow_debate(
-    relay: Relay, hold: Holder, connection: Connection, debate_id: UUID, after_seq: int, on_text: Callable[[str], None]
+    relay: Relay, watch: Watch, connection: Connection, debate_id: UUID, after_seq: int, on_text: Callable[[str], None]
 ) -> SocketClose:
-    with relay.listen(debate_id, after_seq) as listener, hold(listener.cancel) as key:
+    with relay.listen(debate_id, after_seq) as listener, watch(listener.cancel) as key:
         # Events published before this read are included in it.
         listener.passing.clear()
         snapshot = relay.source.initial_state(debate_id, after_seq)
@@ -48,14 +46,14 @@ def follow_debate(
             listener.wait(LOOK_SECONDS)
     if not is_current:
         # The feed was of a deleted debate with this id and has ended. The next feed is of this debate.
-        return follow_debate(relay, hold, connection, debate_id, after_seq, on_text)
+        return follow_debate(relay, watch, connection, debate_id, after_seq, on_text)
     if key.is_lost:
         return _REVOKED
     return _SERVER_GOES if relay.is_ending else _DELETED
 
 
-def follow_all(relay: Relay, hold: Holder, connection: Connection, on_text: Callable[[str], None]) -> SocketClose:
-    with relay.listen_to_all() as listener, hold(listener.cancel) as key:
+def follow_all(relay: Relay, watch: Watch, connection: Connection, on_text: Callable[[str], None]) -> SocketClose:
+    with relay.listen_to_all() as listener, watch(listener.cancel) as key:
         connection.start(on_text, on_end=listener.cancel)
         while not listener.is_over and not listener.is_too_slow:
             for message in listener.take():

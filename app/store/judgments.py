@@ -1,7 +1,7 @@
 """Judgments: planned, claimed and settled once by workers, or given by somebody outside."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -11,8 +11,8 @@ from sqlalchemy.dialects.postgresql import insert
 from app.core.brief import JudgmentKey, Thought
 from app.core.claims import Room, share_of
 from app.core.debate import Usage
-from app.core.judgments import JudgeKind, Judgment, JudgmentStatus
-from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
+from app.core.judgments import JudgeKind, Judgment, JudgmentClaim, JudgmentStatus
+from app.core.players import EXTERNAL, SeatSetup
 from app.core.verdicts import Verdict
 from app.store import calls_under_way, claimed_rows, exchanges
 from app.store.engine import Engine
@@ -41,23 +41,6 @@ _CLAIM = claimed_rows.claim_statement(
     ),
 )
 _COLUMNS = claimed_rows.readable_columns(judgments)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgmentClaim:
-    judgment: Judgment
-    token: UUID
-    attempts: int
-    share: str
-
-    @property
-    def id(self) -> UUID:
-        return self.judgment.id
-
-    @property
-    def recorded_claim(self) -> UUID | None:
-        """Under which its calls are recorded; None of a judge that calls nobody."""
-        return None if self.judgment.setup.player == SCRIPTED else self.token
 
 
 def plan(

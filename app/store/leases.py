@@ -67,7 +67,7 @@ def is_any_lapsed(engine: Engine) -> bool:
         return bool(is_any)
 
 
-def become_the_sweeper(connection: Connection) -> bool:
+def try_sweep_lock(connection: Connection) -> bool:
     """For this transaction only; false when another worker is at it."""
     return bool(connection.execute(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK))).scalar())
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Uuid, bindparam, case, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from app.core.changes import ChangedDebate
 from app.store.ids import first_id_at, time_of
 from app.store.statements import count_up_to
 from app.store.tables import debates, turns
@@ -107,16 +108,6 @@ def count_turns_since(connection: Connection, moment: datetime, at_most: int) ->
 
 # Which debates changed, for the relay. Only the columns that distinguish changes: the relay compares thousands of
 # debates every few seconds, and few have changed.
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedDebate:
-    id: UUID
-    created_at: datetime
-    updated_at: datetime
-    turn_count: int
-    status: str
-    attempts: int
 
 
 def changed_since(connection: Connection, since: datetime, at_most: int) -> list[ChangedDebate]:

@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select, text, update
 
 from app.core.claims import Room
+from app.core.webhooks import DueDelivery
 from app.store import claimed_rows
 from app.store.claimed_rows import DELIVERIES
 from app.store.engine import Engine
@@ -45,20 +46,6 @@ class Delivery:
     @property
     def status(self) -> str:
         return "delivered" if self.delivered_at else "pending" if self.due_at else "given_up"
-
-
-@dataclass(frozen=True, slots=True)
-class DueDelivery:
-    id: UUID
-    token: UUID
-    webhook_id: UUID
-    url: str
-    secret: str = field(repr=False)
-    event: str
-    data: dict[str, Any]
-    created_at: datetime
-    attempts: int
-    age_seconds: float
 
 
 webhook_rows, delivery_rows = Mapped(Webhook), Mapped(Delivery)

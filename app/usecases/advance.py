@@ -1,10 +1,7 @@
-"""The life of one turn, as workers live it: claim, think, commit, tell.
+"""The life of one turn: claim, generate, commit, publish.
 
-`claim` and `commit` are short transactions. The thinking between them happens in the worker, with no transaction and no
-connection held. Whatever else changes the debate meanwhile ends the claim, and the commit then says so.
-
-A `Step` is what a worker makes of a claimed turn: the change of the debate, and what is told after its commit. Every
-step, a turn as well as a failed attempt, is stored by the same statement.
+`claim` and `commit` are short transactions; the worker generates between them with no transaction open. A `Step` is
+what a worker makes of a claimed turn, or of a failed attempt: the change of the debate, and what follows its commit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +11,7 @@ from uuid import UUID
 import structlog
 
 from app.core.brief import Brief, Thought
+from app.core.changes import Change, ClaimToken, Later, Outcome, PlainSchedule, Result, Schedule
 from app.core.claims import Close, Leave, Room, TakeTurn, decide_claim, reconciled
 from app.core.debate import Debate, Status, Usage
 from app.core.errors import ContentTooLarge, InvalidInput
@@ -26,11 +24,11 @@ from app.core.texts import checked_text, storable_text, storable_usage
 from app.observe import failpoints, metrics
 from app.store import claims, turns
 from app.store.claims import ClaimedDebate, DamagedDebate
-from app.store.commit import Change, ClaimToken, Later, Outcome, PlainSchedule, Result, Schedule
 from app.store.commit import commit as store_changes
 from app.store.engine import ConnectionLost
 from app.store.ids import new_claim_token, new_turn_id, time_of
-from app.usecases.announce import state_changed, tell_stored
+from app.usecases.announce import enqueue_due, publish_stored, state_changed
+from app.usecases.outages import postponed_during_outages
 from app.usecases.services import Services
 from app.usecases.submit import quotes_of, turns_of
 from app.usecases.transactions import log_repair, repeated_on_conflict
@@ -42,15 +40,13 @@ log = structlog.get_logger(__name__)
 LARGEST_THOUGHT_BYTES = 1_000_000
 """A player's text may be longer than what clients may send, but not without end."""
 RECENT_TURNS = 12
-"""What the brief of a claim holds besides the motion: the cost of a step does not grow with the debate."""
+"""In the brief of a claim, besides the motion: the cost of a step does not grow with the debate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to take the turn under the cursor, and what is needed to take it."""
-
     brief: Brief
-    held: ClaimToken
+    claim_token: ClaimToken
     turn_id: UUID = field(default_factory=new_turn_id)
     """Of the turn that will come of it, so that the log knows it by its id from the start."""
     repair: tuple[Debate, Debate] | None = None
@@ -66,33 +62,26 @@ class Claim:
 
     @property
     def token(self) -> UUID:
-        return self.held.token
+        return self.claim_token.token
 
     def past_deadline(self, is_past: bool) -> "Claim":
-        """The claim of the debate with its deadline as the row has it now."""
         if is_past == self.debate.past_deadline:
             return self
         return replace(self, brief=replace(self.brief, debate=self.debate.evolve(past_deadline=is_past)))
 
 
-Tell = Callable[[Services, Sequence[Outcome]], None]
+Announce = Callable[[Services, Sequence[Outcome]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     claim: Claim
     change: Change
-    tell: Tell
-    """Called after the commit, never before: once for all steps of a commit that are told alike."""
-
-
-class UnusableThought(Exception):
-    """A player gave back something that can never be stored; the message says what is wrong with it."""
+    announce: Announce
 
 
 @repeated_on_conflict
 def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room, at_most: int) -> list[Claim]:
-    """Claims due debates, those that are wanted first; returns the turns to take."""
     tokens = [new_claim_token() for _ in range(at_most)]
     failpoints.reach("claim.before_commit", ConnectionLost)
     found = claims.claim(services.engine, worker_id, wanted, room, tokens, RECENT_TURNS)
@@ -113,9 +102,11 @@ def claim(services: Services, worker_id: str, wanted: Sequence[UUID], room: Room
             taken.append(claimed)
         elif isinstance(decision, Close):
             event = _deadline_event(decision, worker_id)
-            others.append(Step(claimed, Change(decision.debate, claimed.held, event=event), _tell_state))
+            others.append(Step(claimed, Change(decision.debate, claimed.claim_token, event=event), _publish_state))
         elif isinstance(decision, Leave):
-            others.append(Step(claimed, Change(decision.debate, claimed.held, is_activity=False), _tell_nobody))
+            others.append(
+                Step(claimed, Change(decision.debate, claimed.claim_token, is_activity=False), _publish_nothing)
+            )
     if others:
         # One that is not stored (its row is locked, say) is found by `app.usecases.claims.release_unknown`.
         commit(services, others)
@@ -126,7 +117,7 @@ def _fail_damaged(services: Services, damaged: DamagedDebate) -> None:
     words = f"What is stored of this debate cannot be read ({damaged.problem})."
     # It has no turns either if it was deleted between the two statements of the claim.
     if claims.fail_damaged(services.engine, damaged, words):
-        log.error("debate.damaged", debate_id=str(damaged.debate_id), problem=damaged.problem)
+        log.error("debate.unreadable", debate_id=str(damaged.debate_id), problem=damaged.problem)
 
 
 def _deadline_event(decision: Close, worker_id: str) -> NewEvent | None:
@@ -144,9 +135,9 @@ def _claim_of(
     return Claim(brief, ClaimToken(found.token, worker_id), repair=repair)
 
 
+@postponed_during_outages()
 def with_all_turns(services: Services, brief: Brief) -> Brief:
-    """The brief with the whole transcript, for a model's prompt. A short statement of its own: the claim reads only the
-    last turns, and nothing is held while the model thinks."""
+    """The brief with the whole transcript, for a model's prompt: the claim reads only the last turns."""
     if brief.is_whole:
         return brief
     with services.engine.statements() as connection:
@@ -156,24 +147,30 @@ def with_all_turns(services: Services, brief: Brief) -> Brief:
 
 
 def commit(services: Services, steps: Sequence[Step]) -> list[Outcome]:
-    """Stores the steps in one statement and tells of those that are stored. See `app.store.commit.commit`."""
     failpoints.reach("turn.before_commit", ConnectionLost)
-    outcomes = store_changes(services.engine, [step.change for step in steps])
+    try:
+        outcomes = store_changes(services.engine, [step.change for step in steps])
+    except turns.TurnExists:
+        # The debate's cursor is behind its turns. The next claim of the debate repairs it.
+        if len(steps) > 1:
+            raise
+        log.warning("turn.exists", debate_id=str(steps[0].claim.id))
+        return commit(services, [release_step(steps[0].claim, steps[0].change.used)])
     failpoints.reach("turn.after_commit", ConnectionLost)
-    told: dict[Tell, list[Outcome]] = {}
+    stored: dict[Announce, list[Outcome]] = {}
     for step, outcome in zip(steps, outcomes, strict=True):
         if outcome.result in (Result.STORED, Result.ALREADY_STORED):
-            told.setdefault(step.tell, []).append(outcome)
+            stored.setdefault(step.announce, []).append(outcome)
             if step.claim.repair:
                 log_repair(*step.claim.repair)
-    for tell, of_steps in told.items():
-        tell(services, of_steps)
+    for announce, of_steps in stored.items():
+        announce(services, of_steps)
     return outcomes
 
 
 def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool]) -> Step:
-    """Stores the turn and moves the cursor. Where the next seat is a worker's too and `may_go_on` says so of the debate
-    as it is then, takes the next claim in the same transaction."""
+    """Stores the turn and moves the cursor; where `may_go_on` allows it, takes the next claim in the same transaction.
+    Raises PlayerError for a turn that cannot be stored."""
     before = claim.debate
     usage = storable_usage(thought.usage)
     move = Move(
@@ -190,10 +187,10 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
         if thought.verdict:
             checked_text("verdict.reasoning", thought.verdict.reasoning, LARGEST_THOUGHT_BYTES)
         decision = decide(before, move)
-    except MoveRefused as problem:
-        raise UnusableThought(refusal(problem).message) from problem
-    except (InvalidInput, ContentTooLarge) as problem:
-        raise UnusableThought(problem.message) from problem
+    except (MoveRefused, InvalidInput, ContentTooLarge) as problem:
+        reason = refusal(problem).message if isinstance(problem, MoveRefused) else problem.message
+        words = f"The player's turn cannot be stored: {reason}"
+        raise PlayerError(words, kind="answer", usage=thought.usage) from problem
     answers = claim.brief.turns[-1] if claim.brief.turns else claim.brief.motion
     quotes = quotes_of(claim.debate, move, claim.brief.document)
     made = tuple(turns_of(before, decision.turns, answers, first_id=claim.turn_id, quotes=quotes))
@@ -201,13 +198,12 @@ def turn_step(claim: Claim, thought: Thought, may_go_on: Callable[[Debate], bool
         made = (made[0].evolve(prompts_hash=thought.prompts_hash), *made[1:])
     schedule: Schedule = PlainSchedule.SETTLED
     if decision.debate.awaits_worker and may_go_on(decision.debate):
-        schedule = ClaimToken(new_claim_token(), claim.held.worker_id)
-    change = Change(decision.debate, claim.held, made, thought.exchanges, usage, schedule)
-    return Step(claim, change, _tell_turns)
+        schedule = ClaimToken(new_claim_token(), claim.claim_token.worker_id)
+    change = Change(decision.debate, claim.claim_token, made, thought.exchanges, usage, schedule)
+    return Step(claim, change, _publish_turns)
 
 
 def next_claim(step: Step, outcome: Outcome) -> Claim | None:
-    """The claim that was taken with a turn."""
     following = step.change.schedule
     if not outcome.has_next_claim or not isinstance(following, ClaimToken):
         return None
@@ -218,8 +214,7 @@ def next_claim(step: Step, outcome: Outcome) -> Claim | None:
 
 
 def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
-    """The player could not take its turn: later again, or the debate has failed. What the attempt has cost counts all
-    the same, and may use up a limit."""
+    """The player failed: the turn is retried, or the debate has failed. The cost counts, and may reach a limit."""
     message, detail = storable_text(problem.message), problem.detail
     used = storable_usage(problem.usage or Usage())
     attempts = claim.debate.attempts + 1
@@ -248,10 +243,10 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
         "wait_seconds": delay,
     }
     event = _event(claim, EventKind.ATTEMPT_FAILED, about)
-    change = Change(after, claim.held, used=used, schedule=schedule, event=event)
+    change = Change(after, claim.claim_token, used=used, schedule=schedule, event=event)
     provider = metrics.provider_label(claim.brief.setup.player)
 
-    def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
+    def announce(services: Services, outcomes: Sequence[Outcome]) -> None:
         [outcome] = outcomes
         after = outcome.debate
         metrics.turn_failures.labels(provider, problem.kind).inc()
@@ -268,60 +263,59 @@ def failure_step(claim: Claim, problem: PlayerError, jitter: float) -> Step:
             wait_seconds=None if delay is None else round(delay, 1),
             error=message,
         )
-        _tell_state(services, outcomes)
+        _publish_state(services, outcomes)
 
-    return Step(claim, change, tell)
+    return Step(claim, change, announce)
 
 
 def postponement_step(claim: Claim, message: str, delay_seconds: float, usage: Usage | None = None) -> Step:
-    """The turn has to wait for something that is nobody's failure: no attempt is counted, but what it has cost is, and
-    may use up a limit."""
+    """The turn has to wait: no attempt is counted, but its cost is, and may reach a limit."""
     used = storable_usage(usage or Usage())
     reached = limit_reached(claim.debate, used)
     if reached:
-        return Step(claim, Change(ended_by(claim.debate, reached), claim.held, used=used), _tell_state)
+        return Step(claim, Change(ended_by(claim.debate, reached), claim.claim_token, used=used), _publish_state)
     waiting = claim.debate.evolve(last_error=storable_text(message))
     # It may wait many times for the same thing: noted is the first.
     is_new = claim.debate.last_error != waiting.last_error
     event = _event(claim, EventKind.POSTPONED, {"reason": waiting.last_error}) if is_new else None
-    change = Change(waiting, claim.held, used=used, schedule=Later(delay_seconds), event=event)
+    change = Change(waiting, claim.claim_token, used=used, schedule=Later(delay_seconds), event=event)
 
-    def tell(services: Services, outcomes: Sequence[Outcome]) -> None:
+    def announce(services: Services, outcomes: Sequence[Outcome]) -> None:
         [outcome] = outcomes
         debate_id = str(outcome.debate.id)
         log.info("turn.postponed", debate_id=debate_id, wait_seconds=round(delay_seconds, 1), reason=message)
-        _tell_state(services, outcomes)
+        _publish_state(services, outcomes)
 
-    return Step(claim, change, tell)
+    return Step(claim, change, announce)
 
 
 def _event(claim: Claim, kind: EventKind, about: Mapping[str, object]) -> NewEvent:
-    cursor, claimed_at = claim.debate.cursor, time_of(claim.held.token)
+    cursor, claimed_at = claim.debate.cursor, time_of(claim.token)
     where = {"round": cursor.round, "role": cursor.seat.role, "player": claim.brief.setup.player}
-    return NewEvent(kind, claim.held.worker_id, {**where, **about, "claimed_at": time_json(claimed_at)})
+    return NewEvent(kind, claim.claim_token.worker_id, {**where, **about, "claimed_at": time_json(claimed_at)})
 
 
 def release_step(claim: Claim, usage: Usage | None = None) -> Step:
-    """Hands the turn back untaken, for another worker to take at once. `usage` is what it has cost all the same."""
+    """Releases the turn untaken, for another worker. `usage` is its cost so far."""
     used = storable_usage(usage or Usage())
-    return Step(claim, Change(claim.debate, claim.held, used=used, is_activity=False), _tell_due)
+    return Step(claim, Change(claim.debate, claim.claim_token, used=used, is_activity=False), _enqueue_due)
 
 
-def _tell_turns(services: Services, outcomes: Sequence[Outcome]) -> None:
-    tell_stored(services, *((outcome.debate, outcome.turns) for outcome in outcomes))
-    _tell_due(services, [outcome for outcome in outcomes if not outcome.has_next_claim])
+def _publish_turns(services: Services, outcomes: Sequence[Outcome]) -> None:
+    publish_stored(services, *((outcome.debate, outcome.turns) for outcome in outcomes))
+    _enqueue_due(services, [outcome for outcome in outcomes if not outcome.has_next_claim])
 
 
-def _tell_due(services: Services, outcomes: Sequence[Outcome]) -> None:
-    services.teller.enqueue(*(outcome.debate.id for outcome in outcomes if outcome.debate.awaits_worker))
+def _enqueue_due(services: Services, outcomes: Sequence[Outcome]) -> None:
+    enqueue_due(services, *(outcome.debate for outcome in outcomes))
 
 
-def _tell_state(services: Services, outcomes: Sequence[Outcome]) -> None:
-    services.teller.publish(*(state_changed(outcome.debate) for outcome in outcomes))
+def _publish_state(services: Services, outcomes: Sequence[Outcome]) -> None:
+    services.publisher.publish(*(state_changed(outcome.debate) for outcome in outcomes))
 
 
-def _tell_nobody(_services: Services, _outcomes: Sequence[Outcome]) -> None:
-    """Nothing that a watcher could see has changed."""
+def _publish_nothing(_services: Services, _outcomes: Sequence[Outcome]) -> None:
+    """No listener could see a change."""
 
 
 def shares_with_waiting(services: Services, shares: Sequence[str]) -> set[str]:

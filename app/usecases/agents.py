@@ -25,7 +25,6 @@ MAX_NAME_BYTES = 400
 def create_agent(
     services: Services, caller: Caller, username: str, display_name: str | None, scopes: Collection[Scope]
 ) -> tuple[AgentRecord, NewKey]:
-    """The agent and its key, which is shown only this once."""
     require(caller, Action.MANAGE)
     if is_reserved(username):
         raise InvalidInput("username", f"{username} is reserved: choose a name that is not the server's own")
@@ -51,7 +50,6 @@ def list_agents(services: Services, caller: Caller, limit: int, cursor: str | No
 
 @repeated_on_conflict
 def revoke_key(services: Services, caller: Caller, agent_id: UUID) -> AgentRecord:
-    """Takes effect at once; open streams of the key end within seconds."""
     require(caller, Action.MANAGE)
     with services.engine.begin() as connection:
         record = or_raise(agents.revoke(connection, agent_id), _unknown(agent_id))
@@ -61,7 +59,6 @@ def revoke_key(services: Services, caller: Caller, agent_id: UUID) -> AgentRecor
 
 @repeated_on_conflict
 def rotate_key(services: Services, caller: Caller, agent_id: UUID) -> tuple[AgentRecord, NewKey]:
-    """Makes a new key. The old one is invalid at once."""
     require(caller, Action.MANAGE)
     key = new_key()
     with services.engine.begin() as connection:

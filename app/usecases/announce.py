@@ -21,11 +21,10 @@ _turns = cache(metrics.turns.labels)
 _turn_seconds = cache(metrics.turn_seconds.labels)
 
 
-def tell_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> None:
-    """Debates, each with its new turns."""
+def publish_stored(services: Services, *stored: tuple[Debate, Sequence[Turn]]) -> None:
     told = [(debate, turn) for debate, turns in stored for turn in turns]
     waiting = (event for debate, _ in stored for event in seat_waiting(debate))
-    services.teller.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
+    services.publisher.publish(*(new_argument(debate, turn) for debate, turn in told), *waiting)
     for debate, turn in told:
         _count_and_log(debate, turn)
 
@@ -53,6 +52,10 @@ def _count_and_log(debate: Debate, turn: Turn) -> None:
     log.debug("turn.text", **ids, text=turn.content)
 
 
+def enqueue_due(services: Services, *debates: Debate) -> None:
+    services.publisher.enqueue(*(debate.id for debate in debates if debate.awaits_worker))
+
+
 def new_argument(debate: Debate, turn: Turn) -> Event:
     return Event(debate.id, "new_argument", partial(told_json, debate, turn))
 
@@ -62,8 +65,7 @@ def state_changed(debate: Debate) -> Event:
 
 
 def seat_waiting(debate: Debate) -> list[Event]:
-    """The event that an external seat has the turn until a deadline. Without a deadline there is none: the event of the
-    turn before it says whose turn it is."""
+    """The event that an external seat has the turn until a deadline; none without a deadline."""
     if not debate.awaits_seat or debate.waiting_until is None:
         return []
 
@@ -78,12 +80,11 @@ def deleted(debate_id: UUID) -> Event:
     return Event(debate_id, "debate_deleted", lambda: {"debate_id": str(debate_id)})
 
 
-def tell_changed(services: Services, experiment_id: UUID) -> None:
-    """For the operators' feed."""
+def publish_experiment(services: Services, experiment_id: UUID) -> None:
     with services.engine.statements() as connection:
         experiment = experiments.get(connection, experiment_id)
         if experiment is None:
             return
         progress = experiments.progress(connection, [experiment_id])[experiment_id]
     told = {"experiment": experiment_json(experiment, progress)}
-    services.teller.publish(Event(experiment_id, "experiment_changed", lambda: told))
+    services.publisher.publish(Event(experiment_id, "experiment_changed", lambda: told))

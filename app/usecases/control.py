@@ -1,5 +1,5 @@
-"""Start, stop, pause, resume, delete. Each is one short write that does not wait for a thinking player: where it ends
-the claim, the worker is told to cancel its call."""
+"""Start, stop, pause, resume, delete: short writes that do not wait for a player. The worker of an ended claim cancels
+it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,15 @@ import structlog
 
 from app.core import control
 from app.core.access import Action, Caller, require, require_control
+from app.core.changes import Change, Outcome, PlainSchedule, Schedule
 from app.core.debate import Debate
 from app.core.events import EventKind, NewEvent
 from app.core.texts import checked_text
 from app.store import debates, materials
-from app.store.commit import Change, Outcome, PlainSchedule, Schedule, save
+from app.store.commit import save
 from app.store.engine import Connection
 from app.store.experiments import interruptions
-from app.usecases.announce import deleted, seat_waiting, state_changed
+from app.usecases.announce import deleted, enqueue_due, seat_waiting, state_changed
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.services import Services
 from app.usecases.transactions import (
@@ -36,7 +37,6 @@ log = structlog.get_logger(__name__)
 class AppliedChange:
     locked: Debate
     repaired: Debate
-    """With the cursor that its turns imply: what the change was made of."""
     outcome: Outcome
 
 
@@ -56,8 +56,7 @@ def stop_debate(services: Services, caller: Caller, debate_id: UUID, note: str |
 
 
 def pause_debate(services: Services, caller: Caller, debate_id: UUID, now: bool = False) -> Debate:
-    """The turn that a worker is thinking about is finished and stored, so that no call is paid for twice; with `now`
-    it is cut off."""
+    """Pauses after the turn in flight, so that no call is paid for twice; `now` cancels that turn."""
     schedule = PlainSchedule.SETTLED if now else PlainSchedule.KEEP_CLAIM
     return _change(services, caller, debate_id, control.pause, EventKind.PAUSED, schedule, {"now": now})
 
@@ -85,7 +84,6 @@ def _change(
     about: Mapping[str, Any] | None = None,
     before: Callable[[Connection, UUID], None] | None = None,
 ) -> Debate:
-    """`before` runs in the same transaction, before the debate is locked."""
     require(caller, Action.CONTROL)
     with transaction(services, caller, "control") as connection:
         if before is not None:
@@ -95,7 +93,7 @@ def _change(
         made = changed(connection, locked, change, NewEvent(kind, caller.name, about), schedule)
     if made is None:
         return locked
-    tell_changed(services, made, caller.name)
+    publish_change(services, made, caller.name)
     return made.outcome.debate
 
 
@@ -114,15 +112,13 @@ def changed(
     return AppliedChange(locked, debate, save(connection, Change(after, schedule=schedule, event=event)))
 
 
-def tell_changed(services: Services, made: AppliedChange, by: str) -> None:
-    """After the commit."""
+def publish_change(services: Services, made: AppliedChange, by: str) -> None:
     log_repair(made.locked, made.repaired)
     after = made.outcome.debate
-    services.teller.end_claim(made.outcome.ended_claim)
+    services.publisher.end_claim(made.outcome.ended_claim)
     log.info("debate.changed", debate_id=str(after.id), status=after.status, by=by)
-    services.teller.publish(state_changed(after), *seat_waiting(after))
-    if after.awaits_worker:
-        services.teller.enqueue(after.id)
+    services.publisher.publish(state_changed(after), *seat_waiting(after))
+    enqueue_due(services, after)
 
 
 @repeated_on_conflict
@@ -136,6 +132,6 @@ def delete_debate(services: Services, caller: Caller, debate_id: UUID) -> None:
             interruptions.lose_debates(connection, [debate_id])
         if locked.material and locked.material.document_hash:
             materials.delete_if_unused(connection, locked.material.document_hash)
-    services.teller.end_claim(ended_claim)
+    services.publisher.end_claim(ended_claim)
     log.info("debate.deleted", debate_id=str(debate_id), by=caller.name)
-    services.teller.publish(deleted(debate_id))
+    services.publisher.publish(deleted(debate_id))

@@ -19,7 +19,7 @@ from app.observe import failpoints
 from app.store import create, turns
 from app.store.engine import ConnectionLost
 from app.store.ids import new_debate_id, new_turn_id
-from app.usecases.announce import tell_stored
+from app.usecases.announce import enqueue_due, publish_stored
 from app.usecases.documents import NewMaterial, check_material, material_of
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
@@ -45,7 +45,6 @@ class NewDebate:
     material: NewMaterial | None = None
     tags: tuple[str, ...] = ()
     copied_document_bytes: int = 0
-    """Of a fork's document, which is stored already."""
     language: str | None = None
     prompts: str | None = None
 
@@ -57,12 +56,9 @@ class NewDebate:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """The result of a submission: the debate, and the turn that was stored."""
-
     debate: Debate
     turn: Turn
     replayed: bool = False
-    """The request is a repetition: this is what was stored the first time."""
 
 
 @repeated_on_conflict
@@ -77,9 +73,8 @@ def create_debate(services: Services, caller: Caller, new: NewDebate) -> StoredT
     if isinstance(stored, UUID):
         return _replay(services, new, stored)
     debate, motion = stored
-    tell_stored(services, (debate, [motion]))
-    if debate.awaits_worker:
-        services.teller.enqueue(debate.id)
+    publish_stored(services, (debate, [motion]))
+    enqueue_due(services, debate)
     return StoredTurn(debate, motion)
 
 
@@ -102,7 +97,7 @@ def store(
         case create.Refusal.KEY_REVOKED:
             raise refused()
         case create.UnknownAgents(unknown):
-            # A seat bound to an agent that does not exist would wait for ever.
+            # A seat bound to an agent that does not exist would never begin.
             bound = {seat.role: setup.agent_id for seat, setup in debate.seats.items() if setup.agent_id}
             role = next(role for role, agent_id in bound.items() if UUID(agent_id) in unknown)
             raise InvalidInput(f"seats.{role}.agent_id", "is not an agent of this server")
@@ -160,7 +155,6 @@ def planned(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate,
 
 
 def checked_setup(services: Services, new: NewDebate) -> tuple[dict[Seat, SeatSetup], Limits]:
-    """The seats and limits with their defaults; raises where a worker could not play them, or a limit not be kept."""
     seats = _seats(services, new)
     _refuse_what_the_format_excludes(new, seats)
     limits = new.limits
@@ -209,8 +203,8 @@ def _refuse_what_the_format_excludes(new: NewDebate, seats: Mapping[Seat, SeatSe
 
 
 def _kept_back(services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits) -> float | None:
-    """Of max_cost_usd, for the ruling that follows when a limit ends the speeches: what it may cost, and never more
-    than half of the budget."""
+    """Of max_cost_usd, reserved for the ruling after a limit: its maximum cost, and never more than half of the
+    budget."""
     judge = seats[Seat.ARBITRATOR]
     if limits.max_cost_usd is None or judge.is_external:
         return None
@@ -242,7 +236,6 @@ def most_cost_of_a_turn(setup: SeatSetup, cap: int | None, transcript_bytes: int
 
 
 def _refuse_unknown_costs(services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits) -> None:
-    """The cost of a model without a known price cannot be counted."""
     if limits.max_cost_usd is not None:
         limit = "limits.max_cost_usd"
     elif services.settings.max_cost_usd_per_day is not None:
@@ -261,7 +254,7 @@ def _refuse_unknown_costs(services: Services, new: NewDebate, seats: Mapping[Sea
 def _refuse_turns_beyond_the_daily_limit(
     services: Services, seat: Seat, setup: SeatSetup, transcript_bytes: int | None
 ) -> None:
-    """A call reserves its maximum cost. If that never fits into the daily limit, the debate would wait for ever."""
+    """A call reserves its maximum cost. If that never fits into the daily limit, the debate would never begin."""
     a_day = services.settings.max_cost_usd_per_day
     most = most_cost_of_a_turn(setup, services.settings.context_tokens, transcript_bytes)
     if a_day is not None and most is not None and most > a_day:
@@ -280,7 +273,6 @@ def _replay(services: Services, new: NewDebate, debate_id: UUID) -> StoredTurn:
 
 
 def created_before(services: Services, debate_id: UUID) -> tuple[Debate, Turn]:
-    """What this caller created under this client_request_id, which is unique per caller."""
     # Deleted between the two statements: the client may simply retry.
     gone = DebateExists(f"The debate {debate_id} was deleted during the request", suggestion="Send the request again")
     debate, [motion] = or_raise(turns.with_debate(services.engine, debate_id, last=0), gone)
@@ -288,8 +280,7 @@ def created_before(services: Services, debate_id: UUID) -> tuple[Debate, Turn]:
 
 
 def _says_the_same(new: NewDebate, debate: Debate, motion: Turn) -> bool:
-    """Whether all that the request states is as stored. What it leaves to defaults is not compared: they may have
-    changed since."""
+    """Whether all that the request states is as stored. Defaults are not compared: they may have changed since."""
     return (
         new.debate_id in (None, debate.id)
         and (new.title, new.debate_type, new.format) == (debate.title, debate.debate_type, debate.format)

@@ -23,7 +23,7 @@ FEW_COUNTED = 50
 MOST_DIGITS = 10
 
 MOST_VERDICTS = 1_000
-"""All rounds of any debate that somebody has held."""
+"""All rounds of any debate that was run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,9 @@ class DashboardRow:
     debate: Debate
     activity: Activity
     since: datetime | None
-    """When the activity began."""
     until: datetime | None
-    """When the next attempt is due."""
     worker_id: str | None
-    """The worker that has claimed the turn."""
     attempts_allowed: int | None = None
-    """At the turn that is tried again, by its last failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,6 @@ class ListPage:
     next_cursor: str | None
     previous_cursor: str | None
     counts: dict[str, int]
-    """By status, under the other filters; at most `most` + 1."""
     most: int
     now: datetime
 
@@ -60,11 +55,8 @@ class DebateView:
     row: DashboardRow
     motion: Turn
     arguments: tuple[Turn, ...]
-    """From the requested seq on, without the motion."""
     verdicts: list[tuple[int | None, Verdict]]
-    """The last ones with their rounds."""
     rounds: list[tuple[int, int]]
-    """Each with the seq of its first turn."""
     last_turn_id: UUID
     now: datetime
 
@@ -78,7 +70,6 @@ def list_page(
     backwards: bool = False,
     sort: str | None = None,
 ) -> ListPage:
-    """By activity, or by `sort`; `backwards` is the page before the page cursor."""
     with snapshot(services) as connection:
         if sort is None:
             found, later, earlier = _by_activity(connection, filters, limit, cursor, oldest_first, backwards)
@@ -92,7 +83,6 @@ def list_page(
 
 
 _Found = tuple[list[Debate], str | None, str | None]
-"""A page, and the page cursors of the next and of the previous one."""
 
 
 def _by_activity(
@@ -116,13 +106,12 @@ def _sorted(connection: Connection, filters: Filters, limit: int, cursor: str | 
 
 
 def debate_page(services: Services, debate_id: UUID, first_seq: int | None, most_turns: int) -> DebateView:
-    """With the turns from `first_seq` on, or the last `most_turns`."""
     with snapshot(services) as connection:
         debate = existing(connection, debate_id)
         if first_seq is None:
             first_seq = debate.turn_count - most_turns + 1
         motion = turns.motion(connection, debate_id)
-        # The motion is shown by itself.
+        # The motion is shown separately.
         arguments = turns.after(connection, debate_id, max(first_seq, 2) - 1)
         verdicts = turns.verdicts(connection, debate_id, MOST_VERDICTS)
         rounds = turns.rounds(connection, debate_id)

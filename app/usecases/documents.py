@@ -1,5 +1,4 @@
-"""The documents that debates are about, and the quotes from them. Those used last are kept in memory, prepared for
-look-ups: a debate asks for its document at every turn."""
+"""The documents of debates and their quotes. A debate needs its document at every turn, so recent ones are cached."""
 
 import threading
 from collections.abc import Mapping
@@ -25,10 +24,8 @@ class Documents:
     def __init__(self) -> None:
         self._kept: LRUCache[str, Document] = LRUCache(MOST_BYTES, lambda document: len(document.text))
         self._lock = threading.Lock()
-        """A worker reads documents in several threads."""
 
     def of(self, engine: Engine, debate: Debate) -> Document | None:
-        """None for a debate without one."""
         document_hash = debate.material.document_hash if debate.material else None
         if document_hash is None:
             return None
@@ -44,8 +41,6 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class NewMaterial:
-    """As the creator of a debate states it."""
-
     document: str | None = None
     visible_to: tuple[Seat, ...] | None = None
     answers: Mapping[str, str] | None = None

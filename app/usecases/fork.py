@@ -16,7 +16,7 @@ from app.core.texts import checked_text
 from app.store import turns
 from app.store.ids import new_debate_id
 from app.usecases import quotas
-from app.usecases.announce import state_changed
+from app.usecases.announce import enqueue_due, state_changed
 from app.usecases.create import MAX_REQUEST_ID_BYTES, NewDebate, checked_setup, created_before, states_the_same, store
 from app.usecases.identity import speaker
 from app.usecases.read import existing
@@ -31,9 +31,7 @@ class NewFork:
     after_seq: int
     client_request_id: str
     seats: Mapping[Seat, SeatSetup] = field(default_factory=dict)
-    """Those that differ from the source's."""
     limits: Limits = field(default_factory=Limits)
-    """Those that differ from the source's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +65,12 @@ def fork_debate(services: Services, caller: Caller, source_id: UUID, new: NewFor
         return _replay(services, source_id, new, stored)
     debate, _ = stored
     log.info("debate.forked", debate_id=str(debate.id), source=str(source_id), after_seq=new.after_seq, by=caller.name)
-    services.teller.publish(state_changed(debate))
-    if debate.awaits_worker:
-        services.teller.enqueue(debate.id)
+    services.publisher.publish(state_changed(debate))
+    enqueue_due(services, debate)
     return Forked(debate)
 
 
 def _asked_for(source: Debate, motion: str, new: NewFork) -> NewDebate:
-    """What a new debate with the source's seats and limits, but for those that differ, would ask for."""
     stated = {name: getattr(new.limits, name) for name in Limits.__slots__ if getattr(new.limits, name) is not None}
     return NewDebate(
         source.title,

@@ -1,8 +1,6 @@
-"""The guardrail in debates, enabled by DEBATE_GUARD_TURNS: turns of external seats, and the reasons of stops, are
-checked before they are stored, and rejected with reasons. The seat keeps its turn and may try again.
+"""The guardrail in debates, enabled by DEBATE_GUARD_TURNS: checks turns of external seats and reasons of stops.
 
-Only the rules check, never a model, which would be too slow for a request. Flagged texts are accepted: a debate cannot
-wait for a person's decision.
+Only the rules check: a model would be too slow for a request. Flagged texts are accepted: a debate cannot wait.
 """
 
 from functools import partial
@@ -19,8 +17,7 @@ def opinion_of(services: Services, content: str) -> Opinion | None:
     """None where turns are not guarded. Call it before the debate is locked."""
     if not services.settings.guard_turns:
         return None
-    opinion: Opinion = services.run_aside(partial(RuleEvaluator().evaluate, Text(content, may_be_short=True)))
-    return opinion
+    return services.run_aside(partial(RuleEvaluator().evaluate, Text(content, may_be_short=True)))
 
 
 def refuse_rejected(opinion: Opinion | None, seat: SeatSetup | None, field: str) -> None:

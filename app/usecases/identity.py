@@ -42,12 +42,10 @@ def identify(services: Services, presented: str | None) -> Caller:
 
 
 def speaker(caller: Caller) -> Speaker | None:
-    """The agent that is recorded with a turn."""
     return Speaker(caller.id, caller.username) if isinstance(caller, Agent) else None
 
 
 def valid_credentials(services: Services, hashes: Collection[bytes]) -> set[bytes]:
-    """The keys and sessions among these that are still valid."""
     with services.engine.statements() as connection:
         stores = (agents.VALID, sessions.VALID, invitations.VALID)
         return set().union(*(sessions.valid_among(connection, valid, hashes) for valid in stores))
@@ -60,7 +58,6 @@ SESSION_LIFETIME = timedelta(days=7)
 
 @repeated_on_conflict
 def begin_session(services: Services) -> str:
-    """Returns the secret for the cookie. The caller of this has checked the token."""
     secret = secrets.token_urlsafe(32)
     with services.engine.begin() as connection:
         sessions.begin(connection, _hash_of(services, secret), SESSION_LIFETIME)
@@ -69,13 +66,12 @@ def begin_session(services: Services) -> str:
 
 @repeated_on_conflict
 def end_session(services: Services, secret: str) -> None:
-    """Takes effect at once in all API processes; open streams of the session end within seconds."""
+    """Takes effect immediately in all API processes; open streams of the session end within seconds."""
     with services.engine.begin() as connection:
         sessions.end(connection, _hash_of(services, secret))
 
 
 def operator_of_session(services: Services, secret: str) -> Operator | None:
-    """None for an unknown, ended or expired session."""
     if services.settings.auth_token is None:
         return None
     session_hash = _hash_of(services, secret)

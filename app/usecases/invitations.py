@@ -7,7 +7,7 @@ from uuid import UUID
 
 import structlog
 
-from app.core import holding
+from app.core import seat_ownership
 from app.core.access import (
     Action,
     Caller,
@@ -41,7 +41,6 @@ log = structlog.get_logger(__name__)
 
 LINK_LIFETIME = timedelta(days=7)
 GUEST_LIFETIME = timedelta(days=30)
-"""The lifetime of a session that begins with an invitation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,6 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
 
 
 def list_issued(services: Services, caller: Caller, debate_id: UUID) -> list[IssuedInvitation]:
-    """The invitations of a debate that still open something; an agent sees its own."""
     require(caller, Action.CONTROL)
     with services.engine.statements() as connection:
         existing(connection, debate_id)
@@ -89,7 +87,7 @@ def list_issued(services: Services, caller: Caller, debate_id: UUID) -> list[Iss
 
 @repeated_on_conflict
 def revoke(services: Services, caller: Caller, debate_id: UUID, invitation_id: UUID) -> None:
-    """Ends its link, its key and its sessions at once, and gives back the seat that its guest holds."""
+    """Ends its link, its key and its sessions, and releases the seat that its guest holds."""
     require(caller, Action.CONTROL)
     with transaction(services, caller, "control") as connection:
         locked = lock_existing(connection, debate_id)
@@ -99,11 +97,11 @@ def revoke(services: Services, caller: Caller, debate_id: UUID, invitation_id: U
         after = locked
         for seat in Seat:
             if invitation_held_by(locked.seats[seat]) == invitation_id and not locked.is_closed:
-                after = debates.save_holder(connection, holding.freed(locked, seat), seat)
+                after = debates.save_holder(connection, seat_ownership.freed(locked, seat), seat)
                 events.add(connection, debate_id, NewEvent(EventKind.SEAT_RELEASED, caller.name, {"role": seat.role}))
     log.info("invitation.revoked", debate_id=str(debate_id), invitation_id=str(invitation_id), by=caller.name)
     if after is not locked:
-        services.teller.publish(state_changed(after))
+        services.publisher.publish(state_changed(after))
 
 
 def unknown(invitation_id: UUID) -> NotFound:
@@ -111,7 +109,7 @@ def unknown(invitation_id: UUID) -> NotFound:
 
 
 def look_at(services: Services, token: str) -> Invitation:
-    """Raises NotFound, in words, for one that is unknown, revoked or expired."""
+    """Raises NotFound for one that is unknown, revoked or expired."""
     with services.engine.statements() as connection:
         return _found(connection, token)
 
@@ -122,11 +120,11 @@ def accept(services: Services, token: str) -> tuple[Guest, str]:
     secret = secrets.token_urlsafe(32)
     with transaction(services, None, "control") as connection:
         locked = lock_existing(connection, _found(connection, token).debate_id)
-        invitation = _found(connection, token)  # as it is now that nobody else can change it
+        invitation = _found(connection, token)  # as it is under the lock
         guest = Guest(invitation.id, invitation.debate_id, invitation.seat, hash_of(secret), invitation.issuer_id)
         after = locked
         if invitation.seat is not None and locked.seats[invitation.seat].is_external and not locked.is_closed:
-            after = holding.take(locked, guest, invitation.seat)
+            after = seat_ownership.take(locked, guest, invitation.seat)
             if after is not locked:
                 after = debates.save_holder(connection, after, invitation.seat)
                 taken = NewEvent(EventKind.SEAT_TAKEN, guest.name, {"role": invitation.role})
@@ -134,7 +132,7 @@ def accept(services: Services, token: str) -> tuple[Guest, str]:
         invitations.begin_session(connection, invitation.id, hash_of(secret), GUEST_LIFETIME)
     log.info("invitation.accepted", debate_id=str(invitation.debate_id), role=invitation.role)
     if after is not locked:
-        services.teller.publish(state_changed(after))
+        services.publisher.publish(state_changed(after))
     return guest, secret
 
 

@@ -1,5 +1,4 @@
-"""Judgments of finished debates: asked of workers' judges, given by people and agents, read; and, for workers: claim,
-think, settle, as with turns."""
+"""Judgments of finished debates: asked of workers' judges, given by people and agents, read; claimed by workers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from app.core.judgments import (
     Judge,
     JudgeKind,
     Judgment,
+    JudgmentClaim,
     JudgmentStatus,
     brief_for,
     require_finished,
@@ -44,9 +44,9 @@ from app.store import exchanges, quotas, turns
 from app.store import judgments as store
 from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments
-from app.store.judgments import JudgmentClaim
 from app.usecases.model_calls import not_charged_yet
-from app.usecases.read import existing
+from app.usecases.outages import postponed_during_outages
+from app.usecases.read import existing, stored_exchanges
 from app.usecases.services import Services
 from app.usecases.transactions import lock_existing, repeated_on_conflict, spoke_from, transaction
 
@@ -57,13 +57,11 @@ MAX_JUDGE_BYTES = 200
 @dataclass(frozen=True, slots=True)
 class Asked:
     judgments: list[Judgment]
-    """All judgments that the request asks for, including those that existed before."""
     new: int
 
 
 @repeated_on_conflict
 def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> Asked:
-    """Plans the judgments of a worker's judge that are not there yet."""
     require(caller, Action.JUDGE)
     _check_judge(services, judge)
     with transaction(services, caller) as connection:
@@ -81,7 +79,7 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         if any(one.setup != judge.setup for one in asked):
             raise _with_other_options(judge)
     if new:
-        services.teller.evaluate(asked[-1].id)
+        services.publisher.evaluate(asked[-1].id)
     return Asked(asked, new)
 
 
@@ -89,7 +87,6 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
 def give(
     services: Services, caller: Caller, debate_id: UUID, name: str | None, order: JudgeOrder, verdict: Verdict
 ) -> tuple[Judgment, bool]:
-    """Stores an opinion from outside. Returns it, and whether it is new."""
     require(caller, Action.JUDGE)
     key = JudgmentKey(_name_of(caller, name), order)
     kind = JudgeKind.AGENT if isinstance(caller, Agent) else JudgeKind.PERSON
@@ -125,8 +122,7 @@ def _name_of(caller: Caller, name: str | None) -> str:
 
 
 def _experiment_of(connection: Connection, caller: Caller, debate: Debate, judge: Judge) -> UUID | None:
-    """The experiment in which this judgment counts, and whose budget pays for it: where its owner or the operator asks
-    a judge of its spec."""
+    """The experiment in which this judgment counts: its owner or the operator asks a judge of its spec."""
     of = experiments.get(connection, debate.experiment_id) if debate.experiment_id else None
     if of is None or not is_owner(caller, of.created_by):
         return None
@@ -143,8 +139,8 @@ def _with_other_options(judge: Judge) -> Conflict:
 
 
 def _refuse_too_many(connection: Connection, caller: Caller, debate_id: UUID) -> None:
-    """After they were added: the transaction that has locked the debate is rolled back. Others leave room for the
-    operator."""
+    """After they were added: the transaction, which has locked the debate, is rolled back. The operator has no
+    limit."""
     if not isinstance(caller, Operator) and store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
         raise Conflict(f"A debate has at most {MOST_BY_HAND:,} judgments that were asked for by hand")
 
@@ -157,7 +153,6 @@ def _with_keys(
 
 
 def _check_judge(services: Services, judge: Judge) -> None:
-    """Refuses what no worker could run."""
     checked_name("judge", judge.name, MAX_JUDGE_BYTES)
     if judge.name.startswith((PERSON, AGENT)):
         raise InvalidInput("judge", f"a worker's judge has no name that begins with {PERSON} or {AGENT}")
@@ -180,7 +175,6 @@ def of_debate(services: Services, debate_id: UUID) -> list[Judgment]:
 def get_exchanges(
     services: Services, caller: Caller, debate_id: UUID, judgment_id: UUID
 ) -> tuple[Judgment, list[Exchange]]:
-    """A judgment and what its model was sent and answered."""
     require(caller, Action.INSPECT)
     with services.engine.statements() as connection:
         existing(connection, debate_id)
@@ -188,12 +182,7 @@ def get_exchanges(
         if judgment is None or judgment.debate_id != debate_id:
             raise NotFound(f"There is no judgment {judgment_id} of this debate")
         found = exchanges.of_judgment(connection, judgment_id)
-    if not found:
-        raise NotFound(
-            f"No exchange is stored for the judgment {judgment_id}: no model has made it, or its exchange was pruned",
-            suggestion="`debate prune --exchanges` removes them",
-        )
-    return judgment, found
+    return judgment, stored_exchanges(found, f"judgment {judgment_id}")
 
 
 # For workers
@@ -207,6 +196,7 @@ def claim(services: Services, worker_id: str, room: Room) -> list[JudgmentClaim]
     return claimed
 
 
+@postponed_during_outages()
 def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
     """The whole transcript; None where the debate is open again or deleted."""
     found = turns.with_debate(services.engine, held.judgment.debate_id, None)
@@ -220,7 +210,7 @@ def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
 
 
 @repeated_on_conflict
-def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
+def record(services: Services, held: JudgmentClaim, thought: Thought) -> None:
     verdict = thought.verdict
     if verdict is None:
         nothing = PlayerError("The judge gave no verdict.", kind="answer", usage=thought.usage)
@@ -250,7 +240,6 @@ def settle(services: Services, held: JudgmentClaim, thought: Thought) -> None:
 
 @repeated_on_conflict
 def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError, jitter: float) -> None:
-    """The judge could not answer: it is asked again later, or the judgment has failed. It is never a tie."""
     attempts = held.attempts + 1
     delay_seconds = after_failure(attempts, problem.permanent, jitter)
     words, used = storable_text(problem.message), storable_usage(problem.usage or Usage())
@@ -270,7 +259,6 @@ def record_failure(services: Services, held: JudgmentClaim, problem: PlayerError
 
 @repeated_on_conflict
 def postpone(services: Services, held: JudgmentClaim, reason: NotNow) -> None:
-    """The judgment is postponed: no attempt is counted, but its cost is."""
     words, used = storable_text(reason.message), storable_usage(reason.usage or Usage())
     with services.engine.begin() as connection:
         kept = store.postpone(connection, held, held.attempts, reason.delay_seconds, words, used)
@@ -284,8 +272,7 @@ def postpone(services: Services, held: JudgmentClaim, reason: NotNow) -> None:
 def charge(
     services: Services, judgment_id: UUID, usage: Usage, claim: UUID | None = None, call_id: UUID | None = None
 ) -> None:
-    """Adds the cost of a call that brought no opinion: cut off, or answered after its claim was lost. See
-    `app.usecases.model_calls.charge`."""
+    """Adds the cost of a call that brought no opinion. See `app.usecases.model_calls.charge`."""
     with services.engine.begin() as connection:
         store.lock(connection, judgment_id)
         usage = not_charged_yet(connection, usage, claim, call_id)

@@ -1,10 +1,11 @@
 """The last day in figures: turns, failures, waiting, tokens and cost by hour, and tokens by model."""
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from cachetools import TTLCache
 
 from app.core.players import model_of
 from app.models.table import has_price
@@ -26,60 +27,45 @@ class Hour:
     tokens: int
     cost_usd: float
     failures: int
-    """Attempts of players that failed."""
     delay_seconds: float
-    """The 95th percentile of how long turns waited for a worker."""
+
+
+def _total(name: str) -> property:
+    return property(lambda day: sum(getattr(hour, name) for hour in day.hours))
 
 
 @dataclass(frozen=True, slots=True)
 class LastDay:
     hours: tuple[Hour, ...]
-    """All hours of the day, oldest first, including those without a turn."""
     models: tuple[tuple[str, int, int, float | None], ...]
-    """Player, turns, tokens and cost of each model, the one with the most tokens first. The cost is None where no price
-    is known."""
+    """Player, turns, tokens and cost (None without a known price) of each model, the one with the most tokens first."""
     delay_seconds: float | None
     """The same for the whole day; None where no turn had to wait for a worker."""
     is_cut: bool
     """Whether there were more turns than are counted; then the oldest are missing."""
 
-    @property
-    def turns(self) -> int:
-        return sum(hour.turns for hour in self.hours)
-
-    @property
-    def failures(self) -> int:
-        return sum(hour.failures for hour in self.hours)
-
-    @property
-    def tokens(self) -> int:
-        return sum(hour.tokens for hour in self.hours)
-
-    @property
-    def cost_usd(self) -> float:
-        return sum(hour.cost_usd for hour in self.hours)
+    turns = _total("turns")
+    failures = _total("failures")
+    tokens = _total("tokens")
+    cost_usd = _total("cost_usd")
 
 
 class LastDays:
-    """What was read last, for a minute."""
-
     def __init__(self) -> None:
-        self._found: LastDay | None = None
-        self._read_at = 0.0
+        self._kept: TTLCache[None, LastDay] = TTLCache(1, KEPT_SECONDS)
 
     def get(self, services: Services) -> LastDay:
-        if self._found is None or time.monotonic() - self._read_at > KEPT_SECONDS:
+        if None not in self._kept:
             with snapshot(services) as connection:
                 now = overview.clock(connection)
                 first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
-                self._found = summed(
+                self._kept[None] = summed(
                     last_day.by_hour(connection, first, MOST_TURNS),
                     first,
                     last_day.failures_by_hour(connection, first, MOST_TURNS),
                     last_day.delays(connection, first, MOST_TURNS),
                 )
-            self._read_at = time.monotonic()
-        return self._found
+        return self._kept[None]
 
 
 def summed(rows: Iterable[HourOfPlayer], first: datetime, failures: Mapping[datetime, int], delays: Delays) -> LastDay:

@@ -23,15 +23,13 @@ BATCH = 100
 
 
 def count_old(services: Services, age: timedelta) -> tuple[datetime, EndedCount]:
-    """The time that lies `age` ago, and how many debates ended and last changed before it."""
     with services.engine.begin() as connection:
         before = overview.clock(connection) - age
         return before, debates.count_ended(connection, before)
 
 
 def prune(services: Services, before: datetime) -> Iterator[EndedCount]:
-    """Deletes in batches, and yields what each batch deleted. Debates whose row is locked are skipped; the next prune
-    deletes them."""
+    """Deletes in batches, and yields what each batch deleted. Skips debates whose row is locked."""
     since = None
     while True:
         with services.engine.begin() as connection:
@@ -42,7 +40,7 @@ def prune(services: Services, before: datetime) -> Iterator[EndedCount]:
         since = max(one.updated_at for one in gone)
         log.info("debates.pruned", debates=len(gone))
         # Listeners get the same event as for a deletion by a person.
-        services.teller.publish(*(deleted(one.id) for one in gone))
+        services.publisher.publish(*(deleted(one.id) for one in gone))
         yield EndedCount(len(gone), sum(one.turn_count for one in gone))
     _prune_documents(services)
 
@@ -56,8 +54,6 @@ def _prune_documents(services: Services) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records that are deleted by age, while their debates stay."""
-
     count: Callable[[Connection, datetime], int]
     delete: Callable[[Connection, datetime, int], int]
     batch: int
@@ -70,14 +66,12 @@ RECORDS = {
 
 
 def count_old_records(services: Services, kind: str, age: timedelta) -> tuple[datetime, int]:
-    """The time that lies `age` ago, and how many records are from before it."""
     with services.engine.begin() as connection:
         before = overview.clock(connection) - age
         return before, RECORDS[kind].count(connection, before)
 
 
 def prune_records(services: Services, kind: str, before: datetime) -> Iterator[int]:
-    """Deletes in batches, and yields how many each batch deleted. Debates and turns stay."""
     records = RECORDS[kind]
     while True:
         with services.engine.begin() as connection:

@@ -1,5 +1,7 @@
 """Limits that worker processes share: concurrent model calls per provider, and the cost per day."""
 
+import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
@@ -8,12 +10,16 @@ import structlog
 
 from app.core import model_calls
 from app.core.debate import Usage
+from app.core.players import LOCAL
+from app.core.retry import NotNow, PlayerError
 from app.core.texts import storable_usage
+from app.models.table import cost_usd
 from app.observe import metrics
 from app.store import calls_under_way, debates, quotas
 from app.store import model_calls as store
 from app.store.calls_under_way import Call
-from app.store.engine import Connection
+from app.store.engine import Connection, DatabaseAway
+from app.store.errors import log_words
 from app.store.experiments import costs
 from app.store.experiments.costs import BudgetRefused
 from app.store.ids import new_id
@@ -27,19 +33,33 @@ log = structlog.get_logger(__name__)
 LEASE_SECONDS = 10.0
 """Slots of a process that has not renewed them for this long are free."""
 _ROTATE_EVERY_SECONDS = 2
+_ASK_AGAIN_SECONDS = 300.0
+"""How often a turn that waits for the daily limit checks whether it was raised."""
+_BUDGET_SECONDS = 30.0
+"""Of a debate that was stored after its experiment was stopped."""
+_SOON_SECONDS = 3.0
+_BEGIN_AGAIN_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class NewCall:
+    player: str
+    most: Callable[[], Usage]
+    sent: Usage
+    claim: UUID | None
+    """The token of the claim under which it is made. A call of the guardrail has none, and no payer."""
+    debate_id: UUID | None
+    judgment_id: UUID | None
+    experiment_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
     amount_usd: float
     day: date | None
-    """None where there is no limit for a day."""
     of_experiment: UUID | None = None
-    """The reservation of its budget."""
     call_id: UUID | None = None
-    """The call that was recorded with it."""
     payer: UUID | None = None
-    """The agent whose quota it counts towards."""
 
     @property
     def is_of_money(self) -> bool:
@@ -56,15 +76,14 @@ class QuotaSpent(Exception):
 
 
 class LeaseLapsed(Exception):
-    """The worker's lease is not live: its claims may be somebody else's, so no call begins."""
+    """The worker's lease is not live: its claims may be another worker's, so no call begins."""
 
 
 @repeated_on_conflict
-def share_slots(services: Services, provider: str, worker_id: str, held: int, wanted: int) -> int:
-    """Stores how many of the provider's slots this process holds and wants; returns how many it may hold from now on.
+def allot_slots(services: Services, provider: str, worker_id: str, held: int, wanted: int) -> int:
+    """Stores the slots that this process holds and wants; returns how many it may hold from now on.
 
-    One short transaction under the lock of the provider's row. No process stores fewer held slots than its calls use,
-    so all together never exceed the limit.
+    No process stores fewer held slots than its calls use, so all together never exceed the limit.
     """
     with services.engine.begin() as connection:
         locked = store.lock_provider(connection, provider)
@@ -80,8 +99,8 @@ def share_slots(services: Services, provider: str, worker_id: str, held: int, wa
 
 @repeated_on_conflict
 def slow_down(services: Services, provider: str, refused_share: float) -> None:
-    """After HTTP 429: lowers the limit of all workers together, which then recovers. `refused_share` is that of the
-    latest calls of this process."""
+    """After HTTP 429: lowers the limit of all workers, which then recovers. `refused_share` is of this process's
+    calls."""
     with services.engine.begin() as connection:
         now = _limit(services, store.lock_provider(connection, provider))
         to = model_calls.lowered(now, refused_share)
@@ -101,9 +120,7 @@ def _limit(services: Services, provider: store.ProviderLimit | store.SlotsNow) -
 class ProviderNow:
     name: str
     held: int
-    """Calls that workers may make now."""
     wanted: int
-    """Calls that are under way or waiting."""
     limit: int
     is_lowered: bool
     """The provider answered 429: the limit was lowered and rises again."""
@@ -120,12 +137,8 @@ def providers_now(services: Services, connection: Connection) -> tuple[ProviderN
 
 @dataclass(frozen=True, slots=True)
 class MoneyToday:
-    """Since midnight, UTC: of turns, judgments and the guardrail."""
-
     known_usd: float
-    """What the calls with a known price have cost."""
     reserved_usd: float
-    """For calls under way, where there is a limit."""
     unpriced_calls: int
     limit_usd: float | None
 
@@ -145,6 +158,70 @@ def money_today(services: Services, connection: Connection) -> MoneyToday:
     return MoneyToday(*store.costs_today(connection), services.settings.max_cost_usd_per_day)
 
 
+def begin(services: Services, lease_id: str, new: NewCall) -> Reservation:
+    """Reserves a call's maximum cost and records that it begins. Raises NotNow when it must not begin yet, or
+    PlayerError when it never may."""
+    amount = _to_reserve(services, new)
+    recorded = None
+    if new.claim is not None and (new.debate_id or new.judgment_id):
+        recorded = Call(new_id(), new.claim, new.debate_id, new.judgment_id, storable_usage(new.sent))
+    try:
+        if amount is not None:
+            begun = reserve(services, amount, new.experiment_id, lease_id, recorded)
+        elif recorded is not None:
+            begun = record(services, lease_id, recorded)
+        else:
+            begun = Reservation(0.0, None)
+    except (*DatabaseAway, LeaseLapsed) as problem:
+        log.warning("model_call.record_failed", problem=log_words(problem))
+        raise NotNow("The call could not be recorded before it began.", _BEGIN_AGAIN_SECONDS) from problem
+    except QuotaSpent as spent:
+        words = f"The key that pays has spent its quota of ${spent.quota_usd:g} a day (UTC). Waiting for the next day."
+        raise _until_tomorrow(words, spent.seconds_left) from None
+    if isinstance(begun, Reservation):
+        return begun
+    if isinstance(begun, BudgetRefused):
+        limit = f"the experiment's budget of ${begun.budget_usd:g}"
+        later = _spread(f"T{limit[1:]} is reached. Raise it to continue.", _BUDGET_SECONDS)
+    else:
+        a_day = services.settings.max_cost_usd_per_day or 0.0
+        limit = f"the limit of ${a_day:g} for a day"
+        words = f"This server's limit of ${a_day:g} a day (UTC) for models is reached. Waiting for the next day."
+        later = _until_tomorrow(words, begun.seconds_left)
+    if not begun.is_spent:
+        later = _spread(f"Waiting for calls in flight: with them {limit} is reached.", _SOON_SECONDS)
+    raise later
+
+
+def _to_reserve(services: Services, new: NewCall) -> float | None:
+    limit = services.settings.max_cost_usd_per_day
+    if new.player == LOCAL or (limit is None and new.experiment_id is None):
+        return None
+    amount = cost_usd(new.player, new.most())
+    if limit is None:
+        # Only an experiment without a budget may have players without a price.
+        return amount
+    problem = None
+    if amount is None:
+        problem = "no price is known for it, so the limit for a day could not be kept"
+    elif amount > limit:
+        problem = f"one call may cost ${amount:.4f}, more than the limit of ${limit:g} for a day"
+    if problem:
+        raise PlayerError(f"{new.player}: {problem}.", permanent=True, kind="price")
+    return amount
+
+
+def _spread(message: str, delay_seconds: float, least_seconds: float = 0.0) -> NotNow:
+    """So that calls that were refused together are not repeated together."""
+    return NotNow(message, delay_seconds * random.SystemRandom().uniform(0.5, 1.0) + least_seconds)
+
+
+def _until_tomorrow(message: str, seconds_left: float) -> NotNow:
+    soon = _spread(message, _SOON_SECONDS, seconds_left)
+    again = _spread(message, _ASK_AGAIN_SECONDS)
+    return min(soon, again, key=lambda later: later.delay_seconds)
+
+
 @repeated_on_conflict
 def reserve(
     services: Services,
@@ -153,9 +230,8 @@ def reserve(
     worker_id: str = "",
     call: Call | None = None,
 ) -> Reservation | DayRefused | BudgetRefused:
-    """Reserves the maximum cost of a call, if the daily limit and the experiment's budget allow it, and records that
-    the call begins. An experiment whose budget has nothing left for the call, whatever the calls under way give back,
-    is stopped."""
+    """Reserves a call's maximum cost, if limit and budget allow it, and records that it begins. Stops an experiment
+    whose budget has nothing left for the call, whatever the calls in flight give back."""
     limit = services.settings.max_cost_usd_per_day
     reserved: date | DayRefused | None = None
     budget_id = new_id() if experiment_id else None
@@ -181,7 +257,6 @@ def reserve(
 
 @repeated_on_conflict
 def record(services: Services, worker_id: str, call: Call) -> Reservation:
-    """Records that a call begins for which nothing is reserved."""
     with services.engine.statements() as connection:
         payer = _record(services, connection, call, worker_id)
     return Reservation(0.0, None, call_id=call.id, payer=payer)
@@ -204,8 +279,7 @@ def _record(services: Services, connection: Connection, call: Call | None, worke
 def settle(
     services: Services, reservation: Reservation, spent_usd: float, was_made: bool = True, is_priced: bool = True
 ) -> None:
-    """Replaces the reservation by the actual cost, which counts for the day also where nothing was reserved. A call
-    that was not made is not under way either."""
+    """Replaces the reservation by the actual cost. A call that was not made is no longer in flight either."""
     with services.engine.begin() as connection:
         if reservation.of_experiment is not None:
             costs.settle(connection, reservation.of_experiment, spent_usd)
@@ -226,10 +300,9 @@ def settle(
 def charge(
     services: Services, debate_id: UUID, usage: Usage, claim: UUID | None = None, call_id: UUID | None = None
 ) -> None:
-    """Adds the cost of a call without a turn (cancelled, or answered after its claim was lost) to the debate's usage.
+    """Adds the cost of a call without a turn to the debate's usage, which its limits count.
 
-    It counts towards the debate's limits, which are checked before the next call. Of a recorded call, or of all calls
-    of a claim, only what was not charged yet.
+    Of a recorded call, or of all calls of a claim, only what was not charged yet.
     """
     with services.engine.begin() as connection:
         # First the debate, then its calls, as everybody locks them.

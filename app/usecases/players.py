@@ -1,7 +1,6 @@
-"""What can fill a seat: the built-in players, models of providers and of endpoints, and what the others lack.
+"""What can fill a seat, and what the others lack.
 
-Only workers call models, with their own environment. So each worker says with its lease what it could call, and the
-server answers with what its live workers have said.
+Only workers call models, with their own environment: each reports with its lease what it could call.
 """
 
 import importlib.util
@@ -23,21 +22,18 @@ Lacks = Mapping[str, list[str]]
 
 
 def usable_here(settings: Settings) -> dict[str, list[str]]:
-    """What a worker with these settings and this environment lacks for each provider."""
     found = {name: missing(name, lambda key: variable(key) is not None, _is_installed) for name in PROVIDERS}
     found[LOCAL] = [] if local_is_installed() else ["not installed: `debate doctor --player local` installs it"]
     return {**{name: [] for name in settings.endpoint_urls}, **found}
 
 
 def list_players(services: Services) -> tuple[int, list[PlayerChoice]]:
-    """How many workers are live, and what they could play together."""
     with services.engine.statements() as connection:
         reports = leases.reported_players(connection)
     return len(reports), choices(services.settings, _together(reports))
 
 
 def choices(settings: Settings, lacks: Lacks | None) -> list[PlayerChoice]:
-    """`lacks` is None where no worker runs."""
     always = [PlayerChoice(name, name, True, ()) for name in (EXTERNAL, SCRIPTED)]
     others = [LOCAL, *settings.endpoint_urls, *PROVIDERS]
     return always + [_choice(name, [NO_WORKER] if lacks is None else lacks.get(name, [_NOT_NAMED])) for name in others]

@@ -1,4 +1,4 @@
-"""Prompt sets of one's own: adding, listing and reading them."""
+"""Custom prompt sets: adding, listing and reading them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,6 +7,7 @@ from app.core.access import Action, Caller, require
 from app.core.errors import NotFound, or_raise
 from app.core.prompt_sets import PromptSet, checked_set
 from app.store import prompt_sets
+from app.usecases.outages import postponed_during_outages
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -31,6 +32,7 @@ def get_prompt_set(services: Services, name: str) -> PromptSet:
     return or_raise(found, NotFound(f"There is no prompt set {name!r}", suggestion="`debate prompts list` lists them"))
 
 
+@postponed_during_outages()
 def prompt_set_of_hash(services: Services, hash_: str) -> PromptSet | None:
     """The set that a debate's models are instructed with, even if its name has another content now."""
     with services.engine.statements() as connection:

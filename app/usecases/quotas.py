@@ -10,7 +10,6 @@ from app.usecases.services import Services
 
 
 def take_bytes(services: Services, connection: Connection, caller: Caller, count: int) -> None:
-    """Counts bytes before they are stored."""
     quota = services.settings.agent_quotas
     if quota is None or not isinstance(caller, Agent) or not count:
         return
@@ -20,7 +19,7 @@ def take_bytes(services: Services, connection: Connection, caller: Caller, count
 
 
 def count_bytes(services: Services, caller: Caller, count: int) -> bool:
-    """Counts what a request may store, in a transaction of its own. Returns whether it was counted."""
+    """Counts what a request may store, in its own transaction. Returns whether it was counted."""
     if services.settings.agent_quotas is None or not isinstance(caller, Agent) or not count:
         return False
     with services.engine.begin() as connection:
@@ -29,7 +28,6 @@ def count_bytes(services: Services, caller: Caller, count: int) -> bool:
 
 
 def give_back_bytes(services: Services, caller: Caller, count: int) -> None:
-    """After a request that was counted and stored nothing."""
     if isinstance(caller, Agent):
         with services.engine.begin() as connection:
             store.give_back_bytes(connection, caller.id, count)

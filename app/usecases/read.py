@@ -7,12 +7,12 @@ from uuid import UUID
 
 from app.core.access import Action, Agent, Caller, may_read, may_read_document, require
 from app.core.brief import Exchange
+from app.core.changes import ChangedDebate
 from app.core.debate import Debate, Origin, Turn
 from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotFound, or_raise
 from app.core.events import DebateEvent
 from app.store import debates, events, exchanges, listing, materials, overview, turns
 from app.store.engine import Connection
-from app.store.overview import ChangedDebate
 from app.usecases.services import Services
 from app.wire.debates import ArgumentShape, Told
 
@@ -22,7 +22,6 @@ class Transcript:
     debate: Debate
     motion: Turn
     arguments: tuple[Turn, ...]
-    """Without the motion, in order of seq."""
 
 
 PAGE_TURNS = 20
@@ -48,11 +47,9 @@ def get_transcript(services: Services, debate_id: UUID, limit: int | None) -> Tr
 class ForkSource:
     origin: Origin
     title: str | None
-    """None where the debate was deleted."""
 
 
 def fork_source(services: Services, caller: Caller, debate: Debate) -> ForkSource | None:
-    """The debate that this one was forked from, to whoever may read it."""
     if debate.forked_from is None or not may_read(caller, debate.forked_from.debate_id):
         return None
     with services.engine.statements() as connection:
@@ -61,7 +58,6 @@ def fork_source(services: Services, caller: Caller, debate: Debate) -> ForkSourc
 
 
 def document_for(services: Services, caller: Caller, debate: Debate) -> str | None:
-    """The debate's document, if it has one that this caller may read."""
     if not may_read_document(caller, debate):
         return None
     document = services.documents.of(services.engine, debate)
@@ -71,15 +67,14 @@ def document_for(services: Services, caller: Caller, debate: Debate) -> str | No
 def get_events(
     services: Services, debate_id: UUID, limit: int, cursor: str | None
 ) -> tuple[list[DebateEvent], str | None]:
-    """What happened to the debate, in order, and the page cursor of the next page."""
     with services.engine.statements() as connection:
         existing(connection, debate_id)
     return events.page(services.engine, debate_id, limit, cursor)
 
 
 def stream_transcript(services: Services, debate_id: UUID) -> tuple[Debate, Iterator[Turn]]:
-    """A debate with all its current turns, the motion first. The turns are read page by page as they are consumed, with
-    no connection held in between: turns never change, and later ones are left out."""
+    """A debate with all its current turns, the motion first. They are read page by page, with no connection in
+    between."""
     with snapshot(services) as connection:
         debate = existing(connection, debate_id)
         [last] = turns.tail(connection, debate_id, 1)
@@ -104,8 +99,8 @@ class Polled:
     last_seen_seq: int
     last_seq: int
     told: Told | None
-    """The debate's last turn, if it is newer than the last seen one or the debate is closed: agents end their loop on
-    that, so every poll of a closed debate returns it. None before the debate is started, when nobody may act on it."""
+    """The last turn, if it is newer than the last seen one, or of a closed debate. None before the debate is
+    started."""
 
 
 def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
@@ -120,7 +115,6 @@ def poll(services: Services, debate_id: UUID, last_seen: UUID | None) -> Polled:
 
 
 def turns_after(services: Services, debate_id: UUID, seq: int, at_most: int) -> tuple[Debate, tuple[Turn, ...]]:
-    """The next turns after `seq`, and the debate, from one snapshot."""
     with snapshot(services) as connection:
         debate = existing(connection, debate_id)
         return debate, turns.after(connection, debate_id, seq, at_most)
@@ -132,13 +126,11 @@ def turns_after_each(services: Services, known: Mapping[UUID, int], at_most: int
 
 
 def get_debates(services: Services, debate_ids: Sequence[UUID]) -> list[Debate]:
-    """The debates among these that exist."""
     with services.engine.statements() as connection:
         return debates.get_many(connection, debate_ids)
 
 
 def last_changes(services: Services, debate_ids: Sequence[UUID]) -> list[ChangedDebate]:
-    """Of the debates among these that exist."""
     with services.engine.statements() as connection:
         return overview.last_changes(connection, debate_ids)
 
@@ -152,7 +144,6 @@ def changes_since(services: Services, since: datetime | None, at_most: int) -> t
 
 
 def seq_of(services: Services, debate_id: UUID, turn_id: UUID, field: str) -> int:
-    """The seq of a turn of this debate; `field` is the client's name for the id."""
     with services.engine.statements() as connection:
         turn = turns.get(connection, turn_id)
     if turn is None or turn.debate_id != debate_id:
@@ -166,7 +157,6 @@ def document_of(services: Services, debate: Debate) -> str | None:
 
 
 def get_exchanges(services: Services, caller: Caller, debate_id: UUID, turn_id: UUID) -> tuple[Turn, list[Exchange]]:
-    """A turn and what its model was sent and answered."""
     require(caller, Action.INSPECT)
     with snapshot(services) as connection:
         existing(connection, debate_id)
@@ -174,12 +164,16 @@ def get_exchanges(services: Services, caller: Caller, debate_id: UUID, turn_id: 
         if turn is None or turn.debate_id != debate_id:
             raise ArgumentNotFound(turn_id)
         found = exchanges.of_turn(connection, turn_id)
+    return turn, stored_exchanges(found, f"argument {turn_id}")
+
+
+def stored_exchanges(found: list[Exchange], of: str) -> list[Exchange]:
     if not found:
         raise NotFound(
-            f"No exchange is stored for the argument {turn_id}: no model made it, or its exchange was pruned",
+            f"No exchange is stored for the {of}: no model made it, or its exchange was pruned",
             suggestion="`debate prune --exchanges` removes them",
         )
-    return turn, found
+    return found
 
 
 def list_debates(

@@ -1,11 +1,11 @@
-"""Taking an open external seat, and giving it back."""
+"""Taking and releasing an open external seat."""
 
 from collections.abc import Callable
 from uuid import UUID
 
 import structlog
 
-from app.core import holding
+from app.core import seat_ownership
 from app.core.access import Action, Caller, Guest, invitation_held_by, require, require_debate
 from app.core.debate import Debate
 from app.core.events import EventKind, NewEvent
@@ -21,16 +21,16 @@ log = structlog.get_logger(__name__)
 
 def take_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -> Debate:
     def take(connection: Connection, debate: Debate, caller: Caller) -> Debate:
-        return holding.take(debate, caller, seat, spoke_from(connection, caller, debate_id))
+        return seat_ownership.take(debate, caller, seat, spoke_from(connection, caller, debate_id))
 
     return _change(services, caller, debate_id, seat, take)
 
 
 def release_seat(services: Services, caller: Caller, debate_id: UUID, seat: Seat) -> Debate:
-    """A guest whose seat somebody else gives back only watches from now on."""
+    """A guest whose seat another caller releases only watches from then on."""
 
     def release(connection: Connection, debate: Debate, caller: Caller) -> Debate:
-        after = holding.release(debate, caller, seat)
+        after = seat_ownership.release(debate, caller, seat)
         invitation_id = invitation_held_by(debate.seats[seat])
         if invitation_id is not None and not isinstance(caller, Guest):
             invitations.let_only_watch(connection, invitation_id)
@@ -61,5 +61,5 @@ def _change(
         log.info("seat.taken", debate_id=str(debate_id), seat=seat.role, by=caller.name)
     else:
         log.info("seat.released", debate_id=str(debate_id), seat=seat.role, by=caller.name)
-    services.teller.publish(state_changed(after))
+    services.publisher.publish(state_changed(after))
     return after

@@ -2,23 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from cachetools import LRUCache
 
+from app.messaging.publisher import Publisher
 from app.messaging.queue import TaskQueue
-from app.messaging.teller import Teller
 from app.settings import Settings
 from app.store.engine import Engine
 from app.store.errors import FullDisk
 from app.usecases.documents import Documents
 
+Answer = TypeVar("Answer")
+
 MOST_KEPT = 100
 """Experiments: more than a page of their list shows."""
 
 
-def _run_here(work: Callable[[], Any]) -> Any:
+class RunAside(Protocol):
+    def __call__(self, work: Callable[[], Answer], /) -> Answer: ...
+
+
+def _run_here(work: Callable[[], Answer], /) -> Answer:
     return work()
 
 
@@ -27,11 +33,11 @@ class Services:
     settings: Settings
     engine: Engine
     tasks: TaskQueue
-    teller: Teller
+    publisher: Publisher
     full_disk: FullDisk = field(default_factory=FullDisk)
     documents: Documents = field(default_factory=Documents)
     results: LRUCache[UUID, tuple[str, dict[str, Any]]] = field(default_factory=lambda: LRUCache(MOST_KEPT))
-    """Of experiments, each with the state of the data that it was computed from. Without a lock: all requests of an API
-    process share one thread."""
-    run_aside: Callable[[Callable[[], Any]], Any] = _run_here
+    """Of experiments, each with the state of the data that it was computed from. No lock: all requests share one
+    thread."""
+    run_aside: RunAside = _run_here
     """Runs CPU-bound work: in a thread where one event loop serves all requests."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.access import Action, Caller, require, require_debate, require_seat
+from app.core.changes import Change
 from app.core.debate import Debate, Speaker, Turn, TurnType
 from app.core.errors import ArgumentNotFound, InvalidInput, RequestIdReused, or_raise
 from app.core.machine import Move, PlannedTurn, decide, is_repeat
@@ -14,10 +15,10 @@ from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.core.verdicts import Verdict
 from app.store import debates, turns
-from app.store.commit import Change, save
+from app.store.commit import save
 from app.store.engine import Connection
 from app.store.ids import new_turn_id
-from app.usecases.announce import tell_stored
+from app.usecases.announce import enqueue_due, publish_stored
 from app.usecases.create import MAX_REQUEST_ID_BYTES, StoredTurn
 from app.usecases.guardrail import opinion_of, refuse_rejected
 from app.usecases.identity import speaker
@@ -86,10 +87,9 @@ def submit(services: Services, caller: Caller, debate_id: UUID, submission: Subm
         outcome = save(connection, Change(decision.debate, turns=tuple(planned)))
     log_repair(locked, debate)
     after, stored = outcome.debate, outcome.turns
-    services.teller.end_claim(outcome.ended_claim)
-    tell_stored(services, (after, stored))
-    if after.awaits_worker:
-        services.teller.enqueue(after.id)
+    services.publisher.end_claim(outcome.ended_claim)
+    publish_stored(services, (after, stored))
+    enqueue_due(services, after)
     return StoredTurn(after, stored[0])
 
 
@@ -102,13 +102,11 @@ def _quotes(services: Services, debate_id: UUID, move: Move) -> tuple[Quote, ...
     if debate is None:
         return ()
     document = services.documents.of(services.engine, debate)
-    quotes: tuple[Quote, ...] = services.run_aside(lambda: quotes_of(debate, move, document))
-    return quotes
+    return services.run_aside(lambda: quotes_of(debate, move, document))
 
 
 def quotes_of(debate: Debate, move: Move, document: Document | None) -> tuple[Quote, ...]:
-    """Judges weigh quotes, and give none. Of a seat that is not shown the document they are not looked up: the answers
-    would tell, guess by guess, what the document says."""
+    """Only debaters quote. Of a seat that is not shown the document none are looked up: the results would leak it."""
     if document is None or debate.material is None or move.seat is Seat.ARBITRATOR:
         return ()
     return checked_quotes(move.content, document) if debate.material.shows_document_to(move.seat) else ()
@@ -138,8 +136,8 @@ def turns_of(
     first_id: UUID | None = None,
     quotes: tuple[Quote, ...] = (),
 ) -> list[Turn]:
-    """The turns of a decision, with ids. Each answers the one before it. Only the first carries the request's id, agent
-    and quotes: an automatic ruling after it has none. `first_id` is the id of the first, where it is already known."""
+    """The turns of a decision. Each answers the one before it; only the first has the request's id, agent and
+    quotes."""
     made: list[Turn] = []
     for plan in planned:
         turn = Turn(

@@ -1,5 +1,4 @@
-"""The state of the whole system: readiness, workers and their claims, queue, database, turns a minute, providers,
-money."""
+"""The state of the system: readiness, workers and claims, queue, database, turns a minute, providers, money."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,18 +27,14 @@ class WorkerNow:
     id: str
     seen_at: datetime
     lease_until: datetime
-    """When its lease expires, and other workers take its turns, unless it renews the lease."""
     holds: tuple[LiveClaim, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Workers and turns, from the database."""
-
     now: datetime
     workers: tuple[WorkerNow, ...]
     waiting: int
-    """Turns that are due and not claimed."""
     oldest_waiting_at: datetime | None
     retrying: int
     turns_last_minute: int
@@ -50,9 +45,7 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class SystemStatus:
     queue_length: int | None
-    """None while the queue is down."""
     work: Work | None
-    """None while the database is down."""
 
 
 def system_status(services: Services) -> SystemStatus:
@@ -98,10 +91,8 @@ class Readiness:
     queue: bool
     workers: int
     threads: bool
-    """False when a thread of this process keeps crashing or has ended."""
     problems: tuple[str, ...]
-    """Empty when ready. Missing workers are no problem here: debates are stored and read, and start when a worker
-    does."""
+    """Empty when ready. Missing workers are no problem: debates are stored, and start when a worker does."""
 
     @property
     def is_ready(self) -> bool:
@@ -117,7 +108,6 @@ def readiness(services: Services) -> Readiness:
 
 
 def _database(services: Services) -> tuple[int, str | None]:
-    """How many workers are alive, and the database's problem, if any."""
     try:
         with services.engine.begin() as connection:
             workers = leases.count_live(connection)

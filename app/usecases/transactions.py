@@ -1,5 +1,4 @@
-"""Short transactions: the last check of the caller's credential, failpoints around the commit, the row lock that every
-write through the API takes first, and the retry after a deadlock or serialization failure."""
+"""Short transactions: the last check of a credential, failpoints, row locks, and the retry after a conflict."""
 
 import functools
 import random
@@ -35,8 +34,7 @@ Answer = TypeVar("Answer")
 
 @contextmanager
 def transaction(services: Services, caller: Caller | None, name: str | None = None) -> Iterator[Connection]:
-    """For a write of this caller. Refuses a key that was revoked, or a session that ended, since the request began or
-    its connection was opened. `name` is that of its failpoints."""
+    """For a write of this caller. Refuses a credential that has become invalid. `name` is that of its failpoints."""
     with services.engine.begin() as connection:
         if caller is not None and caller.credential is not None:
             valid = _STORES[type(caller)].VALID
@@ -58,10 +56,9 @@ def refused() -> AuthFailed:
 
 
 def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """For every use case that writes: repeats it from its start after a deadlock or serialization failure.
+    """For every use case that writes: repeats it after a deadlock or serialization failure, which was rolled back.
 
-    Postgres has rolled it back then, and events are published only after the commit. A lost connection is never
-    repeated here: it does not tell whether the commit succeeded.
+    A lost connection is never repeated here: it does not tell whether the commit succeeded.
     """
 
     @functools.wraps(use_case)
@@ -72,7 +69,7 @@ def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, A
             except DatabaseAway as problem:
                 if not is_conflict(problem):
                     raise
-                log.warning("transaction.repeated", use_case=use_case.__name__, problem=log_words(problem))
+                log.warning("transaction.retried", use_case=use_case.__name__, problem=log_words(problem))
             time.sleep(pause_seconds * (1 + _jitter()))
         return use_case(*args, **options)
 
@@ -80,8 +77,7 @@ def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, A
 
 
 def with_seat_now(connection: Connection, caller: Caller) -> Caller:
-    """A guest with the seat that its invitation opens now. With the debate locked, so that what ends or narrows the
-    invitation is done or waits."""
+    """A guest with the seat that its invitation opens now. The debate must be locked."""
     if not isinstance(caller, Guest):
         return caller
     role = invitations.role_now(connection, caller.invitation_id)
@@ -96,8 +92,7 @@ def spoke_from(connection: Connection, caller: Caller, debate_id: UUID) -> froze
 
 
 TURNS_THAT_IMPLY_A_CURSOR = 4
-"""Enough for the last turn that has a round, and an intervention and the ruling on it after that. Where more of those
-follow, the stored cursor is trusted."""
+"""Enough for the last turn that has a round, and an intervention and its ruling. Otherwise the stored cursor counts."""
 
 
 def lock_existing(connection: Connection, debate_id: UUID) -> Debate:
@@ -105,7 +100,7 @@ def lock_existing(connection: Connection, debate_id: UUID) -> Debate:
 
 
 def lock_to_change(connection: Connection, caller: Caller, debate_id: UUID) -> Debate:
-    """Refuses changes to a debate of somebody else's experiment."""
+    """Refuses changes to a debate of another agent's experiment."""
     locked = lock_existing(connection, debate_id)
     if locked.experiment_id is not None and isinstance(caller, Agent):
         require_owner(caller, experiments.owner_of(connection, locked.experiment_id) or "")
@@ -113,8 +108,7 @@ def lock_to_change(connection: Connection, caller: Caller, debate_id: UUID) -> D
 
 
 def with_tail(connection: Connection, locked: Debate) -> tuple[Debate, tuple[Turn, ...]]:
-    """The debate, with its cursor repaired where its turns imply another one, and its last turns. Whoever saves the
-    debate calls `log_repair` after the commit."""
+    """The debate with the cursor that its turns imply, and its last turns. After the commit, call `log_repair`."""
     last_turns = turns.tail(connection, locked.id, TURNS_THAT_IMPLY_A_CURSOR)
     return reconciled(locked, last_turns), last_turns
 

@@ -1,7 +1,8 @@
-"""Webhooks: register, list, remove, test and replay, for the operator; claim and settle deliveries, for workers."""
+"""Webhooks: register, list, remove, test and replay, for the operator; claim and record deliveries, for workers."""
 
 import base64
 import ipaddress
+import random
 import re
 import secrets
 from collections.abc import Sequence
@@ -13,17 +14,19 @@ import structlog
 from app.core.access import Action, Caller, require
 from app.core.claims import Room
 from app.core.errors import InvalidInput, NotFound, or_raise
+from app.core.retry import PlayerError
 from app.core.texts import checked_text
-from app.core.webhooks import TEST_EVENT, delay_after, why_refused
+from app.core.webhooks import TEST_EVENT, DueDelivery, delay_after, why_refused
 from app.observe import metrics
 from app.store import webhooks
 from app.store.engine import Connection
 from app.store.ids import new_id
-from app.store.webhooks import Delivery, DueDelivery, Webhook
+from app.store.webhooks import Delivery, Webhook
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
+jitter = random.SystemRandom().random
 
 MAX_URL_BYTES = 2_000
 _ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\.?$", re.IGNORECASE)
@@ -135,13 +138,23 @@ def _unknown(webhook_id: UUID) -> NotFound:
 
 @repeated_on_conflict
 def claim(services: Services, worker_id: str, room: Room) -> list[DueDelivery]:
-    """Those of the same debate one after another. Each endpoint has a share of its own."""
+    """One delivery of a debate after another. Each endpoint has its own share."""
     return webhooks.claim(services.engine, worker_id, room)
 
 
+def record(services: Services, held: DueDelivery, status: int) -> None:
+    error = None if 200 <= status < 300 else f"answered {status}"
+    if status // 100 == 3:
+        error = f"answered {status}: redirects are not followed"
+    _record(services, held, status, error, jitter())
+
+
+def record_failure(services: Services, held: DueDelivery, problem: PlayerError, jitter: float) -> None:
+    _record(services, held, None, problem.message, jitter)
+
+
 @repeated_on_conflict
-def settle(services: Services, held: DueDelivery, status: int | None, error: str | None, jitter: float) -> None:
-    """Records an attempt: delivered without an `error`. A failed one is repeated later, for three days."""
+def _record(services: Services, held: DueDelivery, status: int | None, error: str | None, jitter: float) -> None:
     delay = None
     if error is not None and status != GONE:
         first = services.settings.webhook_retry_seconds
@@ -151,7 +164,7 @@ def settle(services: Services, held: DueDelivery, status: int | None, error: str
     if status == GONE:
         reason = "the endpoint answered 410: it is gone"
         webhooks.disable(services.engine, held.webhook_id, reason)
-        log.warning("webhook.switched_off", webhook_id=str(held.webhook_id), reason=reason)
+        log.warning("webhook.disabled", webhook_id=str(held.webhook_id), reason=reason)
     metrics.webhook_deliveries.labels("delivered" if error is None else "failed").inc()
     if error is not None:
         log.info("webhook.failed", webhook_id=str(held.webhook_id), attempts=held.attempts + 1, problem=error)

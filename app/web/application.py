@@ -159,7 +159,7 @@ def _add_errors(web: Blueprint) -> None:
     @web.errorhandler(Exception)
     def unexpected(problem: Exception) -> Response:
         if isinstance(problem, DatabaseAway):
-            log.error("page.database_away", problem=log_words(problem))
+            log.error("page.database_unavailable", problem=log_words(problem))
             return _error_page(503, f"{words_for(problem)}. {NOTHING_IS_LOST}")
         log.error("page.failed", exc_info=problem)
         return _error_page(500, f"The server's log has details under request id {g.request_id}.")

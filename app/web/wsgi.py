@@ -21,7 +21,7 @@ services = build_services(
     load_settings(),
     name="debate-api",
     database_connections=DATABASE_CONNECTIONS,
-    patience_seconds=DATABASE_PATIENCE_SECONDS,
+    connection_timeout_seconds=DATABASE_PATIENCE_SECONDS,
 )
 services = replace(services, run_aside=run_in_native_thread)
 relay = build_relay(services)

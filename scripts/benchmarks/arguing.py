@@ -10,7 +10,7 @@ from app.core.debate import TurnType
 from app.core.players import EXTERNAL, SeatSetup
 from app.core.seats import Seat
 from app.messaging.bus import Event
-from app.messaging.teller import Teller
+from app.messaging.publisher import Publisher
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
@@ -44,30 +44,30 @@ class _Silent:
 
 def untold(services: Services) -> Services:
     """Nobody is told of what these do: no watcher, and no worker."""
-    return replace(services, teller=_Silent())  # type: ignore[arg-type]
+    return replace(services, publisher=_Silent())  # type: ignore[arg-type]
 
 
-class _NotingTeller:
-    """A teller that is told of a turn right after its commit, and keeps the time."""
+class _NotingPublisher:
+    """A publisher that is told of a turn right after its commit, and keeps the time."""
 
-    def __init__(self, teller: Teller) -> None:
-        self._teller = teller
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
         self.committed: Committed = {}
 
     def publish(self, *events: Event) -> None:
         now = time.time_ns()
         for event in events:
             self.committed[str(event.debate_id), event.data()["argument"]["seq"]] = now
-        self._teller.publish(*events)
+        self._publisher.publish(*events)
 
     def end_claim(self, token: UUID | None) -> None:
-        self._teller.end_claim(token)
+        self._publisher.end_claim(token)
 
 
 def argue(services: Services, debate_ids: list[UUID], turns: int, turns_a_second: int) -> tuple[Committed, float]:
     """The commits, and how many seconds all of them took."""
-    noting = _NotingTeller(services.teller)
-    noted = replace(services, teller=noting)  # type: ignore[arg-type]
+    noting = _NotingPublisher(services.publisher)
+    noted = replace(services, publisher=noting)  # type: ignore[arg-type]
     began = time.monotonic()
 
     def take_turns(numbers: range) -> None:

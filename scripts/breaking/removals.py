@@ -59,7 +59,7 @@ REMOVALS = (
     ),
     Removal(
         "the sweeper",
-        (Edit("worker/process.py", "        self._sweeper.start()\n", ""),),
+        (Edit("app/usecases/sweep.py", '    Upkeep("sweeper", 1.0, _sweep, needs_lease=True),\n', ""),),
         ("tests/e2e/test_workers.py::test_a_killed_workers_turn_is_taken_over",),
     ),
     Removal(
@@ -74,15 +74,15 @@ REMOVALS = (
                 "app/usecases/submit.py",
                 "    log_repair(locked, debate)\n"
                 "    after, stored = outcome.debate, outcome.turns\n"
-                "    services.teller.end_claim(outcome.ended_claim)\n"
-                "    tell_stored(services, (after, stored))",
+                "    services.publisher.end_claim(outcome.ended_claim)\n"
+                "    publish_stored(services, (after, stored))",
                 "        log_repair(locked, debate)\n"
                 "        after, stored = outcome.debate, outcome.turns\n"
-                "        services.teller.end_claim(outcome.ended_claim)\n"
-                "        tell_stored(services, (after, stored))",
+                "        services.publisher.end_claim(outcome.ended_claim)\n"
+                "        publish_stored(services, (after, stored))",
             ),
         ),
-        ("tests/integration/test_teller.py::test_a_write_that_fails_at_its_commit_tells_nobody",),
+        ("tests/integration/test_publisher.py::test_a_write_that_fails_at_its_commit_tells_nobody",),
     ),
     Removal(
         "the relay's hole detection",

@@ -184,7 +184,7 @@ def a_provider_refuses_our_key(stage: Stage) -> None:
         agent.post(path, {"stance": "oppose", "content": f"The buses stop at nine, {time.monotonic()} times a day."})
 
     stage.models.behave = lambda _: "401"
-    alerts = ("DebateNoTurnsThoughAsked", "DebatePlayersFail", "DebatesFail", "DebateGuardrailFails")
+    alerts = ("DebateTurnsStalled", "DebatePlayersFail", "DebatesFail", "DebateGuardrailFails")
     stage.fire(*alerts, what="the provider refuses our key", again=ask)
     stage.models.behave = None
 
@@ -223,7 +223,7 @@ def a_worker_freezes(stage: Stage) -> None:
 def there_are_more_turns_than_room(stage: Stage) -> None:
     stage.replace_workers(worker_concurrency=1)
     stage.short(6, 33)
-    stage.fire("DebateTurnsWaitLong", what="two workers have room for one turn each, and six turns take 33 s each")
+    stage.fire("DebateQueueDelayHigh", what="two workers have room for one turn each, and six turns take 33 s each")
     stage.replace_workers()
     stage.wait_until_idle()
 
@@ -265,7 +265,7 @@ def a_table_is_locked(stage: Stage) -> None:
             waiting = sum(not one.done() for one in asked)
             asked.extend(pool.submit(_status, stage.api) for _ in range(40 - waiting))
 
-        stage.fire("DebatePoolUsedUp", what="somebody holds a lock on the table of debates", again=ask)
+        stage.fire("DebatePoolExhausted", what="somebody holds a lock on the table of debates", again=ask)
         direct.rollback()
         pool.shutdown(cancel_futures=True)
 
@@ -291,7 +291,7 @@ def postgres_is_away(stage: Stage) -> None:
     watch = stage.alerting
     wait_until(lambda: "DebateApiErrors" not in watch.firing(), 300 / SPEED + 120, "no request fails any more")
     with cut(stage.postgres):
-        alerts = ("DebateApiErrors", "DebateNobodySweeps")
+        alerts = ("DebateApiErrors", "DebateSweeperStopped")
         stage.fire(*alerts, what="Postgres is away", again=lambda: _status(stage.api))
 
 
@@ -299,7 +299,7 @@ def every_worker_is_killed(stage: Stage) -> None:
     # DebateNoWorker inhibits it, and Alertmanager never tells the end of an alert that ends while it is inhibited.
     assert stage.alerting
     watch = stage.alerting
-    wait_until(lambda: "DebateNobodySweeps" not in watch.firing(), 300 / SPEED + 120, "somebody sweeps again")
+    wait_until(lambda: "DebateSweeperStopped" not in watch.firing(), 300 / SPEED + 120, "somebody sweeps again")
     for worker in stage.workers:
         os.killpg(worker.pid, signal.SIGKILL)
         worker.wait(60)

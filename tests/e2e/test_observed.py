@@ -46,7 +46,7 @@ def test_a_worker_says_how_long_turns_wait_and_what_the_sweeper_found(seen: Obse
     assert count("debate_queue_delay_seconds_count") >= 5
     assert 0 <= count("debate_queue_delay_seconds_sum") < 200
     assert count("debate_sweeps_total") >= 1
-    assert count("debate_swept_total") == 0, "no worker has died"
+    assert count("debate_claims_reclaimed_total") == 0, "no worker has died"
     assert count("debate_database_connections_max") == POOL_CONNECTIONS
     assert 0 <= count("debate_database_connections_in_use") <= POOL_CONNECTIONS
 

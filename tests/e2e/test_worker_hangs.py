@@ -35,7 +35,7 @@ def test_a_worker_whose_loop_is_blocked_ends_itself_and_another_takes_its_turn(p
     hanging = place.start_worker(failpoints="think.before=sleep(3600)@1", worker_hang_seconds=5)
     debate_id = str(api.create(limits={"max_rounds": 1})["id"])
     assert hanging.wait(60) == EXIT_CODE
-    [line] = [json.loads(text) for text in logged.read_text().splitlines() if '"worker.hangs"' in text]
+    [line] = [json.loads(text) for text in logged.read_text().splitlines() if '"worker.event_loop_blocked"' in text]
     assert (line["level"], line["hang_seconds"]) == ("critical", 5)
     assert "failpoints.py" in line["stacks"], "where it hung"
     place.start_worker()

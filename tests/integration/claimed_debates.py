@@ -18,6 +18,7 @@ from situations.leases import expire
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
+from app.core.changes import Outcome, Result
 from app.core.claims import Room, share_of_turn
 from app.core.debate import Debate, Turn, TurnType, Usage
 from app.core.formats import Format
@@ -27,7 +28,6 @@ from app.core.retry import PlayerError
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store import leases
-from app.store.commit import Outcome, Result
 from app.usecases import advance, control, read
 from app.usecases.advance import Claim, Step
 from app.usecases.create import NewDebate, create_debate

@@ -96,7 +96,7 @@ async def at_work(services, find_player=player_for, name="worker"):
     async with contextlib.AsyncExitStack() as stack:
         patched = stack.enter_context(pytest.MonkeyPatch.context())
         for part, often in (
-            (feeder_module, "LOOK_EVERY_SECONDS"),
+            (feeder_module, "POLL_SECONDS"),
             (JudgmentWork, "poll_seconds"),
             (Turns, "poll_seconds"),
         ):

@@ -15,8 +15,8 @@ from app.core.debate import TurnType
 from app.core.seats import Seat
 from app.http.requests import CreateDebateBody
 from app.messaging.bus import Event, EventBus
+from app.messaging.publisher import Publisher
 from app.messaging.subscription import Subscription
-from app.messaging.teller import Teller
 from app.realtime.feed import Item, Listener
 from app.realtime.relay import Relay
 from app.realtime.source import PostgresSource
@@ -40,7 +40,7 @@ def redis_of(place: Place, timeout: float = 5) -> "Redis":
 
 def mute(services: Services, redis: "Redis") -> Services:
     """The same, but for all its events, which are lost, as while Redis is away."""
-    return replace(services, teller=Teller(MuteBus(redis), services.tasks))
+    return replace(services, publisher=Publisher(MuteBus(redis), services.tasks))
 
 
 @contextmanager

@@ -23,15 +23,14 @@ from harness import Place, wait_until
 from situations.debates import make_due, pass_deadline, set_deadline
 
 from app.core.access import OPERATOR
+from app.core.changes import Result
 from app.core.claims import Room
 from app.core.debate import Debate, Limits, Status, StopReason, TurnType, Usage
 from app.core.players import SeatSetup
 from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
 from app.core.seats import Seat
-from app.store.claimed_rows import DEBATES
-from app.store.commit import Result
+from app.store.claimed_rows import DEBATES, still_held
 from app.usecases import advance, control, read
-from app.usecases.claims import still_held
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 
@@ -69,7 +68,7 @@ def test_a_claim_of_a_debate_that_is_gone_is_nothing(services: Services) -> None
 def test_a_pause_lets_the_turn_under_way_be_stored_and_nothing_follows_it(services: Services, debate: Debate) -> None:
     claim = claimed(services, debate)
     control.pause_debate(services, OPERATOR, debate.id)
-    assert still_held(services, DEBATES, [(debate.id, claim.held.token)]) == {claim.held.token}
+    assert still_held(services.engine, DEBATES, [(debate.id, claim.token)]) == {claim.token}
     assert take_turn(services, claim, CLAIM) is None
     after = read.get_transcript(services, debate.id, None)
     assert (after.debate.status, after.debate.turn_count, len(after.arguments)) == (Status.PAUSED, 2, 1)
@@ -78,10 +77,10 @@ def test_a_pause_lets_the_turn_under_way_be_stored_and_nothing_follows_it(servic
 @pytest.mark.parametrize("what", ENDINGS)
 def test_what_a_person_does_meanwhile_takes_the_claim_away(services: Services, debate: Debate, what: str) -> None:
     claim = claimed(services, debate)
-    held = [(debate.id, claim.held.token)]
-    assert still_held(services, DEBATES, held) == {claim.held.token}
+    held = [(debate.id, claim.token)]
+    assert still_held(services.engine, DEBATES, held) == {claim.token}
     ENDINGS[what](services, debate.id)
-    assert still_held(services, DEBATES, held) == set()
+    assert still_held(services.engine, DEBATES, held) == set()
     [outcome] = advance.commit(services, [turn(claim, CLAIM)])
     expected = {"stop": Status.STOPPED, "pause": Status.PAUSED, "delete": None, "intervention": Status.RUNNING}
     assert (outcome.result, outcome.status) == (Result.CLAIM_LOST, expected[what])

@@ -44,11 +44,12 @@ from worker_loop import live_runner, with_settings
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
+from app.core.changes import Result
 from app.core.debate import Debate, Limits, Status, StopReason, TurnType, Usage
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.store.commit import Result, save
+from app.store.commit import commit, save
 from app.store.engine import DatabaseAway
 from app.store.ids import new_turn_id
 from app.store.turns import TurnExists
@@ -286,7 +287,7 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         "closing": case.closing,
         "next_attempt_at": None,
         "updated_at": turns[-1]["created_at"],
-        **scheduled(before, after, schedule, following and following.held.token),
+        **scheduled(before, after, schedule, following and following.token),
     }
     assert after["updated_at"] > before["updated_at"]
     assert (after["deadline_at"] is not None) == (case.limits.max_seconds is not None)
@@ -312,7 +313,7 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
         },
         "quotes": None,
         "worker": WORKER,
-        "claim": claim.held.token,
+        "claim": claim.token,
         "prompts_hash": None,
         "agent_id": None,
         "agent_username": None,
@@ -362,7 +363,7 @@ def test_a_release_leaves_exactly_these_columns_and_is_no_activity(services: Ser
     release(services, claim)
     after = row_of(place, debate)
     assert after == {**before, **UNCLAIMED, "due_at": after["due_at"]}
-    assert place.sql("SELECT due_at <= clock_timestamp(), settled_token FROM debates") == [(True, claim.held.token)]
+    assert place.sql("SELECT due_at <= clock_timestamp(), settled_token FROM debates") == [(True, claim.token)]
 
 
 def test_two_turns_at_once_are_stored_by_the_same_statement(services: Services, place: Place) -> None:
@@ -480,7 +481,7 @@ def test_two_workers_with_the_same_claim_store_one_turn(services: Services, plac
         going_on = [claim for claim in answers if claim is not None]
         assert len(going_on) == (1 if go_on else 0)
         [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
-        assert [claim.held.token for claim in going_on] == ([token] if token else [])
+        assert [claim.token for claim in going_on] == ([token] if token else [])
         assert all(claim.brief.recent == (turns[-1],) for claim in going_on)
 
 
@@ -496,7 +497,7 @@ def test_a_turn_and_its_own_second_try_at_once_are_stored_once_and_both_know_it(
             stored = store(services, step.claim, lambda _: step)
             assert stored is not None
             following = advance.next_claim(*stored)
-            return stored[1].result, following and following.held.token
+            return stored[1].result, following and following.token
 
         answers = all_at_once([commit, commit])
         [(token,)] = place.sql("SELECT claim_token FROM debates WHERE id = %s", debate.id)
@@ -549,7 +550,7 @@ def with_connections(place: Place) -> Iterator[Callable[[int], Services]]:
     with ExitStack() as made:
 
         def make(count: int) -> Services:
-            services = made.enter_context(services_of(place.settings, count, name="few", patience_seconds=2))
+            services = made.enter_context(services_of(place.settings, count, name="few", connection_timeout_seconds=2))
             opened = [services.engine.connect() for _ in range(count)]
             for connection in opened:
                 connection.close()
@@ -596,7 +597,7 @@ def test_a_connection_lost_after_the_commit_is_found_out_and_the_next_claim_goes
     assert outcome.result is Result.ALREADY_STORED
     following = advance.next_claim(step, outcome)
     assert following is not None
-    assert place.sql("SELECT claim_token FROM debates") == [(following.held.token,)]
+    assert place.sql("SELECT claim_token FROM debates") == [(following.token,)]
     fresh, turns = assert_sound(services, debate)
     assert (following.debate, following.brief.recent) == (fresh, (turns[-1],))
     assert take_turn(services, following, CLAIM) is not None
@@ -658,7 +659,7 @@ def test_a_turn_that_exists_is_refused_and_the_connection_serves_on(
     before, backend = place.sql(rows), place.sql(f"SELECT pid {BACKENDS}")
     for _ in range(3):
         with pytest.raises(TurnExists):
-            advance.commit(services, [step])
+            commit(services.engine, [step.change])
     with pytest.raises(TurnExists), services.engine.begin() as connection:
         save(connection, replace(step.change, claim=None))
     assert place.sql(rows) == before

@@ -90,7 +90,7 @@ def test_the_watch_over_credentials_logs_no_hash(services: Services, place: Plac
     caller = operator_of_session(services, begin_session(services))
     assert caller is not None
     keys = KeyWatch(partial(valid_credentials, services), most_listeners=100)
-    with keys.hold(caller, lambda: None), database_away(place):
+    with keys.watch(caller, lambda: None), database_away(place):
         wait_until(lambda: bool(problems(logs, "keys.check")), 20, "it failed")
     for problem in problems(logs, "keys.check"):
         assert_kind_and_state(problem)

@@ -150,7 +150,7 @@ async def test_a_turn_whose_answer_was_lost_is_stored_once_and_the_debate_goes_o
 
 
 def test_a_request_that_gets_no_connection_in_time_is_told_to_come_back(place: Place) -> None:
-    with services_of(place.settings, 1, patience_seconds=0.3) as services:
+    with services_of(place.settings, 1, connection_timeout_seconds=0.3) as services:
         relay = build_relay(services)
         client = make_application(services, relay).test_client()
         with services.engine.connect():

@@ -10,7 +10,7 @@ from app.core.access import OPERATOR
 from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.spec import spec_of
 from app.usecases import control
-from app.usecases.experiments import feed, manage, settled
+from app.usecases.experiments import feed, manage, pausing
 from app.usecases.experiments.results import results_of_experiment
 from app.usecases.prompt_sets import add_prompt_set
 from app.usecases.services import Services
@@ -90,16 +90,16 @@ def test_the_sweeper_pauses_what_a_stop_has_left_and_resumes_what_a_start_has_le
     by_hand = place.sql("SELECT id FROM debates LIMIT 1")[0][0]
     control.pause_debate(services, OPERATOR, by_hand)
     with monkeypatch.context() as dying:
-        dying.setattr(manage, "settle_debates", lambda *_: None)
+        dying.setattr(manage, "pause_or_resume_debates", lambda *_: None)
         manage.stop(services, OPERATOR, experiment_id)
         assert counts(place, "debates") == {"created": 3, "paused": 1}
-        settled.settle_all(services)
+        pausing.pause_or_resume_all(services)
         assert counts(place, "debates") == {"paused": 4}
         manage.start(services, OPERATOR, experiment_id)
     assert counts(place, "debates") == {"paused": 4}
-    settled.settle_all(services)
+    pausing.pause_or_resume_all(services)
     assert counts(place, "debates") == {"running": 3, "paused": 1}, "what a person has paused stays so"
-    settled.settle_all(services)
+    pausing.pause_or_resume_all(services)
     control.resume_debate(services, OPERATOR, by_hand)
     hold_until(services, status_is(place, "completed"))
     assert place.sql("SELECT DISTINCT status, reason FROM matches") == [("completed", None)]

@@ -32,7 +32,7 @@ from app.core.errors import Conflict, DebateError
 from app.core.retry import NotNow, PlayerError
 from app.observe import failpoints
 from app.usecases import control, maintenance, model_calls
-from app.usecases.experiments import feed, manage, settled
+from app.usecases.experiments import feed, manage, pausing
 from app.usecases.model_calls import Reservation
 from app.usecases.services import Services
 from worker.players.registry import player_for
@@ -180,7 +180,7 @@ def test_a_start_during_a_stop_leaves_no_debate_paused(services: Services, place
     wait_until(status_is(place, "stopped"), PATIENCE_SECONDS, "the stop is committed, and pauses its debate")
     manage.start(services, OPERATOR, experiment_id)
     stopping.join()
-    settled.settle_all(services)
+    pausing.pause_or_resume_all(services)
     [(reason, status)] = place.sql("SELECT reason, debates.status FROM matches JOIN debates ON debate_id = debates.id")
     assert (reason, status == "paused") == (None, False)
     hold_until(services, status_is(place, "completed"))
@@ -211,7 +211,7 @@ def test_a_person_may_resume_a_debate_of_a_stopped_experiment(services: Services
     manage.stop(services, OPERATOR, experiment_id)
     [(debate_id,)] = place.sql("SELECT id FROM debates WHERE status = 'paused'")
     control.resume_debate(services, OPERATOR, debate_id)
-    settled.settle_all(services)
+    pausing.pause_or_resume_all(services)
     assert place.sql("SELECT status FROM debates") == [("running",)]
     manage.start(services, OPERATOR, experiment_id)
     hold_until(services, status_is(place, "completed"))
@@ -349,7 +349,7 @@ async def test_random_operations_from_several_threads_leave_whole_experiments(se
 
             def is_whole() -> bool:
                 """What people have paused they resume, and what has failed is retried."""
-                settled.settle_all(services)
+                pausing.pause_or_resume_all(services)
                 for (debate_id,) in place.sql("SELECT id FROM debates WHERE status = 'paused'"):
                     with contextlib.suppress(DebateError):
                         control.resume_debate(services, OPERATOR, debate_id)

@@ -201,9 +201,9 @@ def test_a_dead_workers_evaluation_is_taken_over_and_its_late_verdict_is_dropped
     lapse_lease(place, "dead")
     sweep(services)
     held = claim_one(services, "other")
-    evaluate.settle(services, dead, Opinion(GuardrailVerdict.REJECTED, ()), "late/1")
+    evaluate.record(services, dead, Opinion(GuardrailVerdict.REJECTED, ()), "late/1")
     assert status_of(place, contribution) == ("pending", None)
-    evaluate.settle(services, held, APPROVED, "rules/1")
+    evaluate.record(services, held, APPROVED, "rules/1")
     assert status_of(place, contribution) == ("approved", "approved")
     assert try_claim(services, "other") == []
 

@@ -25,17 +25,16 @@ from worker_loop import PATIENCE_SECONDS, Gate, calls_to, live_runner, with_sett
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
+from app.core.changes import Result
 from app.core.debate import Debate, Limits, TurnType, Usage
 from app.core.errors import InvalidInput
 from app.core.players import SeatSetup
 from app.core.retry import NotNow, PlayerError
 from app.core.seats import Seat
-from app.store.claimed_rows import DEBATES
-from app.store.commit import Result
+from app.store.claimed_rows import DEBATES, still_held
 from app.store.engine import ConnectionLost
 from app.usecases import advance, control, model_calls
 from app.usecases.advance import Claim, Step
-from app.usecases.claims import still_held
 from app.usecases.read import get_transcript
 from app.usecases.services import Services
 from worker import claim_loop, committer
@@ -175,7 +174,7 @@ def test_resume_makes_the_next_attempt_now(services: Services, place: Place) -> 
 def test_a_resume_does_not_take_the_turn_from_whoever_thinks_about_it(services: Services) -> None:
     claim = claimed(services)
     control.resume_debate(services, OPERATOR, claim.debate.id)
-    assert still_held(services, DEBATES, [(claim.debate.id, claim.held.token)]) == {claim.held.token}
+    assert still_held(services.engine, DEBATES, [(claim.debate.id, claim.token)]) == {claim.token}
 
 
 def test_a_timeout_with_nothing_heard_counts_what_was_sent(

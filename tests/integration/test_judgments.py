@@ -218,7 +218,7 @@ def test_a_dead_workers_judgment_is_made_by_another_and_the_late_answer_is_dropp
     sweep(services)
     judge_until(services, settled(place))
     before = rows(place, "verdict, judged_at")
-    judgments.settle(services, held, Thought(TurnType.RULING, "late", WON, usage=Usage(10, 5, 0.25)))
+    judgments.record(services, held, Thought(TurnType.RULING, "late", WON, usage=Usage(10, 5, 0.25)))
     assert rows(place, "verdict, judged_at") == before
     assert rows(place, "cost_usd") == [(0.25,)], "the late answer was paid for all the same"
 
@@ -229,7 +229,7 @@ def test_a_judgment_of_a_debate_that_was_deleted_meanwhile_is_dropped(services, 
     held = judgments.claim(services, "one", Room({}, 5))
     control.delete_debate(services, OPERATOR, closed)
     for one in held:
-        judgments.settle(services, one, Thought(TurnType.RULING, "x", WON))
+        judgments.record(services, one, Thought(TurnType.RULING, "x", WON))
         assert judgments.brief_of(services, one) is None
     assert rows(place, "id") == []
 

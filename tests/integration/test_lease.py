@@ -12,8 +12,8 @@ from harness import Place
 from situations.leases import expire, extend
 from worker_loop import PATIENCE_SECONDS, database_away, live_lease, with_settings
 
+from app.core.changes import Result
 from app.core.claims import Room
-from app.store.commit import Result
 from app.usecases import advance
 from app.usecases.advance import Claim
 from app.usecases.services import Services

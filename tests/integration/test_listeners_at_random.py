@@ -20,7 +20,7 @@ from websockets.exceptions import WebSocketException
 from app.core.access import OPERATOR
 from app.core.debate import TurnType
 from app.core.seats import Seat
-from app.messaging.teller import Teller
+from app.messaging.publisher import Publisher
 from app.usecases.submit import Submission, submit
 
 pytestmark = pytest.mark.long
@@ -95,7 +95,7 @@ def test_every_listener_of_every_kind_gets_every_turn_once(stage: tuple[Place, O
         for number, seqs in enumerate(received)
     ]
     with services_of(place.settings, 5) as services:
-        unreliable = replace(services, teller=Teller(UnreliableBus(redis, chance), services.tasks))
+        unreliable = replace(services, publisher=Publisher(UnreliableBus(redis, chance), services.tasks))
         for thread in threads:
             thread.start()
         for number in range(2, TURNS + 1):

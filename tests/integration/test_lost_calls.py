@@ -10,12 +10,12 @@ from worker_loop import with_settings
 
 from app.core.access import OPERATOR
 from app.core.brief import Thought
+from app.core.changes import Result
 from app.core.claims import Room
 from app.core.debate import TurnType, Usage
 from app.core.judgments import Judge
 from app.core.players import SeatSetup
 from app.store.calls_under_way import Call
-from app.store.commit import Result
 from app.usecases import control, judgments, model_calls
 from app.usecases.advance import Claim
 from app.usecases.model_calls import LeaseLapsed
@@ -27,7 +27,7 @@ ANSWERED = Usage(310, 50, 0.75)
 
 
 def begin_call(services: Services, claim: Claim) -> UUID:
-    call = Call(uuid4(), claim.held.token, claim.debate.id, None, SENT)
+    call = Call(uuid4(), claim.token, claim.debate.id, None, SENT)
     model_calls.record(services, WORKER, call)
     return call.id
 
@@ -99,7 +99,7 @@ def test_a_worker_that_comes_back_is_charged_only_the_rest_and_only_once(service
     assert used(place, claim.debate.id) == (310, 50, 0.75)
     # The answer to the first was lost.
     model_calls.charge(services, claim.debate.id, ANSWERED, None, call_id)
-    model_calls.charge(services, claim.debate.id, ANSWERED, claim.held.token)
+    model_calls.charge(services, claim.debate.id, ANSWERED, claim.token)
     assert used(place, claim.debate.id) == (310, 50, 0.75)
     assert recorded(place) == 0
 
@@ -108,7 +108,7 @@ def test_no_call_begins_without_a_live_lease_and_nothing_stays_reserved(services
     limited = with_settings(services, max_cost_usd_per_day=1.0)
     claim = claimed(services, a_debate(services))
     lapse_lease(place)
-    call = Call(uuid4(), claim.held.token, claim.debate.id, None, SENT)
+    call = Call(uuid4(), claim.token, claim.debate.id, None, SENT)
     with pytest.raises(LeaseLapsed):
         model_calls.reserve(limited, 0.5, None, WORKER, call)
     assert recorded(place) == 0
@@ -120,7 +120,7 @@ def test_a_reservation_that_is_refused_records_no_call_and_one_that_is_given_bac
 ) -> None:
     limited = with_settings(services, max_cost_usd_per_day=1.0)
     claim = claimed(services, a_debate(services))
-    call = Call(uuid4(), claim.held.token, claim.debate.id, None, SENT)
+    call = Call(uuid4(), claim.token, claim.debate.id, None, SENT)
     assert not isinstance(model_calls.reserve(limited, 2.0, None, WORKER, call), model_calls.Reservation)
     assert recorded(place) == 0
     reservation = model_calls.reserve(limited, 0.5, None, WORKER, call)

@@ -13,13 +13,12 @@ from situations import providers
 from worker_loop import with_settings
 
 from app.core.access import OPERATOR
+from app.core.changes import ClaimToken, Result
 from app.core.debate import Limits, Usage
-from app.store.claimed_rows import DEBATES
-from app.store.commit import ClaimToken, Result
+from app.store.claimed_rows import DEBATES, still_held
 from app.store.model_calls import DayRefused
 from app.usecases import advance, control, model_calls
 from app.usecases.advance import Claim, Step
-from app.usecases.claims import still_held
 from app.usecases.model_calls import Reservation
 from app.usecases.services import Services
 
@@ -33,7 +32,7 @@ def test_processes_that_race_for_slots_never_hold_more_than_the_limit(services: 
         start.wait()
         for wanted in (3, 9, 1, 5, 0, 4):
             # As a process does it: what it does not want it has given up; what it may not hold it gives up later.
-            held = model_calls.share_slots(ours, "openai", name, min(held, wanted), wanted)
+            held = model_calls.allot_slots(ours, "openai", name, min(held, wanted), wanted)
             seen.append(place.sql("SELECT coalesce(sum(held), 0) FROM provider_slots")[0][0])
         return seen
 
@@ -45,17 +44,17 @@ def test_processes_that_race_for_slots_never_hold_more_than_the_limit(services: 
 
 def test_a_process_that_was_not_heard_of_has_lost_its_slots(services: Services, place: Place) -> None:
     ours = with_settings(services, model_concurrency=4)
-    assert model_calls.share_slots(ours, "openai", "dead", 0, 4) == 4
-    assert model_calls.share_slots(ours, "openai", "alive", 0, 4) == 0
+    assert model_calls.allot_slots(ours, "openai", "dead", 0, 4) == 4
+    assert model_calls.allot_slots(ours, "openai", "alive", 0, 4) == 0
     providers.expire_slots(place, "dead")
-    assert model_calls.share_slots(ours, "openai", "alive", 0, 4) == 4
+    assert model_calls.allot_slots(ours, "openai", "alive", 0, 4) == 4
     assert place.sql("SELECT worker_id FROM provider_slots") == [("alive",)]
 
 
 def test_providers_do_not_share_with_each_other(services: Services) -> None:
     ours = with_settings(services, model_concurrency=2)
-    assert model_calls.share_slots(ours, "openai", "one", 0, 2) == 2
-    assert model_calls.share_slots(ours, "anthropic", "two", 0, 2) == 2
+    assert model_calls.allot_slots(ours, "openai", "one", 0, 2) == 2
+    assert model_calls.allot_slots(ours, "anthropic", "two", 0, 2) == 2
 
 
 def test_a_provider_that_asks_to_slow_down_gets_half_and_then_step_by_step_all(
@@ -64,11 +63,11 @@ def test_a_provider_that_asks_to_slow_down_gets_half_and_then_step_by_step_all(
     ours = with_settings(services, model_concurrency=40)
     model_calls.slow_down(ours, "openai", 0.5)
     model_calls.slow_down(ours, "openai", 0.5)  # the same moment: calls that were refused together count once
-    assert model_calls.share_slots(ours, "openai", "one", 0, 100) == pytest.approx(20, abs=2)
+    assert model_calls.allot_slots(ours, "openai", "one", 0, 100) == pytest.approx(20, abs=2)
     providers.age_slow_down(place, 7.5)
-    assert model_calls.share_slots(ours, "openai", "one", 20, 100) == pytest.approx(30, abs=2)
+    assert model_calls.allot_slots(ours, "openai", "one", 20, 100) == pytest.approx(30, abs=2)
     providers.age_slow_down(place, 3600)
-    assert model_calls.share_slots(ours, "openai", "one", 30, 100) == 40
+    assert model_calls.allot_slots(ours, "openai", "one", 30, 100) == 40
 
 
 def test_reservations_that_race_never_pass_the_days_limit(services: Services, place: Place) -> None:
@@ -107,11 +106,11 @@ def test_what_a_failed_attempt_cost_counts_and_may_use_up_a_limit(services: Serv
 def test_a_turn_that_has_to_wait_counts_no_attempt(services: Services, place: Place) -> None:
     claim = claimed_turn(services)
 
-    def postponed(message: str, held: ClaimToken = claim.held) -> Result:
+    def postponed(message: str, held: ClaimToken = claim.claim_token) -> Result:
         def step(claim: Claim) -> Step:
             return advance.postponement_step(claim, message, 300, Usage(70, 7))
 
-        return result_of(services, replace(claim, held=held), step)
+        return result_of(services, replace(claim, claim_token=held), step)
 
     def waits() -> bool:
         used = "SELECT status, attempts, last_error, input_tokens, output_tokens, next_attempt_at > now() FROM debates"
@@ -120,7 +119,7 @@ def test_a_turn_that_has_to_wait_counts_no_attempt(services: Services, place: Pl
     assert postponed("The limit for a day is reached.") is Result.STORED
     assert waits()
     assert try_claim(services, claim.debate.id) is None
-    assert postponed("Not ours.", replace(claim.held, token=uuid4())) is Result.CLAIM_LOST
+    assert postponed("Not ours.", replace(claim.claim_token, token=uuid4())) is Result.CLAIM_LOST
     # By the same claim: a try whose answer was lost has stored it.
     assert postponed("Other words.") is Result.ALREADY_STORED
     assert waits()
@@ -130,6 +129,6 @@ def test_a_look_at_claims_tells_which_still_hold_and_writes_nothing(services: Se
     first, second = claimed_turn(services), claimed_turn(services)
     control.pause_debate(services, OPERATOR, first.debate.id, now=True)
     before = place.sql("SELECT xmin, ctid FROM debates ORDER BY id")
-    asked = [(claim.debate.id, claim.held.token) for claim in (first, second)]
-    assert still_held(services, DEBATES, asked) == {second.held.token}
+    asked = [(claim.debate.id, claim.token) for claim in (first, second)]
+    assert still_held(services.engine, DEBATES, asked) == {second.token}
     assert place.sql("SELECT xmin, ctid FROM debates ORDER BY id") == before

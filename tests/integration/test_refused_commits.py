@@ -12,9 +12,9 @@ from worker_loop import PATIENCE_SECONDS, Gate, live_runner, with_settings
 from app.core.access import OPERATOR
 from app.core.debate import Limits
 from app.core.retry import NotNow
-from app.usecases import advance, control
+from app.usecases import advance, control, outages
 from app.usecases.services import Services
-from worker import claim_loop, patience
+from worker import claim_loop
 
 LONG_SECONDS = 300.0
 pytestmark = pytest.mark.usefixtures("logs")
@@ -80,7 +80,7 @@ async def test_a_closing_ruling_is_stored_although_its_debate_was_paused(
 async def test_a_row_that_stays_locked_is_given_up_and_its_turn_taken_again(
     services: Services, place: Place, outcomes: list[str], logs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "LONGEST_SECONDS", 0.5)
+    monkeypatch.setattr(outages, "LONGEST_SECONDS", 0.5)
     monkeypatch.setattr(claim_loop, "COMPARE_EVERY_SECONDS", 0.5)
 
     def has_given_up() -> bool:

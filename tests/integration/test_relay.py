@@ -20,9 +20,9 @@ from app.core.debate import Debate, TurnType
 from app.core.errors import DebateNotFound, TooManyListeners
 from app.core.seats import Seat
 from app.messaging.bus import CHANNEL_PREFIX, OPERATORS_CHANNEL, Event
-from app.messaging.heard import DEBATE_EVENTS, OPERATORS_EVENTS, StateMark
+from app.messaging.incoming import DEBATE_EVENTS, OPERATORS_EVENTS, StateMark
+from app.messaging.publisher import Publisher
 from app.messaging.subscription import Subscription
-from app.messaging.teller import Teller
 from app.observe import metrics
 from app.realtime.feed import LOG_LENGTH, Feed, Item, Listener
 from app.realtime.operators import Version
@@ -86,7 +86,7 @@ def test_listeners_get_every_turn_once_over_a_bus_that_loses_doubles_and_reorder
     place: Place, services: Services, relay: Relay, seed: int
 ) -> None:
     chance = random.Random(seed)
-    unreliable = replace(services, teller=Teller(UnreliableBus(redis_of(place), chance), services.tasks))
+    unreliable = replace(services, publisher=Publisher(UnreliableBus(redis_of(place), chance), services.tasks))
     debate_id = a_dialogue(services)
     last = 1 + 2 * 40
     results: list[list[int]] = []
@@ -137,7 +137,7 @@ def test_a_change_of_state_is_told_also_when_its_event_was_lost(
         control.pause_debate(services, OPERATOR, debate_id)
         wait_until(lambda: len(states_told(listener)) == 1, 2, "the pause is told")
         resumed = control.resume_debate(silent, OPERATOR, debate_id)
-        services.teller.publish(waiting(resumed))
+        services.publisher.publish(waiting(resumed))
         wait_until(lambda: len(states_told(listener)) == 2, 60, "the resumption is told, from Postgres")
         assert f'"status":"{resumed.status.value}"' in states_told(listener)[-1]
         control.stop_debate(silent, OPERATOR, debate_id, None)
@@ -153,7 +153,7 @@ def test_a_change_that_a_comparison_has_told_is_not_told_again_by_its_late_event
     with relay.listen(debate_id, 1) as listener:
         paused = control.pause_debate(silent, OPERATOR, debate_id)
         wait_until(lambda: len(states_told(listener)) == 1, 60, "the pause is told, from Postgres")
-        services.teller.publish(announce.state_changed(paused))
+        services.publisher.publish(announce.state_changed(paused))
         control.resume_debate(services, OPERATOR, debate_id)
         wait_until(lambda: '"status":"paused"' not in states_told(listener)[-1], 60, "the resumption is told")
         assert len(states_told(listener)) == 2
@@ -167,8 +167,8 @@ def test_whose_turn_it_was_is_not_told_after_the_stop(services: Services, relay:
         control.stop_debate(services, OPERATOR, debate_id, None)
         wait_until(lambda: listener.feed.is_closed, 60, "the stop is told")
         before = [told.event for told in list(listener.passing)]
-        services.teller.publish(waiting(resumed))
-        services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "after it"}))
+        services.publisher.publish(waiting(resumed))
+        services.publisher.publish(Event(debate_id, "argument_delta", lambda: {"text": "after it"}))
         wait_until(lambda: listener.passing[-1].event == "argument_delta", 60, "what came after it is here")
         assert [told.event for told in list(listener.passing)] == [*before, "argument_delta"]
         assert listener.feed.is_closed
@@ -235,8 +235,8 @@ def test_a_deletion_that_is_heard_late_does_not_end_the_debate_created_after_it(
     control.delete_debate(services, OPERATOR, debate_id)
     a_dialogue(services, debate_id)
     with relay.listen(debate_id) as listener:
-        services.teller.publish(announce.deleted(debate_id))
-        services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "after it"}))
+        services.publisher.publish(announce.deleted(debate_id))
+        services.publisher.publish(Event(debate_id, "argument_delta", lambda: {"text": "after it"}))
         wait_until(lambda: bool(listener.passing), 60, "both were heard")
         argue(services, debate_id, 1)
         wait_until(lambda: listener.feed.known == 3, 60, "its turns come")
@@ -318,7 +318,7 @@ def test_nothing_that_somebody_publishes_by_hand_ends_the_reader(
             redis.publish(OPERATORS_CHANNEL, text)
         redis.publish(f"{CHANNEL_PREFIX}nobody", "words")
         # A model's words come over Redis or not at all: no comparison with Postgres finds them.
-        services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "still here"}))
+        services.publisher.publish(Event(debate_id, "argument_delta", lambda: {"text": "still here"}))
         wait_until(lambda: any("still here" in told.data for told in listener.passing), 60, "the reader reads on")
         assert [told.data for told in listener.passing] == ['{"text":"still here"}']
         assert relay.take(listener) == []
@@ -357,7 +357,7 @@ def test_a_stream_shows_that_it_lives_while_only_events_come_that_it_leaves_out(
 
     def say_words() -> None:
         while not ended.wait(0.02):
-            services.teller.publish(Event(debate_id, "argument_delta", lambda: {"text": "words"}))
+            services.publisher.publish(Event(debate_id, "argument_delta", lambda: {"text": "words"}))
 
     speaker = threading.Thread(target=say_words)
     with relay.listen(debate_id, 1) as listener:

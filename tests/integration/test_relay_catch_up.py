@@ -9,7 +9,7 @@ import pytest
 from relays import NEVER_SECONDS, a_dialogue, argue, mute, redis_of, relaying, taken
 
 from app.core.access import OPERATOR
-from app.messaging.heard import StateMark
+from app.messaging.incoming import StateMark
 from app.realtime.feed import Item
 from app.realtime.relay import TURNS_IN_ONE_CATCH_UP
 from app.realtime.source import PostgresSource

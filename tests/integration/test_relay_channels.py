@@ -383,7 +383,7 @@ def test_the_operators_channel_is_subscribed_while_an_operator_listens(
                 told.update({message.event: json.loads(message.data) for message in operators.take()})
                 return told.get(event)
 
-            own_services.teller.publish(words(debate_id, "unheard"))
+            own_services.publisher.publish(words(debate_id, "unheard"))
             speak(own_services, debate_id, 2)
             wait_until(
                 lambda: (latest("debate_changed") or {}).get("debate", {}).get("argument_count") == 2,
@@ -391,7 +391,7 @@ def test_the_operators_channel_is_subscribed_while_an_operator_listens(
                 "the turn was told",
             )
             assert set(told["debate_changed"]) == {"debate"}
-            own_services.teller.publish(experiment)
+            own_services.publisher.publish(experiment)
             wait_until(lambda: latest("experiment_changed") == experiment.data(), SECONDS, "the experiment was told")
             control.delete_debate(own_services, OPERATOR, debate_id)
             deleted = {"debate_id": str(debate_id)}

@@ -20,19 +20,20 @@ from worker_loop import PATIENCE_SECONDS, Hanging, database_away, live_runner, w
 
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
+from app.core.changes import Outcome
 from app.core.debate import Limits, TurnType, Usage
 from app.core.players import SeatSetup
 from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
 from app.core.seats import Seat
 from app.messaging.queue import DEBATES_QUEUE
 from app.observe import metrics
-from app.store import claims
-from app.store.claimed_rows import DEBATES
+from app.store import claimed_rows, claims
 from app.store.clock import now
-from app.store.commit import Outcome
+from app.store.engine import Engine
 from app.usecases import advance, control
 from app.usecases import claims as usecase_claims
 from app.usecases.advance import Step
+from app.usecases.claims import WorkKind
 from app.usecases.services import Services
 from worker.claim_notices import listen_for_ended_claims
 from worker.players.base import Player
@@ -316,19 +317,19 @@ async def test_a_comparison_beside_a_commit_does_not_end_the_claim_that_the_comm
 ) -> None:
     """The comparison finds the old claim gone before the commit that replaced it is answered."""
     player, compared = Waiting(), threading.Event()
-    compare = usecase_claims.still_held
+    compare = claimed_rows.still_held
 
-    def late(services: Services, rows: Any, held: Any) -> set[UUID]:
+    def late(engine: Engine, rows: Any, held: Any) -> set[UUID]:
         loop.call_soon_threadsafe(player.may_answer.set)
         deadline = time.monotonic() + 30
         while place.sql("SELECT turn_count FROM debates") == [(1,)] and time.monotonic() < deadline:
             time.sleep(0.01)
-        found = compare(services, rows, held)
+        found = compare(engine, rows, held)
         assert found == set()
         compared.set()
         return found
 
-    monkeypatch.setattr(usecase_claims, "still_held", late)
+    monkeypatch.setattr(claimed_rows, "still_held", late)
 
     loop = asyncio.get_running_loop()
     async with live_runner(with_settings(services), always(player)) as runner:
@@ -346,10 +347,10 @@ def test_what_was_claimed_after_the_look_at_what_is_in_hand_is_not_released(serv
     claim = claimed(services, a_debate(services))
     later = looked_at + timedelta(seconds=usecase_claims.UNKNOWN_AFTER_SECONDS + 60)
     wait_until(lambda: now() > looked_at + timedelta(seconds=usecase_claims.UNKNOWN_AFTER_SECONDS), 60, "it is not new")
-    assert usecase_claims.release_unknown(services, DEBATES, WORKER, [], looked_at) == 0
-    assert usecase_claims.release_unknown(services, DEBATES, WORKER, [claim.held.token], later) == 0
+    assert usecase_claims.release_unknown(services, WorkKind.TURN, WORKER, [], looked_at) == 0
+    assert usecase_claims.release_unknown(services, WorkKind.TURN, WORKER, [claim.token], later) == 0
     assert place.is_claimed(str(claim.debate.id))
-    assert usecase_claims.release_unknown(services, DEBATES, WORKER, [], later) == 1
+    assert usecase_claims.release_unknown(services, WorkKind.TURN, WORKER, [], later) == 1
     assert place.sql("SELECT claim_token, due_at <= now() FROM debates") == [(None, True)]
 
 

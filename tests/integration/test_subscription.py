@@ -17,7 +17,7 @@ from redis import Redis
 
 from app.messaging import subscription
 from app.messaging.bus import Event, EventBus, channel_of
-from app.messaging.heard import Heard
+from app.messaging.incoming import Heard
 from app.messaging.subscription import Subscription
 
 DEBATE = UUID(int=5)

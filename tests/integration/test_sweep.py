@@ -21,13 +21,13 @@ from situations.debates import age_claim
 from situations.failing import writes_waiting
 
 from app.core.access import OPERATOR
+from app.core.changes import Result
 from app.core.claims import Room
 from app.core.debate import Debate
 from app.store import leases
-from app.store.claimed_rows import DEBATES
-from app.store.commit import Result
+from app.store.clock import now
 from app.usecases import advance, control, read
-from app.usecases.claims import release_unknown
+from app.usecases.claims import WorkKind, release_unknown
 from app.usecases.services import Services
 from app.usecases.sweep import begin_lease, end_lease, renew_lease, sweep
 from app.usecases.system import readiness
@@ -204,7 +204,7 @@ def test_a_worker_that_freezes_while_it_sweeps_keeps_others_from_it_for_seconds_
     claimed(services, debate)
     lapse_lease(place)
     frozen = services.engine.connect()
-    assert leases.become_the_sweeper(frozen)
+    assert leases.try_sweep_lock(frozen)
     wait_until(lambda: sweep(services) == 1, 60, "another sweeps")
     frozen.invalidate()
     frozen.close()
@@ -229,9 +229,9 @@ def test_only_what_is_unknown_and_not_young_is_released(services: Services, plac
         claimed(services, debate)
     claimed(services, others, "another worker")
     token, *_ = [age_claim(place, debate.id, seconds=10) for debate in (known, unknown, others)]
-    assert release_unknown(services, DEBATES, WORKER, [token]) == 1
+    assert release_unknown(services, WorkKind.TURN, WORKER, [token], now()) == 1
     assert claim_of(place, unknown) == UNCLAIMED_AND_DUE
     for debate in (known, young, others):
         assert claim_of(place, debate)[0][0] is not None
-    assert release_unknown(services, DEBATES, WORKER, []) == 1, "with no token in hand as well"
+    assert release_unknown(services, WorkKind.TURN, WORKER, [], now()) == 1, "with no token in flight as well"
     assert claim_of(place, known) == UNCLAIMED_AND_DUE

@@ -47,7 +47,7 @@ def test_a_worker_that_goes_on_knows_what_a_new_claim_would_read(services: Servi
         release(services, claim)
         fresh = claimed(services, claim.debate)
         assert claim.brief == fresh.brief
-        claim = replace(claim, held=fresh.held)  # goes on with what it remembers
+        claim = replace(claim, claim_token=fresh.claim_token)  # goes on with what it remembers
 
 
 def test_a_worker_that_fails_first_remembers_no_failure_after_its_turn(services: Services, place: Place) -> None:

@@ -44,7 +44,7 @@ def long_thread(services, agent, module_place):
         verdict = VERDICTS[numbers[held.id] % 4]
         if verdict:
             shouts = [Finding("spam", Severity.FLAG, "Shouts")] if verdict is GuardrailVerdict.FLAGGED else []
-            evaluate.settle(services, held, Opinion(verdict, tuple(shouts)), "rules/1")
+            evaluate.record(services, held, Opinion(verdict, tuple(shouts)), "rules/1")
     make_simultaneous(module_place, "guardrail_evaluations")
     return str(solution)
 

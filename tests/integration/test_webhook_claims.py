@@ -109,7 +109,7 @@ def test_a_late_failure_does_not_rearm_a_delivered_message(ours, place, hook, cl
 def test_a_late_success_does_not_settle_what_another_worker_delivers(ours, place, hook, claimed):
     end_frozen(ours, place)
     [current] = claim(ours)
-    webhooks.settle(ours, claimed, 200, None, 0.0)
+    webhooks.record(ours, claimed, 200)
     [sent] = webhooks.list_deliveries(ours, OPERATOR, hook)
     assert (sent.status, sent.attempts) == ("pending", 0)
     assert fail(ours, current, delay=60)

@@ -46,9 +46,9 @@ CASES = [
     Case("DebateNoWorker", {'up{job="worker", instance="w"}': "1x5 0x20 1x20"}, "15m", "40m"),
     Case("DebateApiDown", {f"up{{{OF_API}}}": STOPPED}, "15m", "40m", {"job": "api"}, "There is no API"),
     Case("DebateApiDown", {f"up{{{OF_API}}}": "1x5 0x20 1x20"}, "15m", "40m", API, "api-1:3456 does not answer"),
-    Case("DebateTurnsWaitLong", slow("debate_queue_delay_seconds", "30", "60"), "20m", "55m"),
+    Case("DebateQueueDelayHigh", slow("debate_queue_delay_seconds", "30", "60"), "20m", "55m"),
     Case(
-        "DebateNoTurnsThoughAsked",
+        "DebateTurnsStalled",
         {
             'debate_turn_attempts_total{provider="openai"}': "0+5x60",
             'debate_turns_total{player="external", type="MOTION"}': "0+5x60",
@@ -80,17 +80,20 @@ CASES = [
         for values in ("_x20 1x40", "1x20 2x40")
     ),
     Case("DebateClaimsLost", {"debate_claims_lost_total": "0+5x30 150x40"}, "25m", "65m"),
-    Case("DebateNobodySweeps", {"debate_sweeps_total": "0+60x5 300x20 300+60x20"}, "20m", "40m"),
-    Case("DebateNobodySweeps", {"debate_sweeps_total": "0+60x5 stale _x20 0+60x20"}, "20m", "45m"),
+    Case("DebateSweeperStopped", {"debate_sweeps_total": "0+60x5 300x20 300+60x20"}, "20m", "40m"),
+    Case("DebateSweeperStopped", {"debate_sweeps_total": "0+60x5 stale _x20 0+60x20"}, "20m", "45m"),
     Case(
         "DebateSweeperFindsMuch",
-        {"debate_swept_total": "0+5x70", 'debate_turns_total{player="scripted", type="CLAIM"}': "0+1x30 30+60x40"},
+        {
+            "debate_claims_reclaimed_total": "0+5x70",
+            'debate_turns_total{player="scripted", type="CLAIM"}': "0+1x30 30+60x40",
+        },
         "25m",
         "65m",
     ),
     Case("DebateRelayLags", slow("debate_relay_lag_seconds", "2", "5"), "20m", "55m"),
     Case(
-        "DebatePoolUsedUp",
+        "DebatePoolExhausted",
         {
             f"debate_database_connections_in_use{{{OF_API}}}": "16x20 1x20",
             f"debate_database_connections_max{{{OF_API}}}": "16x40",
@@ -98,7 +101,7 @@ CASES = [
         "15m",
         "35m",
         API,
-        "api-1:3456 has hardly a connection left",
+        "api-1:3456 uses almost all its database connections",
     ),
     Case(
         "DebateApiErrors",
@@ -113,11 +116,11 @@ CASES = [
     Case("DebateGuardrailFails", {'debate_guardrail_failures_total{kind="timeout"}': "0+1x40 40x40"}, "30m", "75m"),
     Case(
         "DebateThreadsCrash",
-        {f'debate_thread_restarts_total{{{OF_API}, thread="teller"}}': "0+1x20 20x40"},
+        {f'debate_thread_restarts_total{{{OF_API}, thread="publisher"}}': "0+1x20 20x40"},
         "15m",
         "50m",
-        {**API, "thread": "teller"},
-        "teller of api-1:3456 crashes again and again",
+        {**API, "thread": "publisher"},
+        "publisher of api-1:3456 crashes again and again",
     ),
 ]
 

@@ -53,13 +53,17 @@ def as_item(number: int) -> Callable[[], int]:
     return lambda: number
 
 
+def is_away(problem: BaseException) -> bool:
+    return isinstance(problem, Away)
+
+
 def batcher_of(
     statements: Callable[[Sequence[int]], Sequence[int]],
     executor: ThreadPoolExecutor,
     parallel: int = 1,
     largest: int = 100,
 ) -> Batcher[int, int]:
-    return Batcher(statements, executor, parallel=parallel, largest=largest, fails_all=(Away,))
+    return Batcher(statements, executor, parallel=parallel, largest=largest, fails_all=is_away)
 
 
 async def call_all(batcher: Batcher[int, int], statements: Statements, count: int) -> list["asyncio.Task[int]"]:

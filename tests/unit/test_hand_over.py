@@ -9,7 +9,7 @@ import pytest
 from wsproto import ConnectionType, WSConnection
 from wsproto.frame_protocol import FrameProtocol, Opcode
 
-from app.messaging.heard import StateMark
+from app.messaging.incoming import StateMark
 from app.realtime.connection import Connection
 from app.realtime.feed import LOG_LENGTH, PIECE_CHARACTERS, Bell, Feed, Item, Listener, Message
 

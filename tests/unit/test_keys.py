@@ -48,18 +48,18 @@ class Asked:
 
 def test_what_a_revoked_key_has_open_is_ended_and_nothing_else():
     asked = Asked({b"good", b"bad"})
-    watch = KeyWatch(asked, 100)
+    keys = KeyWatch(asked, 100)
     lost = []
     with (
-        watch.hold(an_agent(b"bad"), lambda: lost.append("first")) as first,
-        watch.hold(an_agent(b"bad"), lambda: lost.append("second")),
-        watch.hold(an_agent(b"good"), lambda: lost.append("good")) as good,
-        watch.hold(OPERATOR, lambda: lost.append("operator")),
+        keys.watch(an_agent(b"bad"), lambda: lost.append("first")) as first,
+        keys.watch(an_agent(b"bad"), lambda: lost.append("second")),
+        keys.watch(an_agent(b"good"), lambda: lost.append("good")) as good,
+        keys.watch(OPERATOR, lambda: lost.append("operator")),
     ):
-        watch.check()
+        keys.check()
         assert lost == []
         asked.valid.remove(b"bad")
-        watch.check()
+        keys.check()
         assert sorted(lost) == ["first", "second"]
         assert (first.is_lost, good.is_lost) == (True, False)
     assert asked.questions[0] == [b"bad", b"good"], "one question for all, and none about the operator"
@@ -67,10 +67,10 @@ def test_what_a_revoked_key_has_open_is_ended_and_nothing_else():
 
 def test_what_was_closed_is_forgotten():
     asked = Asked(set())
-    watch = KeyWatch(asked, 100)
+    keys = KeyWatch(asked, 100)
     lost = threading.Event()
-    with watch.hold(an_agent(b"gone"), lost.set):
+    with keys.watch(an_agent(b"gone"), lost.set):
         pass
-    watch.check()
+    keys.check()
     assert not lost.is_set()
     assert asked.questions == []

@@ -9,8 +9,8 @@ import pytest
 from harness import REPOSITORY
 
 from app.store import claimed_rows
-from app.store.claimed_rows import Claimable
 from app.store.tables import metadata
+from app.usecases.claims import ROWS_OF
 from worker.claim_loop import Kind
 from worker.process import WorkerProcess
 
@@ -30,7 +30,7 @@ def kinds(of: type[Kind] = Kind) -> Iterator[type[Kind]]:
 def test_every_table_with_claims_is_claimed_by_one_kind_of_the_engine() -> None:
     with_claims = {table.name for table in metadata.tables.values() if "claim_token" in table.c}
     assert {rows.table.name for rows in CLAIMS} == with_claims
-    claimed: list[Claimable] = [kind.rows for kind in kinds() if "rows" in vars(kind)]
+    claimed = [ROWS_OF[kind.work] for kind in kinds() if "work" in vars(kind)]
     assert sorted(rows.table.name for rows in claimed) == sorted(with_claims)
     assert all({"claimed_by", "due_at", "attempts"} <= set(rows.table.c.keys()) for rows in CLAIMS), (
         "as the engine has them"
@@ -69,13 +69,13 @@ def users_of_claims(path: Path) -> Iterator[str]:
 
 def test_a_worker_claims_in_the_statements_of_its_kinds_alone() -> None:
     found = {name for path in (REPOSITORY / "worker").rglob("*.py") for name in users_of_claims(path)}
-    assert found == {kind.__name__ for kind in kinds() if "rows" in vars(kind)}
+    assert found == {kind.__name__ for kind in kinds() if "work" in vars(kind)}
 
 
 LOOPS = (ast.While, ast.For, ast.AsyncFor)
 ENDS = (ast.Return, ast.Raise, ast.Break)
 REPEATS = {
-    "worker/patience.py": "the helper",
+    "app/usecases/outages.py": "the helper",
     "app/usecases/transactions.py": "repeats a transaction that Postgres has rolled back for a conflict",
 }
 

@@ -22,8 +22,6 @@ _SEVERITY_OF = {"rejected": Severity.REJECT, "flagged": Severity.FLAG}
 
 
 class Assessment(answers.Answer):
-    """The reasons come first: a model that reasons before its verdict judges better."""
-
     reasons: list[str]
     verdict: Literal["approved", "rejected", "flagged"]
 
@@ -43,16 +41,12 @@ class Assessment(answers.Answer):
 
 
 class ModelEvaluator:
-    """Evaluates a contribution after the rules."""
-
     def __init__(self, calls: ModelCalls, player: str) -> None:
         self._calls = calls
         self._player = player
         self.name = f"{player}/{PROMPT}"
-        """With its version, as recorded with each verdict."""
 
     async def evaluate(self, text: Text) -> Opinion:
-        """Raises PlayerError when it failed, or NotNow when it has to wait."""
         most = usual_max_tokens(self._player)
 
         async def question() -> Question:

@@ -9,7 +9,6 @@ _SCRIPTED = ScriptedPlayer()
 
 
 def player_for(name: str, models: Player | None = None) -> Player:
-    """`models` plays all models; None in a worker that calls none."""
     if name == SCRIPTED:
         return _SCRIPTED
     if models is not None and (name == LOCAL or model_of(name)):

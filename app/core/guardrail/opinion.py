@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
+from uuid import UUID
 
 
 class Severity(StrEnum):
@@ -23,6 +25,15 @@ class Text:
     """The evidence links, besides those in the content."""
     may_be_short: bool = False
     """As a turn or a solution may be; a contribution has to say something."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationClaim:
+    id: UUID
+    token: UUID
+    attempts: int
+    text: Text
+    about: Literal["contribution", "solution"]
 
 
 @dataclass(frozen=True, slots=True)

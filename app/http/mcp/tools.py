@@ -178,7 +178,7 @@ def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_
         raise InvalidInput("after_seq", f"this debate has only {debate.turn_count} arguments")
     if not _waits(debate, seat) or not max_seconds:
         return
-    relay, hold = context.relay, partial(context.keys.hold, context.caller)
+    relay, hold = context.relay, partial(context.keys.watch, context.caller)
     with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
         # If the feed is of a deleted debate, this wait ends at once; the next one gets the new debate's feed.
         relay.is_of(listener, time_json(debate.created_at))

@@ -6,13 +6,12 @@ is a verdict.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 from sqlalchemy import Connection, func, select, tuple_, update
 from sqlalchemy.engine import RowMapping
 
-from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Text
+from app.core.guardrail.opinion import EvaluationClaim, Finding, GuardrailVerdict, Opinion, Text
 from app.core.solutions import Contribution, GuardrailStatus
 from app.store import claimed_rows
 from app.store.engine import Engine
@@ -32,15 +31,6 @@ _is_flagged = (
     evaluations.c.decision.is_(None),
     evaluations.c.contribution_id.is_not(None),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationClaim:
-    id: UUID
-    token: UUID
-    attempts: int
-    text: Text
-    about: Literal["contribution", "solution"]
 
 
 @dataclass(frozen=True, slots=True)

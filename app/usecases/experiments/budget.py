@@ -1,10 +1,10 @@
 """How many of an experiment's next matches its budget allows, so that it also finishes what was begun."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from app.core.experiments.budget import Money, Spent, may_begin
 from app.core.experiments.plan import Match, Pairing
-from app.core.experiments.sent import MotionSizes
 from app.store.engine import Connection
 from app.store.experiments import reading, seen
 from app.store.experiments.experiments import Experiment
@@ -12,45 +12,28 @@ from app.usecases.experiments.estimate import estimate_of, largest_call
 
 
 def affordable(connection: Connection, experiment: Experiment, planned: Sequence[Match]) -> int | None:
-    """How many of these matches may begin; None where nothing is in progress and the budget allows no further match.
-    The experiment must be locked."""
+    """How many of these matches may begin; None where nothing is in progress and the budget allows no further match."""
     if experiment.budget_usd is None or not planned:
         return len(planned)
     sizes = seen.motion_sizes(connection, experiment.id)
-    most = _Maxima(experiment, sizes)
+
+    def estimated(matches: Mapping[Pairing, int], judgments: Mapping[str, int]) -> float:
+        # A player without a price is refused with a budget.
+        return estimate_of(experiment, matches, judgments, sizes=sizes).at_most_usd or 0.0
+
+    # Of a match, with its judgments.
+    most = cache(lambda pairing: estimated({pairing: 1}, {}))
     in_progress = reading.in_progress(connection, experiment.id)
-    begun = sum(
-        max(0.0, match.count * most.of(match.pairing) - match.cost_usd) for match in in_progress.matches
-    ) + most.of_judgments(in_progress.judgments)
+    begun = sum(max(0.0, match.count * most(match.pairing) - match.cost_usd) for match in in_progress.matches) + (
+        estimated({}, in_progress.judgments) if in_progress.judgments else 0.0
+    )
     left = experiment.budget_usd - experiment.spent_usd
-    next_most = [most.of(Pairing(match.arm, match.proposer, match.opponent)) for match in planned]
+    next_most = [most(Pairing(match.arm, match.proposer, match.opponent)) for match in planned]
     if begun + sum(next_most) <= left:
         return len(planned)
     is_begun = bool(in_progress.matches or in_progress.judgments)
     money = Money(left, begun, is_begun, largest_call(experiment, sizes))
-    held = reading.by_pairing(connection, experiment.id, ("completed",))
-    spent = Spent(experiment.spent_usd, sum(count * most.of(pairing) for pairing, count in held.items()))
+    completed = reading.by_pairing(connection, experiment.id, ("completed",))
+    spent = Spent(experiment.spent_usd, sum(count * most(pairing) for pairing, count in completed.items()))
     count = may_begin(money, next_most, spent)
     return count if count or is_begun else None
-
-
-class _Maxima:
-    """What a match, or a judgment, costs at most."""
-
-    def __init__(self, experiment: Experiment, sizes: MotionSizes) -> None:
-        self._experiment = experiment
-        self._sizes = sizes
-        self._known: dict[Pairing, float] = {}
-
-    def of(self, pairing: Pairing) -> float:
-        """With its judgments."""
-        if pairing not in self._known:
-            self._known[pairing] = self._estimated({pairing: 1}, {})
-        return self._known[pairing]
-
-    def of_judgments(self, by_judge: Mapping[str, int]) -> float:
-        return self._estimated({}, by_judge) if by_judge else 0.0
-
-    def _estimated(self, matches: Mapping[Pairing, int], judgments: Mapping[str, int]) -> float:
-        # A player without a price is refused with a budget.
-        return estimate_of(self._experiment, matches, judgments, sizes=self._sizes).at_most_usd or 0.0

@@ -1,5 +1,4 @@
-"""What an experiment will cost and how long it takes: as expected, from the prompts that will be sent and what this
-server has seen of each model; and at most, from the largest calls and their prices."""
+"""What an experiment will cost and take: expected, from prompts and calls seen so far; and at most, from prices."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,7 @@ from app.core.players import SCRIPTED, SeatSetup
 from app.core.seats import Seat
 from app.models.table import cost_usd, shown_tokens
 from app.usecases.create import most_cost_of_a_turn
-from app.usecases.experiments.held import HeldExperiment
+from app.usecases.experiments.match_debates import PlannedExperiment
 
 USUAL_OUTPUT_TOKENS = 400
 """Of a call to a model that this server has not seen yet."""
@@ -32,22 +31,20 @@ _NOTHING_SEEN: Seen = MappingProxyType({})
 
 @dataclass
 class _Calls:
-    """All calls of one kind by one player with its options."""
-
     count: int = 0
     shown_bytes: float = 0.0
 
 
 def estimate_of(
-    experiment: HeldExperiment,
+    experiment: PlannedExperiment,
     matches: Mapping[Pairing, int],
     open_judgments: Mapping[str, int],
     seen: Seen = _NOTHING_SEEN,
     sizes: MotionSizes = MotionSizes(),  # noqa: B008 (it is frozen)
-    held_usd: float = 0.0,
+    spent_usd: float = 0.0,
 ) -> CostEstimate:
-    """Of what is left to do: these matches with their judgments, and by judge the judgments of debates that were
-    held. `held_usd` is what these matches have cost so far."""
+    """Of these matches with their judgments, and of open judgments by judge. `spent_usd` is the matches' cost so
+    far."""
     load = _Load(experiment, seen, sizes)
     load.add_matches(matches)
     load.add_open_judgments(open_judgments)
@@ -59,18 +56,16 @@ def estimate_of(
         matches=sum(matches.values()),
         debate_calls=load.debate_calls,
         judgments=load.judgments,
-        expected_usd=None if whole is None else max(0.0, whole - held_usd),
+        expected_usd=None if whole is None else max(0.0, whole - spent_usd),
         at_most_usd=_at_most(load.by_setup(), rounds, sizes),
         expected_tokens=round(sum(each.calls.count * sum(each.tokens) for each in priced)),
         seconds=sum(each.seconds for each in priced) / max(1, experiment.spec.concurrency),
-        interval_usd=interval and (max(0.0, interval[0] - held_usd), max(0.0, interval[1] - held_usd)),
+        interval_usd=interval and (max(0.0, interval[0] - spent_usd), max(0.0, interval[1] - spent_usd)),
     )
 
 
 class _Load:
-    """Collects the calls by who makes them and what for."""
-
-    def __init__(self, experiment: HeldExperiment, seen: Seen, sizes: MotionSizes) -> None:
+    def __init__(self, experiment: PlannedExperiment, seen: Seen, sizes: MotionSizes) -> None:
         self._experiment, self._seen, self._sizes = experiment, seen, sizes
         self._arms = {arm.name: arm for arm in experiment.spec.arms}
         self._setups = {one.name: setup_of(one) for one in experiment.spec.contestants}
@@ -95,11 +90,10 @@ class _Load:
                 self.judgments += asked
 
     def add_open_judgments(self, by_judge: Mapping[str, int]) -> None:
-        """Of debates that were held. What they show is the mean over the plan."""
         self.judgments += sum(by_judge.values())
         shown = self._mean_judged_bytes() if by_judge else 0.0
         for name, count in by_judge.items():
-            # Of a judge that somebody asked by hand, no more is known here than its name.
+            # Of a judge outside the spec only the name is known here.
             setup = self._judges[name].setup if name in self._judges else self._experiment.arbitrator
             self._add(SentCall(setup, CallKind.RULING, shown), count)
 
@@ -139,7 +133,6 @@ class _Priced:
 
     @property
     def tokens(self) -> tuple[float, float]:
-        """Of one call, in and out."""
         if self.setup.player == SCRIPTED:
             return 0.0, 0.0
         known = self.known
@@ -152,12 +145,10 @@ class _Priced:
 
     @property
     def cost_usd(self) -> float | None:
-        """Of all of them."""
         each = self._cost_of(*self.tokens)
         return None if each is None else self.calls.count * each
 
     def to_come(self) -> CallsToCome | None:
-        """None where this server has not seen such calls."""
         if self.known is None:
             return None
         read, said = self.tokens
@@ -181,7 +172,7 @@ def _listed(player: str, read: float, said: float) -> float | None:
 
 
 def _discount(player: str, known: SeenCalls) -> float:
-    """What calls have cost beside their listed price: input that a provider has cached is cheaper."""
+    """What calls have cost compared with their listed price: input that a provider has cached is cheaper."""
     listed = _listed(player, known.input_tokens, known.output_tokens)
     return min(1.0, known.cost_usd / listed) if listed and known.cost_usd else 1.0
 
@@ -198,8 +189,7 @@ def _interval(priced: Iterable[_Priced]) -> tuple[float, float] | None:
 
 
 def _at_most(calls: Mapping[SeatSetup, int], rounds: int, sizes: MotionSizes) -> float | None:
-    """No call is shown more than a whole debate: the motion, its document, and what everybody may say in every
-    round."""
+    """No call is shown more than the motion, its document, and what all may say in every round."""
     longest = max((answer_tokens(setup) for setup in calls), default=0) * BYTES_PER_SPOKEN_TOKEN
     transcript = max(_LONGEST_MOTION_BYTES, sizes.longest) + len(Seat) * rounds * longest
     costs = {setup: most_cost_of_a_turn(setup, None, transcript) for setup in calls}
@@ -215,8 +205,7 @@ def _sum(amounts: Iterable[float | None]) -> float | None:
     return total
 
 
-def largest_call(experiment: HeldExperiment, sizes: MotionSizes) -> float:
-    """The most that any single call of its debates and judgments costs."""
+def largest_call(experiment: PlannedExperiment, sizes: MotionSizes) -> float:
     spec = experiment.spec
     setups = {experiment.arbitrator, *map(setup_of, spec.contestants), *(judge.setup for judge in judges_of(spec))}
     longest = max(setups, key=answer_tokens)

@@ -1,12 +1,10 @@
 """Feeding: keeps at most `concurrency` of an experiment's debates in progress.
 
-A feeder makes the debates and marks their matches in one transaction that has locked the experiment. Workers feed when
-one of its debates ends, and poll once a second: a lost message costs a second, a killed worker nothing. With a budget,
-a match begins only if the budget also finishes what was begun before it. A match whose debate cannot be made fails,
-and the others begin.
+Debates and their matches are written in one transaction that has locked the experiment. A match whose debate cannot be
+created fails, and the others begin.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -18,7 +16,6 @@ from app.core.debate import Debate, Status, Turn
 from app.core.errors import DebateError
 from app.core.events import EventKind, NewEvent
 from app.core.experiments.extension import judges_of
-from app.core.experiments.motions import Motion
 from app.core.experiments.plan import Match
 from app.observe import failpoints, metrics
 from app.store import debates
@@ -27,15 +24,14 @@ from app.store.experiments import experiments, feed
 from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason
 from app.store.experiments.feed import NextMatch
 from app.usecases import control
-from app.usecases.announce import tell_changed
+from app.usecases.announce import publish_experiment
 from app.usecases.experiments import budget
-from app.usecases.experiments.held import debate_of
+from app.usecases.experiments.match_debates import debate_of
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
 log = structlog.get_logger(__name__)
 MOST_MADE_AT_ONCE = 200
-"""In one transaction."""
 NOT_STORED = "The debate could not be stored."
 
 
@@ -44,7 +40,6 @@ class Fed:
     made: int
     judgments: int
     is_more: bool
-    """There is room for more debates than were made."""
 
 
 NOTHING = Fed(0, 0, False)
@@ -55,16 +50,16 @@ class _Begun:
     made: list[Debate] = field(default_factory=list)
     resumed: list[control.AppliedChange] = field(default_factory=list)
     failed: int = 0
-    """Matches whose debate could not be made."""
     count: int = 0
-    """Matches: some have a debate already that only has to be settled."""
+    """Matches: some have a debate already that has ended meanwhile."""
     is_refused: bool = False
     """The budget allows no further match, and nothing is in progress."""
 
 
-def at_work(services: Services) -> dict[UUID, bool]:
-    """The experiments to feed, each with whether its plan waits for a process that writes it."""
-    return experiments.at_work(services.engine)
+def at_work(services: Services) -> tuple[list[UUID], list[UUID]]:
+    """The experiments to feed, and those whose plan waits for a worker."""
+    found = experiments.at_work(services.engine)
+    return list(found), [one for one, is_unplanned in found.items() if is_unplanned]
 
 
 @repeated_on_conflict
@@ -93,7 +88,7 @@ def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
             experiments.touch(connection, experiment_id)
         failpoints.reach("feed.before_commit", ConnectionLost)
     failpoints.reach("feed.after_commit", ConnectionLost)
-    _tell(services, experiment, begun, settled, is_over)
+    _publish(services, experiment, begun, settled, is_over)
     return Fed(begun.count, new_judgments, 0 < begun.count == MOST_MADE_AT_ONCE < room)
 
 
@@ -106,15 +101,14 @@ def _begin(services: Services, connection: Connection, experiment: Experiment, a
     tried = [each for each in planned if each.debate_id is not None]
     begun, again = _try_again(connection, tried)
     fresh = [each for each in planned if each.debate_id is None or each.debate_id not in again]
-    begun.made = _make(services, connection, experiment, fresh)
+    begun.made = _make(services, connection, experiment, fresh) if fresh else []
     begun.failed = len(fresh) - len(begun.made)
     begun.count = len(planned)
     return begun
 
 
 def _try_again(connection: Connection, tried: Sequence[NextMatch]) -> tuple[_Begun, set[UUID]]:
-    """Continues the debates of matches that had failed. Returns also which: a match whose debate was stopped or deleted
-    gets a new one."""
+    """Resumes the debates of matches that had failed. Returns also which: other matches get new debates."""
     begun = _Begun()
     again: set[UUID] = set()
     for each in tried:
@@ -134,68 +128,51 @@ def _try_again(connection: Connection, tried: Sequence[NextMatch]) -> tuple[_Beg
 def _make(
     services: Services, connection: Connection, experiment: Experiment, planned: Sequence[NextMatch]
 ) -> list[Debate]:
-    """Where Postgres refuses them together, each is made again by itself, with another id."""
-    if not planned:
-        return []
+    """Where Postgres refuses them together, each is created again separately, with another id."""
     wanted = {each.match.motion_id for each in planned}
     motions = {motion.id: motion for motion in experiments.motions_of(connection, experiment.id, sorted(wanted))}
     prompts = feed.prompts_hashes(connection, experiment.id, experiment.spec.prompt_sets)
-    making = _Making(services, experiment, motions, prompts)
-    try:
-        return making.store(connection, planned)
-    except RefusedRows:
-        return [debate for each in planned for debate in _make_alone(making, connection, each)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Making:
-    services: Services
-    experiment: Experiment
-    motions: Mapping[str, Motion]
-    prompts: Mapping[str, str]
-
-    def store(self, connection: Connection, planned: Sequence[NextMatch]) -> list[Debate]:
-        """Raises RefusedRows where Postgres stores none of them. A match whose debate is not allowed fails."""
-        made: list[tuple[Match, Debate, Turn]] = []
-        for each in planned:
-            motion = self.motions[each.match.motion_id]
-            try:
-                made.append((each.match, *debate_of(self.services, self.experiment, each.match, motion, self.prompts)))
-            except DebateError as problem:
-                self.fail(connection, each, problem.message)
-        documents = {self.motions[match.motion_id].document for match, _, _ in made}
-        if made:
-            with connection.begin_nested():
-                feed.make_debates(connection, self.experiment.id, made, documents)
-        return [debate for _, debate, _ in made]
-
-    def fail(self, connection: Connection, planned: NextMatch, reason: str) -> None:
-        feed.fail_match(connection, self.experiment.id, planned.match.key, reason)
-        about = {"experiment_id": str(self.experiment.id), "match": planned.match.key}
-        log.warning("experiment.match_not_made", **about, reason=reason)
-
-
-def _make_alone(making: _Making, connection: Connection, planned: NextMatch) -> list[Debate]:
-    try:
-        return making.store(connection, [planned])
-    except RefusedRows as problem:
-        log.warning("experiment.debate_refused", code=getattr(problem.orig, "sqlstate", None))
-        making.fail(connection, planned, NOT_STORED)
+    made: list[tuple[Match, Debate, Turn]] = []
+    for each in planned:
+        motion = motions[each.match.motion_id]
+        try:
+            made.append((each.match, *debate_of(services, experiment, each.match, motion, prompts)))
+        except DebateError as problem:
+            _fail(connection, experiment, each, problem.message)
+    if not made:
         return []
+    documents = {motions[match.motion_id].document for match, _, _ in made}
+    try:
+        with connection.begin_nested():
+            feed.make_debates(connection, experiment.id, made, documents)
+    except RefusedRows as problem:
+        allowed = [each for each in planned if any(match is each.match for match, _, _ in made)]
+        if len(allowed) > 1:
+            return [debate for each in allowed for debate in _make(services, connection, experiment, [each])]
+        log.warning("experiment.debate_refused", code=getattr(problem.orig, "sqlstate", None))
+        _fail(connection, experiment, allowed[0], NOT_STORED)
+        return []
+    return [debate for _, debate, _ in made]
 
 
-def _tell(
+def _fail(connection: Connection, experiment: Experiment, planned: NextMatch, reason: str) -> None:
+    feed.fail_match(connection, experiment.id, planned.match.key, reason)
+    about = {"experiment_id": str(experiment.id), "match": planned.match.key}
+    log.warning("experiment.match_not_made", **about, reason=reason)
+
+
+def _publish(
     services: Services, experiment: Experiment, begun: _Begun, settled: feed.SettledMatches, is_over: bool
 ) -> None:
     metrics.matches.labels("running").inc(begun.count - begun.failed)
     metrics.matches.labels("completed").inc(len(settled.completed))
     metrics.matches.labels("failed").inc(settled.failed + begun.failed)
-    services.teller.enqueue(*(debate.id for debate in begun.made))
+    services.publisher.enqueue(*(debate.id for debate in begun.made))
     for made in begun.resumed:
-        control.tell_changed(services, made, OPERATOR.name)
+        control.publish_change(services, made, OPERATOR.name)
     if is_over:
         log.info("experiment.completed", experiment_id=str(experiment.id))
     if begun.is_refused:
         log.info("experiment.budget_reached", experiment_id=str(experiment.id), budget_usd=experiment.budget_usd)
     if is_over or begun.is_refused or begun.count or settled.completed or settled.failed:
-        tell_changed(services, experiment.id)
+        publish_experiment(services, experiment.id)

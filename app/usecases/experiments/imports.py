@@ -1,4 +1,4 @@
-"""Imports judgments that were made elsewhere as an experiment, so that its results can be computed here."""
+"""Imports judgments from elsewhere as an experiment, so that its results can be computed here."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,6 @@ log = structlog.get_logger(__name__)
 ROWS_AT_ONCE = 5_000
 """In one statement: sending more keeps other requests waiting."""
 FIRST_LINE = 2
-"""The first line has the names of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class _Import:
 @repeated_on_conflict
 def import_rows(services: Services, caller: Caller, name: str, given: Sequence[ImportedJudgment]) -> UUID:
     require(caller, Action.EXPERIMENT)
-    new: _Import = services.run_aside(lambda: _prepared(name, given))
+    new = services.run_aside(lambda: _prepared(name, given))
     experiment_id = new_id()
     with transaction(services, caller) as connection:
         if not experiments.add(connection, experiment_id, new.stated, new.spec, SeatSetup(EXTERNAL), holder_id(caller)):
@@ -56,7 +55,6 @@ def import_rows(services: Services, caller: Caller, name: str, given: Sequence[I
 
 
 def _prepared(name: str, given: Sequence[ImportedJudgment]) -> _Import:
-    """Pure: it runs aside."""
     debates = _debates(given)
     stated = _stated(name, given)
     ids = {debate: row["debate_id"] for debate, row in debates.items()}

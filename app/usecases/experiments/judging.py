@@ -24,7 +24,7 @@ from app.store.experiments.experiments import Experiment
 from app.store.experiments.judging import JudgedCount, JudgeInvitation, ToJudge
 from app.store.sessions import IssuedInvitation
 from app.usecases import judgments
-from app.usecases.announce import tell_changed
+from app.usecases.announce import publish_experiment
 from app.usecases.experiments.manage import existing
 from app.usecases.invitations import GUEST_LIFETIME, LINK_LIFETIME, unknown
 from app.usecases.judgments import MAX_JUDGE_BYTES
@@ -40,7 +40,7 @@ _TICKET = re.compile(r"[0-9a-f]{64}", re.ASCII)
 class NewJudgeInvitation:
     id: UUID
     token: str
-    """ShownDebate once, in the link."""
+    """Shown once, in the link."""
     judge: str
     expires_at: datetime
 
@@ -55,7 +55,6 @@ class ShownDebate:
 @dataclass(frozen=True, slots=True)
 class NextDebate:
     shown: ShownDebate | None
-    """None when this person has judged all."""
     counted: JudgedCount
 
 
@@ -74,7 +73,6 @@ def invite(
 
 
 def list_issued(services: Services, caller: Caller, experiment_id: UUID) -> list[IssuedInvitation]:
-    """The invitations to judge that still open something."""
     require(caller, Action.EXPERIMENT)
     with services.engine.statements() as connection:
         require_owner(caller, existing(connection, experiment_id).created_by)
@@ -83,7 +81,7 @@ def list_issued(services: Services, caller: Caller, experiment_id: UUID) -> list
 
 @repeated_on_conflict
 def revoke(services: Services, caller: Caller, experiment_id: UUID, invitation_id: UUID) -> None:
-    """Ends its link and its sessions at once. What the person has judged stays."""
+    """Ends its link and its sessions. The person's judgments stay."""
     require(caller, Action.EXPERIMENT)
     with transaction(services, caller) as connection:
         require_owner(caller, existing(connection, experiment_id).created_by)
@@ -93,7 +91,6 @@ def revoke(services: Services, caller: Caller, experiment_id: UUID, invitation_i
 
 
 def named(name: str) -> str:
-    """A person's name as judgments have it, without `person:`."""
     name = name.strip().removeprefix(PERSON)
     return checked_name("name", name, MAX_JUDGE_BYTES - len(PERSON))
 
@@ -170,7 +167,7 @@ def give(services: Services, caller: Caller, judge: GuestJudge, ticket: str, cho
         )
     except Conflict:
         return False  # judged before, in another window
-    tell_changed(services, experiment.id)
+    publish_experiment(services, experiment.id)
     return is_new
 
 

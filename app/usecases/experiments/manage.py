@@ -1,7 +1,6 @@
 """Experiments: drafted, given motions, planned, started, paused, resumed, stopped, extended, deleted.
 
-The same spec again goes on with the experiment of that name, and more in it (motions, arms, contestants, judges,
-repeats) adds only what is new.
+The same spec continues the experiment of that name; an extended spec adds only what is new.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,11 +28,11 @@ from app.store.experiments import planning as plan_store
 from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason
 from app.store.ids import new_id
 from app.usecases import quotas
-from app.usecases.announce import deleted, tell_changed
+from app.usecases.announce import deleted, publish_experiment
 from app.usecases.experiments import planning
-from app.usecases.experiments.held import Checked, debate_of
+from app.usecases.experiments.match_debates import Checked, debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
-from app.usecases.experiments.settled import settle_debates
+from app.usecases.experiments.pausing import pause_or_resume_debates
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
@@ -41,7 +40,6 @@ log = structlog.get_logger(__name__)
 DELETED_AT_ONCE = 500
 MOST_NESTED = 10
 MATCH_BYTES = 300
-"""What a match of a plan takes, with its indexes, at least."""
 MOST_PAIRINGS = 100_000
 """Two hundred contestants meet in 39,800 ways, sides counted. A read of the experiment counts each."""
 
@@ -60,8 +58,8 @@ def own(connection: Connection, caller: Caller, experiment_id: UUID) -> Experime
 
 @repeated_on_conflict
 def draft(services: Services, caller: Caller, given: Mapping[str, Any]) -> tuple[Experiment, bool]:
-    """A new experiment, or the caller's experiment of that name with what the spec adds to it; with the motions that
-    stand in the spec, if any do. Returns it, and whether it is new."""
+    """A new experiment with the motions in the spec, or the caller's of that name, extended. Returns whether it is
+    new."""
     require(caller, Action.EXPERIMENT)
     given_spec = checked_spec(services, given)
     stated, spec = given_spec.stated, given_spec.checked.spec
@@ -86,13 +84,11 @@ class GivenSpec:
     stated: dict[str, Any]
     checked: Checked
     motions: Mapping[str, Motion]
-    """The motions in the spec."""
 
 
 def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
     """Refuses a spec that this server could not run. Pure: it runs aside."""
-    found: GivenSpec = services.run_aside(lambda: _checked_spec(services, given))
-    return found
+    return services.run_aside(lambda: _checked_spec(services, given))
 
 
 def _checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
@@ -115,7 +111,7 @@ def refuse_mixing(found: Experiment, spec: Spec) -> None:
 
 
 def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> None:
-    """Each named set is there, and is what the experiment's debates were held with."""
+    """Each named set is there, and is what the experiment's debates were run with."""
     for name, known in feed.named_prompts(connection, experiment_id, spec.prompt_sets).items():
         if known.now is None:
             raise InvalidInput("prompts", f"there is no prompt set {name!r}; `debate prompts list` shows them")
@@ -129,7 +125,6 @@ def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> No
 
 
 def parsed(stated: Mapping[str, Any], read: Callable[[Any], Spec] = given_spec_of) -> Spec:
-    """Raises InvalidInput, which names the field."""
     try:
         return read(stated)
     except SpecProblem as problem:
@@ -162,7 +157,6 @@ def _check_size(spec: Spec, motions: Mapping[str, Motion]) -> None:
 
 
 def check_players(services: Services, spec: Spec) -> None:
-    """What the spec alone cannot know: the server's endpoints, limits and prices."""
     for place, player in spec.players.items():
         where = ".".join(str(part) for part in place)
         problem = why_unknown(player, services.settings.endpoint_urls)
@@ -178,8 +172,7 @@ def check_players(services: Services, spec: Spec) -> None:
 
 
 def _check_debates(services: Services, checked: Checked) -> None:
-    """Makes a debate of each contestant on each side in each arm, so that nothing that a debate would be refused for is
-    found an hour later."""
+    """Plans a debate of each contestant on each side in each arm, to find now what a debate would be refused for."""
     example = Motion("example", "An example.", answer_a="Yes.", answer_b="No.", correct="a")
     for match in _examples(checked.spec, example.id):
         debate_of(services, checked, match, example)
@@ -230,14 +223,14 @@ def _refuse_imported(experiment: Experiment) -> None:
 
 
 def start(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
-    """Plans what is missing, and continues. Repeating it is harmless."""
+    """Plans what is missing, and continues. Idempotent."""
     require(caller, Action.EXPERIMENT)
     token, is_small = _ask_for_plan(services, caller, experiment_id)
     log.info("experiment.started", experiment_id=str(experiment_id), by=caller.name)
     if is_small:
         planning.write(services, experiment_id, token)
-    settle_debates(services, experiment_id)
-    _told(services, experiment_id)
+    pause_or_resume_debates(services, experiment_id)
+    _publish(services, experiment_id)
     with services.engine.statements() as connection:
         return existing(connection, experiment_id)
 
@@ -264,15 +257,14 @@ def _ask_for_plan(services: Services, caller: Caller, experiment_id: UUID) -> tu
 
 @repeated_on_conflict
 def pause(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
-    """No new debates; those under way go on to their end, and are judged."""
+    """No new debates; those in flight continue to their end, and are judged."""
     require(caller, Action.EXPERIMENT)
     return _change(services, caller, experiment_id, ExperimentStatus.PAUSED, (ExperimentStatus.RUNNING,))
 
 
 @repeated_on_conflict
 def stop(services: Services, caller: Caller, experiment_id: UUID) -> Experiment:
-    """Nothing begins any more. Turns and judgments under way are finished and stored, so that nothing is paid twice;
-    `start` goes on."""
+    """Begins nothing more. Turns and judgments in flight are stored, so nothing is paid twice; `start` continues."""
     require(caller, Action.EXPERIMENT)
     return _stop(services, caller, experiment_id, ExperimentStopReason.MANUAL_STOP)
 
@@ -282,7 +274,7 @@ def stop_for_budget(services: Services, experiment_id: UUID, budget_usd: float) 
     try:
         _stop(services, OPERATOR, experiment_id, ExperimentStopReason.BUDGET, spent_budget=budget_usd)
     except (Conflict, NotFound):
-        # It is over or gone: only a judgment that somebody asks for by hand is refused.
+        # It has ended or was deleted: only a judgment outside it is refused.
         return
     log.info("experiment.budget_reached", experiment_id=str(experiment_id), budget_usd=budget_usd)
 
@@ -296,7 +288,7 @@ def _stop(
 ) -> Experiment:
     working = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
     after = _change(services, caller, experiment_id, ExperimentStatus.STOPPED, working, reason, spent_budget)
-    settle_debates(services, experiment_id)
+    pause_or_resume_debates(services, experiment_id)
     return after
 
 
@@ -323,13 +315,13 @@ def _change(
             interruptions.hold_matches(connection, experiment_id)
         after = existing(connection, experiment_id)
     log.info("experiment.changed", experiment_id=str(experiment_id), status=status.value, by=caller.name)
-    _told(services, experiment_id)
+    _publish(services, experiment_id)
     return after
 
 
 @repeated_on_conflict
 def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Experiment, int]:
-    """Tries the failed matches and judgments again, and goes on. Returns how many."""
+    """Retries the failed matches and judgments. Returns how many."""
     require(caller, Action.EXPERIMENT)
     with transaction(services, caller) as connection:
         _refuse_imported(own(connection, caller, experiment_id))
@@ -338,15 +330,14 @@ def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tup
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
             interruptions.release_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
-    settle_debates(services, experiment_id)
-    _told(services, experiment_id)
+    pause_or_resume_debates(services, experiment_id)
+    _publish(services, experiment_id)
     return after, count
 
 
 @repeated_on_conflict
 def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: Sequence[Any]) -> tuple[Experiment, int]:
-    """Judges what was held again, by more judges or more often, without debating again. Returns how many judgments are
-    new."""
+    """Judges finished debates again, by more judges or more often. Returns how many judgments are new."""
     require(caller, Action.EXPERIMENT)
     _check_storable(list(given))
     names = [one.get("name", one.get("player")) for one in given if isinstance(one, Mapping)]
@@ -363,7 +354,7 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         if experiment.status is ExperimentStatus.STOPPED:
             interruptions.hold_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
-    _told(services, experiment_id)
+    _publish(services, experiment_id)
     return after, count
 
 
@@ -374,13 +365,12 @@ def _added(services: Services, experiment: Experiment, stated: Mapping[str, Any]
         check_players(services, spec)
         return spec
 
-    found: Spec = services.run_aside(checked)
-    return found
+    return services.run_aside(checked)
 
 
 @repeated_on_conflict
 def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
-    """With its debates and judgments, some at a time: one that is cut off goes on when it is repeated."""
+    """With its debates and judgments, in batches: repeat it after an interruption."""
     require(caller, Action.EXPERIMENT)
     with transaction(services, caller) as connection:
         experiment = own(connection, caller, experiment_id)
@@ -394,13 +384,13 @@ def delete(services: Services, caller: Caller, experiment_id: UUID) -> None:
             if not gone:
                 experiments.remove(connection, experiment_id)
         for debate_id, token in gone:
-            services.teller.end_claim(token)
-            services.teller.publish(deleted(debate_id))
+            services.publisher.end_claim(token)
+            services.publisher.publish(deleted(debate_id))
         if not gone:
             break
     log.info("experiment.deleted", experiment_id=str(experiment_id), by=caller.name)
 
 
-def _told(services: Services, experiment_id: UUID) -> None:
-    tell_changed(services, experiment_id)
-    services.teller.evaluate(experiment_id)
+def _publish(services: Services, experiment_id: UUID) -> None:
+    publish_experiment(services, experiment_id)
+    services.publisher.evaluate(experiment_id)

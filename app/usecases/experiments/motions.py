@@ -18,7 +18,6 @@ MOST_MOTIONS_OF_A_SPEC = 1_000
 
 
 def motions_in(given: Any) -> list[Motion]:
-    """Of a spec."""
     if given is None:
         return []
     if not isinstance(given, list):

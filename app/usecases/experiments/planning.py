@@ -1,8 +1,7 @@
-"""Writes the plan of an experiment, in parts: each is a short transaction, and what a killed process has left another
-one writes.
+"""Writes the plan of an experiment in parts, each a short transaction; another process continues after a kill.
 
-A start asks for the plan. Its own request writes a small one; workers write a large one, and its first debates begin
-with its first part. Making the matches takes longer than storing them: it runs aside, with no transaction open.
+The request of a start writes a small plan; workers write a large one, and its first debates begin with its first part.
+Making the matches takes longer than storing them: it runs aside, with no transaction open.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ from app.store.engine import Connection, ConnectionLost
 from app.store.experiments import experiments, feed, planning
 from app.store.experiments.experiments import ExperimentStatus
 from app.store.experiments.feed import PlannedJudgments
-from app.usecases.announce import tell_changed
+from app.usecases.announce import publish_experiment
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -29,13 +28,11 @@ log = structlog.get_logger(__name__)
 MOST_MATCHES = 1_000_000
 PART_MATCHES = 5_000
 SMALL_PLAN = 4 * PART_MATCHES
-"""The most matches of a plan that a request writes itself."""
 _WORKING = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
 Rows = list[tuple[str, str, str]]
 
 
 def counted(spec: Spec, of: MotionCount, field: str) -> int:
-    """How many matches the plan has; refuses more than there may be."""
     count = plans.count(spec, of)
     if count > MOST_MATCHES:
         raise InvalidInput(
@@ -45,7 +42,6 @@ def counted(spec: Spec, of: MotionCount, field: str) -> int:
 
 
 def write_if_unclaimed(services: Services, experiment_id: UUID, may_continue: Callable[[], bool]) -> None:
-    """For workers."""
     token = planning.claim(services.engine, experiment_id)
     if token is not None:
         write(services, experiment_id, token, may_continue)
@@ -54,8 +50,7 @@ def write_if_unclaimed(services: Services, experiment_id: UUID, may_continue: Ca
 def write(
     services: Services, experiment_id: UUID, token: UUID, may_continue: Callable[[], bool] = lambda: True
 ) -> None:
-    """Writes the plan that the start with this token asked for. Ends early where the experiment is stopped, started
-    again or deleted; and between two parts where it may not continue."""
+    """Writes the plan of the start with this token, until the experiment is stopped, restarted or deleted."""
     with services.engine.statements() as connection:
         experiment = experiments.get(connection, experiment_id)
         motions = planning.motions_of(connection, experiment_id)
@@ -68,13 +63,13 @@ def write(
         if added is None:
             return
         if added:
-            tell_changed(services, experiment_id)
+            publish_experiment(services, experiment_id)
         matches += added
     judgments = _plan_judgments(services, experiment_id, token, judges_of(experiment.spec))
     if judgments is None or not _finish(services, experiment_id, token):
         return
     log.info("experiment.planned", experiment_id=str(experiment_id), matches=matches, judgments=judgments)
-    tell_changed(services, experiment_id)
+    publish_experiment(services, experiment_id)
 
 
 def _next_rows(experiment_id: UUID, parts: Iterator[list[Match]]) -> Rows:
@@ -95,7 +90,7 @@ def _write_part(services: Services, experiment_id: UUID, token: UUID, rows: Rows
 
 
 def _plan_judgments(services: Services, experiment_id: UUID, token: UUID, judges: Sequence[Judge]) -> int | None:
-    """Those that the debates which were held lack. Returns how many; None where this plan is no longer wanted."""
+    """Those that finished debates lack. Returns how many; None where this plan is no longer wanted."""
     at_once = PART_MATCHES // max(1, sum(len(judge.keys(has_two_orders=True)) for judge in judges)) or 1
     count, last = 0, 0
     while True:

@@ -1,8 +1,9 @@
 """Reading experiments: one with its progress and estimate, the list, the plan, the matches."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +13,7 @@ from app.core.errors import NotFound
 from app.core.experiments import plan as plans
 from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.extension import judges_of
-from app.core.experiments.plan import MotionCount, Pairing, PlannedMotion
-from app.core.experiments.seen import Seen
-from app.core.experiments.sent import MotionSizes
+from app.core.experiments.plan import MotionCount, PlannedMotion
 from app.core.experiments.spec import Spec
 from app.core.judgments import Judgment
 from app.store import judgments, turns
@@ -26,8 +25,8 @@ from app.store.experiments.reading import MatchFilters
 from app.store.page_cursors import Page, pack_time_and_id, unpack_time_and_id
 from app.usecases.experiments import planning
 from app.usecases.experiments.estimate import estimate_of
-from app.usecases.experiments.held import Checked, HeldExperiment
 from app.usecases.experiments.manage import check_prompts, checked_spec, existing, refuse_mixing
+from app.usecases.experiments.match_debates import Checked, PlannedExperiment
 from app.usecases.read import snapshot
 from app.usecases.services import Services
 
@@ -47,7 +46,7 @@ def show(services: Services, experiment_id: UUID) -> ShownExperiment:
         left = _left(
             connection, experiment, None if is_planned else plan_store.count_motions(connection, experiment_id)
         )
-    return ShownExperiment(experiment, progress, _estimated(services, experiment, left))
+    return ShownExperiment(experiment, progress, services.run_aside(left))
 
 
 def named(services: Services, experiment_id: UUID) -> Experiment:
@@ -56,19 +55,18 @@ def named(services: Services, experiment_id: UUID) -> Experiment:
 
 
 def plan(services: Services, caller: Caller, experiment_id: UUID) -> tuple[Spec, CostEstimate]:
-    """What a start would add now."""
     require(caller, Action.READ)
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
         left = _left_to_start(connection, experiment)
-    return experiment.spec, _estimated(services, experiment, left)
+    return experiment.spec, services.run_aside(left)
 
 
 def plan_spec(
     services: Services, caller: Caller, given: Mapping[str, Any], motions: Sequence[PlannedMotion]
 ) -> tuple[Spec, CostEstimate]:
-    """What drafting and starting this spec would add, to the caller's experiment of that name if there is one. Nothing
-    is stored."""
+    """What drafting and starting this spec would add, to the caller's experiment of that name if any. Stores
+    nothing."""
     require(caller, Action.EXPERIMENT)
     given_spec = checked_spec(services, given)
     spec, arbitrator = given_spec.checked.spec, given_spec.checked.arbitrator
@@ -78,76 +76,50 @@ def plan_spec(
         found = experiments.get_named(connection, holder_id(caller), spec.name)
         if found is not None:
             refuse_mixing(found, spec)
-        held = Checked(found.id if found else given_spec.checked.id, spec, found.arbitrator if found else arbitrator)
-        check_prompts(connection, held.id, spec)
-        left = _left_to_start(connection, held, list(added.values()))
-    return spec, _estimated(services, held, left)
-
-
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """What is left to do, as Postgres has it."""
-
-    matches: Counter[Pairing]
-    judgments: Counter[str]
-    seen: Seen
-    sizes: MotionSizes
-    held_usd: float
-    """What the matches that are being held have cost so far."""
-    motions: MotionCount | None = None
-    """Where the plan is not written, or not all of it."""
-    written: Mapping[Pairing, int] = field(default_factory=dict)
+        planned = Checked(found.id if found else given_spec.checked.id, spec, found.arbitrator if found else arbitrator)
+        check_prompts(connection, planned.id, spec)
+        left = _left_to_start(connection, planned, list(added.values()))
+    return spec, services.run_aside(left)
 
 
 def _left(
     connection: Connection,
-    experiment: HeldExperiment,
+    experiment: PlannedExperiment,
     motions: MotionCount | None,
     new: Sequence[PlannedMotion] = (),
-) -> _Left:
-    """With these motions, also the matches of the plan that are not written; `new` are those that are not stored."""
-    players = [*experiment.spec.players.values(), experiment.arbitrator.player]
-    matches_left, judgments_left = reading.left(connection, experiment.id)
-    of_matches = motions is None and bool(matches_left)
-    return _Left(
-        matches_left,
-        judgments_left,
-        seen.seen_calls(connection, experiment.id, players),
-        seen.motion_sizes(connection, experiment.id, new, of_matches_left=of_matches),
-        seen.cost_of_running(connection, experiment.id),
-        motions,
-        reading.by_pairing(connection, experiment.id) if motions else {},
-    )
+    unplanned: Mapping[str, int] = MappingProxyType({}),
+) -> Callable[[], CostEstimate]:
+    """Reads what is left to do, and returns what estimates it: two hundred contestants meet in forty thousand ways.
+    `motions` is given where the plan is not written completely; `new` are those that are not stored."""
+    spec = experiment.spec
+    players = [*spec.players.values(), experiment.arbitrator.player]
+    matches, judgments = reading.left(connection, experiment.id)
+    judgments.update(unplanned)
+    calls = seen.seen_calls(connection, experiment.id, players)
+    of_matches = motions is None and bool(matches)
+    sizes = seen.motion_sizes(connection, experiment.id, new, of_matches_left=of_matches)
+    spent_usd = seen.cost_of_running(connection, experiment.id)
+    written = reading.by_pairing(connection, experiment.id) if motions else {}
+
+    def estimated() -> CostEstimate:
+        # A plan is only counted: it may have a million matches.
+        unwritten = plans.pairings(spec, motions) if motions else Counter()
+        for pairing, count in written.items():
+            unwritten[plans.as_counted(spec, pairing)] -= count
+        return estimate_of(experiment, matches + +unwritten, judgments, calls, sizes, spent_usd)
+
+    return estimated
 
 
-def _left_to_start(connection: Connection, experiment: HeldExperiment, added: Sequence[PlannedMotion] = ()) -> _Left:
-    """What a start would hold and judge. Refuses what a start would refuse."""
+def _left_to_start(
+    connection: Connection, experiment: PlannedExperiment, added: Sequence[PlannedMotion] = ()
+) -> Callable[[], CostEstimate]:
+    """What a start would run and judge. Refuses what a start would refuse."""
     new = plan_store.new_motions(connection, experiment.id, added)
     motions = plan_store.count_motions(connection, experiment.id, new)
     planning.counted(experiment.spec, motions, "motions")
-    left = _left(connection, experiment, motions, new)
-    left.judgments.update(reading.unplanned_judgments(connection, experiment.id, judges_of(experiment.spec)))
-    return left
-
-
-def _estimated(services: Services, experiment: HeldExperiment, left: _Left) -> CostEstimate:
-    def computed() -> CostEstimate:
-        matches = left.matches + _unwritten(experiment.spec, left)
-        return estimate_of(experiment, matches, left.judgments, left.seen, left.sizes, left.held_usd)
-
-    # Aside: two hundred contestants meet in forty thousand ways.
-    found: CostEstimate = services.run_aside(computed)
-    return found
-
-
-def _unwritten(spec: Spec, left: _Left) -> Counter[Pairing]:
-    """The matches that the plan has and that are not written. A plan is only counted: it may have a million."""
-    if left.motions is None:
-        return Counter()
-    planned = plans.pairings(spec, left.motions)
-    for pairing, count in left.written.items():
-        planned[plans.as_counted(spec, pairing)] -= count
-    return +planned
+    unplanned = reading.unplanned_judgments(connection, experiment.id, judges_of(experiment.spec))
+    return _left(connection, experiment, motions, new, unplanned)
 
 
 def page(services: Services, cursor: str | None, limit: int) -> Page[tuple[Experiment, Progress]]:
@@ -169,11 +141,8 @@ def matches(
 
 @dataclass(frozen=True, slots=True)
 class PairSide:
-    """One debate of a pair with sides swapped."""
-
     match: Mapping[str, Any]
     debate: Debate | None
-    """None while it is not held, or after it was deleted."""
     motion: Turn | None
     turns: tuple[Turn, ...]
     judgments: list[Judgment]
@@ -182,7 +151,6 @@ class PairSide:
 def pair(
     services: Services, experiment_id: UUID, debate_id: UUID, most_turns: int
 ) -> tuple[Experiment, list[PairSide]]:
-    """The debate, and the one with sides swapped if there is one."""
     with snapshot(services) as connection:
         experiment = existing(connection, experiment_id)
         found = reading.pair(connection, experiment_id, debate_id)

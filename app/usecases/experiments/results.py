@@ -65,7 +65,7 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
         )
 
     # Only what is pure runs aside: a connection of the pool must not cross threads.
-    found: dict[str, Any] = services.run_aside(computed)
+    found = services.run_aside(computed)
     services.results[experiment_id] = (state, found)
     return {**found, "other_judgments": others}
 
@@ -91,7 +91,6 @@ def _spending(
 
 
 def compared(services: Services, first_id: UUID, second_id: UUID) -> tuple[list[Experiment], dict[str, Any]]:
-    """Two experiments as arms, over the motions that both have."""
     if first_id == second_id:
         raise InvalidInput("with", "these are the same experiment twice")
     with snapshot(services) as connection:
@@ -104,12 +103,10 @@ def compared(services: Services, first_id: UUID, second_id: UUID) -> tuple[list[
         pairs = zip(arms, rows, strict=True)
         return results([one for arm, of_one in pairs for one in _judgments(of_one, {}, arm)])
 
-    found: dict[str, Any] = services.run_aside(computed)
-    return both, found
+    return both, services.run_aside(computed)
 
 
 def _players(experiment: Experiment) -> dict[str, str]:
-    """By contestant. Of imported ones only the names are known."""
     if experiment.imported:
         return {one.name: player_named(one.name) for one in experiment.spec.contestants}
     return {one.name: one.player for one in experiment.spec.contestants}
@@ -118,8 +115,7 @@ def _players(experiment: Experiment) -> dict[str, str]:
 def _judgments(
     rows: Sequence[tuple[Any, ...]], players: Mapping[str, str], arm: str | None = None
 ) -> list[tuple[Any, ...]]:
-    """Of `export.judgment_rows`, in the order of `JudgmentRow`'s fields: with the players of the contestants, in
-    another arm where one is given. By columns, because there may be a hundred thousand rows."""
+    """Rows of `export.judgment_rows` as `JudgmentRow`s. By columns, because there may be a hundred thousand rows."""
     if not rows:
         return []
     columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
@@ -158,8 +154,8 @@ def _rests_on(
 
 
 def _versions(experiment: Experiment, named: Mapping[str, str], used: Collection[str]) -> list[str]:
-    """What models were instructed with or, before the first call, will be: versions of the built-in prompts, and names
-    of custom ones with the beginning of their hash. Where an experiment continued after an upgrade there may be two."""
+    """What models are instructed with: versions of the built-in prompts, and names of custom ones with the beginning of
+    their hash. Where an experiment continued after an upgrade there may be two."""
     custom = {hash_: f"{name} ({hash_[:12]})" for name, hash_ in named.items()}
     known = {hash_: version for version, hash_ in BUILT_IN.items()} | custom
     planned = [named.get(arm.prompts, "") if arm.prompts else BUILT_IN[BASE] for arm in experiment.spec.arms]

@@ -39,7 +39,6 @@ class SolutionListPage:
 class Branch:
     review: Review
     parent_elsewhere: int | None
-    """The position of its parent, where that is on another page."""
     replies: list["Branch"] = field(default_factory=list)
 
 
@@ -58,7 +57,6 @@ class ReviewQueue:
     solutions: list[Solution]
     """The oldest that wait for a decision; each is decided on its own page."""
     titles: Mapping[UUID, str]
-    """Of their solutions."""
     next_cursor: str | None
     flagged: int
     now: datetime
@@ -100,7 +98,6 @@ def review_page(services: Services, limit: int, cursor: str | None) -> ReviewQue
 
 
 def cursor_at(position: int) -> str | None:
-    """The page cursor of the thread's page that begins at this position."""
     return pack(position - 1) if position > 1 else None
 
 

@@ -1,14 +1,12 @@
-"""Evaluations by workers: claim, evaluate, settle. Like a turn: two short transactions, with no lock and no connection
-held between them."""
+"""Evaluations by workers: claim, evaluate, record, in two short transactions."""
 
 import structlog
 
 from app.core.claims import Room
-from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Severity
+from app.core.guardrail.opinion import EvaluationClaim, Finding, GuardrailVerdict, Opinion, Severity
 from app.core.retry import NotNow, PlayerError, after_failure
 from app.observe import metrics
 from app.store.solutions import evaluations
-from app.store.solutions.evaluations import EvaluationClaim
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict
 
@@ -22,7 +20,7 @@ def claim(services: Services, worker_id: str, room: Room) -> list[EvaluationClai
 
 
 @repeated_on_conflict
-def settle(services: Services, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> None:
+def record(services: Services, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> None:
     with services.engine.begin() as connection:
         kept = evaluations.settle(connection, held, opinion, evaluator)
     if kept:
@@ -36,10 +34,7 @@ def settle(services: Services, held: EvaluationClaim, opinion: Opinion, evaluato
 def record_failure(
     services: Services, held: EvaluationClaim, problem: PlayerError, jitter: float, evaluator: str
 ) -> None:
-    """The evaluator failed: it is retried later, or the contribution is flagged for a person.
-
-    The problem's message is for the operator's log; its kind is also shown to the author.
-    """
+    """The evaluator failed: it is retried, or the contribution is flagged. The author sees only the problem's kind."""
     attempts = held.attempts + 1
     kind, words = problem.kind, problem.message
     delay_seconds = after_failure(attempts, problem.permanent, jitter)
@@ -47,7 +42,7 @@ def record_failure(
     log.warning("guardrail.failed", evaluation_id=str(held.id), attempts=attempts, kind=kind, problem=words)
     if delay_seconds is None:
         words = f"It could not be evaluated (the evaluator failed: {kind}); a person has to decide"
-        settle(
+        record(
             services, held, Opinion(GuardrailVerdict.FLAGGED, (Finding("evaluator", Severity.FLAG, words),)), evaluator
         )
         return
@@ -57,7 +52,6 @@ def record_failure(
 
 @repeated_on_conflict
 def postpone(services: Services, held: EvaluationClaim, reason: NotNow) -> None:
-    """The evaluation is postponed: no attempt is counted."""
     with services.engine.begin() as connection:
         evaluations.postpone(connection, held, held.attempts, reason.delay_seconds)
     wait_seconds = round(reason.delay_seconds, 1)

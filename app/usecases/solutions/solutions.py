@@ -43,14 +43,14 @@ def propose(services: Services, caller: Caller, title: str, description: str) ->
     if opinion:
         metrics.guardrail_verdicts.labels("solution", opinion.verdict.value).inc()
     else:
-        services.teller.evaluate(stored.evaluation_id)
+        services.publisher.evaluate(stored.evaluation_id)
     return stored
 
 
 def _final_opinion(services: Services, title: str, description: str) -> Opinion | None:
     """The rules' opinion. None where they approve and a worker has to ask a model."""
     text = evaluations.text_of_solution(title, description)
-    opinion: Opinion = services.run_aside(partial(RuleEvaluator().evaluate, text))
+    opinion = services.run_aside(partial(RuleEvaluator().evaluate, text))
     asks_model = services.settings.guardrail != RULES_ALONE
     return None if asks_model and opinion.verdict is GuardrailVerdict.APPROVED else opinion
 
@@ -58,7 +58,6 @@ def _final_opinion(services: Services, title: str, description: str) -> Opinion 
 def get_solution(
     services: Services, reader: Caller | None, solution_id: UUID
 ) -> tuple[Solution, ModeratedSolution | None]:
-    """With its evaluation and the decisions about it, for its author."""
     with services.engine.connect() as connection:
         found = visible(connection, reader, solution_id)
         own = found.author.id == _id_of(reader)
@@ -87,7 +86,7 @@ def contribute(services: Services, caller: Caller, solution_id: UUID, request: C
         depth = depth_below(_parent(connection, agent, solution_id, request.parent_id), request.parent_id)
         position = or_raise(solutions.count_contribution(connection, solution_id), NotFound(_NO_SOLUTION))
         stored = solutions.insert_contribution(connection, solution_id, agent.id, position, depth, request)
-    services.teller.evaluate(stored.evaluation_id)
+    services.publisher.evaluate(stored.evaluation_id)
     return stored
 
 
@@ -115,7 +114,6 @@ def list_contributions(
 def vote(
     services: Services, caller: Caller, solution_id: UUID, contribution_id: UUID, up: bool
 ) -> tuple[Contribution, int]:
-    """Returns the contribution and its new number of votes. Idempotent."""
     agent = require_author(caller)
     with transaction(services, agent) as connection:
         found = _visible(connection, caller, solution_id, contribution_id)
@@ -149,7 +147,7 @@ def _check_content(services: Services, content: str) -> None:
 
 
 def visible(connection: Connection, reader: Caller | None, solution_id: UUID) -> Solution:
-    """One that is not approved is answered like one that does not exist, to all but its author."""
+    """One that is not approved is like one that does not exist, to all but its author."""
     found = solutions.get_solution(connection, solution_id)
     if found is None or not found.is_visible_to(_id_of(reader)):
         raise NotFound(_NO_SOLUTION)
@@ -157,7 +155,7 @@ def visible(connection: Connection, reader: Caller | None, solution_id: UUID) ->
 
 
 def _visible(connection: Connection, reader: Caller | None, solution_id: UUID, contribution_id: UUID) -> Contribution:
-    """An invisible contribution is answered like one that does not exist, after the same query."""
+    """An invisible contribution is like one that does not exist, after the same query."""
     found = solutions.get_contribution(connection, solution_id, contribution_id)
     if found is None or not found.is_visible_to(_id_of(reader)):
         raise NotFound("There is no such contribution to this solution")

@@ -1,7 +1,7 @@
 """One call to a model, through pydantic-ai. The only file that imports it.
 
-A call that fails raises PlayerError with the class of the failure, words for an operator, and what it has cost all the
-same. The SDKs' own retries are off: `app.core.retry` decides about retries.
+A failed call raises PlayerError with its class, a message for an operator, and its cost. `app.core.retry` decides about
+retries; those of the SDKs are off.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from app.core.retry import PlayerError, why_not_waited_for
 from app.core.texts import storable_text
 from app.models.table import cost_usd
 from app.settings import ProviderSettings, variable
-from app.store.ids import new_id
+from app.usecases.model_calls import NewCall
 from app.words.providers import key_names, missing
 from worker.players.models.bounded_http import ResponseTooLarge, bounded
 
@@ -36,27 +36,23 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 LARGEST_ANSWER_BYTES = 65_536
-"""A longer answer is cut off, and the attempt counts as failed."""
-MOST_BELIEVABLE_TOKENS = 10_000_000
+"""A longer answer is truncated, and the attempt counts as failed."""
+MAX_PLAUSIBLE_TOKENS = 10_000_000
 """The most tokens of one call. Greater or negative counts of a provider are ignored."""
 _MOST_DETAIL = 300
 _TOOL = "answer"
-"""The tool that a model calls to answer, where it answers that way."""
 _OF_THE_CLIENT = ("timeout", "max_retries")
-"""Settings that are not sent to the model."""
 _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OLLAMA_API_KEY", "VLLM_API_KEY")
 """Variables with secrets, in addition to the keys in the table of providers."""
+_OWN_KEYS = ("anthropic", "google", "groq")
+"""Providers whose keys are settings; the clients of others read their own variables."""
 _LOCAL_FREQUENCY_PENALTY = 0.5
-"""Without it a very small model repeats one sentence for ever."""
+"""Without it a very small model repeats one sentence forever."""
 _NATIVE = frozenset({LOCAL, "openai", "ollama", "vllm"})
-"""Asked for JSON by its schema (`response_format`), as endpoints are: llama.cpp, vLLM and Ollama know it, and not all
-of their models know tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What an error of pydantic-ai means for the debate."""
-
     error: str
     kind: str
     words: str
@@ -97,32 +93,39 @@ class Question:
     instructions: str
     document: str
     shape: type[BaseModel] | None
-    """What the answer must look like; None for plain text."""
     max_tokens: int
     temperature: float | None = None
     debate_id: UUID | None = None
-    """The debate that pays when the call is cut off."""
+    """The debate that pays for a canceled call."""
     is_shortened: bool = False
     """Not all of the debate fitted into the document."""
     thinking: str | None = None
     prompts_hash: str | None = None
     judgment_id: UUID | None = None
-    """The judgment that pays, for a call that judges a closed debate."""
     experiment_id: UUID | None = None
-    """The experiment whose budget pays for it."""
     document_hash: str | None = None
-    """The hash of the debate's document, if `document` contains it."""
     kept: str | None = None
     """What is stored of `document`, where that is not all of it."""
     claim: UUID | None = None
-    """The token of the claim under which the call is made. It is recorded with the call."""
-    call_id: UUID = field(default_factory=new_id, compare=False)
+    call_id: UUID | None = None
+    """Of the record of the call, once it has begun."""
 
     @property
     def most_input_tokens(self) -> int:
-        """An upper bound."""
         schema = json.dumps(_schema(self)) if self.shape else ""
         return most_input_tokens(_size(self.instructions) + _size(self.document) + _size(schema))
+
+    @property
+    def new_call(self) -> NewCall:
+        return NewCall(
+            self.player,
+            lambda: Usage(self.most_input_tokens, self.max_tokens),
+            guessed_usage(self, ""),
+            self.claim,
+            self.debate_id,
+            self.judgment_id,
+            self.experiment_id,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +134,9 @@ class Reply:
     """Plain text, or the JSON of the question's shape, not yet validated."""
     usage: Usage
     cut_off: bool
-    """The model stopped because it had used up max_tokens."""
     model: str
-    """The model's name as the provider reports it."""
     settings: Mapping[str, Any]
-    """The settings of the request."""
     request_id: str | None = None
-    """The provider's id of the call."""
 
 
 def guessed_tokens(text: str) -> int:
@@ -154,7 +153,6 @@ class Adapter:
     def __init__(
         self, providers: ProviderSettings, timeout_seconds: float, endpoints: Mapping[str, str] | None = None
     ) -> None:
-        """`endpoints` are the addresses of OpenAI-compatible servers, by their names."""
         self._providers = providers
         self._timeout_seconds = timeout_seconds
         self._endpoints = endpoints or {}
@@ -258,36 +256,11 @@ class Adapter:
             # A self-hosted server often needs no key, but the client requires one.
             secret = keys.openai_api_key or ("none" if keys.openai_base_url else None)
             return _openai(name, keys.openai_base_url, _key(player, secret))
-        if provider == "anthropic":
-            from pydantic_ai.models.anthropic import AnthropicModel
-            from pydantic_ai.providers.anthropic import AnthropicProvider
-
-            anthropic = AnthropicProvider(
-                api_key=_key(player, keys.anthropic_api_key),
-                base_url=keys.anthropic_base_url,
-                http_client=_http_client(),
-            )
-            return AnthropicModel(name, provider=anthropic)
-        if provider == "google":
-            from pydantic_ai.models.google import GoogleModel
-            from pydantic_ai.providers.google import GoogleProvider
-
-            google = GoogleProvider(api_key=_key(player, keys.google_api_key), http_client=_http_client())
-            return GoogleModel(name, provider=google)
-        if provider != "groq":
+        if provider not in _OWN_KEYS:
             return _of_another_provider(player, provider)
-        import httpx
-        from pydantic_ai.models import create_async_http_client
-        from pydantic_ai.models.groq import GroqModel
-        from pydantic_ai.providers.groq import GroqProvider
-
-        groq = GroqProvider(
-            api_key=_key(player, keys.groq_api_key),
-            base_url=keys.groq_base_url,
-            # The only SDK that still requires httpx.
-            http_client=bounded(create_async_http_client(), httpx.AsyncByteStream),
-        )
-        return GroqModel(name, provider=groq)
+        given = {"api_key": _key(player, getattr(keys, f"{provider}_api_key"))}
+        own_url = getattr(keys, f"{provider}_base_url", None)
+        return _inferred(player, {**given, "base_url": own_url} if own_url else given)
 
     def _failure(self, player: str, problem: Exception) -> PlayerError:
         from pydantic_ai import exceptions
@@ -351,10 +324,9 @@ def refused(player: str, usage: Usage | None = None) -> PlayerError:
 
 
 def _import_the_rest() -> None:
-    """Imports that would otherwise delay the first call."""
     import pydantic_ai.direct  # noqa: F401
 
-    # About counts that cannot be true. They quote what the provider sent, and Python remembers each of them for ever.
+    # About counts that cannot be true. They quote what the provider sent, and Python remembers each of them.
     for words in ("Failed to extract usage", "Pydantic serializer warnings"):
         warnings.filterwarnings("ignore", message=words)
     cost_usd("openai:gpt-5-mini", Usage())
@@ -375,10 +347,6 @@ def _http_client() -> "httpx2.AsyncClient":
 
 
 def _of_another_provider(player: str, name: str) -> "Model":
-    """Of any provider that pydantic-ai knows. Its client reads the provider's own variables."""
-    from pydantic_ai.models import infer_model
-    from pydantic_ai.providers import infer_provider_class
-
     if name not in PROVIDERS:
         words = f"{player}: this worker knows no provider or endpoint of that name; DEBATE_ENDPOINTS names endpoints."
         raise PlayerError(words, permanent=True, kind="setup")
@@ -387,13 +355,29 @@ def _of_another_provider(player: str, name: str) -> "Model":
     if lacks:
         raise PlayerError(f"{player}: {lacks[0]} for the workers.", permanent=True, kind="key")
 
+    return _inferred(player, {})
+
+
+def _inferred(player: str, given: Mapping[str, str]) -> "Model":
+    from pydantic_ai.models import infer_model
+    from pydantic_ai.providers import infer_provider_class
+
     def provider(name: str) -> Any:
         made_by: Any = infer_provider_class(name)
         # Some have a client that is not ours to give: of those only the answer itself is bounded.
-        takes_client = "http_client" in inspect.signature(made_by).parameters
-        return made_by(http_client=_http_client()) if takes_client else made_by()
+        if "http_client" not in inspect.signature(made_by).parameters:
+            return made_by(**given)
+        return made_by(**given, http_client=_older_http_client() if name == "groq" else _http_client())
 
     return infer_model(player, provider)
+
+
+def _older_http_client() -> Any:
+    """For the only SDK that still requires httpx."""
+    import httpx
+    from pydantic_ai.models import create_async_http_client
+
+    return bounded(create_async_http_client(), httpx.AsyncByteStream)
 
 
 def _openai(name: str, base_url: str | None, api_key: str) -> "Model":
@@ -405,28 +389,17 @@ def _openai(name: str, base_url: str | None, api_key: str) -> "Model":
 
 
 async def _read(stream: "StreamedResponse", listen: Callable[[str], None], by_tool: bool) -> str:
-    """The answer: the text, or the call of our one tool where the answer was asked for in that way.
-
-    A call of a tool that nobody offered is not an answer, and nobody hears it.
-    """
-    from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, ToolCallPart
-    from pydantic_ai.messages import TextPartDelta as TextDelta
+    """The answer: the text, or the call of our one tool where it was asked for. Calls of other tools are ignored."""
+    from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta, ToolCallPart
     from pydantic_ai.messages import ToolCallPartDelta as ToolDelta
 
     async for event in stream:
         piece: object = None
-        if isinstance(event, PartStartEvent):
-            part = event.part
-            if isinstance(part, TextPart):
-                piece = part.content
-            elif isinstance(part, ToolCallPart) and by_tool:
-                piece = part.args
-        elif isinstance(event, PartDeltaEvent):
-            delta = event.delta
-            if isinstance(delta, TextDelta):
-                piece = delta.content_delta
-            elif isinstance(delta, ToolDelta) and by_tool:
-                piece = delta.args_delta
+        match event:
+            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                piece = text
+            case PartStartEvent(part=ToolCallPart(args=args)) | PartDeltaEvent(delta=ToolDelta(args_delta=args)):
+                piece = args if by_tool else None
         if isinstance(piece, str) and piece:
             listen(piece)
     parts = stream.get().parts
@@ -462,16 +435,16 @@ def _reply(question: Question, stream: "StreamedResponse", text: str, settings: 
 
 
 def _counted_usage(question: Question, tokens: Any) -> Usage | None:
-    """What the provider counted; None if it did not count, or cannot be believed."""
+    """What the provider counted; None if it did not count, or implausibly."""
     counts = (tokens.input_tokens, tokens.output_tokens)
     try:
-        if all(isinstance(count, int) and 0 <= count <= MOST_BELIEVABLE_TOKENS for count in counts):
+        if all(isinstance(count, int) and 0 <= count <= MAX_PLAUSIBLE_TOKENS for count in counts):
             usage = Usage(*counts, cost_usd(question.player, tokens) or 0.0)
             return usage if usage.total_tokens else None
     except (ValueError, OverflowError):
         # The table of prices refuses counts that contradict each other.
         pass
-    log.warning("model_call.count_not_believed", player=question.player)
+    log.warning("model_call.usage_invalid", player=question.player)
     return None
 
 
@@ -485,7 +458,6 @@ def _may_be_billed(problem: Exception) -> bool:
 
 
 def _cause(problem: BaseException, kind: type[Exception]) -> BaseException | None:
-    """The problem of this kind that is behind what an SDK made of it."""
     behind: BaseException | None = problem
     while behind is not None and not isinstance(behind, kind):
         behind = behind.__cause__ or behind.__context__

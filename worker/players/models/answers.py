@@ -24,8 +24,6 @@ class Answer(BaseModel):
 
 
 class ProposersMove(Answer):
-    """The proposer of a dialogue chooses what to do."""
-
     move: Literal["claim", "appeal", "resolution"]
     text: Words
 
@@ -80,7 +78,6 @@ class AnswerRuling(Answer):
 LEAST_SURE = 0.501
 """A guess names an answer too, and a winner has the higher score."""
 SPOKEN_FIELD: dict[type[BaseModel], str] = {ProposersMove: "text", Ruling: "reasoning", AnswerRuling: "reasoning"}
-"""The field of an answer that is streamed to listeners."""
 
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -121,14 +118,13 @@ def read_text(text: str) -> str:
 
 
 def thought_of(rulings: Mapping[str, Ruling], used: Usage) -> Thought:
-    """One turn from the ruling of each order in which the judge was asked."""
     verdict = _verdict(rulings)
     return Thought(TurnType.RULING, verdict.reasoning, verdict, close=verdict.stop, usage=used)
 
 
 def _verdict(rulings: Mapping[str, Ruling]) -> Verdict:
-    """Where both orders name the same winner, that winner and the mean of the scores. Otherwise the order decided, not
-    the debate: a tie, which keeps the ruling of each order."""
+    """Where both orders name the same winner: that winner and the mean of the scores. Otherwise the order decided, not
+    the debate: a tie."""
     first = next(iter(rulings.values()))
     count = len(rulings)
     # Not rounded: two scores that differ must not become equal.

@@ -1,7 +1,7 @@
 """Bounds how much the HTTP clients of the providers' SDKs read.
 
-The SDKs keep a line of an event stream, and the body of an error, until it is complete. A provider that never ends one
-would fill the worker's memory before the call times out. So the bytes are counted as they arrive.
+The SDKs keep a line of an event stream, and the body of an error, until it is complete. An endless one would fill the
+worker's memory before the call times out.
 """
 
 from collections.abc import AsyncIterator

@@ -11,21 +11,14 @@ from app.messaging.bus import Event
 
 EVERY_SECONDS = 0.1
 _MOST_REMEMBERED = 20_000
-"""More debates than one worker has in flight."""
 
 
 class Deltas:
-    """For all debates of this process, each with its own rate limit."""
-
     def __init__(self, publish: Callable[[Event], None]) -> None:
         self._publish = publish
         self._just_told: TTLCache[UUID, None] = TTLCache(_MOST_REMEMBERED, EVERY_SECONDS)
 
     def of(self, brief: Brief, field: str | None) -> Callable[[str], None]:
-        """Takes the pieces of one answer. `field` is the spoken one where the answer is a JSON object.
-
-        The rest that is unsent when the answer ends is not sent: the argument itself follows at once.
-        """
         debate = brief.debate
         heard: list[str] = []
         told = 0
@@ -46,7 +39,6 @@ class Deltas:
 
 
 def _spoken(unfinished: str, field: str) -> str:
-    """The field of an incomplete JSON object."""
     try:
         so_far = pydantic_core.from_json(unfinished[unfinished.find("{") :], allow_partial="trailing-strings")
     except ValueError:

@@ -20,7 +20,6 @@ class LocalModel:
 
     @contextlib.asynccontextmanager
     async def ready(self) -> AsyncIterator[str]:
-        """The server's address, for one call."""
         async with self._calls:
             async with self._starting:
                 if self._server is None or self._server.poll() is not None:

@@ -17,7 +17,6 @@ from app.messaging.bus import Event
 from app.models.table import shown_tokens
 from app.usecases.advance import with_all_turns
 from app.usecases.prompt_sets import prompt_set_of_hash
-from worker.players.base import reading_transcript
 from worker.players.models import answers
 from worker.players.models.adapter import Question, Reply
 from worker.players.models.answers import SPOKEN_FIELD, AnswerRuling, ProposersMove, Ruling, thought_of
@@ -26,7 +25,6 @@ from worker.players.models.deltas import Deltas
 from worker.players.models.prompt import Prompts, built_in, document, instructions, prompts_of
 
 _MOST_PROMPTS = 100
-"""Sets that a process remembers."""
 
 
 class ModelPlayer:
@@ -93,9 +91,8 @@ class ModelPlayer:
         setup = brief.setup
         services = self._calls.services
         max_tokens = answer_tokens(setup)
-        with reading_transcript():
-            brief = await asyncio.to_thread(with_all_turns, services, brief)
-            prompts = await self._prompts_of(brief)
+        brief = await asyncio.to_thread(with_all_turns, services, brief)
+        prompts = await self._prompts_of(brief)
         system = instructions(brief, max_tokens, prompts)
         room = shown_tokens(setup, services.settings.context_tokens, len(system.encode()))
         shown = document(brief, room, order, prompts)
@@ -135,7 +132,6 @@ class ModelPlayer:
 
 
 def _made(thought: Thought, question: Question | None, *exchanges: Exchange) -> Thought:
-    """The thought with what is stored of how it was made."""
     if question is None:
         return thought
     usage = replace(thought.usage, context_shortened=question.is_shortened)
@@ -156,7 +152,6 @@ def exchange_of(question: Question, reply: Reply, order: JudgeOrder | None = Non
 
 
 def _refuse_beyond_limits(brief: Brief, used: Usage) -> None:
-    """Before each call. The claim has checked the limits, but a judge may be asked twice, and the cost of a cancelled
-    call may have been added since."""
+    """A judge may be asked twice, and the cost of a canceled call may have been added since the claim."""
     if limit_reached(brief.debate, used):
         raise PlayerError("A limit of the debate was reached before this call.", kind="limit")

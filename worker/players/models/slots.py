@@ -1,7 +1,6 @@
-"""Limits the concurrent calls to each provider to this process's share of the slots of all processes.
+"""Limits the concurrent calls to each provider to this process's part of the slots of all processes.
 
-Runs on the event loop, so it needs no lock. Slots pass from call to call within the process; the database is asked, in
-a thread, only for more or fewer slots and to renew them. A waiting call holds no connection.
+Slots pass from call to call within the process; the database is asked, in a thread, only to change or renew them.
 """
 
 import asyncio
@@ -11,14 +10,13 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from app.store.unavailable import tolerate_errors, tolerate_outage
 from app.usecases.model_calls import LEASE_SECONDS
+from app.usecases.outages import tolerate_errors, tolerate_outage
 
 Share = Callable[[str, int, int], int]
 """Takes the provider, the slots held and the slots wanted; returns how many may be held. It asks the database."""
 RENEW_EVERY_SECONDS = LEASE_SECONDS / 4
 ASK_EVERY_SECONDS = 0.1
-"""While a call waits for a slot."""
 _AFTER_TROUBLE_SECONDS = 1.0
 
 
@@ -30,8 +28,7 @@ class Slots:
 
     @contextlib.asynccontextmanager
     async def one_of(self, provider: str, behind: bool = False) -> AsyncIterator[None]:
-        """Waits for a slot and holds it. With `behind` it waits until nobody else does: calls of experiments never
-        delay a debate that somebody started by hand."""
+        """Waits for a slot. With `behind`, others go first: experiments never delay a debate that somebody started."""
         if provider not in self._providers:
             self._providers[provider] = _Provider(provider, self._share, self._executor)
         slots = self._providers[provider]
@@ -42,7 +39,6 @@ class Slots:
             slots.give_back()
 
     async def close(self) -> None:
-        """Returns the held slots; those that cannot be returned expire."""
         for slots in self._providers.values():
             await slots.close()
         self._executor.shutdown(wait=False)
@@ -57,7 +53,6 @@ class _Provider:
         self._in_use = 0
         self._waiting: collections.deque[asyncio.Future[None]] = collections.deque()
         self._behind: collections.deque[asyncio.Future[None]] = collections.deque()
-        """Served when nobody else waits."""
         self._asked_at = float("-inf")
         self._something_changed = asyncio.Event()
         self._keeper = asyncio.create_task(self._keep())
@@ -104,7 +99,6 @@ class _Provider:
         return len(self._waiting) + len(self._behind)
 
     async def _keep(self) -> None:
-        """Requests slots when calls wait, and renews those held."""
         while True:
             pause = _AFTER_TROUBLE_SECONDS
             # Calls wait for this task: no error may end it.

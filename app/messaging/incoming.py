@@ -1,5 +1,3 @@
-"""Events as they are received. Any client can publish on a channel, so everything is checked."""
-
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,19 +14,15 @@ from app.messaging.bus import CHANNEL_PREFIX, OPERATORS_CHANNEL
 log = structlog.get_logger(__name__)
 
 _MESSAGE = re.compile(r'\{"event":"([\w.]+)","data":(.*)\}', re.DOTALL)
-"""The format that `EventBus` writes."""
 DEBATE_EVENTS = frozenset({"new_argument", "state_changed", "seat.waiting", "argument_delta", "debate_deleted"})
-"""On a debate's channel."""
 OPERATORS_EVENTS = frozenset({"debate_changed", "debate_deleted", "experiment_changed"})
-"""On the operators' channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A received event. Its debate and argument are checked to have every field that the relay reads."""
+    """A received event, with every field that the relay reads."""
 
     debate_id: UUID
-    """For experiment_changed, the experiment's id."""
     event: str
     data: str
     """Its data as published JSON."""
@@ -38,7 +32,6 @@ class Heard:
     debate: dict[str, Any] | None = None
     """The debate after the event, as JSON for clients; None for argument_delta, debate_deleted, experiment_changed."""
     is_for_operators: bool = False
-    """It came over the operators' channel."""
 
     @property
     def state(self) -> "StateMark | None":
@@ -57,8 +50,6 @@ Moment = Annotated[str, AfterValidator(_with_zone)]
 
 
 class _Debate(BaseModel):
-    """The fields that the bus, the relay and long polls read. Other fields are passed on unchecked."""
-
     id: UUID
     status: str
     state: State
@@ -83,15 +74,13 @@ class _Turn(_State):
 
 
 class StateMark(NamedTuple):
-    """Differs between two versions of a debate if something other than a turn happened: a stop, a pause, a failed
-    attempt."""
+    """Differs between two versions of a debate if anything but a turn happened, such as a stop or a failed attempt."""
 
     status: str
     attempts: int
 
 
 def state_mark(debate: dict[str, Any]) -> StateMark:
-    """`debate` is JSON for clients."""
     return StateMark(debate["status"], debate["attempts"])
 
 
@@ -135,7 +124,7 @@ def _read(channel: str, text: bytes) -> Heard | None:
         return _of_debate(UUID(channel.removeprefix(CHANNEL_PREFIX)), event, told, data)
     except ValueError as problem:
         # Pydantic's ValidationError is one too. Not its message, which quotes the content.
-        log.warning("bus.nonsense", problem=type(problem).__name__)
+        log.warning("bus.invalid_message", problem=type(problem).__name__)
         return None
 
 
@@ -152,7 +141,6 @@ def _of_debate(debate_id: UUID, event: str, text: str, data: dict[str, Any]) -> 
 
 
 def _for_operators(event: str, text: str, data: dict[str, Any]) -> Heard:
-    """Raises ValueError for invalid data."""
     if event == "debate_deleted":
         return Heard(_Deleted.model_validate(data).debate_id, event, text, is_for_operators=True)
     if event == "experiment_changed":

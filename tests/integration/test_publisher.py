@@ -25,10 +25,10 @@ from app.core.debate import Limits
 from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
-from app.messaging import teller
+from app.messaging import publisher
 from app.messaging.bus import CLAIMS_CHANNEL, BusUnavailable, Event, channel_of
+from app.messaging.publisher import Publisher
 from app.messaging.queue import DEBATES_QUEUE, QueueUnavailable
-from app.messaging.teller import Teller
 from app.settings import Settings
 from app.usecases import control
 from app.usecases.advance import Claim
@@ -51,13 +51,13 @@ def subscribed(watchers: "redis.client.PubSub", *debate_ids: UUID) -> "redis.cli
 
 
 def logged(logs: list[Any]) -> list[tuple[str, str]]:
-    """What was logged of Redis, and of a teller's own trouble."""
-    return [(one["log_level"], one["event"]) for one in logs if one["event"].startswith(("redis.", "teller."))]
+    """What was logged of Redis, and of a publisher's own trouble."""
+    return [(one["log_level"], one["event"]) for one in logs if one["event"].startswith(("redis.", "publisher."))]
 
 
 @dataclass
 class Redis:
-    """Both ends that a teller speaks to, written down. `open` lets calls through; `trouble` is raised by them."""
+    """Both ends that a publisher speaks to, written down. `open` lets calls through; `trouble` is raised by them."""
 
     calls: list[tuple[str, Any]] = field(default_factory=list)
     open: threading.Event = field(default_factory=threading.Event)
@@ -100,15 +100,15 @@ def noted() -> Iterator[Redis]:
 
 
 @pytest.fixture
-def telling(noted: Redis) -> Iterator[Teller]:
-    made = Teller(noted, noted)  # type: ignore[arg-type]
+def telling(noted: Redis) -> Iterator[Publisher]:
+    made = Publisher(noted, noted)  # type: ignore[arg-type]
     yield made
     noted.open.set()
     made.close()
 
 
-def hung(noted: Redis, telling: Teller) -> None:
-    """The teller's thread is inside a call to Redis that does not come back: all that follows waits together."""
+def hung(noted: Redis, telling: Publisher) -> None:
+    """The publisher's thread is inside a call to Redis that does not come back: all that follows waits together."""
     noted.open.clear()
     telling.publish(event(0))
     assert noted.called.wait(60)
@@ -123,7 +123,7 @@ def seconds_of(call: Callable[[], Any]) -> float:
 # In order, and together.
 
 
-def test_what_waits_goes_in_batches_events_before_tasks_and_each_debate_once(noted: Redis, telling: Teller) -> None:
+def test_what_waits_goes_in_batches_events_before_tasks_and_each_debate_once(noted: Redis, telling: Publisher) -> None:
     hung(noted, telling)
     one, other = uuid4(), uuid4()
     for number in range(1, 6):
@@ -136,7 +136,7 @@ def test_what_waits_goes_in_batches_events_before_tasks_and_each_debate_once(not
     assert noted.calls == [("events", [0]), ("events", [1, 2, 3, 4, 5]), ("task", one), ("task", other)]
 
 
-def test_workers_hear_of_ended_claims_together_and_after_the_events(noted: Redis, telling: Teller) -> None:
+def test_workers_hear_of_ended_claims_together_and_after_the_events(noted: Redis, telling: Publisher) -> None:
     hung(noted, telling)
     tokens = [uuid4(), uuid4()]
     telling.end_claim(tokens[0])
@@ -163,7 +163,7 @@ def test_whatever_ends_a_claim_tells_its_worker(
 ) -> None:
     claim = claimed(services, a_debate(services))
     end(services, claim.debate.id)
-    assert workers.get_message(timeout=60)["data"] == str(claim.held.token).encode()
+    assert workers.get_message(timeout=60)["data"] == str(claim.token).encode()
 
 
 def test_a_pause_that_waits_for_the_turn_ends_no_claim(services: Services, workers: "redis.client.PubSub") -> None:
@@ -171,18 +171,18 @@ def test_a_pause_that_waits_for_the_turn_ends_no_claim(services: Services, worke
     control.pause_debate(services, OPERATOR, claim.debate.id)
     control.stop_debate(services, OPERATOR, claim.debate.id, None)
     # The stop's is the first and the only one.
-    assert workers.get_message(timeout=60)["data"] == str(claim.held.token).encode()
+    assert workers.get_message(timeout=60)["data"] == str(claim.token).encode()
     assert workers.get_message(timeout=0.5) is None
 
 
-def test_a_debate_is_queued_again_by_a_later_batch(noted: Redis, telling: Teller) -> None:
+def test_a_debate_is_queued_again_by_a_later_batch(noted: Redis, telling: Publisher) -> None:
     for count in (1, 2, 3):
         telling.enqueue(DEBATE_ID)
         wait_until(lambda count=count: len(noted.tasks) == count, 60, "it is queued")
     assert noted.tasks == [DEBATE_ID] * 3
 
 
-def test_thousands_of_messages_take_a_few_trips_and_no_batch_is_too_large(noted: Redis, telling: Teller) -> None:
+def test_thousands_of_messages_take_a_few_trips_and_no_batch_is_too_large(noted: Redis, telling: Publisher) -> None:
     hung(noted, telling)
     telling.publish(*(event(number) for number in range(1, 5001)))
     noted.open.set()
@@ -198,12 +198,12 @@ def test_watchers_and_workers_get_thousands_of_messages_in_order(services: Servi
 
     def tell(debate_id: UUID) -> None:
         for number in range(400):
-            services.teller.publish(event(number, debate_id))
+            services.publisher.publish(event(number, debate_id))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(tell, debate_ids))
     waiting = [uuid4() for _ in range(500)]
-    services.teller.enqueue(*waiting)
+    services.publisher.enqueue(*waiting)
 
     heard: dict[str, list[int]] = {}
     for _ in range(8 * 400):
@@ -242,7 +242,7 @@ def with_valkey(place: Place, valkey: OwnValkey, logs: list[Any]) -> Iterator[Se
     settings: Settings = place.settings.with_changes(redis_url=valkey.url)
     services = build_services(settings, name="tests", database_connections=2)
     yield services
-    services.teller.close(0)
+    services.publisher.close(0)
     services.engine.dispose()
 
 
@@ -254,19 +254,19 @@ def test_without_redis_nobody_waits_one_warning_is_logged_and_later_events_arriv
     with_valkey: Services, valkey: OwnValkey, logs: list[Any]
 ) -> None:
     for _ in range(3):
-        taken = seconds_of(lambda: with_valkey.teller.publish(*(event(number) for number in range(1000))))
+        taken = seconds_of(lambda: with_valkey.publisher.publish(*(event(number) for number in range(1000))))
         assert taken < AT_ONCE_SECONDS
         time.sleep(0.05)
     wait_until(lambda: logged(logs) != [], 60, "somebody is warned")
-    wait_until(with_valkey.teller._waiting.empty, 60, "all was tried")
-    assert logged(logs) == [("warning", "redis.away")]
+    wait_until(with_valkey.publisher._waiting.empty, 60, "all was tried")
+    assert logged(logs) == [("warning", "redis.unavailable")]
     valkey.start()
     watchers = watched(valkey)
-    with_valkey.teller.publish(event(5000), event(5001))
+    with_valkey.publisher.publish(event(5000), event(5001))
     told = [json.loads(watchers.get_message(timeout=60)["data"])["data"]["number"] for _ in range(2)]
     assert told == [5000, 5001]
     wait_until(lambda: len(logged(logs)) > 1, 60, "the end of the trouble is logged")
-    assert logged(logs) == [("warning", "redis.away"), ("info", "redis.back")]
+    assert logged(logs) == [("warning", "redis.unavailable"), ("info", "redis.recovered")]
 
 
 def test_tasks_are_queued_again_when_a_redis_that_was_stopped_is_back(
@@ -274,37 +274,37 @@ def test_tasks_are_queued_again_when_a_redis_that_was_stopped_is_back(
 ) -> None:
     valkey.start()
     before, meanwhile, after = uuid4(), uuid4(), uuid4()
-    with_valkey.teller.enqueue(before)
+    with_valkey.publisher.enqueue(before)
     server = redis.Redis.from_url(valkey.url)
     wait_until(lambda: queued(server) == [before], 60, "it is queued")
     valkey.stop()
-    assert seconds_of(lambda: with_valkey.teller.enqueue(meanwhile)) < AT_ONCE_SECONDS
-    wait_until(lambda: logged(logs) == [("warning", "redis.away")], 60, "it was tried")
+    assert seconds_of(lambda: with_valkey.publisher.enqueue(meanwhile)) < AT_ONCE_SECONDS
+    wait_until(lambda: logged(logs) == [("warning", "redis.unavailable")], 60, "it was tried")
     valkey.start()
-    assert seconds_of(lambda: with_valkey.teller.enqueue(after)) < AT_ONCE_SECONDS
+    assert seconds_of(lambda: with_valkey.publisher.enqueue(after)) < AT_ONCE_SECONDS
     wait_until(lambda: after in queued(server), 60, "it is queued again")
 
 
 def test_more_than_can_wait_is_dropped_with_one_warning_and_the_rest_arrives(
     noted: Redis, logs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(teller, "_MOST_WAITING", 10)
-    telling = Teller(noted, noted)  # type: ignore[arg-type]
+    monkeypatch.setattr(publisher, "_MOST_WAITING", 10)
+    telling = Publisher(noted, noted)  # type: ignore[arg-type]
     hung(noted, telling)
     assert seconds_of(lambda: telling.publish(*(event(number) for number in range(1, 1001)))) < AT_ONCE_SECONDS
     assert seconds_of(lambda: telling.enqueue(*(uuid4() for _ in range(1000)))) < AT_ONCE_SECONDS
-    assert logged(logs) == [("warning", "redis.away")]
+    assert logged(logs) == [("warning", "redis.unavailable")]
     noted.open.set()
     wait_until(lambda: len(noted.numbers) == 11, 60, "those that waited are delivered")
     telling.publish(event(2000))
     telling.close()
     assert noted.numbers == [*range(11), 2000]
     assert noted.tasks == []
-    assert logged(logs) == [("warning", "redis.away"), ("info", "redis.back")]
+    assert logged(logs) == [("warning", "redis.unavailable"), ("info", "redis.recovered")]
 
 
 @pytest.mark.parametrize("trouble", [BusUnavailable("away"), QueueUnavailable("away")])
-def test_each_trouble_is_logged_once(noted: Redis, telling: Teller, logs: list[Any], trouble: Exception) -> None:
+def test_each_trouble_is_logged_once(noted: Redis, telling: Publisher, logs: list[Any], trouble: Exception) -> None:
     for number in range(2):
         noted.trouble = trouble
         for _ in range(3):
@@ -318,13 +318,13 @@ def test_each_trouble_is_logged_once(noted: Redis, telling: Teller, logs: list[A
         telling.publish(event(100 + number))
         wait_until(lambda number=number: 100 + number in noted.numbers, 60, "it is delivered")
         wait_until(lambda number=number: len(logged(logs)) == 2 * (number + 1), 60, "it is back")
-    assert logged(logs) == [("warning", "redis.away"), ("info", "redis.back")] * 2
+    assert logged(logs) == [("warning", "redis.unavailable"), ("info", "redis.recovered")] * 2
 
 
-def test_a_bug_in_one_batch_does_not_end_the_telling(noted: Redis, telling: Teller, logs: list[Any]) -> None:
+def test_a_bug_in_one_batch_does_not_end_the_telling(noted: Redis, telling: Publisher, logs: list[Any]) -> None:
     noted.trouble = RuntimeError("a bug")
     telling.publish(event(1))
-    wait_until(lambda: logged(logs) == [("error", "teller.failed")], 60, "it is logged")
+    wait_until(lambda: logged(logs) == [("error", "publisher.failed")], 60, "it is logged")
     noted.trouble = None
     telling.publish(event(2))
     wait_until(lambda: noted.numbers == [2], 60, "the next is delivered")
@@ -336,15 +336,15 @@ def test_a_bug_in_one_batch_does_not_end_the_telling(noted: Redis, telling: Tell
 def test_closing_delivers_what_waits(services: Services, place: Place) -> None:
     watchers = subscribed(place.redis().pubsub(), DEBATE_ID)
     waiting = [uuid4() for _ in range(100)]
-    services.teller.publish(*(event(number) for number in range(600)))
-    services.teller.enqueue(*waiting)
-    services.teller.close(20)
+    services.publisher.publish(*(event(number) for number in range(600)))
+    services.publisher.enqueue(*waiting)
+    services.publisher.close(20)
     assert queued(place.redis()) == waiting
     told = [json.loads(watchers.get_message(timeout=60)["data"])["data"]["number"] for _ in range(600)]
     assert told == list(range(600))
 
 
-def test_closing_twice_does_no_harm(noted: Redis, telling: Teller) -> None:
+def test_closing_twice_does_no_harm(noted: Redis, telling: Publisher) -> None:
     telling.publish(event(1))
     telling.close()
     assert seconds_of(lambda: telling.close(1)) < AT_ONCE_SECONDS
@@ -354,19 +354,19 @@ def test_closing_twice_does_no_harm(noted: Redis, telling: Teller) -> None:
 def test_closing_does_not_wait_for_a_redis_that_hangs(with_valkey: Services, valkey: OwnValkey) -> None:
     valkey.start()
     server = redis.Redis.from_url(valkey.url)
-    with_valkey.teller.publish(event(1))
-    with_valkey.teller.enqueue(DEBATE_ID)
+    with_valkey.publisher.publish(event(1))
+    with_valkey.publisher.enqueue(DEBATE_ID)
     wait_until(lambda: queued(server) == [DEBATE_ID], 60, "both connections are open")
     valkey.freeze()
-    assert seconds_of(lambda: with_valkey.teller.publish(event(2))) < AT_ONCE_SECONDS
-    assert seconds_of(lambda: with_valkey.teller.enqueue(DEBATE_ID)) < AT_ONCE_SECONDS
-    assert 0.9 < seconds_of(lambda: with_valkey.teller.close(1)) < 1.5
+    assert seconds_of(lambda: with_valkey.publisher.publish(event(2))) < AT_ONCE_SECONDS
+    assert seconds_of(lambda: with_valkey.publisher.enqueue(DEBATE_ID)) < AT_ONCE_SECONDS
+    assert 0.9 < seconds_of(lambda: with_valkey.publisher.close(1)) < 1.5
 
 
 def test_closing_keeps_its_time_even_where_more_waits_than_can(noted: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(teller, "_MOST_WAITING", 3)
-    monkeypatch.setattr(teller, "_MOST_AT_ONCE", 1)
-    telling = Teller(noted, noted)  # type: ignore[arg-type]
+    monkeypatch.setattr(publisher, "_MOST_WAITING", 3)
+    monkeypatch.setattr(publisher, "_MOST_AT_ONCE", 1)
+    telling = Publisher(noted, noted)  # type: ignore[arg-type]
     hung(noted, telling)
     telling.publish(*(event(number) for number in range(1, 4)))
     assert seconds_of(lambda: telling.close(0.3)) < 0.6
@@ -410,15 +410,15 @@ def test_a_write_that_fails_at_its_commit_tells_nobody(
     services: Services, place: Place, write: Callable[[Services, Claim], Any]
 ) -> None:
     claim = claimed(services, a_debate(services))
-    services.teller.close()
+    services.publisher.close()
     noted = Redis()
-    watched = replace(services, teller=Teller(noted, noted))  # type: ignore[arg-type]
+    watched = replace(services, publisher=Publisher(noted, noted))  # type: ignore[arg-type]
     refuse_commits(place)
     with pytest.raises((DBAPIError, psycopg.Error), match="refused at the commit"):
         write(watched, claim)
-    watched.teller.close()
+    watched.publisher.close()
     assert not noted.called.is_set()
-    assert place.sql("SELECT turn_count, claim_token FROM debates") == [(1, claim.held.token)]
+    assert place.sql("SELECT turn_count, claim_token FROM debates") == [(1, claim.token)]
 
 
 def test_who_hears_of_a_turn_finds_it_in_the_database(services: Services, place: Place) -> None:
@@ -439,13 +439,13 @@ def test_who_hears_of_a_turn_finds_it_in_the_database(services: Services, place:
             found.append(place.sql("SELECT count(*) FROM debates WHERE id = %s", debate_id) == [(1,)])
 
     noted = Curious()
-    curious = replace(services, teller=Teller(noted, noted))  # type: ignore[arg-type]
+    curious = replace(services, publisher=Publisher(noted, noted))  # type: ignore[arg-type]
     seats = {seat: SeatSetup("scripted") for seat in Seat}
     for go_on in (True, False):
         debate = a_debate(curious, format=Format.DIALOGUE, seats=seats, limits=Limits(max_rounds=20))
         claim = try_claim(curious, debate.id)
         while claim is not None:
             claim = take_turn(curious, claim, CLAIM, go_on) or try_claim(curious, debate.id)
-    curious.teller.close(30)
+    curious.publisher.close(30)
     assert all(found)
     assert len(found) >= 2 * 40

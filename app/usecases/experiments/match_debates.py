@@ -24,25 +24,22 @@ NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A spec before it is an experiment."""
-
     id: UUID
     spec: Spec
     arbitrator: SeatSetup
 
 
-HeldExperiment = Checked | Experiment
+PlannedExperiment = Checked | Experiment
 
 
 def debate_of(
     services: Services,
-    experiment: HeldExperiment,
+    experiment: PlannedExperiment,
     match: Match,
     motion: Motion,
     prompts: Mapping[str, str] = NO_PROMPTS,
 ) -> tuple[Debate, Turn]:
-    """With a new id: one that could be computed from the match, somebody could take before. `prompts` has the hash of
-    each prompt set that the spec names."""
+    """With a new random id: somebody could take a computed one before. `prompts` has the hash of each prompt set."""
     spec = experiment.spec
     arm = next(arm for arm in spec.arms if arm.name == match.arm)
     contestants = {one.name: one for one in spec.contestants}
@@ -85,6 +82,5 @@ def _material(arm: Arm, match: Match, motion: Motion) -> NewMaterial | None:
 
 
 def _title(motion: Motion) -> str:
-    """At most 200 characters."""
     title = " ".join((motion.title or motion.motion).split())
     return title if len(title) <= 200 else title[:199] + "…"

@@ -10,7 +10,7 @@ from situations.experiments import lengthen_motion
 from app.core.access import OPERATOR
 from app.http.requests import CreateDebateBody
 from app.usecases.create import create_debate
-from app.usecases.experiments import feed, held, manage
+from app.usecases.experiments import feed, manage, match_debates
 from app.usecases.experiments.results import exported
 
 
@@ -35,8 +35,8 @@ def test_an_id_that_is_taken_is_replaced_by_another(services, place, monkeypatch
     taken = take(services)
     made(services, 2)
     given = iter([taken])
-    real = held.new_debate_id
-    monkeypatch.setattr(held, "new_debate_id", lambda: next(given, None) or real())
+    real = match_debates.new_debate_id
+    monkeypatch.setattr(match_debates, "new_debate_id", lambda: next(given, None) or real())
     hold_until(services, status_is(place, "completed"))
     assert [status for _, status, _, _ in matches(place)] == ["completed"] * 4
     assert place.sql("SELECT experiment_id FROM debates WHERE id = %s", taken) == [(None,)]

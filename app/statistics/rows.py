@@ -182,12 +182,11 @@ def _margins(differences: Floats, judges: Coded) -> Floats:
 def _sides(own: list[str], of_proposer: list[str], of_opponent: list[str]) -> tuple[Codes, Floats]:
     """The judge's provider or model, and which side alone is of it."""
     number = {name: code for code, name in enumerate(sorted({*own} - {""}))}
-    codes = _codes([number.get(name, NONE) for name in own])
-    return codes, _floats(list(map(_side, own, of_proposer, of_opponent)))
-
-
-def _side(own: str, of_proposer: str, of_opponent: str) -> float:
-    return np.nan if not own or (of_proposer == own) == (of_opponent == own) else float(of_proposer == own)
+    codes, proposer, opponent = (
+        _codes([number.get(name, NONE) for name in names]) for names in (own, of_proposer, of_opponent)
+    )
+    is_alone = (codes != NONE) & ((proposer == codes) != (opponent == codes))
+    return codes, np.where(is_alone, proposer == codes, np.nan)
 
 
 def rated_arms(found: Table) -> list[int]:
@@ -238,10 +237,10 @@ class ArmBeliefs(NamedTuple):
 
 def beliefs_of(rows: Sequence[tuple[Any, ...]]) -> list[ArmBeliefs]:
     """Of all judgments, whole or not; nothing where all are whole."""
+    if len(whole(rows)) == len(rows):
+        return []
     columns = _columns(rows)
     is_whole = np.array([through is None for through in columns["through_round"]], bool)
-    if is_whole.all():
-        return []
     debates, motions, judges, arms = (coded(columns[name]) for name in ("debate", "motion", "judge", "arm"))
     through, rounds = (_floats(columns[name]) for name in ("through_round", "rounds"))
     after = np.where(is_whole, _last_rounds(debates, through, rounds)[debates.codes], through)

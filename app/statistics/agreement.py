@@ -6,9 +6,13 @@ share that two independent judges with the same habits would agree on (Education
 1960). Krippendorff's alpha, nominal, of any number of judges and with gaps: 1 - D_o / D_e, from the coincidences of
 opinions within debates (Content Analysis, 4th ed., 2018, chapter 12).
 
-Both are 1 for agreement, 0 for what chance gives, and have no value where there is one opinion alone. Intervals are the
-2.5 % and 97.5 % points over draws of motions with replacement (Efron and Tibshirani, An Introduction to the Bootstrap,
-1993): a motion's debates stay together. The draws come from a seed, so that the same data give the same figures.
+Decisive: of the pairs of judges on a debate who both named a winner, the share that named the same one. It is not
+corrected for chance, so it compares with papers that leave ties out.
+
+Kappa and alpha are 1 for agreement, 0 for what chance gives, and have no value where there is one opinion alone. Their
+intervals are the 2.5 % and 97.5 % points over draws of motions with replacement (Efron and Tibshirani, An Introduction
+to the Bootstrap, 1993): a motion's debates stay together. The draws come from a seed, so that the same data give the
+same figures.
 
 What is drawn grows with the pairs and the motions: beyond MOST_PAIRS pairs, and beyond MOST_CELLS of pairs times
 motions, kappa is given for the pairs alone that share the most debates.
@@ -74,6 +78,16 @@ def agreement(found: Opinions, judges: int, seed: int) -> tuple[Estimate, dict[t
         tables = of_pairs[:, place].astype(np.float64)
         found_of[pair] = _figure(tables, _kappa, n, kappas[:, place], "They judged no debate in common.")
     return alpha, found_of
+
+
+def decisive(found: Opinions) -> tuple[float | None, int]:
+    """Of all two judges of a debate who each named a winner, the share that named the same one; and how many such pairs
+    there are."""
+    debate, first = grouped(found.debate)
+    sides = [np.bincount(debate[found.kind == kind], minlength=len(first)).astype(np.int64) for kind in (0, KINDS - 1)]
+    alike = sum(int((side * (side - 1) // 2).sum()) for side in sides)
+    pairs = alike + int((sides[0] * sides[1]).sum())
+    return (alike / pairs if pairs else None), pairs
 
 
 def _said(found: Opinions, judges: int) -> Kinds:

@@ -40,17 +40,20 @@ def mean(values: Floats, clusters: Codes) -> Estimate:
     if len(values) == 0:
         return Estimate(None, why="There are no values.")
     value = float(values.mean())
-    return _with_interval(value, values - value, len(values), clusters)
+    return from_scores(value, values - value, len(values), clusters)
 
 
-def _with_interval(value: float, scores: Floats, size: float, clusters: Codes) -> Estimate:
+def from_scores(value: float, scores: Floats, size: float, clusters: Codes) -> Estimate:
     """`scores` sum to zero over all motions; the value moves by their sum over `size`."""
-    n = len(scores)
     numbers, first = grouped(clusters)
-    count = len(first)
+    return from_sums(value, totals(scores, numbers, len(first)), size, len(scores))
+
+
+def from_sums(value: float, sums: Floats, size: float, n: int) -> Estimate:
+    """`sums` are those of each motion's scores."""
+    count = len(sums)
     if count < 2:
         return Estimate(value, n=n, motions=count, why="There is only one motion, so there is no interval.")
-    sums = totals(scores, numbers, count)
     error = sqrt(count / (count - 1) * float(sums @ sums)) / size
     if error < 1e-12:
         return Estimate(value, n=n, motions=count, why="Every motion gave the same value, so there is no interval.")
@@ -93,16 +96,14 @@ def only_wins(motions: int) -> float:
     return float((1 - UPPER) ** (1 / motions))
 
 
-def slope(x: Floats, y: Floats, clusters: Codes) -> Estimate:
-    """Of y on x, both of which have mean zero in their groups: Σ xy / Σ x², with the clustered error of its
-    residuals."""
+def slope(x: Floats, y: Floats, clusters: Codes, constant: str) -> Estimate:
+    """Of y on x, both of which have mean zero in their groups: Σ xy / Σ x², with the clustered error of its residuals.
+    `constant` says why there is none where x is the same everywhere."""
     spread = float(x @ x)
     if spread < 1e-12:
-        motions = len(grouped(clusters)[1])
-        why = "The lengths do not differ between debates of the same contestants."
-        return Estimate(None, n=len(x), motions=motions, why=why)
+        return Estimate(None, n=len(x), motions=len(grouped(clusters)[1]), why=constant)
     value = float(x @ y) / spread
-    return _with_interval(value, x * (y - value * x), spread, clusters)
+    return from_scores(value, x * (y - value * x), spread, clusters)
 
 
 def centred(values: Floats, groups: Codes) -> Floats:

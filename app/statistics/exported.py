@@ -44,8 +44,12 @@ def judgment_of(row: Mapping[str, Any]) -> JudgmentRow:
         confidence=_confidence(given),
         correct=_correct(given.get("correct")),
         arm=str(given.get("arm", "")),
-        proposer_player=player_named(proposer),
-        opponent_player=player_named(str(given.get("opponent", ""))),
+        proposer_player=str(given.get("proposer_player", player_named(proposer))),
+        opponent_player=str(given.get("opponent_player", player_named(str(given.get("opponent", ""))))),
+        proposer_words=_number(given, "proposer_words", int, None),
+        opponent_words=_number(given, "opponent_words", int, None),
+        through_round=_number(given, "through_round", int, None),
+        rounds=_number(given, "rounds", int, None),
     )
 
 

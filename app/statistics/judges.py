@@ -6,54 +6,41 @@ for a judge, with the mean over that judge's orders and repeats.
 first position: the mean over debates judged in both orders of (y as spoken + 1 - y swapped) / 2, less ½. A judge who
     does not look at the order has 0; one who prefers who stands first in ten more debates of a hundred has 0.10. The
     debate's own merits cancel, because both orders show the same debate (Zheng et al., Judging LLM-as-a-Judge, 2023).
+    Where each debate was judged in one order alone, and both orders occur: the slope d of y = a_arm + d·x, with x = 1
+    where the proposer was shown first and -1 where the opponent was. Merits cancel only on average, and only if the
+    order was drawn at random (Imbens and Rubin, Causal Inference, 2015, chapter 7).
 flips: debates judged in both orders with different winners.
 own provider: over debates in which one side alone is of the judge's provider, this judge's points for that side less
     the mean points that judges of other providers gave it in the same debates. The pairing removes the merits of the
     sides (Panickssery et al., LLM Evaluators Recognize and Favor Their Own Generations, 2024, ask it without pairs).
+own model: the same, of the judge's model and of judges of other models.
 length: points of the proposer for each doubling of log2(its length / the other's), among debates of the same two
     contestants in the same seats of one arm: the slope after both are centred in each such pair, so that a strong
     contestant who writes much is not called an effect of length (a fixed-effects regression; Dubois et al.,
     Length-Controlled AlpacaEval, 2024, give the reason). It is at most 100 points either way: a slope beyond that comes
     from lengths that hardly differ, and is not given.
 accuracy: with known answers, the mean of 1, ½ (a tie), 0.
-Brier score: the mean of (confidence - right)², 0 best (Brier, Monthly Weather Review 78, 1950); a tie is ½ sure.
+Brier score: calibration.py.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from app.statistics import clusters
+from app.statistics import calibration, clusters
 from app.statistics.arrays import Codes, Floats, grouped, means
+from app.statistics.judgments import AS_SPOKEN, NONE, SWAPPED, JudgmentArrays, by_debate, by_judge
 
-NONE = -1
-"""The code of what is not known: a judgment without an order, a player without a provider."""
-AS_SPOKEN, SWAPPED = 0, 1
+BOTH_ORDERS, RANDOM_ORDER = "both_orders", "random_order"
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentArrays:
-    """One entry for each judgment. What is not known is NONE or not a number."""
+class Position:
+    """A preference for who is shown first."""
 
-    debate: Codes
-    motion: Codes
-    judge: Codes
-    pair: Codes
-    """The ordered pair of contestants, in one arm."""
-    order: Codes
-    y: Floats
-    right: Floats
-    confidence: Floats
-    doublings: Floats
-    """log2 of the proposer's length over the opponent's."""
-    provider: Codes
-    """The judge's."""
-    favoured: Floats
-    """1 where the proposer alone is of the judge's provider, 0 where the opponent alone is; else not a number."""
-
-    def of(self, chosen: NDArray[np.bool_]) -> "JudgmentArrays":
-        return JudgmentArrays(*(getattr(self, name)[chosen] for name in JudgmentArrays.__slots__))
+    estimate: clusters.Estimate
+    basis: str | None = None
+    """BOTH_ORDERS or RANDOM_ORDER."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +54,7 @@ class JudgeFigures:
     compared: int
     """Debates that were judged in both orders: what flips are counted in."""
     flip_rate: clusters.Estimate
-    first_position: clusters.Estimate
+    first_position: Position
     proposer_share: clusters.Estimate
     accuracy: clusters.Estimate
     brier: clusters.Estimate
@@ -88,22 +75,8 @@ def judge(own: JudgmentArrays) -> JudgeFigures:
         first_position=first_position(own),
         proposer_share=clusters.share(points, own.motion[rows]),
         accuracy=accuracy(own),
-        brier=brier(own),
+        brier=calibration.brier(own),
     )
-
-
-def by_debate(values: Floats, of: JudgmentArrays) -> tuple[Floats, Codes]:
-    """For each debate the mean over its judges, each of whom counts once: with the mean over its orders and repeats.
-    And a judgment of each debate."""
-    values, first = _by_judge(values, of)
-    debate, rows = grouped(of.debate[first])
-    return means(values, debate, len(rows)), first[rows]
-
-
-def _by_judge(values: Floats, of: JudgmentArrays) -> tuple[Floats, Codes]:
-    """For each debate and judge the mean over orders and repeats; and one judgment of each."""
-    number, first = grouped(of.debate, of.judge)
-    return means(values, number, len(first)), first
 
 
 def both_orders(own: JudgmentArrays) -> tuple[Floats, Floats, Codes]:
@@ -120,28 +93,46 @@ def _side(y: Floats) -> Floats:
     return np.sign(y - 0.5)
 
 
-def first_position(own: JudgmentArrays) -> clusters.Estimate:
+def first_position(own: JudgmentArrays) -> Position:
     spoken, swapped, motion = both_orders(own)
-    if not len(motion):
-        why = "No debate was judged in both orders, so a preference for a position cannot be told from one for a side."
-        return clusters.Estimate(None, why=why)
-    return clusters.mean((spoken + 1 - swapped) / 2 - 0.5, motion)
+    if len(motion):
+        return Position(clusters.mean((spoken + 1 - swapped) / 2 - 0.5, motion), BOTH_ORDERS)
+    known = own.of(own.order != NONE)
+    if len(np.unique(known.order)) < 2:
+        why = "All debates were judged in one order, so a preference for a position cannot be told from one for a side."
+        return Position(clusters.Estimate(None, why=why))
+    points, rows = by_debate(known.y, known)
+    shown = np.where(known.order[rows] == AS_SPOKEN, 1.0, -1.0)
+    arm = grouped(known.arm[rows])[0]
+    x, y = clusters.centred(shown, arm), clusters.centred(points, arm)
+    why = "All debates of an arm were judged in one order, so a preference for a position cannot be told from the arm."
+    return Position(clusters.slope(x, y, known.motion[rows], why), RANDOM_ORDER)
 
 
 def own_provider(everything: JudgmentArrays, number: int) -> clusters.Estimate:
-    size = int(everything.debate.max()) + 1 if len(everything.debate) else 0
-    mine = everything.of((everything.judge == number) & ~np.isnan(everything.favoured))
-    if not len(mine.y):
-        return clusters.Estimate(None, why="No debate had exactly one side from this judge's provider.")
-    others = everything.of((everything.judge != number) & (everything.provider != mine.provider[0]))
+    return _own(everything, number, everything.provider, everything.provider_side, "provider")
+
+
+def own_model(everything: JudgmentArrays, number: int) -> clusters.Estimate:
+    return _own(everything, number, everything.model, everything.model_side, "model")
+
+
+def _own(everything: JudgmentArrays, number: int, key: Codes, side: Floats, what: str) -> clusters.Estimate:
+    """`key` is each judge's provider or model, `side` which side is of it."""
+    here = (everything.judge == number) & ~np.isnan(side)
+    if not here.any():
+        return clusters.Estimate(None, why=f"No debate had exactly one side from this judge's {what}.")
+    mine = everything.of(here)
+    others = everything.of((everything.judge != number) & (key != key[here][0]))
     own, first = by_debate(mine.y, mine)
-    of_others, rows = _by_judge(others.y, others)
+    of_others, rows = by_judge(others.y, others)
+    size = int(everything.debate.max()) + 1
     gap = own - means(of_others, others.debate[rows], size)[mine.debate[first]]
     judged = ~np.isnan(gap)
     if not judged.any():
-        return clusters.Estimate(None, why="No judge of another provider judged the same debates.")
+        return clusters.Estimate(None, why=f"No judge of another {what} judged the same debates.")
     gap = gap[judged]
-    return clusters.mean(np.where(mine.favoured[first][judged] == 1, gap, -gap), mine.motion[first][judged])
+    return clusters.mean(np.where(side[here][first][judged] == 1, gap, -gap), mine.motion[first][judged])
 
 
 def length(own: JudgmentArrays) -> clusters.Estimate:
@@ -151,7 +142,8 @@ def length(own: JudgmentArrays) -> clusters.Estimate:
     points, rows = by_debate(known.y, known)
     pair = known.pair[rows]
     x, y = clusters.centred(known.doublings[rows], pair), clusters.centred(points, pair)
-    found = clusters.slope(x, y, known.motion[rows])
+    constant = "The lengths do not differ between debates of the same contestants."
+    found = clusters.slope(x, y, known.motion[rows], constant)
     if found.value is not None and abs(found.value) > 1:
         why = "The lengths differ too little to say what a doubling does."
         return clusters.Estimate(None, n=found.n, motions=found.motions, why=why)
@@ -164,13 +156,3 @@ def accuracy(own: JudgmentArrays) -> clusters.Estimate:
         return clusters.Estimate(None, why="The motions have no known answers.")
     values, rows = by_debate(own.right[known], own.of(known))
     return clusters.share(values, own.motion[known][rows])
-
-
-def brier(own: JudgmentArrays) -> clusters.Estimate:
-    known = ~np.isnan(own.right) & (~np.isnan(own.confidence) | (own.right == 0.5))
-    if not known.any():
-        why = "No judgment has both a confidence and a known answer."
-        return clusters.Estimate(None, why=why)
-    right, said = own.right[known], own.confidence[known]
-    values, rows = by_debate(np.where(right == 0.5, 0.25, (said - right) ** 2), own.of(known))
-    return clusters.mean(values, own.motion[known][rows])

@@ -6,6 +6,10 @@ mean to be right (Papke and Wooldridge, Journal of Applied Econometrics 11, 1996
 of contestants is Bradley and Terry's (Biometrika 39, 1952), the term for a side Davidson and Beaver's (Biometrics 33,
 1977).
 
+At equal length: λ · x is added, with x the log of the proposer's words over the opponent's, and λ estimated together
+with the strengths. θ is then the strength of a contestant that writes as much as the other side (Dubois et al.,
+Length-Controlled AlpacaEval, 2024).
+
 Covariance: C/(C - 1) · A⁻¹ (Σ_c u_c u_cᵀ) A⁻¹, with A the information and u_c the score of motion c: the sandwich of
 Liang and Zeger (Biometrika 73, 1986), clustered by motion, with Student's t of C - 1 degrees of freedom.
 """
@@ -35,6 +39,8 @@ class Debates:
     opponent: Codes
     motion: Codes
     y: Floats
+    control: Floats | None = None
+    """x, where strengths are compared at an equal x."""
 
 
 class Disconnected(Exception):
@@ -45,13 +51,17 @@ class Disconnected(Exception):
         super().__init__(f"{len(groups)} groups of contestants never met")
 
 
+class Confounded(Exception):
+    """The control follows from who met whom, or explains every result."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     theta: Floats
     beta: float | None
     """None where contestants cannot be told from sides: nobody ever changed sides."""
     covariance: Floats | None
-    """Of θ and then β; None with fewer than two motions."""
+    """Of θ, β and, with a control, λ; None with fewer than two motions."""
     motions: int
     penalised: frozenset[int]
     """Contestants who have no finite rating without the prior."""
@@ -63,18 +73,25 @@ def fit(debates: Debates, size: int) -> Fit:
     groups = graph.connected_groups(_points(debates, size, of_meetings=True))
     if len(groups) > 1:
         raise Disconnected(groups)
-    cell, first = grouped(debates.proposer, debates.opponent)
-    free = _free_parameters(size)
-    design = _design(debates.proposer[first], debates.opponent[first], size) @ free
-    side_known = bool(np.linalg.matrix_rank(design) == size)
+    x = np.zeros(len(debates.y)) if debates.control is None else debates.control
+    cell, first = grouped(debates.proposer, debates.opponent, np.unique(x, return_inverse=True)[1])
+    design, free = _design(debates.proposer[first], debates.opponent[first], size), _free_parameters(size)
+    side_known = bool(np.linalg.matrix_rank(design @ free) == size)
     if not side_known:
-        free, design = free[:, :-1], design[:, :-1]
+        free = free[:, :-1]
+    if debates.control is not None:
+        design, free = _with_control(design, x[first]), _with_control(free)
+        if np.linalg.matrix_rank(design @ free) < free.shape[1]:
+            raise Confounded
+    design = design @ free
     counts = np.bincount(cell).astype(np.float64)
     points = totals(debates.y, cell, len(first))
     strong = graph.strong_groups(_points(debates, size))
     found = _newton(design, counts, points) if len(strong) == 1 else None
     prior_used = found is None
     if found is None:
+        if len(strong) == 1 and debates.control is not None:
+            raise Confounded
         rows = np.vstack([design, free])
         pseudo = np.ones(len(free))  # one debate of each parameter against an average contestant, tied
         found = _newton(rows, np.concatenate([counts, pseudo]), np.concatenate([points, pseudo / 2]))
@@ -91,6 +108,16 @@ def fit(debates: Debates, size: int) -> Fit:
         _without_finite_rating(strong, size) if prior_used else frozenset(),
         prior_used,
     )
+
+
+def _with_control(matrix: Floats, x: Floats | None = None) -> Floats:
+    """A design with the column x, or a basis with a free parameter more."""
+    if x is not None:
+        return np.column_stack([matrix, x])
+    rows, columns = matrix.shape
+    found = np.zeros((rows + 1, columns + 1))
+    found[:rows, :columns], found[rows, columns] = matrix, 1
+    return found
 
 
 def _points(debates: Debates, size: int, *, of_meetings: bool = False) -> Floats:
@@ -258,7 +285,8 @@ def side(found: Fit) -> clusters.Estimate:
         return clusters.Estimate(None, motions=found.motions, why=why)
     beta = clusters.Estimate(found.beta, motions=found.motions)
     if found.covariance is not None:
-        beta = _estimate(found.beta, sqrt(max(0.0, float(found.covariance[-1, -1]))), found.motions)
+        place = len(found.theta)
+        beta = _estimate(found.beta, sqrt(max(0.0, float(found.covariance[place, place]))), found.motions)
     if beta.low is None or beta.high is None:
         why = beta.why or "There is only one motion, so there is no interval."
         return clusters.Estimate(float(_expit(np.array(found.beta))) - 0.5, motions=found.motions, why=why)

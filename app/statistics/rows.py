@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.statistics.arrays import Coded, Codes, Floats, coded, grouped, means
-from app.statistics.judges import AS_SPOKEN, NONE, SWAPPED, JudgmentArrays
+from app.statistics.beliefs import Beliefs
+from app.statistics.judgments import AS_SPOKEN, NONE, SWAPPED, JudgmentArrays
 from app.statistics.ratings import Debates
 
 POINTS = {"proposer": 1.0, "tie": 0.5, "opponent": 0.0}
 ORDERS = {"as_spoken": AS_SPOKEN, "swapped": SWAPPED}
+Outcome = Literal["winner", "margin"]
 NOBODY = "nobody"
 """The contestant of a format in which nobody debates."""
 
@@ -44,9 +45,13 @@ class JudgmentRow(NamedTuple):
     arm: str = ""
     proposer_player: str = ""
     opponent_player: str = ""
-    proposer_length: int | None = None
-    """Of all its speeches in the debate."""
-    opponent_length: int | None = None
+    proposer_words: int | None = None
+    """In all its speeches in the debate."""
+    opponent_words: int | None = None
+    through_round: int | None = None
+    """How much of the debate was judged: 0 is nothing, None all of it."""
+    rounds: int | None = None
+    """Of the debate; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +70,24 @@ class Table:
     """Whether it is known which players the contestants are, of at least one debate."""
 
 
+def whole(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """The judgments of whole debates."""
+    if not rows or len(rows[0]) <= _THROUGH_ROUND:
+        return rows
+    return [row for row in rows if row[_THROUGH_ROUND] is None]
+
+
 def table(rows: Sequence[tuple[Any, ...]]) -> Table:
-    """Of `JudgmentRow`s, or tuples of their fields."""
-    # Column by column: a hundred thousand rows are turned once, and each column is one loop.
-    columns = dict(zip(JudgmentRow._fields, zip(*rows, strict=True) if rows else repeat(()), strict=False))
+    """Of `JudgmentRow`s of whole debates, or tuples of their fields."""
+    columns = _columns(rows)
     debates, motions, judges, arms = (coded(columns[name]) for name in ("debate", "motion", "judge", "arm"))
     names = sorted({*columns["proposer"], *columns["opponent"]} - {None, ""})
     number = {name: code for code, name in enumerate(names)}
     proposer, opponent = (
         _codes([number.get(name, NONE) for name in columns[side]]) for side in ("proposer", "opponent")
     )
-    own, of_proposer, of_opponent = (
-        list(map(provider_of, columns[name])) for name in ("player", "proposer_player", "opponent_player")
-    )
-    providers = {name: code for code, name in enumerate(sorted({*own} - {""}))}
+    model, model_side = _sides(*(list(map(model_of, columns[name])) for name in _PLAYERS))
+    provider, provider_side = _sides(*(list(map(provider_of, columns[name])) for name in _PLAYERS))
     return Table(
         debates=debates,
         motions=motions,
@@ -95,12 +104,31 @@ def table(rows: Sequence[tuple[Any, ...]]) -> Table:
             y=_floats([POINTS[winner] for winner in columns["winner"]]),
             right=_floats(list(map(_right, columns["winner"], columns["correct"]))),
             confidence=_floats(columns["confidence"]),
-            doublings=_doublings(_floats(columns["proposer_length"]), _floats(columns["opponent_length"])),
-            provider=_codes([providers.get(provider, NONE) for provider in own]),
-            favoured=_floats(list(map(_favoured, own, of_proposer, of_opponent))),
+            doublings=_doublings(_floats(columns["proposer_words"]), _floats(columns["opponent_words"])),
+            arm=arms.codes,
+            provider=provider,
+            provider_side=provider_side,
+            model=model,
+            model_side=model_side,
+            margin=_margins(_floats(columns["score_proposer"]) - _floats(columns["score_opponent"]), judges),
         ),
         knows_players=any(columns["proposer_player"]) or any(columns["opponent_player"]),
     )
+
+
+_THROUGH_ROUND = JudgmentRow._fields.index("through_round")
+_PLAYERS = ("player", "proposer_player", "opponent_player")
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
+    """Column by column: a hundred thousand rows are turned once, and each column is one loop. Rows may end before the
+    last fields."""
+    fields = JudgmentRow._fields
+    if not rows:
+        return dict.fromkeys(fields, ())
+    given = list(zip(*rows, strict=True))
+    absent = ([JudgmentRow._field_defaults[name]] * len(rows) for name in fields[len(given) :])
+    return dict(zip(fields, [*given, *absent], strict=True))
 
 
 def _codes(values: list[int]) -> Codes:
@@ -119,6 +147,10 @@ def provider_of(player: str) -> str:
     return provider if colon and provider != "person" else ""
 
 
+def model_of(player: str) -> str:
+    return player if provider_of(player) else ""
+
+
 def player_named(name: str | None) -> str:
     """The player of a contestant of whom only the name is known: where it is a model's (`openai:gpt-5`)."""
     return name if name and provider_of(name) else ""
@@ -133,15 +165,28 @@ def _right(winner: str, correct: bool | str | None) -> float:
     return float(winner == correct) if isinstance(correct, str) else float(correct)
 
 
-def _doublings(proposer_length: Floats, opponent_length: Floats) -> Floats:
-    known = (proposer_length > 0) & (opponent_length > 0)
+def _doublings(proposer_words: Floats, opponent_words: Floats) -> Floats:
+    known = (proposer_words > 0) & (opponent_words > 0)
     found = np.full(len(known), np.nan)
-    found[known] = np.log2(proposer_length[known] / opponent_length[known])
+    found[known] = np.log2(proposer_words[known] / opponent_words[known])
     return found
 
 
-def _favoured(own: str, of_proposer: str, of_opponent: str) -> float:
-    return np.nan if not own or (of_proposer == own) == (of_opponent == own) else float(of_proposer == own)
+def _margins(differences: Floats, judges: Coded) -> Floats:
+    """Differences of scores over the largest one of their judge; 0 where a judge gave both sides the same always."""
+    largest = np.zeros(judges.size)
+    np.fmax.at(largest, judges.codes, np.abs(differences))
+    return differences / np.where(largest > 0, largest, 1)[judges.codes]
+
+
+def _sides(own: list[str], of_proposer: list[str], of_opponent: list[str]) -> tuple[Codes, Floats]:
+    """The judge's provider or model, and which side alone is of it."""
+    number = {name: code for code, name in enumerate(sorted({*own} - {""}))}
+    codes, proposer, opponent = (
+        _codes([number.get(name, NONE) for name in names]) for names in (own, of_proposer, of_opponent)
+    )
+    is_alone = (codes != NONE) & ((proposer == codes) != (opponent == codes))
+    return codes, np.where(is_alone, proposer == codes, np.nan)
 
 
 def rated_arms(found: Table) -> list[int]:
@@ -155,16 +200,73 @@ def _met(found: Table) -> NDArray[np.bool_]:
     return met
 
 
-def debates_of(found: Table, arm: int | None = None) -> tuple[Debates, list[str]]:
+def debates_of(
+    found: Table, arm: int | None = None, outcome: Outcome = "winner", *, with_words: bool = False
+) -> tuple[Debates, list[str]]:
     """One entry for each judged debate of two different contestants, with y as the mean of its judgments; and the
-    contestants that are in them. With an arm, those of this arm."""
-    chosen = np.flatnonzero(_met(found) & (True if arm is None else found.arms.codes == arm))
+    contestants that are in them. With an arm, those of this arm. `with_words` takes the debates whose words are known,
+    and makes the log of the proposer's words over the opponent's the control."""
+    judged = found.judgments
+    values = judged.y if outcome == "winner" else (1 + judged.margin) / 2
+    control = np.log(2) * judged.doublings
+    here = _met(found) & ~np.isnan(values)
+    here &= True if arm is None else found.arms.codes == arm
+    here &= ~np.isnan(control) if with_words else True
+    chosen = np.flatnonzero(here)
     debate, first = grouped(found.debates.codes[chosen])
     size = len(first)
-    y = means(found.judgments.y[chosen], debate, size)
+    y = means(values[chosen], debate, size)
     where = chosen[first] if size else chosen
     sides = np.concatenate([found.contestants.codes[where], found.opponent[where]])
     there, numbers = np.unique(sides, return_inverse=True)
     proposer, opponent = numbers[:size].astype(np.int64), numbers[size:].astype(np.int64)
     names = [found.contestants.names[code] for code in there]
-    return Debates(proposer, opponent, found.motions.codes[where], y), names
+    return Debates(proposer, opponent, found.motions.codes[where], y, control[where] if with_words else None), names
+
+
+class ArmBeliefs(NamedTuple):
+    """The beliefs of one arm."""
+
+    arm: str
+    side: str
+    """correct: the right answer's side. proposer: where no answer is known."""
+    judges: list[str]
+    """By the numbers in `beliefs`."""
+    beliefs: Beliefs
+
+
+def beliefs_of(rows: Sequence[tuple[Any, ...]]) -> list[ArmBeliefs]:
+    """Of all judgments, whole or not; nothing where all are whole."""
+    if len(whole(rows)) == len(rows):
+        return []
+    columns = _columns(rows)
+    is_whole = np.array([through is None for through in columns["through_round"]], bool)
+    debates, motions, judges, arms = (coded(columns[name]) for name in ("debate", "motion", "judge", "arm"))
+    through, rounds = (_floats(columns[name]) for name in ("through_round", "rounds"))
+    after = np.where(is_whole, _last_rounds(debates, through, rounds)[debates.codes], through)
+    after = np.where(np.isnan(after), NONE, after).astype(np.int64)
+    confidence = _floats(columns["confidence"])
+    points = _floats([POINTS[winner] for winner in columns["winner"]])
+    right = _floats(list(map(_right, columns["winner"], columns["correct"])))
+    correct, proposer = _probability(confidence, right), _probability(confidence, points)
+    found = []
+    for code, name in enumerate(arms.names):
+        here = arms.codes == code
+        known = here & ~np.isnan(correct)
+        side, values = ("correct", correct) if known.any() else ("proposer", proposer)
+        everything = Beliefs(debates.codes, motions.codes, judges.codes, after, is_whole, values)
+        found.append(ArmBeliefs(name, side, judges.names, everything.of(here & ~np.isnan(values))))
+    return found
+
+
+def _last_rounds(debates: Coded, through: Floats, rounds: Floats) -> Floats:
+    """Of each debate; where nobody knows, the one after the last that judges have stopped at."""
+    known, stopped = np.full(debates.size, np.nan), np.full(debates.size, np.nan)
+    np.fmax.at(known, debates.codes, rounds)
+    np.fmax.at(stopped, debates.codes, through)
+    return np.where(np.isnan(known), stopped + 1, known)
+
+
+def _probability(confidence: Floats, named: Floats) -> Floats:
+    """Of one side, which a judgment named (1), did not name (0), or tied with the other one (½)."""
+    return np.where(named == 0.5, 0.5, np.where(named == 1, confidence, 1 - confidence) + 0 * named)

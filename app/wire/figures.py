@@ -188,16 +188,17 @@ def arm_rows(found: Json, what: str = "arm") -> tuple[tuple[str, ...], list[tupl
     measure, title = _measure(found["arms"])
     header = (what, title, "95 %", "debates", "motions")
     return header, [
-        (arm["arm"], percent(arm.get(measure)), interval(arm, ".0f", 100), str(arm["n"]), str(arm["motions"]))
+        (arm["arm"], percent(arm.get(measure)), interval(arm, ".0f", 100), str(arm["debates"]), str(arm["motions"]))
         for arm in found["arms"]
     ]
 
 
 def difference_rows(found: Json, what: str = "arms") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    header = (what, "difference (95 %)", "p", "motions", "motions needed")
+    header = (what, "kind", "difference (95 %)", "p", "motions", "motions needed")
     return header, [
         (
             " - ".join(pair["arms"]),
+            "paired" if pair["paired"] else "unpaired",
             points(pair),
             number(pair["p"], ".3f"),
             str(pair["motions"]),

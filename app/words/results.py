@@ -21,7 +21,10 @@ JUDGES_SAY = (
     "side of the judge's own provider, and for each doubling of a side's text."
 )
 JUDGES_BY_ARM_SAY = "A debate counts once for a judge, with the mean over its orders and repeats."
-ARMS_SAY = "Differences over the motions that both arms have, in points; p is that of a paired t test, not corrected."
+ARMS_SAY = (
+    "Differences in points, with p not corrected. Paired: over the motions that both arms have, each counted once. "
+    "Unpaired: over all debates of both arms."
+)
 MOTIONS_NEEDED = "Motions needed: how many would detect half of this difference with 80 % power."
 SIDES_SAY = (
     "How many points of win rate the proposer gains from the side alone: between equals, +5 means 55 of 100 wins. An "

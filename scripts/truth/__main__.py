@@ -3,6 +3,7 @@
 import argparse
 
 from app.statistics import ratings
+from scripts.truth.covered import SIMULATIONS, covered
 from scripts.truth.oracles import agreement
 from scripts.truth.simulated import THETA, coverage, population_truth, position_bias
 
@@ -22,6 +23,11 @@ def main() -> None:
     print(f"  clustered by motion: {found.clustered:.1%}")
     print(f"  motions ignored: {found.unclustered:.1%}")
     print(f"  clustered, against the coefficients that made the data: {found.of_coefficients:.1%}")
+    for what, simulation in SIMULATIONS.items():
+        held = covered(simulation, wanted.experiments, wanted.seed)
+        print(f"coverage: {wanted.experiments} experiments, {held.cases} intervals of {what}")
+        print(f"  clustered by motion: {held.clustered:.1%}")
+        print(f"  motions ignored: {held.ignoring:.1%}")
     gaps = agreement(max(1, wanted.experiments // 20), wanted.seed)
     print(f"oracles: largest gap over {gaps.experiments} experiments, in Elo points")
     print(f"  evalica: {gaps.evalica:.4f}")

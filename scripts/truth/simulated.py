@@ -8,6 +8,7 @@ import numpy as np
 
 from app.statistics import clusters, judges, ratings
 from app.statistics.arrays import Codes, Floats
+from app.statistics.judgments import AS_SPOKEN, NONE, SWAPPED, JudgmentArrays
 
 CONTESTANTS = 6
 MOTIONS = 40
@@ -36,11 +37,14 @@ class Coverage:
 
 def chances(rng: np.random.Generator, motions: int) -> Floats:
     """The chance of the proposer on each motion in each pair."""
+    return np.asarray(1 / (1 + np.exp(-log_odds(rng, motions))))
+
+
+def log_odds(rng: np.random.Generator, motions: int) -> Floats:
     favour = rng.normal(0, SIDE_SD, motions)
     suit = rng.normal(0, SUIT_SD, (motions, CONTESTANTS))
     first, second = PAIRS[:, 0], PAIRS[:, 1]
-    eta = (THETA[first] - THETA[second] + BETA) + favour[:, None] + suit[:, first] - suit[:, second]
-    return np.asarray(1 / (1 + np.exp(-eta)))
+    return np.asarray((THETA[first] - THETA[second] + BETA) + favour[:, None] + suit[:, first] - suit[:, second])
 
 
 def held(chance: Floats, rng: np.random.Generator) -> ratings.Debates:
@@ -69,13 +73,13 @@ def coverage(experiments: int, seed: int) -> Coverage:
         for i in range(CONTESTANTS):
             for j in range(i):
                 right, made = ratings.ELO * (truth[i] - truth[j]), ratings.ELO * (THETA[i] - THETA[j])
-                known = _difference(clustered, i, j)
-                hits += [_holds(known, right), _holds(_difference(ignoring, i, j), right), _holds(known, made)]
+                known = difference(clustered, i, j)
+                hits += [holds(known, right), holds(difference(ignoring, i, j), right), holds(known, made)]
                 cases += 1
     return Coverage(experiments, cases, *(hits / cases))
 
 
-def _difference(found: ratings.Fit, first: int, second: int) -> clusters.Estimate:
+def difference(found: ratings.Fit, first: int, second: int) -> clusters.Estimate:
     """θ of one contestant less that of another one, on the Elo scale, with its interval."""
     c = found.covariance
     assert c is not None
@@ -83,32 +87,33 @@ def _difference(found: ratings.Fit, first: int, second: int) -> clusters.Estimat
     return clusters.estimated(ratings.ELO * float(found.theta[first] - found.theta[second]), error, found.motions)
 
 
-def _holds(estimate: clusters.Estimate, value: float) -> bool:
+def holds(estimate: clusters.Estimate, value: float) -> bool:
     assert estimate.low is not None
     assert estimate.high is not None
     return bool(estimate.low <= value <= estimate.high)
 
 
-def judged_in_both_orders(rng: np.random.Generator, debates: int, bias: float) -> judges.JudgmentArrays:
+def judged_in_both_orders(rng: np.random.Generator, debates: int, bias: float) -> JudgmentArrays:
     """Debates on a tenth as many motions, judged once in each order by a judge who gives the first position `bias`
     more."""
     motion = np.arange(debates) % (debates // 10)
     chance = np.clip(0.5 + rng.normal(0, 0.12, debates // 10)[motion] + rng.normal(0, 0.12, debates), 0.15, 0.85)
     orders = []
-    for order, shift in ((judges.AS_SPOKEN, bias), (judges.SWAPPED, -bias)):
+    for order, shift in ((AS_SPOKEN, bias), (SWAPPED, -bias)):
         y = (rng.random(debates) < chance + shift).astype(np.float64)
         orders.append((np.full(debates, order), np.where(rng.random(debates) < 0.1, 0.5, y)))
-    return _judgments(
-        np.tile(np.arange(debates), 2), np.tile(motion, 2), *map(np.concatenate, zip(*orders, strict=True))
-    )
+    order, y = map(np.concatenate, zip(*orders, strict=True))
+    return judgments(debate=np.tile(np.arange(debates), 2), motion=np.tile(motion, 2), order=order, y=y)
 
 
-def _judgments(debate: Codes, motion: Codes, order: Codes, y: Floats) -> judges.JudgmentArrays:
-    nothing, unknown = np.full(len(y), judges.NONE), np.full(len(y), np.nan)
-    zeros = np.zeros(len(y), np.int64)
-    return judges.JudgmentArrays(
-        debate, motion, zeros, zeros, order, y, unknown, unknown, unknown, provider=nothing, favoured=unknown
-    )
+def judgments(y: Floats, **known: Codes | Floats) -> JudgmentArrays:
+    """Of one judge on two contestants in one arm, each of another debate and motion, as far as nothing else is said."""
+    counted, nothing = np.arange(len(y)), np.full(len(y), NONE)
+    zeros, unknown = np.zeros(len(y), np.int64), np.full(len(y), np.nan)
+    codes = {"debate": counted, "motion": counted, "judge": zeros, "pair": zeros, "order": zeros, "arm": zeros}
+    codes |= {"provider": nothing, "model": nothing}
+    values = {name: known.get(name, codes.get(name, unknown)) for name in JudgmentArrays.__slots__ if name != "y"}
+    return JudgmentArrays(y=y, **values)
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,9 @@ class Found:
 
 def position_bias(bias: float, seeds: int, debates: int = 400) -> Found:
     found = [
-        judges.first_position(judged_in_both_orders(np.random.default_rng([seed, int(bias * 100)]), debates, bias))
+        judges.first_position(
+            judged_in_both_orders(np.random.default_rng([seed, int(bias * 100)]), debates, bias)
+        ).estimate
         for seed in range(seeds)
     ]
     p = np.array([each.p for each in found], np.float64)

@@ -76,7 +76,7 @@ def test_matches_are_filtered_and_paged_without_a_gap(api, held):
 def test_results_have_every_part(api, held):
     results = api.http.get(f"{held}/results").json()["data"]["results"]
     parts = {"ratings", "matrix", "sides", "arms", "differences", "judges", "agreement", "costs", "missing", "rests_on"}
-    assert parts <= results.keys()
+    assert parts | {"calibration", "beliefs", "swing"} <= results.keys()
     assert results["rests_on"]["judgments"] == 8
 
 

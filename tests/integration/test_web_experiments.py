@@ -197,7 +197,7 @@ def test_two_experiments_are_compared_over_the_motions_they_share(api):
     other = imported(api, mixed, name=f"b-{uuid.uuid4()}")
     shown = page(api, f"{won}/compare?with={other.rpartition('/')[2]}")
     assert "+75.0" in shown
-    assert "Differences over the motions that both arms have" in shown
+    assert "Paired: over the motions that both arms have" in shown
     same = api.http.get(f"{won}/compare?with={won.rpartition('/')[2]}", headers=BROWSER)
     assert same.status_code == 400
     assert "same experiment twice" in same.text

@@ -8,6 +8,7 @@ import pytest
 import scipy  # its parts are imported when they are used
 
 from app.statistics import agreement, arms, clusters, graph, judges, ratings, student
+from scripts.truth.simulated import judgments
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 5, 10, 39, 199, 5000])
@@ -172,7 +173,7 @@ def test_paired_differences_are_the_paired_t_test_over_shared_motions() -> None:
     rng = np.random.default_rng(6)
     hard = rng.normal(0, 1, 30)
     first, second = hard + rng.normal(0.5, 0.3, 30), hard + rng.normal(0, 0.3, 30)
-    found = arms.difference(np.append(first, 99.0), np.append(np.arange(30), 31), second, np.arange(30))
+    found = arms.paired(arms.Arm(np.append(first, 99.0), np.append(np.arange(30), 31)), arms.Arm(second, np.arange(30)))
     expected = scipy.stats.ttest_rel(first, second)
     assert found.estimate.motions == 30, "a motion that one arm alone has does not count"
     assert found.estimate.t == pytest.approx(expected.statistic)
@@ -181,7 +182,8 @@ def test_paired_differences_are_the_paired_t_test_over_shared_motions() -> None:
 
 def test_the_motions_needed_show_half_of_a_difference_four_times_of_five() -> None:
     rng = np.random.default_rng(7)
-    found = arms.difference(rng.normal(0.2, 1, 200), np.arange(200), np.zeros(200), np.arange(200))
+    motion = np.arange(200)
+    found = arms.paired(arms.Arm(rng.normal(0.2, 1, 200), motion), arms.Arm(np.zeros(200), motion))
     half = found.estimate.value / 2
     deviation = found.estimate.error * np.sqrt(200)  # type: ignore[operator]
     seen = [scipy.stats.ttest_1samp(rng.normal(half, deviation, found.needed), 0).pvalue < 0.05 for _ in range(400)]
@@ -189,7 +191,7 @@ def test_the_motions_needed_show_half_of_a_difference_four_times_of_five() -> No
 
 
 def test_arms_without_a_shared_motion_are_not_compared() -> None:
-    found = arms.difference(np.ones(2), np.array([0, 1]), np.ones(2), np.array([2, 3]))
+    found = arms.paired(arms.Arm(np.ones(2), np.array([0, 1])), arms.Arm(np.ones(2), np.array([2, 3])))
     assert found.estimate.value is None
     assert found.estimate.why == "These two have no motion in common."
 
@@ -226,20 +228,6 @@ def test_the_fit_solves_its_equations() -> None:
 
 
 def test_a_judge_of_one_order_has_no_preference_for_a_position() -> None:
-    zeros, unknown = np.zeros(4, int), np.full(4, np.nan)
-    own = judges.JudgmentArrays(
-        np.arange(4),
-        np.arange(4),
-        zeros,
-        zeros,
-        zeros,
-        np.array([1, 0, 1, 0.5]),
-        unknown,
-        unknown,
-        unknown,
-        zeros,
-        unknown,
-    )
-    found = judges.first_position(own)
-    assert found.value is None
-    assert "both orders" in found.why
+    found = judges.first_position(judgments(np.array([1, 0, 1, 0.5])))
+    assert found.estimate.value is None
+    assert "in one order" in found.estimate.why

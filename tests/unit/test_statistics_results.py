@@ -45,7 +45,9 @@ def experiment(
 def test_the_results_have_every_part_and_are_json() -> None:
     found = results(experiment(confidence=0.8, correct=True), contestants=["c0", "c1", "c2", "c3"])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    parts = "ratings matrix sides arms differences judges agreement costs missing rests_on why"
+    parts = (
+        "ratings matrix sides arms differences calibration beliefs swing judges agreement costs missing rests_on why"
+    )
     assert found.keys() == set(parts.split())
     assert [row["contestant"] for row in found["ratings"]] == ["c0", "c1", "c2", "c3"]
     wanted = "contestant rating low high win_rate wins ties losses debates rank_low rank_high penalised"
@@ -231,21 +233,23 @@ def test_arms_are_compared_by_accuracy_over_the_motions_they_share() -> None:
             rows.append(judged(f"{arm}{motion}", f"m{motion}", ("a", "b"), winner, correct="proposer", arm=arm))
     found = results(rows)
     accuracy = {row["arm"]: row["accuracy"] for row in found["arms"]}
-    [difference] = found["differences"]
-    assert difference["arms"] == ["blind", "debate"]
-    assert difference["value"] == pytest.approx(accuracy["blind"] - accuracy["debate"])
-    assert difference["low"] < difference["value"] < difference["high"] < 0
-    assert difference["p"] < 0.05
-    assert difference["motions_needed"] > 60
+    assert [one["paired"] for one in found["differences"]] == [True, False]
+    for difference in found["differences"]:
+        assert difference["arms"] == ["blind", "debate"]
+        assert difference["value"] == pytest.approx(accuracy["blind"] - accuracy["debate"])
+        assert difference["low"] < difference["value"] < difference["high"] < 0
+        assert difference["p"] == difference["p_holm"] < 0.05
+        assert difference["motions_needed"] > 60
+        assert (difference["debates"], difference["motions"]) == (120, 60)
 
 
 def test_arms_are_compared_by_shares_where_one_of_them_has_no_known_answers() -> None:
     known = [judged(f"k{m}", f"m{m}", ("a", "b"), str(WINNERS[m % 3]), correct="proposer", arm="x") for m in range(6)]
     unknown = [judged(f"u{m}", f"m{m}", ("a", "b"), str(WINNERS[m % 2]), arm="y") for m in range(6)]
     found = results([*known, *unknown])
-    [difference] = found["differences"]
-    assert (difference["measure"], difference["motions"]) == ("proposer_share", 6)
-    assert difference["value"] is not None
+    for difference in found["differences"]:
+        assert (difference["measure"], difference["motions"]) == ("proposer_share", 6)
+        assert difference["value"] is not None
     assert [row["accuracy"] for row in found["arms"]] == [None, None]
     assert found["why"]["arms.accuracy"] == "The motions of y have no known answers."
 
@@ -324,7 +328,7 @@ def test_a_debate_counts_once_for_a_judge_however_often_it_was_asked() -> None:
     assert (j["accuracy"]["value"], j["accuracy"]["n"]) == (pytest.approx((1 / 3 + 1) / 2), 2)
     assert (j["brier"]["value"], j["brier"]["n"]) == (pytest.approx((2 / 3 + 0) / 2), 2)
     [arm] = found["arms"]
-    assert (arm["accuracy"], arm["n"]) == (pytest.approx(((1 / 3 + 1) / 2 + 1) / 2), 2)
+    assert (arm["accuracy"], arm["debates"]) == (pytest.approx(((1 / 3 + 1) / 2 + 1) / 2), 2)
 
 
 def test_a_tie_is_half_right_and_half_sure() -> None:
@@ -363,7 +367,7 @@ def test_an_effect_of_length_is_not_the_strength_of_who_writes_much() -> None:
         sides = ("long", "short") if k % 2 else ("short", "long")
         lengths = {name: int(base * 2 ** rng.uniform(-1, 1)) for name, base in (("long", 4000), ("short", 1000))}
         winner = "proposer" if (sides[0] == "long") == (rng.random() < 0.8) else "opponent"
-        more = {"proposer_length": lengths[sides[0]], "opponent_length": lengths[sides[1]]}
+        more = {"proposer_words": lengths[sides[0]], "opponent_words": lengths[sides[1]]}
         rows.append(judged(f"d{k}", f"m{k % 50}", sides, winner, **more))
     [judge] = results(rows)["judges"]
     assert judge["length"]["low"] < 0 < judge["length"]["high"]
@@ -374,7 +378,7 @@ def of_lengths(spread: float) -> dict[str, Any] | None:
     rows = []
     for k in range(60):
         doublings = spread * (1 if k % 2 else -1) * (1 + k % 3)
-        more = {"proposer_length": int(100_000 * 2**doublings), "opponent_length": 100_000}
+        more = {"proposer_words": int(100_000 * 2**doublings), "opponent_words": 100_000}
         rows.append(judged(f"d{k}", f"m{k % 12}", ("a", "b"), "proposer" if k % 2 else "opponent", **more))
     found = results(rows)
     [judge] = found["judges"]
@@ -394,7 +398,7 @@ def test_a_hundred_thousand_judgments_of_thirty_contestants() -> None:
     rows = [
         JudgmentRow(f"d{k // 4}", f"m{k // 4 % 500}", f"c{k // 4 % 30}", f"c{(k // 4 % 30 + 1 + k // 120 % 29) % 30}",
                  f"j{k // 2 % 2}", str(winner), order=("as_spoken", "swapped")[k % 2], player="openai:x",
-                 proposer_player="openai:x", opponent_player="google:y", proposer_length=900, opponent_length=700)
+                 proposer_player="openai:x", opponent_player="google:y", proposer_words=900, opponent_words=700)
         for k, winner in enumerate(rng.choice(WINNERS, 100_000))
     ]  # fmt: skip
     found = results(rows)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from app.statistics import ratings
+from scripts.truth.covered import SIMULATIONS, covered
 from scripts.truth.simulated import CONTESTANTS, chances, coverage, held, position_bias
 
 
@@ -21,6 +22,23 @@ def test_intervals_hold_in_a_short_run_and_those_that_ignore_motions_hold_less()
     assert 0.91 <= found.clustered <= 0.98
     assert found.unclustered < found.clustered - 0.02
     assert found.of_coefficients < found.unclustered
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("what", SIMULATIONS)
+def test_other_intervals_hold_the_truth_as_often_as_they_say(what: str) -> None:
+    found = covered(SIMULATIONS[what], experiments=400, seed=1)
+    assert found.cases >= 400 * 5
+    assert 0.93 <= found.clustered <= 0.97
+    assert found.ignoring < 0.93, "an interval that ignores motions must fail, or this test proves nothing"
+
+
+@pytest.mark.parametrize("what", SIMULATIONS)
+def test_other_intervals_hold_in_a_short_run_and_those_that_ignore_motions_hold_less(what: str) -> None:
+    found = covered(SIMULATIONS[what], experiments=40, seed=2)
+    assert 0.90 <= found.clustered <= 0.99
+    assert found.ignoring < found.clustered - 0.02
 
 
 @pytest.mark.long

@@ -139,7 +139,8 @@ def _notes_text(found: Json) -> Iterator[str]:
     """What the figures rest on, what is missing, and why some are not there."""
     yield ""
     yield from _wrapped(" ".join([rests_on(found), *missing(found["missing"]), *others(found)]), "")
-    shown = [name for name in found["why"] if not name.startswith("judges.") and name != "arms.accuracy"]
+    elsewhere = ("judges.", "calibration", "beliefs", "swing", "arms.accuracy")
+    shown = [name for name in found["why"] if not name.startswith(elsewhere)]
     for line in [*found["rests_on"].get("cautions", []), *dict.fromkeys(found["why"][name] for name in shown)]:
         yield from _wrapped(f"Note: {clean(line)}")
 

@@ -26,6 +26,11 @@ class RatingShape(Shape):
     losses: int
     debates: int
     motions: int
+    rating_controlled: float | None = Field(
+        None, description="The rating of those who write as much as the other side; absent unless it was asked for"
+    )
+    low_controlled: float | None = None
+    high_controlled: float | None = None
 
 
 class MatrixCellShape(Shape):
@@ -61,12 +66,15 @@ class SidesShape(AdvantageShape):
 
 class ArmShape(Shape):
     arm: str
+    debates: int
+    motions: int
     accuracy: float | None
     proposer_share: float | None
     low: float | None
     high: float | None
-    n: int
-    motions: int
+    brier: float | None
+    log_score: float | None
+    ece: float | None
 
 
 class FigureShape(Shape):
@@ -81,11 +89,65 @@ class TestedFigureShape(FigureShape):
     p: float | None
 
 
-class DifferenceShape(TestedFigureShape):
+class PositionShape(TestedFigureShape):
+    basis: Literal["both_orders", "random_order"]
+
+
+class DifferenceShape(Shape):
     arms: list[str]
+    paired: bool
     measure: Literal["accuracy", "proposer_share"]
+    value: float | None
+    low: float | None
+    high: float | None
     t: float | None
+    p: float | None
+    p_holm: float | None = Field(description="p, corrected for all differences of this kind")
+    motions: int
+    debates: int
     motions_needed: int | None
+
+
+class CalibrationBinShape(Shape):
+    from_: float = Field(alias="from")
+    to: float
+    n: int
+    confidence: float | None
+    accuracy: float | None
+
+
+class CalibrationShape(Shape):
+    by: Literal["arm", "judge", "all"]
+    name: str | None
+    n: int
+    brier: float | None
+    log_score: float | None
+    ece: float | None
+    bins: list[CalibrationBinShape]
+
+
+class BeliefShape(Shape):
+    arm: str
+    judge: str | None = Field(description="null: all judges")
+    round: int
+    side: Literal["correct", "proposer"] = Field(description="The side whose probability it is")
+    mean: float | None
+    low: float | None
+    high: float | None
+    debates: int
+    motions: int
+
+
+class SwingShape(Shape):
+    arm: str
+    side: Literal["correct", "proposer"]
+    value: float | None
+    low: float | None
+    high: float | None
+    before: float | None
+    final: float | None
+    debates: int
+    motions: int
 
 
 class JudgedShape(Shape):
@@ -94,7 +156,7 @@ class JudgedShape(Shape):
     ties: int
     flips: int
     compared: int
-    first_position: TestedFigureShape | None
+    first_position: PositionShape | None
     flip_rate: FigureShape | None
     proposer_share: FigureShape | None
     accuracy: FigureShape | None
@@ -108,6 +170,7 @@ class JudgeInArmShape(JudgedShape):
 class JudgeResultShape(JudgedShape):
     judge: str
     own_provider: TestedFigureShape | None
+    own_model: TestedFigureShape | None
     length: TestedFigureShape | None
     arms: list[JudgeInArmShape] = Field(description="The same in each arm; empty where there is one")
 
@@ -120,12 +183,18 @@ class KappaShape(Shape):
     n: int
 
 
+class DecisiveShape(Shape):
+    share: float | None
+    pairs: int
+
+
 class AgreementShape(Shape):
     alpha: float | None
     low: float | None
     high: float | None
     n: int
     pairs: list[KappaShape]
+    decisive: DecisiveShape
 
 
 class SpendingShape(Shape):
@@ -175,6 +244,8 @@ class BasisShape(Shape):
     arms: list[str]
     method: str
     seed: int
+    outcome: Literal["winner", "margin"]
+    control: Literal["length"] | None
     cautions: list[str]
     formats: list[str] | None = Field(
         description="null, as the next three are, of an imported experiment: nobody knows"
@@ -192,6 +263,9 @@ class ResultsShape(Shape):
     sides: SidesShape
     arms: list[ArmShape]
     differences: list[DifferenceShape]
+    calibration: list[CalibrationShape]
+    beliefs: list[BeliefShape]
+    swing: list[SwingShape]
     judges: list[JudgeResultShape]
     agreement: AgreementShape
     costs: CostsShape

@@ -125,13 +125,9 @@ class Deliveries(RowKind[DueDelivery, int]):
 
     async def _checked_address(self, host: str) -> str:
         addresses = await self._addresses_of(host)
-        if not self.services.settings.webhooks_private:
-            for address in addresses:
-                problem = why_refused(address)
-                if problem:
-                    raise PlayerError(problem)
-        if not addresses:
-            raise PlayerError("the name has no address")
+        refused = [] if self.services.settings.webhooks_private else list(filter(None, map(why_refused, addresses)))
+        if refused or not addresses:
+            raise PlayerError(refused[0] if refused else "the name has no address")
         return addresses[0]
 
     async def _addresses_of(self, host: str) -> list[str]:

@@ -328,7 +328,8 @@ def _(found: list[Row]) -> None:
 
 @checks("models.md", "`kind`")
 def _(found: list[Row]) -> None:
-    sources = "".join(path.read_text() for path in (REPOSITORY / "worker" / "players" / "models").glob("*.py"))
+    files = [*(REPOSITORY / "worker/players/models").glob("*.py"), REPOSITORY / "app/usecases/model_calls.py"]
+    sources = "".join(path.read_text() for path in files)
     kinds = {*re.findall(r'\bkind="(\w+)"', sources), *(failure.kind for failure in adapter._FAILURES)} - {"output"}
     kinds |= {adapter._BROKEN_STREAM.kind, adapter._NONSENSE.kind}
     said = {kind: row[2] for row in found for kind in codes(row[0])}

@@ -137,13 +137,9 @@ def _check_storable(value: Any, depth: int = 0) -> None:
         raise InvalidInput("body", "is nested too deeply")
     if isinstance(value, str) and storable_text(value) != value:
         raise InvalidInput("body", "has a NUL or a lone surrogate in a text")
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            _check_storable(name, depth + 1)
-            _check_storable(inner, depth + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            _check_storable(inner, depth + 1)
+    parts = [*value, *value.values()] if isinstance(value, Mapping) else value
+    for inner in parts if isinstance(parts, list) else ():
+        _check_storable(inner, depth + 1)
 
 
 def _check_size(spec: Spec, motions: Mapping[str, Motion]) -> None:

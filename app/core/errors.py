@@ -22,10 +22,13 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 Found = TypeVar("Found")
+RETRY_AFTER_SECONDS = 2
+"""When to retry where the server cannot tell."""
 
 
 class DebateError(Exception):
     code = "INTERNAL_ERROR"
+    retry_after_seconds: int | None = None
 
     def __init__(self, message: str, *, suggestion: str | None = None, **context: Any) -> None:
         super().__init__(message)
@@ -137,6 +140,7 @@ class RateLimitExceeded(DebateError):
 
 class TooManyListeners(DebateError):
     code = "SERVICE_UNAVAILABLE"
+    retry_after_seconds = RETRY_AFTER_SECONDS
 
 
 class NotFound(DebateError):

@@ -1,13 +1,14 @@
 """Answers of the debate API: the shapes that it alone shows, and the envelope. `app.wire.debates` has those of debates
 and turns."""
 
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from flask import Response, jsonify
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from app.core.debate import Debate, State
+from app.core.debate import State
 from app.core.seat_view import NextAction
 from app.core.seats import Seat
 from app.usecases.create import StoredTurn
@@ -118,9 +119,18 @@ def answer_with(data: type[Shape]) -> type[Shape]:
     return create_model(name, __base__=Shape, success=Literal[True], data=data)
 
 
+def _reader(name: str) -> Callable[[Any], Any]:
+    return lambda value: value[name] if isinstance(value, dict) else getattr(value, name)
+
+
+class Data(Shape):
+    # Of an object with these attributes, or a dictionary with these names.
+    reader = _reader
+
+
 def answer_of(name: str, **fields: Any) -> type[Shape]:
     """The same of `data` with these fields."""
-    return answer_with(create_model(f"{name}Data", __base__=Shape, **fields))
+    return answer_with(create_model(f"{name}Data", __base__=Data, **fields))
 
 
 StoredAnswer = answer_of("Stored", debate=DebateShape, argument=ArgumentShape)
@@ -213,8 +223,18 @@ def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
     return jsonify({"success": status < 400, "data": data}), status
 
 
-def debate_answer(debate: Debate) -> tuple[Response, int]:
-    return success({"debate": DebateShape.of(debate)})
+def enveloped(answer: type[Shape], value: Any, status: int) -> tuple[Response, int]:
+    """The response of a view that returned this value."""
+    return success(answer.model_fields["data"].annotation.of(value), status)  # type: ignore[union-attr]
+
+
+def download(description: str, mimetypes: Iterable[str]) -> Responses:
+    """The responses of a view that sends a file."""
+    return {200: {"description": description, "content": {mimetype: {"schema": {}} for mimetype in mimetypes}}}
+
+
+def downloaded(parts: Iterable[str] | Iterable[bytes], mimetype: str, name: str) -> Response:
+    return Response(parts, mimetype=mimetype, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
 def stored_answer(stored: StoredTurn) -> tuple[Response, int]:

@@ -1,4 +1,4 @@
-"""Bodies, queries and paths of requests to the debate API. Use cases check sizes, players and state."""
+"""Bodies and queries of requests to the debate API. Use cases check sizes, players and state."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -30,6 +30,7 @@ from app.usecases.create import NewDebate
 from app.usecases.documents import NewMaterial
 from app.usecases.fork import NewFork
 from app.usecases.submit import Submission
+from app.wire.debates import Role, Winner
 
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 DebateType = Literal["coding_plan_debate", "general_debate"]
@@ -40,6 +41,17 @@ MOST_LISTED = 200
 MOST_TAGS = 20
 LONGEST_TAG = 100
 LARGEST_INTEGER = 2**31 - 1
+PromptSetName = Annotated[str, Field(max_length=63, pattern="^[^\\x00]*$")]
+Searched = Annotated[str | None, Field(max_length=200, pattern="^[^\\x00]*$")]
+RequestId = Annotated[str, Field(description="Any text; send the same one when you repeat this request")]
+Cursor = Annotated[str | None, Field(max_length=200, description="next_cursor of the previous page")]
+Limit = Annotated[
+    int,
+    Field(ge=1, description=f"At most {MOST_LISTED}; a larger number counts as {MOST_LISTED}"),
+    AfterValidator(lambda asked: min(asked, MOST_LISTED)),
+]
+# Null means false.
+Switch = Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)]
 _AN_ARGUMENT = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
@@ -83,22 +95,6 @@ class Query(Request):
     def _empty_means_absent(cls, given: Any) -> Any:
         """Clients that build a URL from a form send empty fields too."""
         return {name: value for name, value in given.items() if value != ""}
-
-
-class DebatePath(BaseModel):
-    debate_id: UUID
-
-
-class ArgumentPath(DebatePath):
-    argument_id: UUID
-
-
-class InvitationPath(DebatePath):
-    invitation_id: UUID
-
-
-class SeatPath(DebatePath):
-    role: Literal["proposer", "opponent", "arbitrator"]
 
 
 class TakeoverBody(Request):
@@ -200,6 +196,10 @@ class LimitsBody(Request):
     max_cost_usd: Number | None = Field(None, gt=0, le=1_000_000)
 
 
+def limits_of(body: LimitsBody | None) -> Limits:
+    return Limits(**body.model_dump()) if body else Limits()
+
+
 class AnswersBody(Request):
     proposer: str
     opponent: str
@@ -207,7 +207,7 @@ class AnswersBody(Request):
 
 class MaterialBody(Request):
     document: str | None = Field(None, description="At most DEBATE_MAX_DOCUMENT_LENGTH bytes of UTF-8 (1,048,576)")
-    visible_to: list[Literal["proposer", "opponent", "arbitrator"]] | None = Field(
+    visible_to: list[Role] | None = Field(
         None, max_length=3, description="The seats that see the document; both debaters if absent"
     )
     answers: AnswersBody | None = Field(None, description="What each side defends")
@@ -247,7 +247,7 @@ class CreateDebateBody(Request):
     title: str = Field(min_length=1, max_length=200)
     debate_type: DebateType
     motion_content: str
-    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
+    client_request_id: RequestId
     debate_id: UUID | None = Field(None, description="Chosen by the server if absent")
     format: Format = Format.DIALOGUE
     seats: SeatsBody | None = None
@@ -268,20 +268,15 @@ class CreateDebateBody(Request):
 
     def new_debate(self) -> NewDebate:
         return NewDebate(
-            title=self.title,
-            debate_type=self.debate_type,
-            motion_content=self.motion_content,
-            client_request_id=self.client_request_id,
-            debate_id=self.debate_id,
-            format=self.format,
+            **{name: getattr(self, name) for name in _PLAIN},
             seats=self.seats.setups() if self.seats else None,
-            limits=Limits(**self.limits.model_dump()) if self.limits else Limits(),
-            start=self.start,
+            limits=limits_of(self.limits),
             tags=tuple(dict.fromkeys(self.tags)),
             material=self.material.new_material() if self.material else None,
-            language=self.language,
-            prompts=self.prompts,
         )
+
+
+_PLAIN = CreateDebateBody.model_fields.keys() - {"seats", "limits", "material", "tags"}
 
 
 class ForkBody(Request):
@@ -296,14 +291,14 @@ class ForkBody(Request):
     after_seq: StrictInt = Field(ge=1, le=LARGEST_INTEGER, description="The last turn that is copied; the motion is 1")
     seats: SeatsBody | None = Field(None, description="Seats that change; the others stay as in the debate")
     limits: LimitsBody | None = Field(None, description="Limits that change; the others stay as in the debate")
-    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
+    client_request_id: RequestId
 
     def new_fork(self) -> NewFork:
         return NewFork(
             self.after_seq,
             self.client_request_id,
             self.seats.setups() if self.seats else {},
-            Limits(**self.limits.model_dump()) if self.limits else Limits(),
+            limits_of(self.limits),
         )
 
 
@@ -340,7 +335,7 @@ class ListQuery(Query):
     id: str | None = Field(
         None, max_length=36, description="The beginning of the id", pattern="^(-?[0-9a-fA-F]){1,32}$"
     )
-    q: str | None = Field(None, max_length=200, description="A part of the title", pattern="^[^\\x00]*$")
+    q: Searched = Field(None, description="A part of the title")
     texts: bool = Field(
         False, description="q also finds debates with a turn that has all its words, or words that begin with them"
     )
@@ -349,18 +344,16 @@ class ListQuery(Query):
         description="Only debates that an opponent could join now: the motion has no answer yet, the seat is "
         "external and not bound to another agent, and the debate is neither paused nor failed",
     )
-    player: str | None = Field(None, max_length=200, description="In any seat", pattern="^[^\\x00]*$")
+    player: Searched = Field(None, description="In any seat")
     tag: str | None = Field(None, max_length=LONGEST_TAG, pattern="^[^\\x00]*$")
-    winner: Literal["proposer", "opponent", "tie"] | None = Field(None, description="Of the whole debate")
+    winner: Winner | None = Field(None, description="Of the whole debate")
     error: bool = Field(False, description="Only debates with a last_error")
     since: _Moment | None = Field(None, description="Last activity at this time or later, with its time zone")
     until: _Moment | None = Field(None, description="Last activity before this time, with its time zone")
     experiment: UUID | None = Field(None, description="Only debates of this experiment")
-    limit: Annotated[int, AfterValidator(lambda asked: min(asked, MOST_LISTED))] = Field(
-        50, ge=1, description=f"At most {MOST_LISTED}; a larger number counts as {MOST_LISTED}"
-    )
+    limit: Limit = 50
     offset: int = Field(0, ge=0, le=LARGEST_INTEGER)
-    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+    cursor: Cursor = None
 
     def filters(self) -> Filters:
         return Filters(**{name: getattr(self, name) for name in _FILTERS})
@@ -376,14 +369,12 @@ class TranscriptQuery(Query):
 
 
 class EventsQuery(Query):
-    limit: Annotated[int, AfterValidator(lambda asked: min(asked, MOST_LISTED))] = Field(
-        100, ge=1, description=f"At most {MOST_LISTED}; a larger number counts as {MOST_LISTED}"
-    )
-    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+    limit: Limit = 100
+    cursor: Cursor = None
 
 
 class PollQuery(Query):
-    role: Literal["proposer", "opponent", "arbitrator"]
+    role: Role
     argument_id: UUID | None = Field(None, description="The last argument you have seen; absent or empty if none")
 
 
@@ -422,7 +413,7 @@ class SubmissionBody(Request):
 
     target_id: UUID = Field(description="The argument that this one answers")
     content: str
-    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
+    client_request_id: RequestId
 
     def submission(self, seat: Seat, kind: TurnType) -> Submission:
         return Submission(seat, kind, self.content, self.client_request_id, self.target_id)
@@ -453,7 +444,7 @@ class ScoresBody(Request):
 
 
 class VerdictBody(Request):
-    winner: Literal["proposer", "opponent", "tie"]
+    winner: Winner
     scores: ScoresBody
     reasoning: str = Field(min_length=1)
     confidence: Number | None = Field(None, ge=0, le=1)
@@ -479,7 +470,7 @@ class RulingBody(Request):
     )
 
     content: str
-    close: Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)] = Field(
+    close: Switch = Field(
         False, description="This ruling ends the debate; null counts as false", json_schema_extra=_or_null
     )
     verdict: VerdictBody | None = None
@@ -496,7 +487,7 @@ class QuestionBody(Request):
 class PauseBody(OptionalBody):
     model_config = with_examples({"now": True}, required=False)
 
-    now: Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)] = Field(
+    now: Switch = Field(
         False,
         description="Cancel the turn under way; otherwise it is finished and stored",
         json_schema_extra=_or_null,
@@ -508,10 +499,6 @@ class PromptSetBody(Request):
 
     name: str = Field(max_length=63)
     files: dict[str, str] = Field(description="The text of each file by its name, without .md")
-
-
-class PromptSetPath(BaseModel):
-    name: str = Field(max_length=63, pattern="^[^\\x00]*$")
 
 
 class ExpiringBody(Request):

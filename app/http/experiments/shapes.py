@@ -4,9 +4,8 @@ import csv
 import io
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -19,7 +18,7 @@ from app.core.judgments import PERSON
 from app.http.answers import Id, IssuedShape, answer_of, answer_with
 from app.http.experiments.results_shapes import ResultsShape
 from app.http.json_bodies import parsed
-from app.http.requests import ExpiringBody, Query, Request, with_examples
+from app.http.requests import MOST_LISTED, Cursor, ExpiringBody, Query, Request, Searched, with_examples
 from app.store.experiments.reading import MatchFilters
 from app.wire.debates import Moment
 from app.wire.experiments import ExperimentShape, MatchShape, PlanShape
@@ -32,12 +31,7 @@ MOST_MOTIONS = 1_000
 MOST_JUDGMENTS = 200_000
 """The most judgments of one import."""
 LONGEST_LINE = 20_000
-MOST_LISTED = 200
 _NO_NUL = "^[^\\x00]*$"
-
-
-class ExperimentPath(BaseModel):
-    experiment_id: UUID
 
 
 class SpecBody(Request):
@@ -125,10 +119,6 @@ class JudgesBody(Request):
     judges: list[Annotated[dict[str, Any], DocumentedAs(SpecJudgeShape)]] = Field(min_length=1, max_length=50)
 
 
-class JudgeInvitationPath(ExperimentPath):
-    invitation_id: UUID
-
-
 class JudgeInvitationBody(ExpiringBody):
     model_config = with_examples({"name": "ana", "expires_in_seconds": 86400})
 
@@ -139,21 +129,17 @@ class JudgeInvitationBody(ExpiringBody):
 
 class ExperimentsQuery(Query):
     limit: int = Field(50, ge=1, le=MOST_LISTED)
-    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+    cursor: Cursor = None
 
 
 class MatchesQuery(ExperimentsQuery):
-    contestant: str | None = Field(
-        None, max_length=200, pattern=_NO_NUL, description="Only matches of this contestant, on either side"
-    )
-    against: str | None = Field(
-        None, max_length=200, pattern=_NO_NUL, description="Only matches against this contestant"
-    )
-    proposer: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it proposed in")
-    opponent: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it opposed in")
-    arm: str | None = Field(None, max_length=200, pattern=_NO_NUL)
+    contestant: Searched = Field(None, description="Only matches of this contestant, on either side")
+    against: Searched = Field(None, description="Only matches against this contestant")
+    proposer: Searched = Field(None, description="Only matches with this proposer")
+    opponent: Searched = Field(None, description="Only matches with this opponent")
+    arm: Searched = None
     motion: str | None = Field(None, max_length=400, pattern=_NO_NUL)
-    judge: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only debates that it judged")
+    judge: Searched = Field(None, description="Only debates that this judge judged")
     disagree: bool = Field(False, description="Only debates whose judgments name different winners")
     status: Literal["planned", "running", "completed", "failed"] | None = None
 

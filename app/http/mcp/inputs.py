@@ -6,11 +6,11 @@ from uuid import UUID
 from pydantic import Field
 
 from app.core.debate import Status
-from app.http.requests import DebateType, Number, Request, ScoresBody
+from app.http.requests import DebateType, Number, Request, ScoresBody, Searched
+from app.wire.debates import Role, Winner
 
 LONGEST_WAIT_SECONDS = 45.0
 """Clients give up after 60 seconds, and an answer under load takes a moment."""
-Role = Literal["proposer", "opponent", "arbitrator"]
 RequestId = Annotated[
     str | None, Field(description="Any text of your own; repeat a call with the same one after a timeout")
 ]
@@ -23,7 +23,7 @@ Confidence = Annotated[
 
 class ListDebates(Request):
     status: Status | None = Field(None, description="Only debates with this status")
-    q: str | None = Field(None, max_length=200, description="Words in the title", pattern="^[^\\x00]*$")
+    q: Searched = Field(None, description="A part of the title")
     limit: int = Field(20, ge=1, le=100)
 
 
@@ -70,9 +70,7 @@ class Argue(MoveInput):
 
 class RulingInput(MoveInput):
     close: bool = Field(False, description="This ruling ends the debate")
-    winner: Literal["proposer", "opponent", "tie"] | None = Field(
-        None, description=f"Your verdict, with scores. {WINNER}"
-    )
+    winner: Winner | None = Field(None, description=f"Your verdict, with scores. {WINNER}")
     scores: ScoresBody | None = Field(None, description="0 to 10 for each side; the winner has the higher one")
     reasoning: str | None = Field(None, description="Why; the content, if absent")
     confidence: Confidence = None
@@ -83,7 +81,7 @@ class TranscriptInput(OfDebate):
 
 
 class JudgmentInput(OfDebate):
-    winner: Literal["proposer", "opponent", "tie"] = Field(description=WINNER)
+    winner: Winner = Field(description=WINNER)
     scores: ScoresBody | None = Field(None, description="0 to 10 for each side; the winner has the higher one")
     reasoning: str = Field(description="Why")
     confidence: Confidence = None

@@ -56,8 +56,9 @@ class McpBody(Request):
 def mcp_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:
     api = api_blueprint("mcp", "The Model Context Protocol, for agents")
 
-    @api.post("/mcp", summary="One message of the Model Context Protocol", responses=_RESPONSES)
+    @api.view("POST /mcp", _RESPONSES, guests=True)
     def message(body: McpBody) -> Response | tuple[Response, int]:
+        """Send a message of the Model Context Protocol"""
         context = Context(services, relay, keys, current_caller())
         headers = {name.lower(): value for name, value in request.headers.items()}
         reply = answer(body.model_dump(exclude_unset=True), headers, methods_of(context), SERVER)

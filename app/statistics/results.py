@@ -92,7 +92,7 @@ def _contestants(found: Table, contestants: Sequence[str], why: dict[str, str]) 
     rows = [{"arm": arm, **row} for arm, part in parts.items() for row in part["ratings"] or ()]
     if not rows:
         why["ratings"] = "No arm gives ratings."
-    why["sides"] = "There are several arms: each has an advantage of its own."
+    why["sides"] = "There are several arms, and each has its own advantage."
     return {
         "ratings": rows or None,
         "matrix": [{"arm": arm, **cell} for arm, part in parts.items() for cell in part["matrix"]],
@@ -131,7 +131,7 @@ def _of_arm(found: Table, arm: int | None, contestants: Sequence[str], why: dict
 
 def _nobody_met(found: Table) -> str:
     if not len(found.judgments.y):
-        return "Nothing has been judged yet."
+        return "No debate has been judged yet."
     return "No judged debate had two different contestants, so there is nothing to compare."
 
 

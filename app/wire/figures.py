@@ -111,7 +111,7 @@ def advantage(one: Json) -> str:
 def rating_rows(
     ratings: Sequence[Json], penalised: str = " (penalised)", to: str = " to "
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """`penalised` marks a contestant without a finite rating of its own, `to` stands between two ranks."""
+    """`penalised` marks a contestant without a finite rating from the data; `to` separates two ranks."""
     header = ("contestant", "rating", "95 %", "ranks", "win rate", "won", "tied", "lost", "debates")
     return header, [
         (

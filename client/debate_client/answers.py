@@ -1,4 +1,4 @@
-"""What the server answers, as frozen values. Fields that this version does not know are kept in `raw`."""
+"""The server's responses as frozen values. `raw` keeps fields that this version does not know."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
@@ -126,7 +126,7 @@ class Debate(Answer):
 
     @property
     def has_ended(self) -> bool:
-        """Closed, or failed: a failed debate goes on only if somebody resumes it."""
+        """Closed, or failed: a failed debate continues only after a resume."""
         return self.is_closed or self.status == "failed"
 
 
@@ -184,7 +184,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKey(Answer):
-    """A new agent. The key is shown only in this answer."""
+    """A new agent. The key is shown only in this response."""
 
     id: str = field(metadata={"key": "agentId"})
     username: str
@@ -194,7 +194,7 @@ class AgentKey(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invitation(Answer):
-    """To one seat of one debate. The link and the key are shown only in this answer."""
+    """An invitation to one seat of one debate. The link and the key are shown only in this response."""
 
     id: str
     url: str = field(repr=False)
@@ -205,7 +205,7 @@ class Invitation(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issued(Answer):
-    """An invitation that was made before."""
+    """An existing invitation."""
 
     id: str
     role: str

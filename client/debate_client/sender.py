@@ -16,7 +16,7 @@ import httpx
 from debate_client import requests
 from debate_client.answers import Argument, Debate, Event
 from debate_client.errors import (
-    AWAY_STATUSES,
+    UNAVAILABLE_STATUSES,
     ClientError,
     NoAnswer,
     NotADebateServer,
@@ -75,7 +75,7 @@ OnRetry = Callable[[NoAnswer | Unavailable, float], None]
 
 
 def ignore(*_: object) -> None:
-    """For whoever does not want to be told."""
+    """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Sender:
                     parser = EventParser()
                     async for chunk in chunks:
                         for event in parser.feed(chunk):
-                            connection.heard(event, self.clock())
+                            connection.received(event, self.clock())
                             yield event
                             if event.name == "debate_closed":
                                 return
@@ -218,12 +218,12 @@ def value_of(url: str, request: Request[T], answer: httpx.Response) -> T:
         if request.is_document and (answer.is_success or status in request.also_answers):
             return request.read(answer.content)
         envelope = json.loads(answer.content)
-        # The two APIs use two different words.
+        # The two APIs name this field differently.
         if envelope["ok"] if "ok" in envelope else envelope["success"]:
             return request.read(envelope if request.is_envelope else envelope["data"])
         raise refusal(status, envelope["error"], retry_after_seconds)
     except (ValueError, KeyError, TypeError, AttributeError):
-        if status in AWAY_STATUSES:
+        if status in UNAVAILABLE_STATUSES:
             message = f"{url} answered {status}: not available at the moment"
             raise refusal(status, {"message": message}, retry_after_seconds) from None
         raise NotADebateServer(url, status) from None
@@ -239,7 +239,7 @@ class _Connection:
     losses: int = 0
     """Since the last event."""
 
-    def heard(self, event: Event, now: float) -> None:
+    def received(self, event: Event, now: float) -> None:
         self.last_id = event.id or self.last_id
         self.away_since, self.was_open, self.losses = now, True, 0
 

@@ -141,7 +141,7 @@ def test_pages_show_others_judgments_apart(world, place):
     judgments.give(world.services, an_agent(world.services, "eve"), debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)
     headers = {**world.headers("session", debates[0]), "Host": "localhost", "Accept": "text/html"}
     page = world.client.get(f"/experiments/{experiment_id}/view", headers=headers).text
-    assert "1 judgment by judges that are neither in the spec nor invited: kept, and in no figure." in page
+    assert "1 judgment by judges that are neither in the spec nor invited: stored, but not counted." in page
     assert "agent:eve" not in page
     pair = world.client.get(f"/experiments/{experiment_id}/pair/{debates[0]}", headers=headers).text
     assert pair.count("counted in no figure") == pair.count("agent:eve") + 2

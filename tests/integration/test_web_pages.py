@@ -198,7 +198,7 @@ def test_without_the_database_the_pages_say_so(place):
     assert "The database cannot be reached" in api.http.get("/system").text
     answer = api.http.get("/")
     assert answer.status_code == 503
-    assert "The database cannot be reached at the moment" in answer.text
+    assert "The database is unavailable" in answer.text
 
 
 # Signing in

@@ -24,7 +24,7 @@ _NOT_OF_A_JUDGE = ("early_stop", "agent_id", "judge_order", "skill")
 
 class OpinionBody(Request):
     winner: Winner
-    scores: ScoresBody | None = Field(None, description="If absent: 6 to 4 for the winner, or 5 each for a tie")
+    scores: ScoresBody | None = Field(None, description="Default: 6 to 4 for the winner, or 5 each for a tie")
     reasoning: str = Field(NO_REASONS, min_length=1)
     confidence: Number | None = Field(None, ge=0, le=1)
 
@@ -40,16 +40,16 @@ class JudgmentBody(SeatBody):
         {"judge": "ana", "verdict": {"winner": "opponent", "confidence": 0.7}, "order": "swapped"},
     )
 
-    player: str = Field("", max_length=200, description="The worker's judge; absent where you give your own verdict")
+    player: str = Field("", max_length=200, description="The worker's player that judges; absent with your own verdict")
     judge: str | None = Field(
         None,
         min_length=1,
         max_length=100,
-        description="The judge's name; the player's if absent. For your own verdict: the person's name",
+        description="The judge's name. Default: the player's name. With your own verdict: the person's name",
     )
-    orders: JudgeOrder = Field(JudgeOrder.AS_SPOKEN, description="The order in which the judge is shown the two sides")
+    orders: JudgeOrder = Field(JudgeOrder.AS_SPOKEN, description="The order in which the judge sees the two sides")
     repeats: Annotated[StrictInt, Field(ge=1, le=MOST_REPEATS)] = Field(
-        1, description="How often it is asked in each order"
+        1, description="The number of judgments in each order"
     )
     verdict: OpinionBody | None = Field(None, description="Your own verdict, instead of a player")
     order: OneOrder = Field("as_spoken", description="With your own verdict: the order in which you saw the sides")

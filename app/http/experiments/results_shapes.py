@@ -1,26 +1,39 @@
 """The results of an experiment, for the OpenAPI document.
 
-`app.statistics.results` computes them; the tests compare every response with the document. A figure that cannot be
-given is null, and `why` says why.
+`app.statistics.results` computes them, and tests compare every response with the document. A figure that the data do
+not give is null, and `why` has the reason.
 """
 
-from typing import Literal
+from dataclasses import fields
+from typing import Any, Literal, get_type_hints
 
-from pydantic import Field
+from pydantic import Field, create_model
 
+from app.statistics.costs import Spending
+from app.statistics.ratings import Rating
 from app.wire.shape import Shape
 
 
-class RatingShape(Shape):
-    arm: str = Field("", description="Absent where contestants met in one arm alone")
-    contestant: str
-    rating: float
+def _shape_of(value: type, *hidden: str) -> type[Shape]:
+    """The fields of a dataclass of the statistics."""
+    hints = get_type_hints(value)
+    shown: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(value) if each.name not in hidden}
+    return create_model(value.__name__, __base__=Shape, **shown)
+
+
+class IntervalShape(Shape):
     low: float | None
     high: float | None
-    win_rate: float
-    rank_low: int
-    rank_high: int
-    penalised: bool
+
+
+class SampleShape(IntervalShape):
+    n: int
+    motions: int
+
+
+class MetShape(Shape):
+    # Of contestants who met.
+    arm: str = Field("", description="Absent if contestants met in one arm only")
     wins: int
     ties: int
     losses: int
@@ -28,25 +41,19 @@ class RatingShape(Shape):
     motions: int
 
 
-class MatrixCellShape(Shape):
-    arm: str = Field("", description="Absent where contestants met in one arm alone")
+class RatingShape(MetShape, _shape_of(Rating)):  # type: ignore[misc]
+    contestant: str
+
+
+class MatrixCellShape(MetShape, IntervalShape):
     proposer: str
     opponent: str
-    wins: int
-    ties: int
-    losses: int
     mean: float | None
-    low: float | None
-    high: float | None
-    debates: int
-    motions: int
 
 
-class AdvantageShape(Shape):
+class AdvantageShape(IntervalShape):
     advantage: float | None
-    low: float | None
-    high: float | None
-    p: float | None = Field(None, description="Absent, as debates and motions are, where there is no advantage")
+    p: float | None = Field(None, description="Absent, like debates and motions, if there is no advantage")
     debates: int = 0
     motions: int = 0
 
@@ -56,25 +63,17 @@ class AdvantageInArmShape(AdvantageShape):
 
 
 class SidesShape(AdvantageShape):
-    arms: list[AdvantageInArmShape] = Field([], description="Absent where contestants met in one arm alone")
+    arms: list[AdvantageInArmShape] = Field([], description="Absent if contestants met in one arm only")
 
 
-class ArmShape(Shape):
+class ArmShape(SampleShape):
     arm: str
     accuracy: float | None
     proposer_share: float | None
-    low: float | None
-    high: float | None
-    n: int
-    motions: int
 
 
-class FigureShape(Shape):
+class FigureShape(SampleShape):
     value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    motions: int
 
 
 class TestedFigureShape(FigureShape):
@@ -109,31 +108,22 @@ class JudgeResultShape(JudgedShape):
     judge: str
     own_provider: TestedFigureShape | None
     length: TestedFigureShape | None
-    arms: list[JudgeInArmShape] = Field(description="The same in each arm; empty where there is one")
+    arms: list[JudgeInArmShape] = Field(description="The same figures for each arm; empty if there is only one arm")
 
 
-class KappaShape(Shape):
+class KappaShape(IntervalShape):
     judges: list[str]
     kappa: float | None
-    low: float | None
-    high: float | None
     n: int
 
 
-class AgreementShape(Shape):
+class AgreementShape(IntervalShape):
     alpha: float | None
-    low: float | None
-    high: float | None
     n: int
     pairs: list[KappaShape]
 
 
-class SpendingShape(Shape):
-    calls: int
-    cost_usd: float | None
-    input_tokens: int
-    output_tokens: int
-    mean_seconds: float | None
+class SpendingShape(_shape_of(Spending, "role", "name")):  # type: ignore[misc]
     failures: dict[str, int] = Field(description="Failed attempts, by the kind of failure")
 
 
@@ -146,12 +136,12 @@ class JudgeSpendingShape(SpendingShape):
 
 
 class CostsShape(Shape):
-    total_usd: float | None = Field(description="The experiment's cost_usd; null where nobody knows it")
+    total_usd: float | None = Field(description="The experiment's cost_usd; null if unknown")
     contestants: list[ContestantSpendingShape]
     judges: list[JudgeSpendingShape]
-    arbitrator: SpendingShape | None = Field(description="Rulings and questions in the debates; null where none are")
+    arbitrator: SpendingShape | None = Field(description="Rulings and questions in the debates; null if there are none")
     other_usd: float | None = Field(
-        description="The rest of total_usd: failed and cut-off calls, deleted debates, calls of dead workers"
+        description="The rest of total_usd: failed and canceled calls, deleted debates, calls of dead workers"
     )
 
 
@@ -176,9 +166,7 @@ class BasisShape(Shape):
     method: str
     seed: int
     cautions: list[str]
-    formats: list[str] | None = Field(
-        description="null, as the next three are, of an imported experiment: nobody knows"
-    )
+    formats: list[str] | None = Field(description="null, like the next three fields, for an imported experiment")
     models: list[str] | None
     prompts: list[str] | None
     personas: dict[str, str] | None = Field(description="By contestant")
@@ -187,7 +175,7 @@ class BasisShape(Shape):
 
 
 class ResultsShape(Shape):
-    ratings: list[RatingShape] | None = Field(description="The best first")
+    ratings: list[RatingShape] | None = Field(description="Highest rating first")
     matrix: list[MatrixCellShape]
     sides: SidesShape
     arms: list[ArmShape]
@@ -197,7 +185,7 @@ class ResultsShape(Shape):
     costs: CostsShape
     missing: MissingShape
     other_judgments: int = Field(
-        description="Judgments of its debates by judges that are neither in its spec nor invited: they are in no figure"
+        description="Judgments by judges that are neither in the spec nor invited; no figure counts them"
     )
     rests_on: BasisShape
-    why: dict[str, str] = Field(description="The reason for each figure that is not given, by the figure's name")
+    why: dict[str, str] = Field(description="The reason for each missing figure, by the figure's name")

@@ -70,7 +70,7 @@ class PlannedMotionShape(Shape):
     id: str = Field(min_length=1, max_length=LONGEST_ID)
     has_answers: bool = False
     motion_bytes: int = Field(
-        0, ge=0, le=MOST_PLANNED_BYTES, description="With its answers: what prompts will show of it"
+        0, ge=0, le=MOST_PLANNED_BYTES, description="The size of the motion and its answers in prompts"
     )
     document_bytes: int = Field(0, ge=0, le=MOST_PLANNED_BYTES)
 
@@ -86,9 +86,11 @@ class PlanBody(Request):
         }
     )
 
-    spec: Annotated[dict[str, Any], DocumentedAs(GivenSpecShape)] = Field(description="As POST /experiments takes it")
+    spec: Annotated[dict[str, Any], DocumentedAs(GivenSpecShape)] = Field(
+        description="The same spec as for POST /experiments"
+    )
     motions: list[Annotated[Any, DocumentedAs(PlannedMotionShape)]] = Field(
-        default_factory=list, max_length=100_000, description="The motions that would be sent to /motions"
+        default_factory=list, max_length=100_000, description="The motions to send to /motions later"
     )
 
     def planned_motions(self) -> list[plan.PlannedMotion]:
@@ -220,7 +222,7 @@ def _texts(row: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _short_lines(body: bytes) -> Iterator[str]:
-    """Decoded a piece at a time: the whole at once would keep other requests waiting."""
+    """Decodes line by line, because decoding the whole body would block other requests."""
     for number, line in enumerate(io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline=""), 1):
         if len(line) > LONGEST_LINE:
             raise InvalidInput(f"line {number}", f"has more than {LONGEST_LINE:,} characters")
@@ -229,9 +231,7 @@ def _short_lines(body: bytes) -> Iterator[str]:
 
 class JudgeInvitationData(Shape):
     id: Id
-    url: str = Field(
-        description="Opens the judging of this experiment's debates in a browser; shown only in this answer"
-    )
+    url: str = Field(description="A link to judge this experiment's debates in a browser. Shown only in this response")
     judge: Annotated[str, As(lambda name: f"{PERSON}{name}")]
     expires_at: Moment
 

@@ -90,7 +90,7 @@ def turn_state(view: SeatView) -> str:
 
 
 def next_wait(debate: Debate, seat: Seat, seq: int) -> Json | None:
-    """The call that goes on from here; None when the debate is closed."""
+    """The next call to make; None when the debate is closed."""
     if debate.is_closed:
         return None
     return {

@@ -24,7 +24,7 @@ UNREAD_BYTES = 64 * 1024
 
 class ApiWorker(GeventWorker):  # type: ignore[misc]
     at_exit: ClassVar[list[Callable[[], None]]] = []
-    """Called when the process is told to end: ends requests that are held open (streams, long polls, WebSockets)."""
+    """Called when the process receives SIGTERM: ends open requests (streams, long polls, WebSockets)."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -38,7 +38,7 @@ class AgentBody(CamelBody):
     username: str = Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="Unique, ignoring case")
     display_name: str | None = Field(None, min_length=1, max_length=100)
     scopes: list[Scope] = Field(
-        sorted(DEFAULT_SCOPES), min_length=1, max_length=len(Scope), description="What its key may do"
+        sorted(DEFAULT_SCOPES), min_length=1, max_length=len(Scope), description="The permissions of the key"
     )
 
 

@@ -60,13 +60,16 @@ class ProgressShape(Shape):
     judgments: CountsShape
 
 
-class EstimateShape(Shape):
+class CostShape(Shape):
     expected_usd: float | None
     low_usd: float | None = Field(
         description="With high_usd: the 95 % interval of the cost; null until each model has responded once"
     )
     high_usd: float | None
     at_most_usd: float | None
+
+
+class EstimateShape(CostShape):
     seconds_left: float | None
 
 
@@ -90,15 +93,11 @@ class ExperimentShape(Shape):
     updated_at: Moment
 
 
-class PlanShape(Shape):
+class PlanShape(CostShape):
     matches: int
     debate_calls: int
     judgments: int
     expected_tokens: int
-    expected_usd: float | None
-    low_usd: float | None
-    high_usd: float | None
-    at_most_usd: float | None
     seconds: float
     concurrency: int
     budget_usd: float | None

@@ -43,7 +43,7 @@ def presented_token(asked: Request, server_has_token: bool) -> str | None:
 
 
 def own_hosts(settings: Settings) -> frozenset[str]:
-    """Host names, besides loopback names, that a server without a token answers to. It always binds loopback."""
+    """Host names, besides loopback names, that a server without a token accepts. It always binds loopback."""
     host = urlsplit(settings.server_url).hostname if settings.server_url else None
     return frozenset({host.rstrip(".")} if host else ())
 

@@ -112,7 +112,7 @@ class PollNothing(Shape):
 
 
 def answer_with(data: type[Shape]) -> type[Shape]:
-    """The envelope of an answer with this `data`: of `<name>Data` it is `<name>Answer` in the OpenAPI document."""
+    """The envelope of a response with this `data`: of `<name>Data` it is `<name>Answer` in the OpenAPI document."""
     name = f"{data.__name__.removesuffix('Data')}Answer"
     return create_model(name, __base__=Shape, success=Literal[True], data=data)
 

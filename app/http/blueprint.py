@@ -26,7 +26,7 @@ View = Callable[..., Any]
 _PARTS = ("query", "header", "body", "return")
 """Annotations of a view that are no parameters of the path."""
 Envelope = Callable[[Any, Any, int], ResponseReturnValue]
-"""Makes a response of an answer's shape, what a view returns, and a status."""
+"""Makes a response from the shape of an answer, the value that a view returned, and a status."""
 PUBLIC: list[dict[str, list[str]]] = [{}]
 """For views that need no token. flask-openapi3 adds this to the blueprint's security."""
 

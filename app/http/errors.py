@@ -1,4 +1,4 @@
-"""Maps exceptions to error answers. No stack trace, SQL or secret leaves the server."""
+"""Maps exceptions to error responses. No stack trace, SQL or secret leaves the server."""
 
 from typing import Any
 

@@ -264,7 +264,7 @@ def told_json(debate: Debate, turn: Turn) -> Json:
 
 
 def news_json(debate_id: UUID, seat: Seat, last_seen_seq: int, news: Told | None) -> Json:
-    """The answer of poll and wait."""
+    """The response of poll and wait."""
     if news is None:
         return {"has_new_argument": False, "debate_id": str(debate_id), "last_seen_seq": last_seen_seq}
     view = seat_view(news.situation, seat, TurnType(news.argument["type"]))

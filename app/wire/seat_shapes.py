@@ -1,4 +1,4 @@
-"""The seats of a debate in answers, for the OpenAPI document. An option that was not set is absent."""
+"""The seats of a debate in responses, for the OpenAPI document. An option that was not set is absent."""
 
 from typing import Literal
 

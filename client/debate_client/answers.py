@@ -11,7 +11,7 @@ from debate_client.errors import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Base of the values: a field is the answer's field of the same name. One with a default may be absent or null."""
+    """Base of the values: a field reads the JSON field of the same name. One with a default may be absent or null."""
 
     raw: Json = field(repr=False, compare=False)
 
@@ -28,7 +28,7 @@ class Answer:
 
 @cache
 def _read(kind: type[Answer]) -> list[tuple[str, str, bool, Callable[[Any], Any]]]:
-    """Of each field the name, the name in the answer, whether it must be there, and what converts it."""
+    """Of each field the name, the name in the response, whether it must be there, and what converts it."""
     hints = get_type_hints(kind)
     return [
         (
@@ -117,7 +117,7 @@ class Debate(Answer):
     last_error: str | None = None
     verdict: Verdict | None = None
     waiting_until: str | None = None
-    """When the seat whose turn it is must have answered; None without a deadline."""
+    """The deadline of the seat whose turn it is; None without one."""
     updated_at: str = ""
 
     @property
@@ -148,7 +148,7 @@ class Stored(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News(Answer):
-    """The answer of `poll` and `wait`."""
+    """The response of `poll` and `wait`."""
 
     argument: Argument | None = None
     """The latest one, if it is later than the last seen one or the debate is closed."""

@@ -20,7 +20,7 @@ class Request(Generic[T]):
     method: str
     path: str
     read: Callable[[Any], T]
-    """Turns the answer's `data` into a value."""
+    """Turns the response's `data` into a value."""
     query: Json = field(default_factory=dict)
     body: Json | None = None
     content: bytes | None = None
@@ -301,7 +301,7 @@ def solutions_page(path: str, cursor: str | None = None, limit: int = 100) -> Re
 
 
 def mcp(message: Json) -> Request[Any]:
-    """One message of the Model Context Protocol, answered with a JSON-RPC response; None for a notification."""
+    """One message of the Model Context Protocol, returns a JSON-RPC response; None for a notification."""
     method, params = message.get("method"), message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(MCP_VERSION_KEY) if isinstance(meta, dict) else None

@@ -52,7 +52,7 @@ class Turn:
 
     @property
     def answer_by(self) -> str | None:
-        """When the answer must be stored, ISO 8601 in UTC; None without a deadline."""
+        """When the reply must be stored, ISO 8601 in UTC; None without a deadline."""
         return self.debate.waiting_until
 
 
@@ -118,7 +118,7 @@ class Seat:
         return function
 
     def hold(self, debate_id: str) -> Debate:
-        """Takes the seat and answers until the debate is closed. Returns the debate as it ended."""
+        """Takes the seat and replies until the debate is closed. Returns the closed debate."""
         return self._run(self._holding(debate_id))
 
     def hold_any(self, remember: str | os.PathLike[str] | None = None) -> Debate:
@@ -288,7 +288,7 @@ class Seat:
 
 
 def _request(role: str, debate_id: str, answered: Argument, action: str, reply: Reply) -> Request[Stored]:
-    """The request's id follows from the argument that is answered, so a repeat after a crash stores nothing twice."""
+    """The request's ID is derived from the argument that is answered, so a retry after a crash stores nothing twice."""
     request_id = f"{debate_id}:{answered.id}"
     match reply:
         case Appeal():

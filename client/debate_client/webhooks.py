@@ -18,7 +18,7 @@ class Webhook(Answer):
     disabled_reason: str | None = None
     created_at: str = ""
     secret: str | None = field(default=None, repr=False)
-    """Verifies the signatures. Only the answer that made the webhook has it."""
+    """Verifies the signatures. Only the response that created the webhook has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

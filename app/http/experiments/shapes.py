@@ -1,4 +1,4 @@
-"""Requests and answers about experiments."""
+"""Requests and responses of experiments."""
 
 import csv
 import io

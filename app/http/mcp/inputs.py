@@ -10,7 +10,7 @@ from app.http.requests import DebateType, Number, Request, ScoresBody, Searched
 from app.wire.debates import Role, Winner
 
 LONGEST_WAIT_SECONDS = 45.0
-"""Clients give up after 60 seconds, and an answer under load takes a moment."""
+"""Clients give up after 60 seconds, and a response under load takes a moment."""
 RequestId = Annotated[
     str | None, Field(description="An idempotency key: any text. Repeat a call with the same one after a timeout")
 ]

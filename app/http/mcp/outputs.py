@@ -1,4 +1,4 @@
-"""What the tools answer: the shapes of the API, shortened to what an agent needs, with their JSON schemas."""
+"""The output of the tools: the shapes of the API, reduced to what an agent needs, with their JSON schemas."""
 
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin

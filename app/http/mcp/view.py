@@ -1,4 +1,4 @@
-"""`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, with JSON answers."""
+"""`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, with JSON responses."""
 
 from typing import Any, Literal
 
@@ -45,7 +45,7 @@ class McpBody(Request):
     @model_validator(mode="before")
     @classmethod
     def _can_be_answered(cls, given: Any) -> Any:
-        """An answer repeats the id and parts of the params. JSON can escape half of a surrogate pair, UTF-8 cannot."""
+        """A response repeats the id and parts of the params. JSON can escape half of a surrogate pair, UTF-8 cannot."""
         try:
             to_json(given)
         except PydanticSerializationError:

@@ -103,6 +103,8 @@ class TakeoverBody(Request):
     takeover: str = Field(min_length=1, max_length=200, description="The player that takes an overdue turn")
 
 
+_EXTERNAL_ONLY = ("deadline_seconds", "agent_id")
+_WORKERS_ONLY = ("persona", "temperature", "max_tokens", "thinking")
 _SCRIPTED_ONLY = ("think_seconds", "early_stop", "skill", "position_bias", "noise")
 _JUDGE_ONLY = ("judge_order", "position_bias", "noise")
 
@@ -140,28 +142,18 @@ class SeatBody(Request):
     )
 
     @model_validator(mode="after")
-    def _deadline_is_whole(self) -> Self:
+    def _options_fit_the_player(self) -> Self:
         if self.deadline_seconds is None and self.on_timeout is not None:
             raise ValueError("on_timeout needs deadline_seconds")
-        if self.deadline_seconds is not None and self.player != EXTERNAL:
-            raise ValueError(f"deadline_seconds is not an option of the player {self.player!r}")
-        return self
-
-    @model_validator(mode="after")
-    def _options_fit_the_player(self) -> Self:
-        misfits = []
-        if self.player == EXTERNAL:
-            misfits = [
-                name for name in ("persona", "temperature", "max_tokens", "thinking") if getattr(self, name) is not None
-            ]
-        elif self.agent_id is not None:
-            misfits = ["agent_id"]
-        if self.player != SCRIPTED:
-            misfits += [name for name in _SCRIPTED_ONLY if getattr(self, name) not in (None, False)]
-        if self.judge_order is not None and self.player != LOCAL and not model_of(self.player):
-            misfits += ["judge_order"]
-        if misfits:
-            raise ValueError(f"{misfits[0]} is not an option of the player {self.player!r}")
+        is_model = self.player == LOCAL or model_of(self.player)
+        refused = (
+            *(_WORKERS_ONLY if self.player == EXTERNAL else _EXTERNAL_ONLY),
+            *(() if self.player == SCRIPTED else _SCRIPTED_ONLY),
+            *(() if is_model else ("judge_order",)),
+        )
+        for name in refused:
+            if getattr(self, name) not in (None, False):
+                raise ValueError(f"{name} is not an option of the player {self.player!r}")
         return self
 
     def setup(self) -> SeatSetup:

@@ -104,7 +104,7 @@ def test_judgments_by_hand_of_one_debate_are_limited(services, place):
     stranger = an_agent(services, "stranger")
     for number in range(MOST_BY_HAND // 100):
         judgments.ask(services, stranger, debates[0], Judge(f"n{number}", SeatSetup("scripted"), repeats=100))
-    with pytest.raises(Conflict, match="at most 1,000 judgments"):
+    with pytest.raises(Conflict, match="at most 1,000 requested judgments"):
         judgments.ask(services, stranger, debates[0], Judge("one more", SeatSetup("scripted")))
     with pytest.raises(Conflict):
         judgments.give(services, stranger, debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)

@@ -111,7 +111,7 @@ def test_an_experiment_shows_its_figures_each_with_how_to_read_it(api, held):
     shown = page(api, held)
     for words in (
         "Each dot is a rating",
-        "The row proposed, the column opposed",
+        "Each cell shows the share of points",
         "Flips are debates",
         '<b>4</b><span class="muted">of 4',
         '<b>8</b><span class="muted">of 8',
@@ -127,7 +127,7 @@ def test_an_experiment_shows_its_figures_each_with_how_to_read_it(api, held):
     assert "strong proposes, weak opposes" in both
     assert "weak proposes, strong opposes" in both
     assert both.count("<b><bdi>script</bdi></b>") == 4
-    assert "All that is planned was held" in shown
+    assert "All planned debates and judgments have finished or failed." in shown
 
 
 def test_a_failed_debate_is_missing_and_leads_to_its_reason(api, module_place, held):
@@ -146,7 +146,7 @@ def test_a_draft_says_that_nothing_was_judged(api):
     made = api.http.post("/experiments", json=a_spec(name=f"draft-{uuid.uuid4()}")).json()["data"]["experiment"]
     shown = page(api, f"/experiments/{made['id']}")
     assert "No debate has been judged yet." in shown
-    assert "Not started" in shown
+    assert "The experiment has not started." in shown
     assert "<svg role=" not in shown
     assert "Nothing judged yet" in page(api, "/experiments")
     # It was not begun, and "0 of 0" would look like all of it.

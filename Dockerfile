@@ -23,6 +23,8 @@ RUN find /opt/debate/lib \( -type d \( -name tests -o -name test \) -prune \
 
 COPY pyproject.toml README.md LICENSE ./
 COPY app ./app
+# app/wire has a link to it.
+COPY docs/agent-prompt.md ./docs/agent-prompt.md
 COPY worker ./worker
 COPY migrations ./migrations
 COPY client/debate_client ./client/debate_client

@@ -189,7 +189,7 @@ def require_seat(
         return
     holder = seats[seat].holder
     if holder is not None and holder != holder_id(caller):
-        raise Forbidden(f"Somebody else holds the seat of the {seat.role}", role=seat.role)
+        raise Forbidden(f"Another caller holds the seat of the {seat.role}", role=seat.role)
     if isinstance(caller, Guest):
         require_invited(caller, seat, seats)
         return
@@ -291,8 +291,8 @@ def require_owner(caller: Caller, created_by: str) -> None:
     its owner or the operator."""
     if not isinstance(caller, Guest) and not is_owner(caller, created_by):
         raise Forbidden(
-            "This experiment belongs to somebody else: only its owner and the operator may change it or its debates",
-            suggestion="Create an experiment of your own",
+            "Only this experiment's owner and the operator may change it or its debates",
+            suggestion="Create your own experiment",
         )
 
 

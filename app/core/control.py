@@ -39,9 +39,9 @@ def resume(debate: Debate) -> Debate:
 
 def _refused(debate: Debate, what: str) -> ActionNotAllowed:
     if debate.is_held_back:
-        message, suggestion = f"A debate that has not been started cannot be {what}", "Start it, or stop it"
+        message, suggestion = f"The debate has not started, so it cannot be {what}", "Start it, or stop it"
     else:
-        message = f"A debate that is {debate.status} cannot be {what}"
+        message = f"The debate is {debate.status}, so it cannot be {what}"
         suggestion = "Start a new debate to continue" if debate.is_closed else "Resume it, or stop it"
     return ActionNotAllowed(
         message,

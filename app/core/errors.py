@@ -22,10 +22,13 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 Found = TypeVar("Found")
+RETRY_AFTER_SECONDS = 2
+"""When to retry where the server cannot tell."""
 
 
 class DebateError(Exception):
     code = "INTERNAL_ERROR"
+    retry_after_seconds: int | None = None
 
     def __init__(self, message: str, *, suggestion: str | None = None, **context: Any) -> None:
         super().__init__(message)
@@ -96,8 +99,8 @@ class RequestIdReused(DebateError):
 
     def __init__(self, client_request_id: str, used_for: str) -> None:
         super().__init__(
-            f"You have used this client_request_id {used_for}, with different content: nothing was stored",
-            suggestion="Read what is stored; for a new request use a new client_request_id",
+            f"This client_request_id was already used {used_for}, with different content. Nothing was stored",
+            suggestion="Read the stored content, or send the new request with a new client_request_id",
             client_request_id=client_request_id,
         )
 
@@ -107,7 +110,7 @@ class SeatTaken(DebateError):
 
     def __init__(self, role: str) -> None:
         super().__init__(
-            f"Somebody else holds the seat of the {role}",
+            f"The seat of the {role} is taken",
             suggestion="Take another seat, or another debate: GET /debates?pending_first_opponent=true lists open ones",
             role=role,
         )
@@ -131,12 +134,13 @@ class RateLimitExceeded(DebateError):
     code = "RATE_LIMIT_EXCEEDED"
 
     def __init__(self, retry_after_seconds: int, message: str = "Too many requests within a minute") -> None:
-        super().__init__(message, suggestion=f"Try again in {retry_after_seconds} seconds")
+        super().__init__(message, suggestion=f"Retry after {retry_after_seconds} seconds")
         self.retry_after_seconds = retry_after_seconds
 
 
 class TooManyListeners(DebateError):
     code = "SERVICE_UNAVAILABLE"
+    retry_after_seconds = RETRY_AFTER_SECONDS
 
 
 class NotFound(DebateError):

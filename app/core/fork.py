@@ -20,7 +20,7 @@ def fork(source: Debate, copied: Sequence[Turn], seats: Mapping[Seat, SeatSetup]
     cursor, interrupted = implied
     if limits.max_rounds is not None and cursor.round > limits.max_rounds:
         raise InvalidInput(
-            "limits.max_rounds", f"all {limits.max_rounds} rounds were held up to turn {last.seq}: allow more rounds"
+            "limits.max_rounds", f"all {limits.max_rounds} rounds were finished by turn {last.seq}: allow more rounds"
         )
     return Debate(
         id=source.id,

@@ -47,12 +47,12 @@ def release(debate: Debate, caller: Caller, seat: Seat) -> Debate:
     _require(caller, seat, debate)
     setup = debate.seats[seat]
     if not isinstance(caller, Operator) and setup.holder not in (None, holder_id(caller)):
-        raise Forbidden(f"Somebody else holds the seat of the {seat.role}", role=seat.role)
+        raise Forbidden(f"Another caller holds the seat of the {seat.role}", role=seat.role)
     if setup.agent_id is not None:
         raise _refused(
             debate,
             f"The seat of the {seat.role} was bound to its agent when the debate was created",
-            "Only a seat that was taken can be given back",
+            "Release a seat that was taken after the debate was created",
         )
     if setup.held_by is None:
         return debate

@@ -12,6 +12,7 @@ from app.core.access import Action, Caller, Guest, GuestJudge, Operator, require
 from app.core.errors import AuthFailed, Forbidden
 from app.http import sessions
 from app.http.cors import is_of_allowed_origin
+from app.http.rules import rules_of
 from app.settings import Settings
 from app.store.agents import same
 from app.usecases.experiments.judging import judge_of_session
@@ -23,72 +24,6 @@ from app.usecases.transactions import refused
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/openapi.json", "/docs"})
 """Paths that need no token: load balancers and client generators read them."""
-PUBLIC_READS = frozenset({"solutions.list_all", "solutions.get", "solutions.thread", "solutions.get_contribution"})
-"""Views that answer without a key, with public content only."""
-AGENTS_ONLY = frozenset({"solutions.propose", "solutions.contribute", "solutions.upvote", "solutions.remove_upvote"})
-"""Views that require an agent's key, also on a server without a token. Checked before the body is parsed."""
-TAKES = {
-    "debates.create": Action.CREATE,
-    "control.fork": Action.CREATE,
-    "control.stop": Action.CONTROL,
-    "control.pause": Action.CONTROL,
-    "seats.invite": Action.CONTROL,
-    "submissions.argue": Action.SPEAK,
-    "submissions.appeal": Action.SPEAK,
-    "submissions.resolution": Action.SPEAK,
-    "submissions.ruling": Action.RULE,
-    "submissions.question": Action.RULE,
-    "submissions.intervention": Action.RULE,
-    "judgments.judge": Action.JUDGE,
-    "experiments.draft": Action.EXPERIMENT,
-    "experiments.add_motions": Action.EXPERIMENT,
-    "experiments.plan_spec": Action.EXPERIMENT,
-    "experiment_results.import_judgments": Action.EXPERIMENT,
-    "judge_invitations.invite": Action.EXPERIMENT,
-    "experiment_control.add_judges": Action.EXPERIMENT,
-    "models.add_prompts": Action.PROMPTS,
-    "webhooks.add": Action.MANAGE,
-    "agents.create": Action.MANAGE,
-    "guardrail.decide": Action.REVIEW,
-    "guardrail.decide_solution": Action.REVIEW,
-}
-"""What a view with a body does. Required before the body is read: parsing a large one takes time. The use case checks
-it again, with the seat or the owner."""
-SPENDS = frozenset(
-    {
-        "debates.create",
-        "control.fork",
-        "control.start",
-        "control.resume",
-        "judgments.judge",
-        "experiment_control.start",
-        "experiment_control.resume",
-        "experiment_control.retry_failed",
-        "experiment_control.add_judges",
-    }
-)
-"""Views that make models speak. They are refused where the key has spent its quota."""
-MCP_VIEW = "mcp.message"
-"""The debate is in its message, so it checks a guest's debate itself."""
-GUESTS_MAY = frozenset(
-    {
-        "debates.get",
-        "debates.poll",
-        "debates.export_",
-        "realtime.wait",
-        "realtime.events",
-        "submissions.argue",
-        "submissions.appeal",
-        "submissions.resolution",
-        "submissions.ruling",
-        "submissions.question",
-        "submissions.intervention",
-        "seats.take",
-        "seats.release",
-        MCP_VIEW,
-    }
-)
-"""Views that answer a guest, each for the guest's own debate. Every other view refuses guests."""
 WEBSOCKET_PATH = "/ws"
 METRICS_PATH = "/metrics"
 
@@ -108,7 +43,7 @@ def presented_token(asked: Request, server_has_token: bool) -> str | None:
 
 
 def own_hosts(settings: Settings) -> frozenset[str]:
-    """Host names, besides loopback names, that a server without a token answers to. It always binds loopback."""
+    """Host names, besides loopback names, that a server without a token accepts. It always binds loopback."""
     host = urlsplit(settings.server_url).hostname if settings.server_url else None
     return frozenset({host.rstrip(".")} if host else ())
 
@@ -166,7 +101,7 @@ def find_caller(services: Services, asked: Request) -> None:
     try:
         about.caller = identify(services, token)
     except AuthFailed as refusal:
-        if token is not None or asked.endpoint not in PUBLIC_READS:
+        if token is not None or not rules_of(asked.endpoint).public:
             about.refusal = refusal
 
 
@@ -194,11 +129,11 @@ def _judge_of(services: Services, asked: Request) -> GuestJudge | None:
 
 
 def _check_guest(asked: Request, guest: Guest) -> None:
-    if asked.endpoint not in GUESTS_MAY:
+    if not rules_of(asked.endpoint).guests:
         raise Forbidden("This invitation gives access to one seat of one debate only")
-    if asked.endpoint == MCP_VIEW:
-        return
-    require_debate(guest, UUID(str((asked.view_args or {}).get("debate_id"))))
+    # An MCP message names its debate in its body, and the view checks it.
+    if "debate_id" in (asked.view_args or {}):
+        require_debate(guest, UUID(str((asked.view_args or {})["debate_id"])))
 
 
 def check_access(settings: Settings, asked: Request) -> None:
@@ -207,7 +142,8 @@ def check_access(settings: Settings, asked: Request) -> None:
         return
     if _may_scrape(settings, asked):
         return
-    if asked.endpoint in PUBLIC_READS and current_reader() is None:
+    rules = rules_of(asked.endpoint)
+    if rules.public and current_reader() is None:
         return
     caller = current_caller()
     if isinstance(caller, Guest):
@@ -216,10 +152,10 @@ def check_access(settings: Settings, asked: Request) -> None:
         require(caller, Action.OBSERVE)
     if settings.auth_token is None and not is_of_allowed_origin(asked, settings.allowed_origins):
         sessions.refuse_other_sites(asked)
-    if asked.endpoint in AGENTS_ONLY:
+    if rules.agents:
         require_author(caller)
-    if asked.endpoint in TAKES:
-        require(caller, TAKES[asked.endpoint])
+    if rules.takes is not None:
+        require(caller, rules.takes)
     if asked.method in sessions.READ_METHODS:
         require(caller, Action.READ)
 

@@ -1,13 +1,14 @@
 """Answers of the debate API: the shapes that it alone shows, and the envelope. `app.wire.debates` has those of debates
 and turns."""
 
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from flask import Response, jsonify
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from app.core.debate import Debate, State
+from app.core.debate import State
 from app.core.seat_view import NextAction
 from app.core.seats import Seat
 from app.usecases.create import StoredTurn
@@ -23,9 +24,9 @@ NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
 class PlayerShape(Shape):
     name: str
     player: str = Field(description="The player's name in a seat; `<model>` stands for a model's name")
-    ready: Annotated[bool, From("is_ready")] = Field(description="A live worker could play it now")
-    missing: list[str] = Field(description="What every live worker lacks for it")
-    models: list[str] = Field(description="The players that are known by name; there may be more")
+    ready: Annotated[bool, From("is_ready")] = Field(description="A live worker can run it now")
+    missing: list[str] = Field(description="Configuration that every live worker lacks for it")
+    models: list[str] = Field(description="Known player names; there may be more")
 
 
 class PromptSetShape(Shape):
@@ -61,15 +62,13 @@ class HeldShape(Shape):
 class WorkerShape(Shape):
     id: str
     seen_at: Moment
-    lease_until: Moment = Field(
-        description="When its lease expires, and other workers take its turns, unless it renews the lease"
-    )
+    lease_until: Moment = Field(description="When its lease expires. Other workers then take its turns")
     holds: list[HeldShape]
 
 
 class ProviderNowShape(Shape):
     name: str
-    held: int = Field(description="Calls that workers may make now")
+    held: int = Field(description="Slots for calls that workers hold now")
     wanted: int
     limit: int
     lowered: Annotated[bool, From("is_lowered")] = Field(
@@ -80,10 +79,10 @@ class ProviderNowShape(Shape):
 class MoneyTodayShape(Shape):
     """Since midnight, UTC: of turns, judgments and the guardrail."""
 
-    spent_usd: float | None = Field(description="null where unpriced_calls is not 0")
-    known_usd: float = Field(description="What the calls with a known price have cost")
+    spent_usd: float | None = Field(description="null if unpriced_calls is not 0")
+    known_usd: float = Field(description="The cost of calls with a known price")
     unpriced_calls: int
-    reserved_usd: float = Field(description="For calls under way, where there is a limit for a day")
+    reserved_usd: float = Field(description="Reserved for calls in progress, if there is a daily limit")
     limit_usd: float | None
     left_usd: float | None
 
@@ -113,14 +112,23 @@ class PollNothing(Shape):
 
 
 def answer_with(data: type[Shape]) -> type[Shape]:
-    """The envelope of an answer with this `data`: of `<name>Data` it is `<name>Answer` in the OpenAPI document."""
+    """The envelope of a response with this `data`: of `<name>Data` it is `<name>Answer` in the OpenAPI document."""
     name = f"{data.__name__.removesuffix('Data')}Answer"
     return create_model(name, __base__=Shape, success=Literal[True], data=data)
 
 
+def _reader(name: str) -> Callable[[Any], Any]:
+    return lambda value: value[name] if isinstance(value, dict) else getattr(value, name)
+
+
+class Data(Shape):
+    # Of an object with these attributes, or a dictionary with these names.
+    reader = _reader
+
+
 def answer_of(name: str, **fields: Any) -> type[Shape]:
     """The same of `data` with these fields."""
-    return answer_with(create_model(f"{name}Data", __base__=Shape, **fields))
+    return answer_with(create_model(f"{name}Data", __base__=Data, **fields))
 
 
 StoredAnswer = answer_of("Stored", debate=DebateShape, argument=ArgumentShape)
@@ -143,8 +151,10 @@ Id = Annotated[str, As(str)]
 
 class InvitationData(Shape):
     id: Id
-    url: str = Field(description="Opens this debate and this seat in a browser; shown only in this answer")
-    key: str = Field(description="Opens the same for a program: Authorization: Bearer dbs_…; shown only in this answer")
+    url: str = Field(description="A link to this debate and this seat for a browser. Shown only in this response")
+    key: str = Field(
+        description="A key to the same for a program: Authorization: Bearer dbs_…. Shown only in this response"
+    )
     role: InvitedRole
     expires_at: Moment
 
@@ -154,7 +164,7 @@ class IssuedShape(Shape):
     invited_by: str = Field(description="operator, or the username of the agent that issued it")
     created_at: Moment
     expires_at: Moment = Field(
-        description="Of its link and key; a browser that accepted it keeps its session for 30 days"
+        description="Expiry of the link and the key; a browser that accepted it keeps its session for 30 days"
     )
 
 
@@ -213,8 +223,18 @@ def success(data: dict[str, Any], status: int = 200) -> tuple[Response, int]:
     return jsonify({"success": status < 400, "data": data}), status
 
 
-def debate_answer(debate: Debate) -> tuple[Response, int]:
-    return success({"debate": DebateShape.of(debate)})
+def enveloped(answer: type[Shape], value: Any, status: int) -> tuple[Response, int]:
+    """The response of a view that returned this value."""
+    return success(answer.model_fields["data"].annotation.of(value), status)  # type: ignore[union-attr]
+
+
+def download(description: str, mimetypes: Iterable[str]) -> Responses:
+    """The responses of a view that sends a file."""
+    return {200: {"description": description, "content": {mimetype: {"schema": {}} for mimetype in mimetypes}}}
+
+
+def downloaded(parts: Iterable[str] | Iterable[bytes], mimetype: str, name: str) -> Response:
+    return Response(parts, mimetype=mimetype, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
 def stored_answer(stored: StoredTurn) -> tuple[Response, int]:

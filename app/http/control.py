@@ -1,56 +1,57 @@
-"""Control of debates: start, stop, pause, resume, fork; and what happened to them."""
+"""Control of debates: start, stop, pause, resume and fork them; list their events."""
+
+from typing import Any
+from uuid import UUID
 
 from flask import Response
 
-from app.http import answers, requests
+from app.core.access import Action
+from app.core.debate import Debate
+from app.http import requests
 from app.http.access import current_caller
-from app.http.answers import created_answer, debate_answer, success
+from app.http.answers import DebateAnswer, EventsAnswer, created_answer
 from app.http.blueprint import Blueprint, api_blueprint
 from app.usecases import control, read
 from app.usecases.fork import fork_debate
 from app.usecases.services import Services
-from app.wire.debates import DebateShape, EventShape
+from app.wire.debates import DebateShape
 
-_DEBATE: answers.Responses = {200: answers.DebateAnswer}
+Changed = dict[str, Debate]
 
 
 def control_blueprint(services: Services) -> Blueprint:
     api = api_blueprint("control", "Start, stop, pause and fork debates")
 
-    @api.post(
-        "/debates/<debate_id>/start", summary="Start a debate that was created with `start: false`", responses=_DEBATE
-    )
-    def start(path: requests.DebatePath) -> tuple[Response, int]:
-        return debate_answer(control.start_debate(services, current_caller(), path.debate_id))
+    @api.view("POST /debates/<debate_id>/start", DebateAnswer, spends=True)
+    def start(debate_id: UUID) -> Changed:
+        """Start a debate that was created with `start: false`"""
+        return {"debate": control.start_debate(services, current_caller(), debate_id)}
 
-    @api.post("/debates/<debate_id>/stop", summary="End a debate now", responses=_DEBATE)
-    def stop(path: requests.DebatePath, body: requests.StopBody) -> tuple[Response, int]:
-        return debate_answer(control.stop_debate(services, current_caller(), path.debate_id, body.reason))
+    @api.view("POST /debates/<debate_id>/stop", DebateAnswer, takes=Action.CONTROL)
+    def stop(debate_id: UUID, body: requests.StopBody) -> Changed:
+        """Stop a debate"""
+        return {"debate": control.stop_debate(services, current_caller(), debate_id, body.reason)}
 
-    @api.post("/debates/<debate_id>/pause", summary="Pause a debate", responses=_DEBATE)
-    def pause(path: requests.DebatePath, body: requests.PauseBody) -> tuple[Response, int]:
-        return debate_answer(control.pause_debate(services, current_caller(), path.debate_id, body.now))
+    @api.view("POST /debates/<debate_id>/pause", DebateAnswer, takes=Action.CONTROL)
+    def pause(debate_id: UUID, body: requests.PauseBody) -> Changed:
+        """Pause a debate"""
+        return {"debate": control.pause_debate(services, current_caller(), debate_id, body.now)}
 
-    @api.post("/debates/<debate_id>/resume", summary="Continue a paused or failed debate", responses=_DEBATE)
-    def resume(path: requests.DebatePath) -> tuple[Response, int]:
-        return debate_answer(control.resume_debate(services, current_caller(), path.debate_id))
+    @api.view("POST /debates/<debate_id>/resume", DebateAnswer, spends=True)
+    def resume(debate_id: UUID) -> Changed:
+        """Resume a paused or failed debate"""
+        return {"debate": control.resume_debate(services, current_caller(), debate_id)}
 
-    @api.post(
-        "/debates/<debate_id>/fork",
-        summary="Copy a debate up to one of its turns, and continue the copy with other players",
-        responses={201: answers.DebateAnswer, 200: answers.DebateAnswer, 409: answers.ErrorAnswer},
-    )
-    def fork(path: requests.DebatePath, body: requests.ForkBody) -> tuple[Response, int]:
-        forked = fork_debate(services, current_caller(), path.debate_id, body.new_fork())
+    @api.view("POST /debates/<debate_id>/fork", DebateAnswer, 201, 200, 409, takes=Action.CREATE, spends=True)
+    def fork(debate_id: UUID, body: requests.ForkBody) -> tuple[Response, int]:
+        """Copy a debate up to a turn, and continue the copy with other players"""
+        forked = fork_debate(services, current_caller(), debate_id, body.new_fork())
         return created_answer({"debate": DebateShape.of(forked.debate)}, forked.replayed)
 
-    @api.get(
-        "/debates/<debate_id>/events",
-        summary="What happened to a debate, in order",
-        responses={200: answers.EventsAnswer},
-    )
-    def events(path: requests.DebatePath, query: requests.EventsQuery) -> tuple[Response, int]:
-        found, next_cursor = read.get_events(services, path.debate_id, query.limit, query.cursor)
-        return success({"events": [EventShape.of(event) for event in found], "next_cursor": next_cursor})
+    @api.view("GET /debates/<debate_id>/events", EventsAnswer)
+    def events(debate_id: UUID, query: requests.EventsQuery) -> dict[str, Any]:
+        """List a debate's events"""
+        found, next_cursor = read.get_events(services, debate_id, query.limit, query.cursor)
+        return {"events": found, "next_cursor": next_cursor}
 
     return api

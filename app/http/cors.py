@@ -16,7 +16,7 @@ REQUEST_HEADERS = "Authorization, Content-Type, Last-Event-ID, X-Request-ID, tra
 ANSWER_HEADERS = "Content-Disposition, Idempotent-Replayed, Retry-After, X-Request-ID"
 """Response headers that a page may read."""
 PREFLIGHT_SECONDS = 600
-"""How long a browser may cache the answer to a preflight request."""
+"""How long a browser may cache the response to a preflight request."""
 
 
 def is_of_allowed_origin(asked: Request, allowed: Sequence[str]) -> bool:
@@ -49,7 +49,7 @@ def register_cors(app: Flask, allowed: Sequence[str]) -> None:
         asked = request_ctx.request
         if asked.blueprint == DASHBOARD:
             return response
-        # On every answer: otherwise a cache would serve one origin's answer to another.
+        # On every response: otherwise a cache would serve one origin's response to another.
         response.vary.add("Origin")
         origin = asked.headers.get("Origin")
         if origin in allowed:

@@ -1,4 +1,4 @@
-"""Maps exceptions to error answers. No stack trace, SQL or secret leaves the server."""
+"""Maps exceptions to error responses. No stack trace, SQL or secret leaves the server."""
 
 from typing import Any
 
@@ -34,7 +34,6 @@ HTTP_STATUS_OF: dict[str, int] = {
     "INTERNAL_ERROR": 500,
     errors.TooManyListeners.code: 503,
 }
-RETRY_AFTER_SECONDS = 2
 _OWN_WORDS = {
     "missing": "is required",
     "extra_forbidden": "is not a known field",
@@ -65,34 +64,28 @@ def invalid_request(problem: ValidationError) -> Response:
 
 
 def refused(refusal: errors.DebateError) -> Response:
-    return failure(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
+    response = failure(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
+    return _retry_after(refusal.retry_after_seconds, response)
 
 
-def _try_later(refusal: errors.TooManyListeners) -> Response:
-    return _retry_after(RETRY_AFTER_SECONDS, refused(refusal))
-
-
-def _too_many(refusal: errors.RateLimitExceeded) -> Response:
-    return _retry_after(refusal.retry_after_seconds, refused(refusal))
-
-
-def _retry_after(seconds: int, response: Response) -> Response:
-    response.headers["Retry-After"] = str(seconds)
+def _retry_after(seconds: int | None, response: Response) -> Response:
+    if seconds is not None:
+        response.headers["Retry-After"] = str(seconds)
     return response
 
 
 def _database_away(problem: Exception) -> Response:
     log.error("request.database_unavailable", problem=log_words(problem))
     words = f"{words_for(problem)}. It is safe to repeat a request that has a client_request_id"
-    return _retry_after(RETRY_AFTER_SECONDS, failure("SERVICE_UNAVAILABLE", words))
+    return _retry_after(errors.RETRY_AFTER_SECONDS, failure("SERVICE_UNAVAILABLE", words))
 
 
 def _http_error(problem: HTTPException) -> Response:
     if isinstance(problem, NotFound):
-        return failure("NOT_FOUND", "There is nothing at this address")
+        return failure("NOT_FOUND", "No such URL")
     if isinstance(problem, MethodNotAllowed):
         allowed = ", ".join(sorted(problem.valid_methods or []))
-        response = failure("METHOD_NOT_ALLOWED", f"This address accepts only {allowed}")
+        response = failure("METHOD_NOT_ALLOWED", f"This URL accepts only {allowed}")
         response.headers["Allow"] = allowed
         return response
     if isinstance(problem, ClientDisconnected):
@@ -102,17 +95,15 @@ def _http_error(problem: HTTPException) -> Response:
     return _unexpected(problem)
 
 
-def _broken_body(_: Exception) -> Response:
-    return failure("INVALID_INPUT", "The body is not valid HTTP")
+_UNREADABLE: dict[type[Exception], str] = {
+    BrokenBody: "The body is not valid HTTP",
+    ProtocolError: "The request is not a WebSocket handshake",
+    ConnectionError: "The connection was closed",  # during a handshake: no client reads this response
+}
 
 
-def _bad_handshake(problem: ProtocolError) -> Response:
-    return failure("INVALID_INPUT", f"This is not a WebSocket handshake: {problem}")
-
-
-def _client_gone(_: ConnectionError) -> Response:
-    """The client disconnected during a handshake; nobody reads this answer."""
-    return failure("INVALID_INPUT", "The connection was closed")
+def _unreadable(problem: Exception) -> Response:
+    return failure("INVALID_INPUT", next(words for kind, words in _UNREADABLE.items() if isinstance(problem, kind)))
 
 
 def _unexpected(problem: Exception) -> Response:
@@ -130,13 +121,10 @@ def register_errors(app: Flask, max_content_length: int) -> None:
         )
 
     app.register_error_handler(errors.DebateError, refused)
-    app.register_error_handler(errors.TooManyListeners, _try_later)
-    app.register_error_handler(BrokenBody, _broken_body)
-    app.register_error_handler(ProtocolError, _bad_handshake)
-    app.register_error_handler(ConnectionError, _client_gone)
     app.register_error_handler(RequestEntityTooLarge, too_large)
-    app.register_error_handler(errors.RateLimitExceeded, _too_many)
     app.register_error_handler(HTTPException, _http_error)
+    for unreadable in _UNREADABLE:
+        app.register_error_handler(unreadable, _unreadable)
     for away in DatabaseAway:
         app.register_error_handler(away, _database_away)
     app.register_error_handler(Exception, _unexpected)

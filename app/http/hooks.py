@@ -7,27 +7,15 @@ from flask.globals import request_ctx
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.core.errors import InvalidInput
-from app.http.access import SPENDS, check_access, find_caller, own_hosts, refuse_foreign_host
+from app.http.access import check_access, find_caller, own_hosts, refuse_foreign_host
 from app.http.cors import register_cors
 from app.http.json_bodies import has_few_values, parsed
 from app.http.rates import RateLimiter, register_rate_limits
 from app.http.request_log import begin, end
+from app.http.rules import Rules, rules_of
 from app.http.sessions import DASHBOARD
 from app.usecases import quotas
 from app.usecases.services import Services
-
-WITH_DOCUMENTS = frozenset({"debates.create"})
-"""Views whose body may have a document, and so may be larger than others."""
-LARGE_BODIES = {
-    "experiments.draft": 8 * 2**20,
-    "experiments.plan_spec": 8 * 2**20,
-    "experiments.add_motions": 8 * 2**20,
-    "experiment_results.import_judgments": 64 * 2**20,
-}
-"""Endpoint → most bytes."""
-STORES_NOTHING = frozenset({"experiments.plan_spec"})
-LINES = frozenset({"experiments.add_motions", "experiment_results.import_judgments"})
-"""Endpoints whose bodies are lines of JSON or CSV, which the views read."""
 
 
 def register_request_rules(app: Flask, services: Services, limiter: RateLimiter | None) -> None:
@@ -42,13 +30,14 @@ def register_request_rules(app: Flask, services: Services, limiter: RateLimiter 
         find_caller(services, request_ctx.request)
 
     def then() -> None:
-        check_access(settings, request_ctx.request)
-        if request_ctx.request.endpoint in SPENDS:
+        asked, rules = request_ctx.request, rules_of(request_ctx.request.endpoint)
+        check_access(settings, asked)
+        if rules.spends:
             quotas.refuse_if_spent(services, g.caller)
-        if request_ctx.request.endpoint in WITH_DOCUMENTS:
+        if rules.has_document:
             # JSON may encode one byte of text in six.
-            request_ctx.request.max_content_length = app.config["MAX_CONTENT_LENGTH"] + 6 * settings.max_document_length
-        _check_body(services, request_ctx.request)
+            asked.max_content_length = app.config["MAX_CONTENT_LENGTH"] + 6 * settings.max_document_length
+        _check_body(services, asked, rules)
 
     app.before_request(first)
     app.after_request(end)
@@ -59,16 +48,16 @@ def register_request_rules(app: Flask, services: Services, limiter: RateLimiter 
     app.after_request(partial(_give_back, services))
 
 
-def _check_body(services: Services, asked: Request) -> None:
+def _check_body(services: Services, asked: Request, rules: Rules) -> None:
     """Parses the body, with a clear message for one that is not a JSON object."""
     if asked.method not in ("POST", "PUT", "PATCH") or asked.blueprint == DASHBOARD:
         return
-    if asked.endpoint in LARGE_BODIES:
-        asked.max_content_length = LARGE_BODIES[asked.endpoint]
+    if rules.max_bytes is not None:
+        asked.max_content_length = rules.max_bytes
     body = _body_as_sent(asked)
-    if asked.endpoint not in STORES_NOTHING:
+    if rules.stores:
         _count(services, len(body))
-    if not body or asked.endpoint in LINES:
+    if not body or rules.is_lines:
         return
     if not asked.is_json:
         raise InvalidInput("body", "must be JSON, sent with Content-Type: application/json")

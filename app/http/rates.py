@@ -44,7 +44,7 @@ class RateLimiter:
         self._limits = limits
         self._redis = redis
         self._away_until = 0.0
-        """0 while Redis answers."""
+        """0 while Redis is available."""
         self._memory = _Memory()
 
     def count(self, kind: str, who: str) -> None:

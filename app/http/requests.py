@@ -1,4 +1,4 @@
-"""Bodies, queries and paths of requests to the debate API. Use cases check sizes, players and state."""
+"""Bodies and queries of requests to the debate API. Use cases check sizes, players and state."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -30,6 +30,7 @@ from app.usecases.create import NewDebate
 from app.usecases.documents import NewMaterial
 from app.usecases.fork import NewFork
 from app.usecases.submit import Submission
+from app.wire.debates import Role, Winner
 
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 DebateType = Literal["coding_plan_debate", "general_debate"]
@@ -40,6 +41,19 @@ MOST_LISTED = 200
 MOST_TAGS = 20
 LONGEST_TAG = 100
 LARGEST_INTEGER = 2**31 - 1
+PromptSetName = Annotated[str, Field(max_length=63, pattern="^[^\\x00]*$")]
+Searched = Annotated[str | None, Field(max_length=200, pattern="^[^\\x00]*$")]
+RequestId = Annotated[
+    str, Field(description="An idempotency key: any text. Send the same one when you retry this request")
+]
+Cursor = Annotated[str | None, Field(max_length=200, description="next_cursor of the previous page")]
+Limit = Annotated[
+    int,
+    Field(ge=1, description=f"At most {MOST_LISTED}; the server reduces larger values"),
+    AfterValidator(lambda asked: min(asked, MOST_LISTED)),
+]
+# Null means false.
+Switch = Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)]
 _AN_ARGUMENT = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
@@ -85,42 +99,26 @@ class Query(Request):
         return {name: value for name, value in given.items() if value != ""}
 
 
-class DebatePath(BaseModel):
-    debate_id: UUID
-
-
-class ArgumentPath(DebatePath):
-    argument_id: UUID
-
-
-class InvitationPath(DebatePath):
-    invitation_id: UUID
-
-
-class SeatPath(DebatePath):
-    role: Literal["proposer", "opponent", "arbitrator"]
-
-
 class TakeoverBody(Request):
     takeover: str = Field(min_length=1, max_length=200, description="The player that takes an overdue turn")
 
 
+_EXTERNAL_ONLY = ("deadline_seconds", "agent_id")
+_WORKERS_ONLY = ("persona", "temperature", "max_tokens", "thinking")
 _SCRIPTED_ONLY = ("think_seconds", "early_stop", "skill", "position_bias", "noise")
 _JUDGE_ONLY = ("judge_order", "position_bias", "noise")
 
 
 class SeatBody(Request):
     player: str = Field(min_length=1, max_length=200, examples=["scripted", "external", "openai:gpt-5-mini", "local"])
-    persona: str | None = Field(None, description="How this player should speak")
+    persona: str | None = Field(None, description="Instructions for the player's style and position")
     temperature: Number | None = Field(None, ge=0, le=2)
     max_tokens: StrictInt | None = Field(None, ge=1, le=LARGEST_INTEGER)
     think_seconds: Number | None = Field(None, ge=0, le=3600, description="scripted only: imitates a slow model")
-    early_stop: StrictBool = Field(
-        False, description="scripted judge only: ends the debate when one side leads clearly"
-    )
+    early_stop: StrictBool = Field(False, description="scripted judge only: ends the debate if one side clearly leads")
     agent_id: UUID | None = Field(None, description="external only: the agent that holds this seat")
     judge_order: JudgeOrder | None = Field(
-        None, description="A model in the arbitrator's seat only: the order in which it is shown the two sides"
+        None, description="Model judge only: the order in which the judge sees the two sides"
     )
     skill: Number | None = Field(
         None, ge=-20, le=20, description="scripted debater only: its strength on the logit scale (docs/experiments.md)"
@@ -129,41 +127,33 @@ class SeatBody(Request):
         None,
         ge=-0.5,
         le=0.5,
-        description="scripted judge only: added to the chance (one half) that the side shown first wins",
+        description="scripted judge only: added to the probability (0.5) that the side shown first wins",
     )
-    noise: Number | None = Field(None, ge=0, le=1, description="scripted judge only: how often it tosses a coin")
+    noise: Number | None = Field(
+        None, ge=0, le=1, description="scripted judge only: the probability of a random verdict"
+    )
 
-    thinking: Thinking | None = Field(None, description="How much a model thinks before it answers, where it can")
+    thinking: Thinking | None = Field(None, description="The reasoning effort of a model that supports it")
     deadline_seconds: Number | None = Field(
-        None, gt=0, le=365 * 24 * 3600, description="external only: how long it may take for a turn"
+        None, gt=0, le=365 * 24 * 3600, description="external only: the time limit for a turn"
     )
     on_timeout: Literal["stop", "forfeit"] | TakeoverBody | None = Field(
-        None, description="What happens when the deadline has passed; stop if absent"
+        None, description="The action after a missed deadline. Default: stop"
     )
-
-    @model_validator(mode="after")
-    def _deadline_is_whole(self) -> Self:
-        if self.deadline_seconds is None and self.on_timeout is not None:
-            raise ValueError("on_timeout needs deadline_seconds")
-        if self.deadline_seconds is not None and self.player != EXTERNAL:
-            raise ValueError(f"deadline_seconds is not an option of the player {self.player!r}")
-        return self
 
     @model_validator(mode="after")
     def _options_fit_the_player(self) -> Self:
-        misfits = []
-        if self.player == EXTERNAL:
-            misfits = [
-                name for name in ("persona", "temperature", "max_tokens", "thinking") if getattr(self, name) is not None
-            ]
-        elif self.agent_id is not None:
-            misfits = ["agent_id"]
-        if self.player != SCRIPTED:
-            misfits += [name for name in _SCRIPTED_ONLY if getattr(self, name) not in (None, False)]
-        if self.judge_order is not None and self.player != LOCAL and not model_of(self.player):
-            misfits += ["judge_order"]
-        if misfits:
-            raise ValueError(f"{misfits[0]} is not an option of the player {self.player!r}")
+        if self.deadline_seconds is None and self.on_timeout is not None:
+            raise ValueError("on_timeout needs deadline_seconds")
+        is_model = self.player == LOCAL or model_of(self.player)
+        refused = (
+            *(_WORKERS_ONLY if self.player == EXTERNAL else _EXTERNAL_ONLY),
+            *(() if self.player == SCRIPTED else _SCRIPTED_ONLY),
+            *(() if is_model else ("judge_order",)),
+        )
+        for name in refused:
+            if getattr(self, name) not in (None, False):
+                raise ValueError(f"{name} is not an option of the player {self.player!r}")
         return self
 
     def setup(self) -> SeatSetup:
@@ -200,6 +190,10 @@ class LimitsBody(Request):
     max_cost_usd: Number | None = Field(None, gt=0, le=1_000_000)
 
 
+def limits_of(body: LimitsBody | None) -> Limits:
+    return Limits(**body.model_dump()) if body else Limits()
+
+
 class AnswersBody(Request):
     proposer: str
     opponent: str
@@ -207,12 +201,13 @@ class AnswersBody(Request):
 
 class MaterialBody(Request):
     document: str | None = Field(None, description="At most DEBATE_MAX_DOCUMENT_LENGTH bytes of UTF-8 (1,048,576)")
-    visible_to: list[Literal["proposer", "opponent", "arbitrator"]] | None = Field(
-        None, max_length=3, description="The seats that see the document; both debaters if absent"
+    visible_to: list[Role] | None = Field(
+        None, max_length=3, description="The seats that see the document. Default: both debaters"
     )
-    answers: AnswersBody | None = Field(None, description="What each side defends")
+    answers: AnswersBody | None = Field(None, description="The answer that each side defends")
     correct: Literal["proposer", "opponent"] | None = Field(
-        None, description="Whose answer is correct: shown to no player, and to readers when the debate is closed"
+        None,
+        description="The side with the correct answer. Players never see it; readers see it when the debate is closed",
     )
 
     def new_material(self) -> NewMaterial | None:
@@ -247,41 +242,36 @@ class CreateDebateBody(Request):
     title: str = Field(min_length=1, max_length=200)
     debate_type: DebateType
     motion_content: str
-    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
-    debate_id: UUID | None = Field(None, description="Chosen by the server if absent")
+    client_request_id: RequestId
+    debate_id: UUID | None = Field(None, description="Default: generated by the server")
     format: Format = Format.DIALOGUE
     seats: SeatsBody | None = None
     limits: LimitsBody | None = None
     language: str | None = Field(
         None,
         pattern=LANGUAGE,
-        description="The language in which models speak; the motion's if absent",
+        description="The language of models. Default: the language of the motion",
         examples=["German", "pt-BR"],
     )
     prompts: str | None = Field(None, min_length=1, max_length=63, description="A prompt set's name")
-    start: StrictBool = Field(True, description="false: nobody takes a turn before POST /debates/:id/start")
+    start: StrictBool = Field(True, description="false: the debate waits for POST /debates/:id/start")
 
     tags: list[Annotated[str, Field(min_length=1, max_length=LONGEST_TAG)]] = Field(
-        [], max_length=MOST_TAGS, description="For the list's filter `tag`"
+        [], max_length=MOST_TAGS, description="Labels for the filter `tag` of GET /debates"
     )
-    material: MaterialBody | None = Field(None, description="What the debate is about besides its motion")
+    material: MaterialBody | None = Field(None, description="A document and answers to debate")
 
     def new_debate(self) -> NewDebate:
         return NewDebate(
-            title=self.title,
-            debate_type=self.debate_type,
-            motion_content=self.motion_content,
-            client_request_id=self.client_request_id,
-            debate_id=self.debate_id,
-            format=self.format,
+            **{name: getattr(self, name) for name in _PLAIN},
             seats=self.seats.setups() if self.seats else None,
-            limits=Limits(**self.limits.model_dump()) if self.limits else Limits(),
-            start=self.start,
+            limits=limits_of(self.limits),
             tags=tuple(dict.fromkeys(self.tags)),
             material=self.material.new_material() if self.material else None,
-            language=self.language,
-            prompts=self.prompts,
         )
+
+
+_PLAIN = CreateDebateBody.model_fields.keys() - {"seats", "limits", "material", "tags"}
 
 
 class ForkBody(Request):
@@ -293,17 +283,17 @@ class ForkBody(Request):
         }
     )
 
-    after_seq: StrictInt = Field(ge=1, le=LARGEST_INTEGER, description="The last turn that is copied; the motion is 1")
-    seats: SeatsBody | None = Field(None, description="Seats that change; the others stay as in the debate")
-    limits: LimitsBody | None = Field(None, description="Limits that change; the others stay as in the debate")
-    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
+    after_seq: StrictInt = Field(ge=1, le=LARGEST_INTEGER, description="The last turn to copy; the motion is 1")
+    seats: SeatsBody | None = Field(None, description="Seats to change; the others are copied")
+    limits: LimitsBody | None = Field(None, description="Limits to change; the others are copied")
+    client_request_id: RequestId
 
     def new_fork(self) -> NewFork:
         return NewFork(
             self.after_seq,
             self.client_request_id,
             self.seats.setups() if self.seats else {},
-            Limits(**self.limits.model_dump()) if self.limits else Limits(),
+            limits_of(self.limits),
         )
 
 
@@ -337,30 +327,26 @@ class ListQuery(Query):
     status: _several(Status) = Field(default_factory=tuple, description=_COMMAS)  # type: ignore[valid-type]
     debate_type: DebateType | None = None
     format: Format | None = None
-    id: str | None = Field(
-        None, max_length=36, description="The beginning of the id", pattern="^(-?[0-9a-fA-F]){1,32}$"
-    )
-    q: str | None = Field(None, max_length=200, description="A part of the title", pattern="^[^\\x00]*$")
+    id: str | None = Field(None, max_length=36, description="A prefix of the ID", pattern="^(-?[0-9a-fA-F]){1,32}$")
+    q: Searched = Field(None, description="A part of the title")
     texts: bool = Field(
-        False, description="q also finds debates with a turn that has all its words, or words that begin with them"
+        False, description="Also find debates with a turn that contains all words of q, or words with these prefixes"
     )
     pending_first_opponent: bool = Field(
         False,
-        description="Only debates that an opponent could join now: the motion has no answer yet, the seat is "
+        description="Only debates that an opponent can join now: the motion has no reply, the seat is "
         "external and not bound to another agent, and the debate is neither paused nor failed",
     )
-    player: str | None = Field(None, max_length=200, description="In any seat", pattern="^[^\\x00]*$")
+    player: Searched = Field(None, description="In any seat")
     tag: str | None = Field(None, max_length=LONGEST_TAG, pattern="^[^\\x00]*$")
-    winner: Literal["proposer", "opponent", "tie"] | None = Field(None, description="Of the whole debate")
+    winner: Winner | None = Field(None, description="Of the whole debate")
     error: bool = Field(False, description="Only debates with a last_error")
-    since: _Moment | None = Field(None, description="Last activity at this time or later, with its time zone")
-    until: _Moment | None = Field(None, description="Last activity before this time, with its time zone")
+    since: _Moment | None = Field(None, description="Last activity at this time or later, with a time zone")
+    until: _Moment | None = Field(None, description="Last activity before this time, with a time zone")
     experiment: UUID | None = Field(None, description="Only debates of this experiment")
-    limit: Annotated[int, AfterValidator(lambda asked: min(asked, MOST_LISTED))] = Field(
-        50, ge=1, description=f"At most {MOST_LISTED}; a larger number counts as {MOST_LISTED}"
-    )
+    limit: Limit = 50
     offset: int = Field(0, ge=0, le=LARGEST_INTEGER)
-    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+    cursor: Cursor = None
 
     def filters(self) -> Filters:
         return Filters(**{name: getattr(self, name) for name in _FILTERS})
@@ -371,25 +357,25 @@ _FILTERS = ListQuery.model_fields.keys() - {"limit", "offset", "cursor"}
 
 class TranscriptQuery(Query):
     limit: int | None = Field(
-        None, ge=0, le=LARGEST_INTEGER, description="The last N arguments, the motion not counted; all if absent"
+        None, ge=0, le=LARGEST_INTEGER, description="The last N arguments, without the motion. Default: all"
     )
 
 
 class EventsQuery(Query):
-    limit: Annotated[int, AfterValidator(lambda asked: min(asked, MOST_LISTED))] = Field(
-        100, ge=1, description=f"At most {MOST_LISTED}; a larger number counts as {MOST_LISTED}"
-    )
-    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+    limit: Limit = 100
+    cursor: Cursor = None
 
 
 class PollQuery(Query):
-    role: Literal["proposer", "opponent", "arbitrator"]
-    argument_id: UUID | None = Field(None, description="The last argument you have seen; absent or empty if none")
+    role: Role
+    argument_id: UUID | None = Field(
+        None, description="The last argument that you have; absent or empty if you have none"
+    )
 
 
 class WaitQuery(PollQuery):
     timeout_ms: int | None = Field(
-        None, ge=0, le=LARGEST_INTEGER, description="How long to wait at most; capped at the server's own limit"
+        None, ge=0, le=LARGEST_INTEGER, description="The maximum time to wait, up to the server's limit"
     )
 
 
@@ -407,7 +393,7 @@ class StreamHeader(BaseModel):
     last_event_id: Annotated[UUID | None, BeforeValidator(lambda value: value or None)] = Field(
         None,
         alias="Last-Event-ID",
-        description="The last event you have seen; browsers send it by themselves when they reconnect",
+        description="The last event that you received; browsers send it automatically when they reconnect",
     )
 
 
@@ -422,7 +408,7 @@ class SubmissionBody(Request):
 
     target_id: UUID = Field(description="The argument that this one answers")
     content: str
-    client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
+    client_request_id: RequestId
 
     def submission(self, seat: Seat, kind: TurnType) -> Submission:
         return Submission(seat, kind, self.content, self.client_request_id, self.target_id)
@@ -453,7 +439,7 @@ class ScoresBody(Request):
 
 
 class VerdictBody(Request):
-    winner: Literal["proposer", "opponent", "tie"]
+    winner: Winner
     scores: ScoresBody
     reasoning: str = Field(min_length=1)
     confidence: Number | None = Field(None, ge=0, le=1)
@@ -479,8 +465,8 @@ class RulingBody(Request):
     )
 
     content: str
-    close: Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)] = Field(
-        False, description="This ruling ends the debate; null counts as false", json_schema_extra=_or_null
+    close: Switch = Field(
+        False, description="This ruling closes the debate; null means false", json_schema_extra=_or_null
     )
     verdict: VerdictBody | None = None
     client_request_id: str | None = None
@@ -496,9 +482,9 @@ class QuestionBody(Request):
 class PauseBody(OptionalBody):
     model_config = with_examples({"now": True}, required=False)
 
-    now: Annotated[StrictBool, BeforeValidator(lambda value: False if value is None else value)] = Field(
+    now: Switch = Field(
         False,
-        description="Cancel the turn under way; otherwise it is finished and stored",
+        description="Cancel the current turn. Otherwise the turn finishes first",
         json_schema_extra=_or_null,
     )
 
@@ -507,16 +493,12 @@ class PromptSetBody(Request):
     model_config = with_examples({"name": "short", "files": {"manners": "Write in $language. Be brief."}})
 
     name: str = Field(max_length=63)
-    files: dict[str, str] = Field(description="The text of each file by its name, without .md")
-
-
-class PromptSetPath(BaseModel):
-    name: str = Field(max_length=63, pattern="^[^\\x00]*$")
+    files: dict[str, str] = Field(description="Each file's text by its name without .md")
 
 
 class ExpiringBody(Request):
     expires_in_seconds: StrictInt | None = Field(
-        None, ge=1, le=365 * 24 * 3600, description="How long the link can be used; a week if absent"
+        None, ge=1, le=365 * 24 * 3600, description="The lifetime of the link. Default: a week"
     )
 
     @property

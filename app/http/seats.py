@@ -1,52 +1,50 @@
-"""Seats that can be held: taking one, giving it back, and inviting somebody to one."""
+"""External seats: take one, release one, and invite people and programs to one."""
+
+from typing import Any
+from uuid import UUID
 
 from flask import Response, request
 
+from app.core.access import Action
 from app.core.seats import Seat
-from app.http import answers, requests
+from app.http import requests
 from app.http.access import current_caller
-from app.http.answers import debate_answer, success
+from app.http.answers import DebateAnswer, DeletedAnswer, InvitationAnswer, InvitationData, InvitationsAnswer, success
 from app.http.blueprint import Blueprint, api_blueprint
 from app.usecases import invitations, seats
 from app.usecases.services import Services
-
-_TAKEN: answers.Responses = {200: answers.DebateAnswer, 409: answers.ErrorAnswer}
-_INVITED: answers.Responses = {201: answers.InvitationAnswer}
-_LISTED: answers.Responses = {200: answers.InvitationsAnswer}
-_REVOKED: answers.Responses = {200: answers.DeletedAnswer}
-_RELEASED: answers.Responses = {200: answers.DebateAnswer}
+from app.wire.debates import Role
 
 
 def seats_blueprint(services: Services) -> Blueprint:
-    api = api_blueprint("seats", "Who holds an external seat")
+    api = api_blueprint("seats", "Take, release and share external seats")
 
-    @api.post("/debates/<debate_id>/seats/<role>/take", summary="Take an open external seat", responses=_TAKEN)
-    def take(path: requests.SeatPath) -> tuple[Response, int]:
-        return debate_answer(seats.take_seat(services, current_caller(), path.debate_id, Seat(path.role)))
+    @api.view("POST /debates/<debate_id>/seats/<role>/take", DebateAnswer, 200, 409, guests=True)
+    def take(debate_id: UUID, role: Role) -> dict[str, Any]:
+        """Take an open external seat"""
+        return {"debate": seats.take_seat(services, current_caller(), debate_id, Seat(role))}
 
-    @api.post("/debates/<debate_id>/seats/<role>/release", summary="Give a taken seat back", responses=_RELEASED)
-    def release(path: requests.SeatPath) -> tuple[Response, int]:
-        return debate_answer(seats.release_seat(services, current_caller(), path.debate_id, Seat(path.role)))
+    @api.view("POST /debates/<debate_id>/seats/<role>/release", DebateAnswer, guests=True)
+    def release(debate_id: UUID, role: Role) -> dict[str, Any]:
+        """Release a seat"""
+        return {"debate": seats.release_seat(services, current_caller(), debate_id, Seat(role))}
 
-    @api.post("/debates/<debate_id>/invitations", summary="A link and a key for one seat", responses=_INVITED)
-    def invite(path: requests.DebatePath, body: requests.InvitationBody) -> tuple[Response, int]:
-        made = invitations.invite(services, current_caller(), path.debate_id, body.role, body.lasts)
-        url = join_url(services, made.token)
-        return success(answers.InvitationData.of(made, url=url, role=body.role), 201)
+    @api.view("POST /debates/<debate_id>/invitations", InvitationAnswer, 201, takes=Action.CONTROL)
+    def invite(debate_id: UUID, body: requests.InvitationBody) -> tuple[Response, int]:
+        """Create a link and a key for one seat"""
+        made = invitations.invite(services, current_caller(), debate_id, body.role, body.lasts)
+        return success(InvitationData.of(made, url=join_url(services, made.token), role=body.role), 201)
 
-    @api.get(
-        "/debates/<debate_id>/invitations",
-        summary="Invitations to a debate that still open something; an agent's key lists its own",
-        responses=_LISTED,
-    )
-    def list_invitations(path: requests.DebatePath) -> tuple[Response, int]:
-        found = invitations.list_issued(services, current_caller(), path.debate_id)
-        return success({"invitations": [answers.InvitationShape.of(one) for one in found]})
+    @api.view("GET /debates/<debate_id>/invitations", InvitationsAnswer)
+    def list_invitations(debate_id: UUID) -> dict[str, Any]:
+        """List a debate's valid invitations; an agent's key lists its own"""
+        return {"invitations": invitations.list_issued(services, current_caller(), debate_id)}
 
-    @api.delete("/debates/<debate_id>/invitations/<invitation_id>", summary="Revoke an invitation", responses=_REVOKED)
-    def revoke_invitation(path: requests.InvitationPath) -> tuple[Response, int]:
-        invitations.revoke(services, current_caller(), path.debate_id, path.invitation_id)
-        return success({"deleted": True})
+    @api.view("DELETE /debates/<debate_id>/invitations/<invitation_id>", DeletedAnswer)
+    def revoke_invitation(debate_id: UUID, invitation_id: UUID) -> dict[str, Any]:
+        """Revoke an invitation"""
+        invitations.revoke(services, current_caller(), debate_id, invitation_id)
+        return {"deleted": True}
 
     return api
 

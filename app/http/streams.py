@@ -1,7 +1,8 @@
-"""Following a debate over HTTP: server-sent events (`/stream`) and long poll (`/wait`)."""
+"""Follow a debate over HTTP: server-sent events (`/stream`) and long poll (`/wait`)."""
 
 from contextlib import ExitStack
 from functools import partial
+from uuid import UUID
 
 from flask import Response, request
 
@@ -22,36 +23,34 @@ from app.wire.debates import news_json
 WRITE_SECONDS = 20.0
 """A client that reads nothing for this long is disconnected; it resumes with Last-Event-ID."""
 _STREAM: answers.Responses = {
-    200: {"description": "Events, one for each turn", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    200: {"description": "One event for each turn", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
 }
 
 
 def realtime_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:
-    api = api_blueprint("realtime", "Following a debate as it happens")
+    api = api_blueprint("realtime", "Follow a debate live")
 
-    @api.get(
-        "/debates/<debate_id>/wait",
-        summary="Like poll, but waits until there is a new argument",
-        responses={200: answers.PollAnswer},
-    )
-    def wait(path: requests.DebatePath, query: requests.WaitQuery) -> tuple[Response, int]:
+    @api.view("GET /debates/<debate_id>/wait", answers.PollAnswer, guests=True)
+    def wait(debate_id: UUID, query: requests.WaitQuery) -> tuple[Response, int]:
+        """Wait for a new argument"""
         longest = services.settings.poll_timeout_ms
         timeout_ms = longest if query.timeout_ms is None else min(query.timeout_ms, longest)
         seen, news = wait_for_news(
-            relay, services, partial(keys.watch, current_caller()), path.debate_id, query.argument_id, timeout_ms / 1000
+            relay, services, partial(keys.watch, current_caller()), debate_id, query.argument_id, timeout_ms / 1000
         )
-        return success(news_json(path.debate_id, Seat(query.role), seen, news))
+        return success(news_json(debate_id, Seat(query.role), seen, news))
 
-    @api.get("/debates/<debate_id>/stream", summary="Every turn as a server-sent event", responses=_STREAM)
-    def events(path: requests.DebatePath, query: requests.StreamQuery, header: requests.StreamHeader) -> Response:
+    @api.view("GET /debates/<debate_id>/stream", _STREAM, guests=True)
+    def events(debate_id: UUID, query: requests.StreamQuery, header: requests.StreamHeader) -> Response:
+        """Stream turns as server-sent events"""
         last_seen = header.last_event_id or query.last_event_id
-        # Entered before the answer begins, so that a missing debate is a 404 and not a broken stream.
+        # Entered before the response begins, so that a missing debate is a 404 and not a broken stream.
         with ExitStack() as entered:
-            listener = entered.enter_context(relay.listen(path.debate_id, kind="stream"))
+            listener = entered.enter_context(relay.listen(debate_id, kind="stream"))
             entered.enter_context(keys.watch(current_caller(), listener.cancel))
             if last_seen:
-                listener.seq = read.seq_of(services, path.debate_id, last_seen, "last_event_id")
-            # If the feed is of a deleted debate, the stream ends at once and the client reconnects to the new one.
+                listener.seq = read.seq_of(services, debate_id, last_seen, "last_event_id")
+            # If the feed is of a deleted debate, the stream ends immediately, and the client reconnects to the new one.
             relay.is_of(listener, None)
             limit_writes(request.environ, WRITE_SECONDS)
             response = Response(stream(relay, listener, query.changes), mimetype="text/event-stream")

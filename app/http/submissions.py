@@ -1,19 +1,21 @@
-"""Submissions: one view for each kind of move, all through the use case `submit`."""
+"""Submissions: one view for each kind of turn, all through the use case `submit`."""
+
+from collections.abc import Callable
+from uuid import UUID
 
 from flask import Response
 
+from app.core.access import Action
 from app.core.debate import TurnType
 from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.core.verdicts import Verdict
-from app.http import answers, requests
+from app.http import requests
 from app.http.access import current_caller
-from app.http.answers import stored_answer
-from app.http.blueprint import Blueprint, api_blueprint
+from app.http.answers import StoredAnswer, stored_answer
+from app.http.blueprint import Blueprint, View, api_blueprint
 from app.usecases.services import Services
 from app.usecases.submit import DEFAULT_INTERVENTION, Submission, submit
-
-_STORED: answers.Responses = {201: answers.StoredAnswer, 200: answers.StoredAnswer, 409: answers.ErrorAnswer}
 
 
 def ruling_of(body: requests.RulingBody, max_bytes: int) -> Submission:
@@ -32,37 +34,42 @@ def intervention_of(body: requests.InterventionBody) -> Submission:
 
 
 def submissions_blueprint(services: Services) -> Blueprint:
-    api = api_blueprint("submissions", "Moves of agents and people in the seats that they hold")
+    api = api_blueprint("submissions", "Submit turns for a seat")
 
-    def stored(path: requests.DebatePath, submission: Submission) -> tuple[Response, int]:
-        return stored_answer(submit(services, current_caller(), path.debate_id, submission))
+    def move(path: str, takes: Action) -> Callable[[View], View]:
+        return api.view(f"POST /debates/<debate_id>/{path}", StoredAnswer, 201, 200, 409, takes=takes, guests=True)
 
-    @api.post("/debates/<debate_id>/arguments", summary="Argue, as proposer or opponent", responses=_STORED)
-    def argue(path: requests.DebatePath, body: requests.ArgumentBody) -> tuple[Response, int]:
-        return stored(path, body.submission(Seat(body.role), TurnType.CLAIM))
+    def stored(debate_id: UUID, submission: Submission) -> tuple[Response, int]:
+        return stored_answer(submit(services, current_caller(), debate_id, submission))
 
-    @api.post("/debates/<debate_id>/appeal", summary="Call the judge, as proposer", responses=_STORED)
-    def appeal(path: requests.DebatePath, body: requests.SubmissionBody) -> tuple[Response, int]:
-        return stored(path, body.submission(Seat.PROPOSER, TurnType.APPEAL))
+    @move("arguments", Action.SPEAK)
+    def argue(debate_id: UUID, body: requests.ArgumentBody) -> tuple[Response, int]:
+        """Submit an argument as proposer or opponent"""
+        return stored(debate_id, body.submission(Seat(body.role), TurnType.CLAIM))
 
-    @api.post("/debates/<debate_id>/resolution", summary="Close with a result, as proposer", responses=_STORED)
-    def resolution(path: requests.DebatePath, body: requests.SubmissionBody) -> tuple[Response, int]:
-        return stored(path, body.submission(Seat.PROPOSER, TurnType.RESOLUTION))
+    @move("appeal", Action.SPEAK)
+    def appeal(debate_id: UUID, body: requests.SubmissionBody) -> tuple[Response, int]:
+        """Ask the judge for a ruling, as proposer"""
+        return stored(debate_id, body.submission(Seat.PROPOSER, TurnType.APPEAL))
 
-    @api.post("/debates/<debate_id>/ruling", summary="Rule as the judge", responses=_STORED)
-    def ruling(path: requests.DebatePath, body: requests.RulingBody) -> tuple[Response, int]:
-        return stored(path, ruling_of(body, services.settings.max_content_length))
+    @move("resolution", Action.SPEAK)
+    def resolution(debate_id: UUID, body: requests.SubmissionBody) -> tuple[Response, int]:
+        """Close the debate with a result, as proposer"""
+        return stored(debate_id, body.submission(Seat.PROPOSER, TurnType.RESOLUTION))
 
-    @api.post("/debates/<debate_id>/question", summary="Ask as the judge, before the last round", responses=_STORED)
-    def question(path: requests.DebatePath, body: requests.QuestionBody) -> tuple[Response, int]:
-        return stored(path, Submission(Seat.ARBITRATOR, TurnType.QUESTION, body.content, body.client_request_id))
+    @move("ruling", Action.RULE)
+    def ruling(debate_id: UUID, body: requests.RulingBody) -> tuple[Response, int]:
+        """Submit a ruling as the judge"""
+        return stored(debate_id, ruling_of(body, services.settings.max_content_length))
 
-    @api.post(
-        "/debates/<debate_id>/intervention",
-        summary="Interrupt: a person must rule before the debate continues",
-        responses=_STORED,
-    )
-    def intervention(path: requests.DebatePath, body: requests.InterventionBody) -> tuple[Response, int]:
-        return stored(path, intervention_of(body))
+    @move("question", Action.RULE)
+    def question(debate_id: UUID, body: requests.QuestionBody) -> tuple[Response, int]:
+        """Ask a question as the judge, before the last round"""
+        return stored(debate_id, Submission(Seat.ARBITRATOR, TurnType.QUESTION, body.content, body.client_request_id))
+
+    @move("intervention", Action.RULE)
+    def intervention(debate_id: UUID, body: requests.InterventionBody) -> tuple[Response, int]:
+        """Interrupt a debate: a person must rule before it continues"""
+        return stored(debate_id, intervention_of(body))
 
     return api

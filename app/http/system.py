@@ -1,5 +1,7 @@
 """`/health`, `/ready`, `/system/status` and `/metrics`: the state of this process and of the whole system."""
 
+from typing import Any
+
 from flask import Response, jsonify, request
 from flask_openapi3 import Tag
 
@@ -11,7 +13,7 @@ from app.observe.metrics import shown_by_all_processes
 from app.usecases.services import Services
 from app.usecases.system import readiness, system_status
 
-_SYSTEM = "Workers, queue and pace"
+_SYSTEM = "Workers, queue and throughput"
 _TEXT: answers.Responses = {
     200: {"description": "Prometheus text", "content": {"text/plain": {"schema": {"type": "string"}}}}
 }
@@ -20,16 +22,14 @@ _TEXT: answers.Responses = {
 def health_blueprint(services: Services) -> Blueprint:
     api = Blueprint("health", __name__, abp_tags=[Tag(name="health")], abp_responses=ERRORS)
 
-    @api.get("/health", summary="Is this process alive?", responses={200: answers.HealthAnswer})
-    def health() -> tuple[Response, int]:
-        return success({"status": "ok"})
+    @api.view("GET /health", answers.HealthAnswer)
+    def health() -> dict[str, str]:
+        """Check that this process responds"""
+        return {"status": "ok"}
 
-    @api.get(
-        "/ready",
-        summary="Can debates run? Checks the database, the queue and the workers",
-        responses={200: answers.ReadyAnswer, 503: answers.ReadyAnswer},
-    )
+    @api.view("GET /ready", {200: answers.ReadyAnswer, 503: answers.ReadyAnswer})
     def ready() -> tuple[Response, int]:
+        """Check the database, the queue and the workers"""
         found = readiness(services)
         data = {
             "database": _up(found.database),
@@ -48,21 +48,12 @@ def health_blueprint(services: Services) -> Blueprint:
 def system_blueprint(services: Services) -> Blueprint:
     api = api_blueprint("system", _SYSTEM)
 
-    @api.get(
-        "/system/status",
-        summary="Workers, turns under way, turns that wait, providers, and today's spending on models",
-        responses={200: answers.SystemAnswer},
-    )
-    def status() -> tuple[Response, int]:
+    @api.view("GET /system/status", answers.SystemAnswer)
+    def status() -> dict[str, Any]:
+        """Read the state of workers, turns and providers, and today's cost of models"""
         found = system_status(services)
-        return success(
-            {
-                "database": _up(found.work is not None),
-                "queue": _up(found.queue_length is not None),
-                "queue_length": found.queue_length,
-                "work": answers.WorkShape.of(found.work) if found.work else None,
-            }
-        )
+        up = {"database": _up(found.work is not None), "queue": _up(found.queue_length is not None)}
+        return {**up, "queue_length": found.queue_length, "work": found.work}
 
     return api
 
@@ -70,8 +61,9 @@ def system_blueprint(services: Services) -> Blueprint:
 def metrics_blueprint() -> Blueprint:
     api = api_blueprint("metrics", _SYSTEM, tag="system")
 
-    @api.get(METRICS_PATH, summary="Metrics for Prometheus", responses=_TEXT)
+    @api.view(f"GET {METRICS_PATH}", _TEXT)
     def metrics() -> Response:
+        """Read metrics for Prometheus"""
         text, content_type = shown_by_all_processes(request.headers.get("Accept", ""))
         return Response(text, content_type=content_type)
 

@@ -1,14 +1,14 @@
-"""Webhooks, for the operator: endpoints, the events that each receives, and the deliveries with their results."""
+"""Webhooks, for the operator: endpoints, the events that each receives, and deliveries with their results."""
 
 from typing import Annotated, Any
 from uuid import UUID
 
-from flask import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from app.core.access import Action
 from app.core.webhooks import WebhookEvent
 from app.http.access import current_caller
-from app.http.answers import DeletedAnswer, answer_of, success
+from app.http.answers import DeletedAnswer, answer_of
 from app.http.blueprint import Blueprint, api_blueprint
 from app.http.requests import Request, with_examples
 from app.usecases import webhooks
@@ -25,14 +25,6 @@ class WebhookBody(Request):
     description: str | None = None
 
 
-class WebhookPath(BaseModel):
-    webhook_id: UUID
-
-
-class DeliveryPath(WebhookPath):
-    delivery_id: UUID
-
-
 class WebhookShape(Shape):
     id: UUID
     url: str
@@ -44,7 +36,7 @@ class WebhookShape(Shape):
 
 
 class NewWebhookShape(WebhookShape):
-    secret: str = Field(description="Verifies the signatures; shown only in this answer")
+    secret: str = Field(description="Verifies the signatures; shown only in this response")
 
 
 class DeliveryShape(Shape):
@@ -68,41 +60,38 @@ DeliveriesAnswer = answer_of("Deliveries", deliveries=list[DeliveryShape])
 
 
 def webhooks_blueprint(services: Services) -> Blueprint:
-    api = api_blueprint("webhooks", "Signed messages about debates to an address of yours")
+    api = api_blueprint("webhooks", "Signed HTTP callbacks about debates")
 
-    @api.post("/webhooks", summary="Register an endpoint; its secret is shown once", responses={201: WebhookAnswer})
-    def add(body: WebhookBody) -> tuple[Response, int]:
+    @api.view("POST /webhooks", WebhookAnswer, 201, takes=Action.MANAGE)
+    def add(body: WebhookBody) -> dict[str, Any]:
+        """Register an endpoint; the response shows its secret once"""
         made = webhooks.add_webhook(services, current_caller(), body.url, body.events, body.description)
-        return success({"webhook": NewWebhookShape.of(made)}, 201)
+        return {"webhook": made}
 
-    @api.get("/webhooks", summary="All endpoints", responses={200: WebhooksAnswer})
-    def list_all() -> tuple[Response, int]:
-        return success(
-            {"webhooks": [WebhookShape.of(one) for one in webhooks.list_webhooks(services, current_caller())]}
-        )
+    @api.view("GET /webhooks", WebhooksAnswer)
+    def list_all() -> dict[str, Any]:
+        """List endpoints"""
+        return {"webhooks": webhooks.list_webhooks(services, current_caller())}
 
-    @api.delete("/webhooks/<webhook_id>", summary="Remove an endpoint", responses={200: DeletedAnswer})
-    def remove(path: WebhookPath) -> tuple[Response, int]:
-        webhooks.remove_webhook(services, current_caller(), path.webhook_id)
-        return success({"deleted": True})
+    @api.view("DELETE /webhooks/<webhook_id>", DeletedAnswer)
+    def remove(webhook_id: UUID) -> dict[str, Any]:
+        """Remove an endpoint"""
+        webhooks.remove_webhook(services, current_caller(), webhook_id)
+        return {"deleted": True}
 
-    @api.post("/webhooks/<webhook_id>/test", summary="Send a test message", responses={201: DeliveryAnswer})
-    def test(path: WebhookPath) -> tuple[Response, int]:
-        sent = webhooks.test_webhook(services, current_caller(), path.webhook_id)
-        return success({"delivery": DeliveryShape.of(sent)}, 201)
+    @api.view("POST /webhooks/<webhook_id>/test", DeliveryAnswer, 201)
+    def test(webhook_id: UUID) -> dict[str, Any]:
+        """Send a test message"""
+        return {"delivery": webhooks.test_webhook(services, current_caller(), webhook_id)}
 
-    @api.get("/webhooks/<webhook_id>/deliveries", summary="The newest deliveries", responses={200: DeliveriesAnswer})
-    def deliveries(path: WebhookPath) -> tuple[Response, int]:
-        found = webhooks.list_deliveries(services, current_caller(), path.webhook_id)
-        return success({"deliveries": [DeliveryShape.of(one) for one in found]})
+    @api.view("GET /webhooks/<webhook_id>/deliveries", DeliveriesAnswer)
+    def deliveries(webhook_id: UUID) -> dict[str, Any]:
+        """List the newest deliveries"""
+        return {"deliveries": webhooks.list_deliveries(services, current_caller(), webhook_id)}
 
-    @api.post(
-        "/webhooks/<webhook_id>/deliveries/<delivery_id>/replay",
-        summary="Send a delivery again",
-        responses={200: DeliveryAnswer},
-    )
-    def replay(path: DeliveryPath) -> tuple[Response, int]:
-        again = webhooks.replay_delivery(services, current_caller(), path.webhook_id, path.delivery_id)
-        return success({"delivery": DeliveryShape.of(again)})
+    @api.view("POST /webhooks/<webhook_id>/deliveries/<delivery_id>/replay", DeliveryAnswer)
+    def replay(webhook_id: UUID, delivery_id: UUID) -> dict[str, Any]:
+        """Send a delivery again"""
+        return {"delivery": webhooks.replay_delivery(services, current_caller(), webhook_id, delivery_id)}
 
     return api

@@ -38,7 +38,7 @@ class Estimate:
 def mean(values: Floats, clusters: Codes) -> Estimate:
     """The mean with its interval, and the test of whether it is zero."""
     if len(values) == 0:
-        return Estimate(None, why="There are no values.")
+        return Estimate(None, why="There is no data.")
     value = float(values.mean())
     return from_scores(value, values - value, len(values), clusters)
 

@@ -34,7 +34,7 @@ def contestant_results(found: Table, asked: Asked, why: dict[str, str]) -> dict[
     rows = [{"arm": arm, **row} for arm, part in parts.items() for row in part["ratings"] or ()]
     if not rows:
         why["ratings"] = "No arm gives ratings."
-    why["sides"] = "There are several arms: each has an advantage of its own."
+    why["sides"] = "There are several arms, and each has its own advantage."
     return {
         "ratings": rows or None,
         "matrix": [{"arm": arm, **cell} for arm, part in parts.items() for cell in part["matrix"]],
@@ -112,7 +112,7 @@ def _say_what_scores_lack(found: Table, asked: Asked, why: dict[str, str]) -> No
 
 def _nobody_met(found: Table, asked: Asked) -> str:
     if not len(found.judgments.y):
-        return "Nothing has been judged yet."
+        return "No debate has been judged yet."
     if asked.outcome == "margin" and np.isnan(found.judgments.margin).all():
         return "No judgment has scores, so there are no margins."
     return "No judged debate had two different contestants, so there is nothing to compare."

@@ -2,7 +2,7 @@
 tokens, time and failures. Sums, not estimates."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -44,12 +44,6 @@ _ROUNDING = 1e-9
 
 
 def _row(row: Spending, **named: str) -> dict[str, Any]:
-    return {
-        **named,
-        "calls": row.calls,
-        "cost_usd": row.cost_usd,
-        "input_tokens": row.input_tokens,
-        "output_tokens": row.output_tokens,
-        "mean_seconds": row.mean_seconds,
-        "failures": dict(row.failures),
-    }
+    shown = asdict(row)
+    del shown["role"], shown["name"]
+    return {**named, **shown}

@@ -142,7 +142,7 @@ def _refuse_too_many(connection: Connection, caller: Caller, debate_id: UUID) ->
     """After they were added: the transaction, which has locked the debate, is rolled back. The operator has no
     limit."""
     if not isinstance(caller, Operator) and store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
-        raise Conflict(f"A debate has at most {MOST_BY_HAND:,} judgments that were asked for by hand")
+        raise Conflict(f"A debate has at most {MOST_BY_HAND:,} requested judgments")
 
 
 def _with_keys(

@@ -84,7 +84,7 @@ class VerdictShape(Shape):
     scores: Scores
     reasoning: str
     confidence: float | None
-    scope: VerdictScope = Field(description="What it judges: its round, or the whole debate")
+    scope: VerdictScope = Field(description="The scope of the verdict: its round or the whole debate")
     stop: bool
     orders: Annotated[OrdersShape | None, As(dict)] = Field(
         None, description="Only if the judge named different winners for the two orders: its result for each order"
@@ -100,7 +100,7 @@ class StandingShape(Shape):
 class TotalsShape(Shape):
     input_tokens: int
     output_tokens: int
-    cost_usd: float | None = Field(description="null where a player without a known price was called")
+    cost_usd: float | None = Field(description="null if a called player has no known price")
 
 
 class TurnUsageShape(TotalsShape):
@@ -118,9 +118,9 @@ class LimitsShape(Shape):
 class MaterialShape(Shape):
     # Of a debate that has material.
     document: Annotated[str | None, Made(lambda _: None)] = Field(
-        description="Only in the answer to GET /debates/:id, and only for readers who may see it"
+        description="Only in the response of GET /debates/:id, and only for readers who may see it"
     )
-    # Of a short document the hash tells whoever guesses its words that the guess is right.
+    # The hash of a short document would confirm a correct guess of its text.
     document_hash: Annotated[
         str | None, Made(lambda debate: debate.material.document_hash if debate.is_closed else None)
     ] = Field(description="SHA-256 of the document in UTF-8; null until the debate is closed")
@@ -151,28 +151,28 @@ class DebateShape(Shape):
     argument_count: Annotated[int, From("turn_count")]
     stop_reason: StopReason | None
     stop_note: str | None
-    missed_deadline: bool = Field(description="Whether it was closed because an external seat let its deadline pass")
+    missed_deadline: bool = Field(description="Whether an external seat's missed deadline closed it")
     last_error: str | None
     attempts: int
     seats: Annotated[SeatsShape, As(_seats_json)]
     limits: LimitsShape
     usage: Annotated[TotalsShape, Made(lambda debate: TotalsShape.of(debate.usage, cost_usd=debate_cost(debate)))]
-    language: str | None = Field(description="The language of the debate; null for the motion's")
-    prompts: str | None = Field(description="The prompt set of its models; null for the built-in one")
+    language: str | None = Field(description="The language of the debate; null: the language of the motion")
+    prompts: str | None = Field(description="The prompt set of its models; null: the built-in set")
     verdict: VerdictShape | None = Field(description="The verdict on the whole debate; null until there is one")
     standing: StandingShape | None = Field(description="The mean of the rounds judged so far")
     tags: list[str]
     material: Annotated[
         MaterialShape | None, Made(lambda debate: MaterialShape.of(debate) if debate.material else None)
     ]
-    forked_from: OriginShape | None = Field(description="The debate that it was forked from, and the last copied turn")
+    forked_from: OriginShape | None = Field(description="The source of a fork, and the last copied turn")
     closing: StopReason | None = Field(
-        description="The limit that has ended the speeches: the judge's ruling comes next and closes the debate"
+        description="The limit that was reached; the judge's ruling comes next and closes the debate"
     )
     waits_for_start: Annotated[bool, From("is_held_back")] = Field(
-        description="Whether it still has to be started: until then nobody takes a turn"
+        description="Whether the debate waits for POST /debates/:id/start"
     )
-    imported: bool = Field(description="Whether it took place elsewhere")
+    imported: bool = Field(description="Whether the debate was imported")
     waiting_until: Moment | None = Field(description="The deadline of the external seat whose turn it is")
     experiment_id: UUID | None = Field(description="The experiment that the debate belongs to")
     created_at: Moment
@@ -206,9 +206,7 @@ class ArgumentShape(Shape):
         description="The agent whose key submitted it; null for the operator and for workers"
     )
     usage: Annotated[TurnUsageShape | None, Made(lambda turn: usage_json(turn.usage, turn.player))]
-    prompts: Annotated[str | None, From("prompts_hash")] = Field(
-        description="The hash of the prompts that a model was instructed with"
-    )
+    prompts: Annotated[str | None, From("prompts_hash")] = Field(description="The hash of the model's prompts")
     client_request_id: str | None
     created_at: Moment
 
@@ -223,14 +221,14 @@ class EventShape(Shape):
 class CallShape(Shape):
     system: str
     document: Annotated[str | None, From("document_hash")] = Field(
-        description="The hash of the debate's document, if the model was shown it"
+        description="The hash of the debate's document, if the model saw it"
     )
     messages: list[dict[str, str]]
     settings: dict[str, Any]
     model: str
-    answer: str = Field(description="The answer as received")
+    answer: str = Field(description="The model's output")
     request_id: str | None = Field(description="The provider's id of the call")
-    judge_order: OneOrder | None = Field(description="Where a judge was asked in both orders: in which of them")
+    judge_order: OneOrder | None = Field(description="The order of the sides, if the judge was asked in both orders")
 
 
 class ExchangeShape(Shape):
@@ -266,7 +264,7 @@ def told_json(debate: Debate, turn: Turn) -> Json:
 
 
 def news_json(debate_id: UUID, seat: Seat, last_seen_seq: int, news: Told | None) -> Json:
-    """The answer of poll and wait."""
+    """The response of poll and wait."""
     if news is None:
         return {"has_new_argument": False, "debate_id": str(debate_id), "last_seen_seq": last_seen_seq}
     view = seat_view(news.situation, seat, TurnType(news.argument["type"]))

@@ -28,11 +28,9 @@ class JudgmentShape(Shape):
     reasoning: Annotated[str | None, From("verdict.reasoning")]
     confidence: Annotated[float | None, From("verdict.confidence")]
     error: str | None
-    prompts: Annotated[str | None, From("prompts_hash")] = Field(
-        description="The hash of the prompts that a model was instructed with"
-    )
+    prompts: Annotated[str | None, From("prompts_hash")] = Field(description="The hash of the model's prompts")
     experiment_id: UUID | None = Field(
-        description="The experiment in whose results it counts; null of a judgment that somebody else gave or asked for"
+        description="The experiment whose results count it; null for a judgment from outside the experiment"
     )
     usage: Annotated[TurnUsageShape, Made(lambda judgment: usage_json(judgment.usage, judgment.setup.player))]
     created_at: Moment
@@ -50,7 +48,7 @@ class JudgmentExchangeShape(Shape):
 
 
 class CountsShape(Shape):
-    planned: int  # neither under way nor over
+    planned: int  # not started
     running: int
     completed: int
     failed: int
@@ -62,13 +60,16 @@ class ProgressShape(Shape):
     judgments: CountsShape
 
 
-class EstimateShape(Shape):
+class CostShape(Shape):
     expected_usd: float | None
     low_usd: float | None = Field(
-        description="With high_usd: the 95 % interval of the cost; null until each model has answered once"
+        description="With high_usd: the 95 % interval of the cost; null until each model has responded once"
     )
     high_usd: float | None
     at_most_usd: float | None
+
+
+class EstimateShape(CostShape):
     seconds_left: float | None
 
 
@@ -78,29 +79,25 @@ class ExperimentShape(Shape):
     status: ExperimentStatus
     stop_reason: ExperimentStopReason | None
     stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
-    imported: bool = Field(description="Whether its judgments were made elsewhere: there is nothing to run")
+    imported: bool = Field(description="Whether its judgments were imported; an imported experiment cannot run")
     spec: Annotated[SpecShape | None, Made(lambda of: None if of.imported else of.stated)] = Field(
-        description="null, as cost_usd is, of an imported experiment: nobody knows"
+        description="null, like cost_usd, for an imported experiment"
     )
     progress: ProgressShape
     cost_usd: float | None
     budget_usd: float | None
     estimate: EstimateShape | None = Field(
-        description="For the whole experiment; null in lists and of an imported experiment"
+        description="For the whole experiment; null in lists and for an imported experiment"
     )
     created_at: Moment
     updated_at: Moment
 
 
-class PlanShape(Shape):
+class PlanShape(CostShape):
     matches: int
     debate_calls: int
     judgments: int
     expected_tokens: int
-    expected_usd: float | None
-    low_usd: float | None
-    high_usd: float | None
-    at_most_usd: float | None
     seconds: float
     concurrency: int
     budget_usd: float | None
@@ -132,8 +129,7 @@ def experiment_json(experiment: Experiment, progress: Progress, estimate: Json |
 
 
 def cost_of(experiment: Experiment, progress: Progress) -> float | None:
-    """What all calls for it have cost. None where nobody knows: it was imported, or was begun with a player without a
-    price."""
+    """The cost of all its calls. None if unknown: it was imported, or started with a player without a price."""
     if experiment.imported:
         return None
     parts = (progress.matches, progress.judgments)

@@ -99,7 +99,7 @@ def _facts(debate: Debate) -> str:
 
 
 def _result(debate: Debate) -> str:
-    """The verdict of the debate, and the standing of its rounds; empty where nobody has judged."""
+    """The verdict of the debate, and the standing of its rounds; empty without a verdict."""
     parts = [verdicts.ruling(debate.verdict, None)] if debate.verdict else []
     parts += [verdicts.standing(debate.standing, debate.is_closed)] if debate.standing else []
     return "".join(f"{part}. " for part in parts).rstrip()

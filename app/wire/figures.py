@@ -10,6 +10,8 @@ from app.wire.texts import legible
 from app.words.counts import count
 from app.words.money import cost
 
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+Column = tuple[str, Callable[[Json], str]]
 ROW, LEFT, PLOT = 28, 190, 420
 NARROW_ROW, NARROW_PLOT = 46, 260
 SCALE_HEIGHT = 30
@@ -108,104 +110,91 @@ def advantage(one: Json) -> str:
     )
 
 
-def rating_rows(
-    ratings: Sequence[Json], penalised: str = " (penalised)", to: str = " to "
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """`penalised` marks a contestant without a finite rating of its own, `to` stands between two ranks."""
-    header = ("contestant", "rating", "95 %", "ranks", "win rate", "won", "tied", "lost", "debates")
-    return header, [
-        (
-            row["contestant"] + (penalised if row["penalised"] else ""),
-            number(row["rating"], "+.0f"),
-            interval(row, "+.0f"),
-            ranks(row, to),
-            percent(row["win_rate"]),
-            *(str(row[name]) for name in ("wins", "ties", "losses", "debates")),
-        )
-        for row in ratings
-    ]
+def _table(rows: Iterable[Json], *columns: Column) -> Table:
+    """Of each column the title, and what makes a row's cell."""
+    return tuple(title for title, _ in columns), [tuple(cell(row) for _, cell in columns) for row in rows]
 
 
-def matrix_rows(cells: Sequence[Json]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    header = ("proposer", "opponent", "share", "95 %", "won", "tied", "lost", "motions")
-    return header, [
-        (
-            cell["proposer"],
-            cell["opponent"],
-            percent(cell["mean"]),
-            interval(cell, ".0f", 100),
-            *(str(cell[name]) for name in ("wins", "ties", "losses", "motions")),
-        )
-        for cell in cells
-    ]
+def _plain(*names: str, **titles: str) -> list[Column]:
+    """Columns of values as they are, each under its own name or under a title."""
+    named = {**{name: name for name in names}, **titles}
+    return [(title, lambda row, name=name: str(row[name])) for title, name in named.items()]  # type: ignore[misc]
 
 
-def judge_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    header = ("judge", "judgments", "ties", "flips", "first position", "own provider", "length", "accuracy", "Brier")
-    return header, [
-        (
-            judge["judge"],
-            str(judge["judgments"]),
-            str(judge["ties"]),
-            f"{judge['flips']} of {judge['compared']}" if judge.get("compared") else "-",
-            points(judge["first_position"]),
-            points(judge["own_provider"]),
-            points(judge["length"]),
-            percent((judge.get("accuracy") or {}).get("value")),
-            number((judge.get("brier") or {}).get("value"), ".2f"),
-        )
-        for judge in found["judges"]
-    ]
+_OUTCOMES = _plain(won="wins", tied="ties", lost="losses")
+_BRIER: Column = ("Brier", lambda judge: number((judge.get("brier") or {}).get("value"), ".2f"))
+_WITHIN: Column = ("95 %", lambda row: interval(row, ".0f", 100))
 
 
-def judge_arm_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Each judge in each arm; no rows where there is one arm."""
-    rows = [(judge["judge"], arm) for judge in found["judges"] for arm in judge["arms"]]
-    measure, title = _measure(arm for _, arm in rows)
-    header = ("judge", "arm", "debates", "flips", "first position", title, "95 %", "Brier")
-    return header, [
-        (
-            name,
-            arm["arm"],
-            str(arm["debates"]),
-            f"{arm['flips']}/{arm['compared']}" if arm["compared"] else "-",
-            points(arm["first_position"]),
-            percent((arm[measure] or {}).get("value")),
-            interval(arm[measure] or {}, ".0f", 100),
-            number((arm["brier"] or {}).get("value"), ".2f"),
-        )
-        for name, arm in rows
-    ]
+def rating_rows(ratings: Sequence[Json], penalised: str = " (penalised)", to: str = " to ") -> Table:
+    """`penalised` marks a contestant without a finite rating from the data; `to` separates two ranks."""
+    return _table(
+        ratings,
+        ("contestant", lambda row: row["contestant"] + (penalised if row["penalised"] else "")),
+        ("rating", lambda row: number(row["rating"], "+.0f")),
+        ("95 %", lambda row: interval(row, "+.0f")),
+        ("ranks", lambda row: ranks(row, to)),
+        ("win rate", lambda row: percent(row["win_rate"])),
+        *_OUTCOMES,
+        *_plain("debates"),
+    )
+
+
+def matrix_rows(cells: Sequence[Json]) -> Table:
+    share: Column = ("share", lambda cell: percent(cell["mean"]))
+    return _table(cells, *_plain("proposer", "opponent"), share, _WITHIN, *_OUTCOMES, *_plain("motions"))
+
+
+def judge_rows(found: Json) -> Table:
+    return _table(
+        found["judges"],
+        *_plain("judge", "judgments", "ties"),
+        ("flips", lambda judge: f"{judge['flips']} of {judge['compared']}" if judge.get("compared") else "-"),
+        ("first position", lambda judge: points(judge["first_position"])),
+        ("own provider", lambda judge: points(judge["own_provider"])),
+        ("length", lambda judge: points(judge["length"])),
+        ("accuracy", lambda judge: percent((judge.get("accuracy") or {}).get("value"))),
+        _BRIER,
+    )
+
+
+def judge_arm_rows(found: Json) -> Table:
+    """Each judge in each arm; no rows if there is one arm."""
+    rows = [{"judge": judge["judge"], **arm} for judge in found["judges"] for arm in judge["arms"]]
+    measure, title = _measure(rows)
+    return _table(
+        rows,
+        *_plain("judge", "arm", "debates"),
+        ("flips", lambda arm: f"{arm['flips']}/{arm['compared']}" if arm["compared"] else "-"),
+        ("first position", lambda arm: points(arm["first_position"])),
+        (title, lambda arm: percent((arm[measure] or {}).get("value"))),
+        ("95 %", lambda arm: interval(arm[measure] or {}, ".0f", 100)),
+        _BRIER,
+    )
 
 
 def _measure(arms: Iterable[Json]) -> tuple[str, str]:
-    """What arms are compared by, and how a table names it."""
+    """The measure that compares arms, and its title in a table."""
     known = any(arm["accuracy"] is not None for arm in arms)
     return ("accuracy", "accuracy") if known else ("proposer_share", "proposer's share")
 
 
-def arm_rows(found: Json, what: str = "arm") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def arm_rows(found: Json, what: str = "arm") -> Table:
     measure, title = _measure(found["arms"])
-    header = (what, title, "95 %", "debates", "motions")
-    return header, [
-        (arm["arm"], percent(arm.get(measure)), interval(arm, ".0f", 100), str(arm["debates"]), str(arm["motions"]))
-        for arm in found["arms"]
-    ]
+    level: Column = (title, lambda arm: percent(arm.get(measure)))
+    return _table(found["arms"], *_plain(**{what: "arm"}), level, _WITHIN, *_plain("debates", "motions"))
 
 
-def difference_rows(found: Json, what: str = "arms") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    header = (what, "kind", "difference (95 %)", "p", "motions", "motions needed")
-    return header, [
-        (
-            " - ".join(pair["arms"]),
-            "paired" if pair["paired"] else "unpaired",
-            points(pair),
-            number(pair["p"], ".3f"),
-            str(pair["motions"]),
-            str(pair.get("motions_needed") or "-"),
-        )
-        for pair in found["differences"]
-    ]
+def difference_rows(found: Json, what: str = "arms") -> Table:
+    return _table(
+        found["differences"],
+        (what, lambda pair: " - ".join(pair["arms"])),
+        ("kind", lambda pair: "paired" if pair["paired"] else "unpaired"),
+        ("difference (95 %)", points),
+        ("p", lambda pair: number(pair["p"], ".3f")),
+        *_plain("motions"),
+        ("motions needed", lambda pair: str(pair.get("motions_needed") or "-")),
+    )
 
 
 def agreement_of_all(agreed: Json) -> str:
@@ -213,15 +202,17 @@ def agreement_of_all(agreed: Json) -> str:
     return f"Agreement of all judges: alpha {agreed['alpha']:.2f} ({within}), over {count(agreed['n'], 'debate')}"
 
 
-def agreement_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    return ("judges", "kappa", "95 %", "debates"), [
-        (" and ".join(pair["judges"]), number(pair["kappa"], ".2f"), interval(pair, ".2f"), str(pair["n"]))
-        for pair in found["agreement"]["pairs"]
-        if pair["kappa"] is not None
-    ]
+def agreement_rows(found: Json) -> Table:
+    return _table(
+        [pair for pair in found["agreement"]["pairs"] if pair["kappa"] is not None],
+        ("judges", lambda pair: " and ".join(pair["judges"])),
+        ("kappa", lambda pair: number(pair["kappa"], ".2f")),
+        ("95 %", lambda pair: interval(pair, ".2f")),
+        *_plain(debates="n"),
+    )
 
 
-def cost_rows(found: Json) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def cost_rows(found: Json) -> Table:
     """Of each contestant and judge, and the rulings in the debates; then the rest, and the total."""
     costs = found["costs"]
     rows = [

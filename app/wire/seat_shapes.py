@@ -1,4 +1,4 @@
-"""The seats of a debate in answers, for the OpenAPI document. An option that was not set is absent."""
+"""The seats of a debate in responses, for the OpenAPI document. An option that was not set is absent."""
 
 from typing import Literal
 
@@ -27,13 +27,11 @@ class SeatShape(Shape):
     noise: float | None = None
     deadline_seconds: float | None = None
     on_timeout: Literal["stop", "forfeit"] | TakeoverShape | None = None
-    held_by: str | None = Field(None, description="Who has taken the seat: an agent's id, or operator")
+    held_by: str | None = Field(None, description="The holder of the seat: an agent's ID, or operator")
     held_by_name: str | None = None
 
 
 class SeatsShape(Shape):
-    proposer: SeatShape | None = Field(
-        None, description="Absent, as the opponent is, where the format has no such seat"
-    )
+    proposer: SeatShape | None = Field(None, description="Absent, like the opponent, if the format has no such seat")
     opponent: SeatShape | None = None
     arbitrator: SeatShape | None = None

@@ -55,7 +55,7 @@ class Shape(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *arguments: Any, **options: Any) -> Json:
-        """Built once: flask-openapi3 asks for it at every route that answers with this shape, eight times for errors
+        """Built once: flask-openapi3 asks for it at every route with this shape, eight times for errors
         alone, which was most of the time in which an API starts."""
         return _built_once(super().model_json_schema, *arguments, **options)
 

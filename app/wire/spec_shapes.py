@@ -19,12 +19,12 @@ def optional(value: Any = None, **about: Any) -> Any:
 
 
 class SpecPlayerShape(Shape):
-    name: str = optional("", min_length=1, max_length=LONGEST_NAME, description="The player's if absent")
+    name: str = optional("", min_length=1, max_length=LONGEST_NAME, description="Default: the player's name")
     player: str = Field(min_length=1, max_length=200, examples=["openai:gpt-5-mini"])
     persona: str | None = optional()
-    temperature: float | None = optional(ge=0, description="Of models only")
-    max_tokens: int = optional(1, ge=1, le=1_000_000, description="Of models only: of an answer")
-    thinking: Thinking | None = optional(description="Of models only")
+    temperature: float | None = optional(ge=0, description="Models only")
+    max_tokens: int = optional(1, ge=1, le=1_000_000, description="Models only: for a response")
+    thinking: Thinking | None = optional(description="Models only")
     think_seconds: float | None = optional(ge=0, description="scripted only")
 
 
@@ -33,7 +33,7 @@ class ContestantShape(SpecPlayerShape):
 
 
 class SpecJudgeShape(SpecPlayerShape):
-    orders: JudgeOrder = optional(JudgeOrder.AS_SPOKEN, description="as_spoken if absent")
+    orders: JudgeOrder = optional(JudgeOrder.AS_SPOKEN, description="Default: as_spoken")
     repeats: int = optional(1, ge=1, le=100)
     position_bias: float | None = optional(description="scripted only")
     noise: float | None = optional(ge=0, le=1, description="scripted only")
@@ -44,11 +44,11 @@ class AgainstShape(Shape):
 
 
 class ArmRulesShape(Shape):
-    format: Format = optional(Format.FINAL_RULING, description="final_ruling if absent; not dialogue")
-    rounds: int = optional(1, ge=1, le=100, description="3 if absent; not where the format has none")
-    prompts: str | None = optional(description="The name of a prompt set; the built-in one if absent")
+    format: Format = optional(Format.FINAL_RULING, description="Default: final_ruling; dialogue is not allowed")
+    rounds: int = optional(1, ge=1, le=100, description="Default: 3; not allowed if the format has no rounds")
+    prompts: str | None = optional(description="The name of a prompt set. Default: the built-in set")
     language: str | None = optional()
-    document_visible_to: Seats | None = optional(description="Both debaters if absent")
+    document_visible_to: Seats | None = optional(description="Default: both debaters")
 
 
 class SpecShape(ArmRulesShape):
@@ -58,14 +58,14 @@ class SpecShape(ArmRulesShape):
     name: str = Field(min_length=1, max_length=LONGEST_NAME)
     contestants: list[ContestantShape] = optional([], max_length=MOST_CONTESTANTS)
     pairing: Literal["round_robin"] | AgainstShape | list[Annotated[list[str], Field(min_length=2, max_length=2)]] = (
-        optional([], description="round_robin if absent")
+        optional([], description="Default: round_robin")
     )
-    swap_sides: bool = optional(True, description="true if absent")
-    repeats: int = optional(1, ge=1, le=1000, description="1 if absent")
+    swap_sides: bool = optional(True, description="Default: true")
+    repeats: int = optional(1, ge=1, le=1000, description="Default: 1")
     arms: dict[str, ArmRulesShape] = optional({}, description="The rules of each arm by its name")
     judges: list[SpecJudgeShape] = optional([])
     budget_usd: float | None = optional(gt=0)
-    concurrency: int = optional(1, ge=1, le=MOST_CONCURRENCY, description="50 if absent")
+    concurrency: int = optional(1, ge=1, le=MOST_CONCURRENCY, description="Default: 50")
     seed: int = optional(0, ge=0, le=2**31 - 1)
 
 

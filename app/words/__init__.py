@@ -1,1 +1,1 @@
-"""What the product says to people about debates, verdicts, experiments, states and errors."""
+"""The English of the product: debates, verdicts, experiments, states and errors."""

@@ -1,4 +1,4 @@
-"""Debates: their states, their progress, what they wait for and how they ended."""
+"""Debates: states, progress, current activity and outcome."""
 
 from app.core.activity import Activity
 from app.core.debate import Debate, State, Status, StopReason
@@ -33,37 +33,37 @@ FORMATS = {  # name, and what it means
     Format.SIMULTANEOUS: ("Simultaneous", "neither side sees the other's turn of the same round"),
     Format.INTERACTIVE: ("Interactive", "the judge asks between the rounds"),
     Format.CONSULTANCY: ("Consultancy", "the proposer argues alone, and the judge asks"),
-    Format.DIRECT: ("Direct", "nobody argues, the judge rules at once"),
+    Format.DIRECT: ("Direct", "no arguments: the judge rules immediately"),
 }
 _STOP_REASONS = {  # after "The debate is completed:", or in brackets after the verdict
-    StopReason.MAX_ROUNDS: "all rounds were held",
+    StopReason.MAX_ROUNDS: "all rounds finished",
     StopReason.TIME_LIMIT: "it reached its time limit",
     StopReason.TOKEN_LIMIT: "it reached its token limit",
     StopReason.COST_LIMIT: "it reached its cost limit",
     StopReason.JUDGE_EARLY_STOP: "the judge decided it early",
-    StopReason.MANUAL_STOP: "it was stopped by hand",
+    StopReason.MANUAL_STOP: "a stop request ended it",
     StopReason.RULING: "a ruling closed it",
     StopReason.RESOLUTION: "the proposer ended it in agreement",
-    StopReason.FORFEIT: "a side did not answer in time and forfeited it",
+    StopReason.FORFEIT: "a side missed its deadline and forfeited",
 }
 
 
 def why_stopped(reason: str, missed_deadline: bool, is_imported: bool = False) -> str:
     """A newer server may have reasons that this client does not know."""
     if is_imported:
-        return "it was held elsewhere, and only its judgments were imported"
+        return "it ran elsewhere, and only its judgments were imported"
     if reason == StopReason.TIME_LIMIT and missed_deadline:
         return "a seat missed its deadline"
     return _STOP_REASONS[StopReason(reason)] if reason in _STOP_REASONS else reason
 
 
 def ending(status: str, reason: str | None, missed_deadline: bool, is_imported: bool) -> str:
-    """ "completed: all rounds were held"; the status alone of a debate that has not ended."""
+    """ "completed: all rounds finished"; the status alone of a debate that has not ended."""
     return f"{status}: {why_stopped(reason, missed_deadline, is_imported)}" if reason else status
 
 
 def status(debate: Debate) -> str:
-    """One or a few words. A new debate says what it waits for: its start, somebody outside, or a worker."""
+    """One or a few words. A new debate says what it waits for: its start, an external seat, or a worker."""
     if debate.status is not Status.CREATED:
         return STATUSES[debate.status]
     return seats.beginning(turn_view(debate))
@@ -93,7 +93,7 @@ def share_done(debate: Debate) -> float | None:
 
 
 def now(debate: Debate, activity: Activity, attempts_allowed: int | None) -> str:
-    """What is happening now. For RETRYING the page adds "in 5 s"."""
+    """The current activity. For RETRYING the page adds "in 5 s"."""
     if activity is Activity.CLOSED:
         return outcome(debate)
     return seats.doing(turn_view(debate), activity, debate.attempts, attempts_allowed)

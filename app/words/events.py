@@ -1,4 +1,4 @@
-"""What happened to a debate: for the page of its history and for `debate events`."""
+"""Events of a debate, for its history page and for `debate events`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,18 +6,19 @@ from typing import Any
 from app.core.events import EventKind
 from app.core.seats import Seat
 from app.words import turns
+from app.words.counts import attempt
 from app.words.debates import why_stopped
 
 KINDS: Mapping[str, str] = {
     EventKind.CREATED: "Created",
     EventKind.STARTED: "Started",
-    EventKind.CLAIMED: "A worker took the turn",
+    EventKind.CLAIMED: "A worker claimed the turn",
     EventKind.TURN: "A turn was stored",
     EventKind.ATTEMPT_FAILED: "An attempt failed",
-    EventKind.POSTPONED: "The turn has to wait",
-    EventKind.RELEASED: "The worker was lost; another one takes the turn",
+    EventKind.POSTPONED: "The turn was postponed",
+    EventKind.RELEASED: "The worker stopped responding; another one takes the turn",
     EventKind.SEAT_TAKEN: "A seat was taken",
-    EventKind.SEAT_RELEASED: "A seat was given back",
+    EventKind.SEAT_RELEASED: "A seat was released",
     EventKind.DEADLINE_PASSED: "A deadline passed",
     EventKind.PAUSED: "Paused",
     EventKind.RESUMED: "Resumed",
@@ -32,7 +33,7 @@ def what(kind: str) -> str:
 
 
 def details(kind: str, about: Mapping[str, Any]) -> str:
-    """Whose turn it was, why something failed, what comes next. Without the seq, which a page shows as a link."""
+    """The seat, the reason of a failure, and the next step. Without the seq, which a page shows as a link."""
     said = [_place(about), *_reasons(kind, about)]
     return ". ".join(part.rstrip(".") for part in said if part)
 
@@ -54,15 +55,14 @@ def _reasons(kind: str, about: Mapping[str, Any]) -> list[str]:
     said = [str(reason)] if reason else []
     if about.get("attempt"):
         wait = about.get("wait_seconds")
-        then = "the last one" if wait is None else f"the next one in {wait:.1f} s"
-        of = f" of {about['attempts_allowed']}" if about.get("attempts_allowed") else ""
-        said.append(f"Attempt {about['attempt']}{of}, {then}")
+        then = "no retry" if wait is None else f"retry in {wait:.1f} s"
+        said.append(f"Attempt {attempt(about['attempt'], about.get('attempts_allowed'))}, {then}")
     if kind == EventKind.CLOSED and about.get("stop_reason"):
         said.append(why_stopped(about["stop_reason"], bool(about.get("missed_deadline"))))
     if about.get("now"):
-        said.append("the turn under way was discarded")
+        said.append("the turn in progress was discarded")
     if about.get("waits_for_start"):
-        said.append("it waits for its start")
+        said.append("not started yet")
     if about.get("forked_from"):
         said.append(f"forked from {about['forked_from']}")
     return said

@@ -22,13 +22,13 @@ STATUSES = {
 }
 MATCHES = {"planned": "Planned", "running": "Running", "completed": "Completed", "failed": "Failed"}
 _STATES = {
-    "draft": "Not started: nothing of it has been held.",
-    "running": "Its debates are held and judged.",
-    "paused": "No new debates begin; those under way go on, and are judged.",
-    "completed": "All that is planned was held and judged, or has failed.",
+    "draft": "The experiment has not started.",
+    "running": "Debates are running and being judged.",
+    "paused": "No new debate starts. Running debates finish and are judged.",
+    "completed": "All planned debates and judgments have finished or failed.",
 }
 _STOP_REASONS = {"manual_stop": "by a person", "budget": "by its budget"}
-IMPORTED = "Its judgments were made elsewhere and imported: there are no transcripts."
+IMPORTED = "Its judgments were imported; it has no transcripts."
 
 
 def ending(status: str, stop_reason: str | None) -> str:
@@ -40,20 +40,20 @@ def state(status: str, stop_reason: str | None, stop_note: str | None) -> str:
     """A sentence. The note says how to continue."""
     if stop_note or status in _STATES:
         return stop_note or _STATES[status]
-    return f"{as_start(ending(status, stop_reason))}: nothing begins until it is resumed."
+    return f"{as_start(ending(status, stop_reason))}: no new debate or judgment starts until you resume it."
 
 
 def how_to_raise(budget_usd: float, spent_usd: float) -> str:
     """Of an experiment that its budget has stopped."""
     return (
-        f"The budget of ${budget_usd:g} is reached: ${spent_usd:.4f} was spent, and the rest is not enough for the next"
-        " call. Raise budget_usd in the spec file and run it again (debate experiment run FILE); or send the spec with"
+        f"The budget of ${budget_usd:g} is too small for the next call: ${spent_usd:.4f} was spent."
+        " Raise budget_usd in the spec file and run it again (debate experiment run FILE); or send the spec with"
         " a higher budget_usd to POST /experiments, then resume the experiment."
     )
 
 
 def done(counts: Counts) -> str:
-    """ "12 of 40", and how many have begun or failed: of a stopped experiment, none of them is under way."""
+    """ "12 of 40", and how many have started or failed. In a stopped experiment, none of these is in progress."""
     return f"{number(counts['completed'])} {of_all(counts)}" if all_of(counts) else of_all(counts)
 
 
@@ -66,13 +66,13 @@ def of_all(counts: Counts) -> str:
     if not all_of(counts):
         return "none planned yet"
     said = [f"of {number(all_of(counts))}"]
-    said += [f"{number(counts['running'])} begun"] if counts["running"] else []
+    said += [f"{number(counts['running'])} started"] if counts["running"] else []
     said += [f"{number(counts['failed'])} failed"] if counts["failed"] else []
     return ", ".join(said)
 
 
 def so_far(progress: Mapping[str, Counts]) -> str:
-    """Judgments are planned when their debate has ended: until the last one has, there will be more."""
+    """Judgments are planned when their debate has ended, so their number grows until the last debate ends."""
     unheld = progress["matches"]["planned"] + progress["matches"]["running"]
     return " so far" if unheld and all_of(progress["judgments"]) else ""
 
@@ -82,21 +82,21 @@ def judgments_done(progress: Mapping[str, Counts]) -> str:
 
 
 def missing(progress: Mapping[str, Counts]) -> list[str]:
-    """What the results lack, in sentences; nothing where nothing is missing."""
+    """Sentences about missing results; none if nothing is missing."""
     said = []
     for name, what in (("matches", "debate"), ("judgments", "judgment")):
         counts = progress.get(name)
         waiting, failed = (counts["planned"] + counts["running"], counts["failed"]) if counts else (0, 0)
-        said += [f"{count(waiting, what)} still to come."] if waiting else []
-        said += [f"{count(failed, what)} failed: missing, never a loss or a tie."] if failed else []
+        said += [f"{count(waiting, what)} remaining."] if waiting else []
+        said += [f"{count(failed, what)} failed and left out: not counted as a loss or a tie."] if failed else []
     return said
 
 
 def expected(estimate: Json) -> str:
     whole, most = estimate["expected_usd"], estimate["at_most_usd"]
     if whole is None:
-        return "No price is known for some of its players." + (f" At most {cost(most)}." if most is not None else "")
-    return f"{cost(whole)} expected in the end" + ("" if most is None else f", at most {cost(most)}")
+        return "Some of its players have no known price." + (f" At most {cost(most)}." if most is not None else "")
+    return f"{cost(whole)} expected in total" + ("" if most is None else f", at most {cost(most)}")
 
 
 def time_left(status: str, seconds: float | None) -> str:
@@ -105,19 +105,19 @@ def time_left(status: str, seconds: float | None) -> str:
         return "not started"
     if status == "completed" or not seconds:
         return "nothing left to do"
-    return "left, roughly" if status == "running" else "of work left, roughly"
+    return "left (estimate)" if status == "running" else "of work left (estimate)"
 
 
 def pairing(match: Json) -> str:
     if match["proposer"] is None:
-        return "Nobody argues"
+        return "No arguments"
     if match["opponent"] is None:
         return f"{match['proposer']} argues alone, for answer {match['answer']}"
     return f"{match['proposer']} proposes, {match['opponent']} opposes"
 
 
 def motion(match: Json) -> str:
-    """The title or the first words of a match's motion. Without either (an import has ids alone) its id."""
+    """The title or the first words of a match's motion; its ID if the import has neither."""
     return " ".join((match["motion"] or match["motion_id"]).split())
 
 
@@ -130,7 +130,7 @@ def judged(match: Json) -> str:
 
 
 def setup(spec: Spec, is_imported: bool) -> dict[str, str]:
-    """What an experiment was told to run, by the parts of its spec."""
+    """What an experiment runs, by the parts of its spec."""
     if is_imported:
         names = ", ".join(one.name for one in spec.contestants)
         return {"contestants": names or "-", **dict.fromkeys(("judges", "rules", "sides"), "unknown (imported)")}

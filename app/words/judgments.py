@@ -1,4 +1,4 @@
-"""What judges find of closed debates."""
+"""Judgments of closed debates."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ def opinion(of: Judgment, contestants: Mapping[str, str | None] | None = None) -
 
 
 def reads(order: str) -> str:
-    """What a judge does with the two sides."""
+    """The order in which a judge reads the two sides."""
     return f"reads the sides {ORDERS[JudgeOrder(order)]}"
 
 

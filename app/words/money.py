@@ -1,7 +1,7 @@
 """Amounts of US dollars."""
 
 LEAST_COST_USD = 0.0001
-"""Less is not written out: it would read as nothing."""
+"""Smaller amounts are shown as "under", because four decimals would round them to zero."""
 
 
 def cost(usd: float | None) -> str:

@@ -14,7 +14,7 @@ KINDS = {
     SCRIPTED: "imitates a model, free",
     LOCAL: "a small model of 135 million parameters, free",
 }
-_HOLDERS = {"operator": "the operator", "guest": "somebody who was invited"}
+_HOLDERS = {"operator": "the operator", "guest": "an invited guest"}
 
 
 def seat_name(role: str) -> str:
@@ -30,7 +30,7 @@ def all_of(form: Format, names: Mapping[str, str]) -> str:
 
 def seats(of: Sequence[Seat]) -> str:
     names = [f"the {seat.word}" for seat in of]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "nobody"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "no seat"
 
 
 def holder(setup: SeatSetup) -> str | None:
@@ -41,7 +41,7 @@ def holder(setup: SeatSetup) -> str | None:
 
 
 def options(setup: SeatSetup) -> list[str]:
-    """What was chosen for a seat besides its player and its persona, and who holds it."""
+    """The options of a seat, without its player and its persona."""
     said = []
     if setup.temperature is not None:
         said.append(f"temperature {setup.temperature:g}")
@@ -54,7 +54,7 @@ def options(setup: SeatSetup) -> list[str]:
     if setup.think_seconds:
         said.append(f"takes {setup.think_seconds:g} s a turn")
     if setup.early_stop:
-        said.append("ends a debate that is decided early")
+        said.append("ends the debate early if one side clearly leads")
     for name in ("skill", "position_bias", "noise"):
         value = getattr(setup, name)
         if value is not None:

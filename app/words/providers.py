@@ -1,4 +1,4 @@
-"""What a worker lacks to call a provider of models."""
+"""Missing configuration of a provider of models."""
 
 from collections.abc import Callable, Collection
 

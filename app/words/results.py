@@ -1,4 +1,4 @@
-"""Results of experiments, as the API has them: what they rest on, who leads, and how to read each figure."""
+"""Results of experiments, as the API has them: their basis, the leader, and how to read each figure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,11 +9,11 @@ Json = Mapping[str, Any]
 
 RATINGS_SAY = (
     "Each dot is a rating on the Elo scale, each line its 95 % interval; 0 is the average contestant, and 400 points "
-    "are ten to one. Where lines overlap widely, the order of the two is not settled; an arrow is an open end."
+    "are ten to one. Where lines overlap widely, their order is uncertain. An arrow marks an open end."
 )
 MATRIX_SAYS = (
-    "The row proposed, the column opposed: the share of the points that the proposer took, and on how many motions. "
-    "The stronger the colour, the more."
+    "Each cell shows the share of points that the proposer (row) took from the opponent (column), and the number of "
+    "motions. A stronger color means a larger share."
 )
 JUDGES_SAY = (
     "Flips are debates that got another winner when the two sides were shown in the other order. First position, own "
@@ -44,19 +44,19 @@ def rests_on(found: Json) -> str:
 
 
 def others(found: Json) -> list[str]:
-    """A sentence about the judgments that are in no figure, where there are any."""
+    """A sentence about the judgments that are not counted, if there are any."""
     kept = found.get("other_judgments", 0)
-    said = f"{count(kept, 'judgment')} by judges that are neither in the spec nor invited: kept, and in no figure."
+    said = f"{count(kept, 'judgment')} by judges that are neither in the spec nor invited: stored, but not counted."
     return [said] if kept else []
 
 
 def no_ratings(found: Json) -> list[str]:
-    """Why there are none, where there are none."""
-    return [] if found["ratings"] else [f"No ratings: {found['why'].get('ratings', 'nothing has been judged yet')}"]
+    """Why there are no ratings, if there are none."""
+    return [] if found["ratings"] else [f"No ratings: {found['why'].get('ratings', 'no debate has been judged yet')}"]
 
 
 def leader(arms: Sequence[Sequence[Json]], judgments: int) -> str:
-    """Who is ahead beyond what the intervals leave open, in every arm. `arms` are the ratings of each."""
+    """The contestant who leads in every arm beyond the intervals. `arms` are the ratings of each."""
     if not arms:
         return "No ratings" if judgments else "Nothing judged yet"
     [first, *others] = {_leader_of(ratings) for ratings in arms}
@@ -70,7 +70,7 @@ def _leader_of(ratings: Sequence[Json]) -> str | None:
 
 
 def notes(found: Json, *names: str) -> list[str]:
-    """Why a figure, or a part of it, is not there."""
+    """Why a figure, or a part of it, is missing."""
     why: Mapping[str, str] = found["why"]
     said = [words for key, words in why.items() if any(key == name or key.startswith(f"{name}.") for name in names)]
     return list(dict.fromkeys(said))

@@ -10,23 +10,24 @@ from app.core.machine import Move, decide
 from app.core.refusals import MoveRefused, Reason
 from app.core.seat_view import Awaited, SeatView, turn_view
 from app.core.seats import Seat
+from app.words.counts import attempt
 
 MOVE_WORDS = {
     TurnType.CLAIM: "argue",
-    TurnType.APPEAL: "call the judge",
+    TurnType.APPEAL: "ask the judge for a ruling",
     TurnType.RESOLUTION: "end the debate in agreement",
     TurnType.INTERVENTION: "interrupt the debate",
     TurnType.RULING: "rule",
     TurnType.QUESTION: "ask a question",
-    TurnType.MOTION: "put another motion",
+    TurnType.MOTION: "state another motion",
 }
 WHICH_ANSWER = (
-    "Judge which answer is correct, and not who speaks better: the winner is the side that defends that answer, and"
-    " confidence is the probability that it is correct."
+    "Judge which answer is correct, not who argues better. The winner is the side that defends the correct answer."
+    " Confidence is the probability that this answer is correct."
 )
 _HELD_UP = {
-    Awaited.RESUMPTION: "The debate is paused; it goes on when somebody resumes it",
-    Awaited.REPAIR: "The debate has failed; it goes on when somebody resumes it",
+    Awaited.RESUMPTION: "The debate is paused until it is resumed",
+    Awaited.REPAIR: "The debate has failed; resume it to continue",
 }
 
 
@@ -39,7 +40,7 @@ def refusal(of: MoveRefused) -> ActionNotAllowed:
     if of.reason is Reason.PAUSED:
         return _before_any_move(view, "The debate is paused and accepts no submissions", "Resume the debate first")
     if of.reason is Reason.NOT_STARTED:
-        message = "The debate has not been started and accepts no submissions"
+        message = "The debate has not started and accepts no submissions"
         return _before_any_move(view, message, "Start the debate first")
     filled = f": that seat is filled by {view.filler}" if of.is_filled else ""
     return ActionNotAllowed(
@@ -71,24 +72,24 @@ def _suggestion(view: SeatView) -> str:
 
 
 def _explanation(of: MoveRefused) -> str:
-    """The refusal as a person would say it."""
+    """The refusal in plain words, for people."""
     view, does = of.view, MOVE_WORDS[of.kind]
     match of.reason:
         case Reason.CLOSED:
-            return "The debate is closed, and nothing can be added to it"
+            return "The debate is closed and accepts no more turns"
         case Reason.ANOTHER_SEATS_MOVE if of.only_seat:
             return f"Only the {of.only_seat.word} can {does}"
         case Reason.FILLED:
-            return f"{view.filler} holds the seat of the {view.seat.word} and speaks for itself"
+            return f"{view.filler} fills the seat of the {view.seat.word} and submits its own turns"
         case Reason.FAILED:
             return _HELD_UP[Awaited.REPAIR]
         case Reason.INTERRUPTED:
-            return "The debate is interrupted: a person must rule before it goes on"
+            return "The debate is interrupted: a person must rule before it continues"
         case Reason.NO_SUCH_MOVE:
             return f"The {view.seat.word} cannot {does} at this point of the debate"
         case _:
-            thinking = f": {view.player} is thinking" if view.awaited is Awaited.WORKER else ""
-            return f"It is the {view.turn.word}'s turn{thinking}"
+            generating = f": {view.player} is generating" if view.awaited is Awaited.WORKER else ""
+            return f"It is the {view.turn.word}'s turn{generating}"
 
 
 # For agents
@@ -96,7 +97,7 @@ def _explanation(of: MoveRefused) -> str:
 
 _MEANING = {
     TurnType.CLAIM: "answer the last argument",
-    TurnType.APPEAL: "call the judge",
+    TurnType.APPEAL: "ask the judge for a ruling",
     TurnType.RESOLUTION: "close the debate, with your text as its result",
     TurnType.RULING: "your ruling; with close=true it ends the debate",
     TurnType.QUESTION: "a question that both sides answer in the next round",
@@ -104,11 +105,11 @@ _MEANING = {
 
 
 def rules(view: SeatView, answers: Mapping[str, str] | None, tools: Mapping[TurnType, str], max_bytes: int) -> str:
-    """What an agent in this seat may do now. `tools` are the names of its tools; `answers` those of the debate."""
+    """What an agent in this seat may do now. `tools` are the names of its tools, `answers` those of the debate."""
     if view.is_closed:
         return "The debate is closed. No more turns are accepted; `transcript` has the verdict."
     if view.awaited is Awaited.START:
-        return "The debate has not been started, and nobody may speak before it is. Wait."
+        return "The debate has not started. Wait."
     if not view.has_turn:
         whose = f"It is the {view.turn.role}'s turn"
         return f"{_HELD_UP.get(view.awaited, whose)}. Wait."
@@ -138,7 +139,7 @@ def whose_turn(view: SeatView) -> str:
     if view.is_closed:
         return "The debate is closed."
     if view.awaited is Awaited.START:
-        return "The debate was not started: nobody takes a turn before that."
+        return "The debate has not started, and no turn is due."
     who = {
         Awaited.RULING: "a person must rule on the intervention",
         Awaited.OUTSIDE: "a person or an agent takes it",
@@ -152,25 +153,24 @@ def whose_turn(view: SeatView) -> str:
 
 
 def beginning(view: SeatView) -> str:
-    """What a debate waits for in which nobody has spoken."""
+    """What a debate without turns waits for."""
     if view.awaited is Awaited.START:
         return "Not started"
     return "Queued" if view.awaited is Awaited.WORKER else f"Waits for the {view.turn.word}"
 
 
 def doing(view: SeatView, activity: Activity, attempts: int, attempts_allowed: int | None) -> str:
-    """What happens in an open debate now. For RETRYING the page adds "in 5 s"."""
+    """What an open debate does now. For RETRYING the page adds "in 5 s"."""
     turn = f"the {view.turn.word}'s turn"
     match activity:
         case Activity.GENERATING:
-            return f"It is {turn}: {view.player} is thinking"
+            return f"It is {turn}: {view.player} is generating"
         case Activity.QUEUED:
             return f"It is {turn}: waiting for a worker"
         case Activity.STALLED:
             return f"Stalled: no worker has taken {turn}"
         case Activity.RETRYING:
-            of = f" of {attempts_allowed}" if attempts_allowed else ""
-            return f"Attempt {attempts}{of} at {turn} failed; trying again"
+            return f"Attempt {attempt(attempts, attempts_allowed)} at {turn} failed; retrying"
         case Activity.PAUSED:
             return f"Paused before {turn}"
         case Activity.FAILED:
@@ -181,29 +181,31 @@ def doing(view: SeatView, activity: Activity, attempts: int, attempts_allowed: i
 
 def _waits(view: SeatView, turn: str) -> str:
     if view.awaited is Awaited.START:
-        return "Nobody speaks before it is started"
+        return "Not started yet"
     if view.awaited is Awaited.RULING:
         return "Interrupted: waiting for a person's ruling"
     return f"It is {turn}: waiting for a person or agent"
 
 
 def what_arguing_does(debate: Debate) -> str:
-    """One line below the form for an argument."""
+    """A line below the form for an argument."""
     try:
         after = decide(debate, Move(turn_view(debate).turn, TurnType.CLAIM, "…")).debate
     except MoveRefused:
         return ""
     then = turn_view(after)
-    kept = f"It is stored as turn {debate.turn_count + 1} and cannot be changed"
+    kept = f"It becomes turn {debate.turn_count + 1} and cannot be edited."
     if then.is_closed:
-        return f"{kept}; the debate ends with it."
-    return f"{kept}; then it is the {then.turn.word}'s turn ({then.player})."
+        return f"{kept} It ends the debate."
+    return f"{kept} The {then.turn.word}'s turn ({then.player}) is next."
 
 
 def what_an_interruption_costs(view: SeatView, activity: Activity) -> str:
     if activity is not Activity.GENERATING:
-        return "Nobody is thinking now, so nothing is lost."
-    return f"{view.player} is thinking now: what it has written so far is lost, and made again when the debate goes on."
+        return "No turn is in progress, so nothing is lost."
+    return (
+        f"{view.player} is generating a turn. The server discards it and requests it again when the debate continues."
+    )
 
 
 def what_a_ruling_judges(view: SeatView) -> str:

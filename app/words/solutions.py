@@ -1,4 +1,4 @@
-"""Solutions, contributions and what the guardrail says of them."""
+"""Solutions, contributions and the verdicts of the guardrail."""
 
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 

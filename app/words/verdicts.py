@@ -1,4 +1,4 @@
-"""Who won, who is ahead, and by how much."""
+"""Winners, leaders and scores."""
 
 from collections.abc import Mapping
 
@@ -39,12 +39,12 @@ def ruling(verdict: Verdict, round_: int | None) -> str:
 
 
 def _tie(verdict: Verdict, shown: str) -> str:
-    # The mean of two readings, which may be far apart: alone it would read as if somebody had won.
+    # The mean of two readings, which may be far apart: alone it would read like a close win.
     return f"A tie: the judge's two readings disagree, {shown} on average" if verdict.orders else f"A tie, {shown}"
 
 
 def standing(of: Standing, is_closed: bool) -> str:
-    """Of an open debate, who is ahead, which is not its result. Of a closed one nobody is ahead any more."""
+    """The leader of an open debate, or the mean scores of a closed one."""
     if is_closed:
         shown = scores(of.scores)
         return f"{mean_of(of.rounds)}: " + ", ".join(f"{side} {shown[side]}" for side in SIDES)

@@ -1,4 +1,4 @@
-"""What the server answers, as frozen values. Fields that this version does not know are kept in `raw`."""
+"""The server's responses as frozen values. `raw` keeps fields that this version does not know."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
@@ -11,7 +11,7 @@ from debate_client.errors import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Base of the values: a field is the answer's field of the same name. One with a default may be absent or null."""
+    """Base of the values: a field reads the JSON field of the same name. One with a default may be absent or null."""
 
     raw: Json = field(repr=False, compare=False)
 
@@ -28,7 +28,7 @@ class Answer:
 
 @cache
 def _read(kind: type[Answer]) -> list[tuple[str, str, bool, Callable[[Any], Any]]]:
-    """Of each field the name, the name in the answer, whether it must be there, and what converts it."""
+    """Of each field the name, the name in the response, whether it must be there, and what converts it."""
     hints = get_type_hints(kind)
     return [
         (
@@ -117,7 +117,7 @@ class Debate(Answer):
     last_error: str | None = None
     verdict: Verdict | None = None
     waiting_until: str | None = None
-    """When the seat whose turn it is must have answered; None without a deadline."""
+    """The deadline of the seat whose turn it is; None without one."""
     updated_at: str = ""
 
     @property
@@ -126,7 +126,7 @@ class Debate(Answer):
 
     @property
     def has_ended(self) -> bool:
-        """Closed, or failed: a failed debate goes on only if somebody resumes it."""
+        """Closed, or failed: a failed debate continues only after a resume."""
         return self.is_closed or self.status == "failed"
 
 
@@ -148,7 +148,7 @@ class Stored(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News(Answer):
-    """The answer of `poll` and `wait`."""
+    """The response of `poll` and `wait`."""
 
     argument: Argument | None = None
     """The latest one, if it is later than the last seen one or the debate is closed."""
@@ -184,7 +184,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKey(Answer):
-    """A new agent. The key is shown only in this answer."""
+    """A new agent. The key is shown only in this response."""
 
     id: str = field(metadata={"key": "agentId"})
     username: str
@@ -194,7 +194,7 @@ class AgentKey(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invitation(Answer):
-    """To one seat of one debate. The link and the key are shown only in this answer."""
+    """An invitation to one seat of one debate. The link and the key are shown only in this response."""
 
     id: str
     url: str = field(repr=False)
@@ -205,7 +205,7 @@ class Invitation(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issued(Answer):
-    """An invitation that was made before."""
+    """An existing invitation."""
 
     id: str
     role: str

@@ -180,7 +180,7 @@ class Server:
             "headers": {"Authorization": f"Bearer {self.key}"} if self.key else {},
             "timeout": timeout_seconds,
             "trust_env": trust_env,
-            # Without TLS, one that trusts nobody: to load certificates takes longer than many a command.
+            # Without TLS, an empty context: loading certificates takes longer than many commands.
             "verify": _tls_context() if self.url.startswith("https") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         }
 

@@ -1,10 +1,10 @@
-"""What can go wrong.
+"""The exceptions.
 
 ClientError
 ├── NoAnswer            no connection, a broken one, or a timeout
-├── NotADebateServer    something answers at this address, but not a debate-runner
-└── Refused             the server said no: `code`, `message`, `suggestion`, `context`
-    ├── Unavailable     it is busy or restarting: 429, 502, 503, 504; a repeat may help
+├── NotADebateServer    the URL is not that of a debate-runner
+└── Refused             the server refused the request: `code`, `message`, `suggestion`, `context`
+    ├── Unavailable     it is busy or restarting: 429, 502, 503, 504; a retry may help
     └── InvalidInput, AuthFailed, Forbidden, ActionNotAllowed, NotFound, …: one for each code
 """
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class ClientError(Exception):
-    """Everything that this package raises on its own account."""
+    """Base of all exceptions of this package."""
 
     @property
     def message(self) -> str:
@@ -23,7 +23,7 @@ class ClientError(Exception):
 
 
 class NoAnswer(ClientError):
-    """The server did not answer. Whether it received the request is unknown."""
+    """The server did not respond. It may have received the request."""
 
     def __init__(self, url: str, problem: Exception) -> None:
         super().__init__(f"No server answers at {url} ({str(problem) or type(problem).__name__})")
@@ -54,7 +54,7 @@ class Refused(ClientError):
 
 
 class Unavailable(Refused):
-    """The server is busy, its database is away, or a proxy answered for a server that is restarting."""
+    """The server is busy, its database is unavailable, or a proxy responded for a server that is restarting."""
 
 
 class RateLimited(Unavailable):
@@ -70,15 +70,15 @@ class AuthFailed(Refused):
 
 
 class Forbidden(Refused):
-    """The key is valid, and this is not its seat or scope."""
+    """The key is valid, but this is not its seat or scope."""
 
 
 class ActionNotAllowed(Refused):
-    """Not in the debate's present state: it is another seat's turn, or the debate is paused or closed."""
+    """The debate's state does not allow this: it is another seat's turn, or the debate is paused or closed."""
 
 
 class NotFound(Refused):
-    """There is no such debate, argument or address."""
+    """No such debate, argument or URL."""
 
 
 class DebateExists(Refused):
@@ -86,11 +86,11 @@ class DebateExists(Refused):
 
 
 class RequestIdReused(Refused):
-    """Something else is stored under this client_request_id."""
+    """This client_request_id was used for a different request."""
 
 
 class SeatTaken(Refused):
-    """Somebody else holds this seat."""
+    """Another caller holds this seat."""
 
 
 class ContentTooLarge(Refused):
@@ -98,7 +98,7 @@ class ContentTooLarge(Refused):
 
 
 class InternalError(Refused):
-    """A mistake of the server; its log has more under the request's id."""
+    """An error in the server; its log has details under the request ID."""
 
 
 _OF_CODE: dict[str, type[Refused]] = {
@@ -118,15 +118,15 @@ _OF_CODE: dict[str, type[Refused]] = {
     "INTERNAL_ERROR": InternalError,
 }
 
-AWAY_STATUSES = frozenset({429, 502, 503, 504})
-"""Answers of a server that is busy, and of a proxy whose server is restarting."""
+UNAVAILABLE_STATUSES = frozenset({429, 502, 503, 504})
+"""Responses of a busy server, and of a proxy whose server is restarting."""
 
 
 def refusal(status: int, error: Mapping[str, Any], retry_after_seconds: float = 0) -> Refused:
     """The exception for an error of the API. An unknown code of a newer server is a plain `Refused`."""
     if status == 429:
         kind: type[Refused] = RateLimited
-    elif status in AWAY_STATUSES:
+    elif status in UNAVAILABLE_STATUSES:
         kind = Unavailable
     else:
         kind = _OF_CODE.get(str(error.get("code")), Refused)

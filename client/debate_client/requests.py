@@ -12,7 +12,7 @@ from debate_client.errors import Json
 
 T = TypeVar("T")
 HOLD_SPARE_SECONDS = 10.0
-"""How much longer than the server's own limit a held request is waited for."""
+"""Added to the server's limit for a long poll."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +20,18 @@ class Request(Generic[T]):
     method: str
     path: str
     read: Callable[[Any], T]
-    """Turns the answer's `data` into a value."""
+    """Turns the response's `data` into a value."""
     query: Json = field(default_factory=dict)
     body: Json | None = None
     content: bytes | None = None
     """A body that is no JSON document; its type is in the headers."""
     headers: Mapping[str, str] = field(default_factory=dict)
     is_repeatable: bool = False
-    """Idempotent: it may be sent again when it is unknown whether the server received it."""
+    """Idempotent: it may be sent again if the server may have received it."""
     timeout_seconds: float | None = None
     """None: the client's."""
     also_answers: frozenset[int] = frozenset()
-    """Statuses that are answers although they are not successes."""
+    """Error statuses whose body is read like a success."""
     is_document: bool = False
     """`read` gets the body's bytes, not the `data` of an envelope."""
     is_envelope: bool = False
@@ -46,7 +46,7 @@ def as_is(data: Any) -> Any:
 
 
 def given(values: Mapping[str, Any]) -> Json:
-    """Only what is not None: the rest is left to the server's defaults."""
+    """Only values that are not None; the server has defaults for the others."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -57,7 +57,7 @@ def call(
     body: Mapping[str, Any] | None = None,
     repeatable: bool | None = None,
 ) -> Request[Any]:
-    """Any request, answered with the plain `data`: for endpoints that this package has no method for."""
+    """Any request. Returns the plain `data`. For endpoints without a method in this package."""
     return Request(
         method,
         path,
@@ -71,7 +71,7 @@ def call(
 def upload(
     path: str, content: bytes, content_type: str, query: Mapping[str, Any] | None = None, repeatable: bool = False
 ) -> Request[Any]:
-    """A POST with a file as its body (CSV, JSON lines, …), answered with the plain `data`."""
+    """A POST with a file as its body (CSV, JSON lines, …), returns the plain `data`."""
     headers = {"Content-Type": content_type}
     return Request("POST", path, as_is, given(query or {}), content=content, headers=headers, is_repeatable=repeatable)
 
@@ -85,7 +85,7 @@ def health() -> Request[bool]:
 
 
 def ready() -> Request[Json]:
-    """What is up and what is down. A server that is not ready answers this too."""
+    """The state of database, queue and workers, also of a server that is not ready."""
     return Request("GET", "/ready", _data, also_answers=frozenset({503}), is_document=True, is_repeatable=True)
 
 
@@ -162,7 +162,7 @@ def delete(debate_id: str) -> Request[bool]:
 
 
 def _changed(debate_id: str, path: str, body: Json | None = None) -> Request[Debate]:
-    """A change that is harmless to repeat."""
+    """An idempotent change."""
     return Request(
         "POST",
         f"/debates/{debate_id}/{path}",
@@ -189,7 +189,7 @@ def resume(debate_id: str) -> Request[Debate]:
 
 
 def take_seat(debate_id: str, role: str) -> Request[Debate]:
-    """The caller holds this open external seat until it releases it."""
+    """Takes an open external seat."""
     return _changed(debate_id, f"seats/{role}/take")
 
 
@@ -205,7 +205,7 @@ def invite(debate_id: str, role: str, expires_in_seconds: int | None = None) -> 
 
 
 def invitations(debate_id: str) -> Request[tuple[Issued, ...]]:
-    """Those that still open something: the operator sees all, an agent its own."""
+    """The valid invitations: all for the operator, an agent's own for the agent."""
 
     def read(data: Any) -> tuple[Issued, ...]:
         return tuple(map(Issued.of, data["invitations"]))
@@ -237,7 +237,7 @@ def argue(
 
 
 def appeal(debate_id: str, content: str, target_id: str, client_request_id: str | None = None) -> Request[Stored]:
-    """Calls the judge, as proposer."""
+    """Asks the judge for a ruling, as proposer."""
     return _move(debate_id, "appeal", client_request_id, {"content": content, "target_id": target_id})
 
 
@@ -274,7 +274,7 @@ def poll(debate_id: str, role: str, argument_id: str | None = None) -> Request[N
 def wait(
     debate_id: str, role: str, argument_id: str | None = None, timeout_seconds: float | None = None
 ) -> Request[News]:
-    """Held by the server until there is an argument after `argument_id`, or the time is over."""
+    """Waits until there is an argument after `argument_id`, at most `timeout_seconds`."""
     held = 60.0 if timeout_seconds is None else timeout_seconds
     milliseconds = None if timeout_seconds is None else int(timeout_seconds * 1000)
     query = given({"role": role, "argument_id": argument_id, "timeout_ms": milliseconds})
@@ -301,7 +301,7 @@ def solutions_page(path: str, cursor: str | None = None, limit: int = 100) -> Re
 
 
 def mcp(message: Json) -> Request[Any]:
-    """One message of the Model Context Protocol, answered with a JSON-RPC response; None for a notification."""
+    """One message of the Model Context Protocol, returns a JSON-RPC response; None for a notification."""
     method, params = message.get("method"), message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(MCP_VERSION_KEY) if isinstance(meta, dict) else None

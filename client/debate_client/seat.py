@@ -1,4 +1,4 @@
-"""The loop of a seat: waits for our turn, asks the agent's function, and stores its answer once."""
+"""The loop of a seat: waits for a turn, calls the agent's function, and submits its reply once."""
 
 import inspect
 import logging
@@ -30,21 +30,21 @@ ROLES = ("proposer", "opponent", "arbitrator")
 MY_TURN = frozenset({"respond", "align_to_ruling", "rule", "ask"})
 HELD_SECONDS = 30.0
 """How long the server holds one request for news."""
-LOOK_EVERY_SECONDS = 2.0
+POLL_INTERVAL_SECONDS = 2.0
 REFUSED_PAUSES_SECONDS = (0.5, 1.0, 2.0, 5.0)
-AWAY_PAUSE_SECONDS = 2.0
-PATIENCE_SECONDS = 600.0
+UNAVAILABLE_PAUSE_SECONDS = 2.0
+UNAVAILABLE_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One of our turns, as it is given to the agent's function."""
+    """A turn, as the agent's function receives it."""
 
     debate: Debate
     role: str
     motion: str
     transcript: Arguments
-    """Everything that was said after the motion; `str(turn.transcript)` is readable text."""
+    """All arguments after the motion; `str(turn.transcript)` is readable text."""
     last: Argument
     """The argument to answer."""
     action: str
@@ -52,7 +52,7 @@ class Turn:
 
     @property
     def answer_by(self) -> str | None:
-        """When the answer must be stored, ISO 8601 in UTC; None without a deadline."""
+        """When the reply must be stored, ISO 8601 in UTC; None without a deadline."""
         return self.debate.waiting_until
 
 
@@ -86,9 +86,9 @@ Answering = Callable[[Turn], Reply | Awaitable[Reply]]
 class Seat:
     """Holds one seat.
 
-    The function is called once for each of our turns. After a crash, start the program again: turns that are stored
-    are not asked for again, and one whose answer was on its way is stored once, because the request's id follows from
-    the argument that it answers.
+    The function is called once for each turn of the seat. After a crash, start the program again. Stored turns are not
+    requested again. A turn whose reply was in flight is stored once, because its request ID is derived from the
+    argument that it answers.
     """
 
     def __init__(
@@ -96,17 +96,17 @@ class Seat:
         role: str,
         client: Client | AsyncClient | None = None,
         *,
-        patience_seconds: float = PATIENCE_SECONDS,
-        look_every_seconds: float = LOOK_EVERY_SECONDS,
+        timeout_seconds: float = UNAVAILABLE_SECONDS,
+        poll_interval_seconds: float = POLL_INTERVAL_SECONDS,
     ) -> None:
-        """`client`: by default a `Client` with the server and key of the environment. `patience_seconds`: how long
-        a server that has answered before may be away."""
+        """`client`: by default a `Client` with the server and key of the environment. `timeout_seconds`: how long
+        a server that has responded before may be unavailable."""
         if role not in ROLES:
             raise ValueError(f"{role!r} is not a seat: use {', '.join(ROLES)}")
         self.role = role
         self.client = client or Client()
-        self._patience_seconds = patience_seconds
-        self._look_every_seconds = look_every_seconds
+        self._timeout_seconds = timeout_seconds
+        self._poll_interval_seconds = poll_interval_seconds
         self._function: Answering | None = None
         self._answers: dict[tuple[str, str], Reply] = {}
         """What the function returned for (debate, argument to answer), until it is stored."""
@@ -118,12 +118,12 @@ class Seat:
         return function
 
     def hold(self, debate_id: str) -> Debate:
-        """Takes the seat and answers until the debate is closed. Returns the debate as it ended."""
+        """Takes the seat and replies until the debate is closed. Returns the closed debate."""
         return self._run(self._holding(debate_id))
 
     def hold_any(self, remember: str | os.PathLike[str] | None = None) -> Debate:
-        """Holds this seat of the next debate that wants somebody in it. `remember` names a file that keeps the choice
-        until the debate ends, so that a program that is started again goes on with it."""
+        """Holds this seat of the next debate in which it is open. `remember` names a file that stores the debate's ID
+        until the debate ends, so that a restarted program continues it."""
         return self._run(self._holding_any(remember))
 
     async def hold_async(self, debate_id: str) -> Debate:
@@ -145,7 +145,7 @@ class Seat:
         if not isinstance(self.client, AsyncClient):
             raise TypeError("this seat has no AsyncClient: give it one, or use hold")
 
-    async def _think(self, turn: Turn) -> Reply:
+    async def _reply(self, turn: Turn) -> Reply:
         if self._function is None:
             raise TypeError("this seat has no function: register one with @seat.answer")
         reply = self._function(turn)
@@ -184,7 +184,7 @@ class Seat:
                     return debate.id
             cursor = page.next_cursor
             if cursor is None:
-                await self._sleep(self._look_every_seconds)
+                await self._sleep(self._poll_interval_seconds)
 
     def _is_open(self, debate: Debate) -> bool:
         seat = debate.seats.get(self.role, {})
@@ -231,12 +231,12 @@ class Seat:
             if stored is not None:
                 seen, refusals = stored.argument.id, 0
                 continue
-            # Paused, interrupted, or somebody was quicker: the next look at the debate says what to do.
+            # Paused, interrupted, or another caller was faster: the next poll says what to do.
             await self._sleep(REFUSED_PAUSES_SECONDS[min(refusals, len(REFUSED_PAUSES_SECONDS) - 1)])
             refusals += 1
 
     async def _answered(self, debate_id: str, news: News) -> Stored | None:
-        """Thinks, and stores the answer. None when it is not the time for it."""
+        """Generates a reply and submits it. None if the debate does not accept one now."""
         found = await self._patiently(requests.transcript(debate_id))
         last = found.arguments[-1] if found.arguments else found.motion
         if news.argument is None or last.id != news.argument.id:
@@ -247,12 +247,12 @@ class Seat:
         if key not in self._answers:
             motion = found.motion.content
             turn = Turn(found.debate, self.role, motion, found.arguments, last, news.action or "")
-            self._answers[key] = await self._think(turn)
+            self._answers[key] = await self._reply(turn)
         request = _request(self.role, debate_id, last, news.action or "", self._answers[key])
         try:
             stored = await self._patiently(request)
         except (ActionNotAllowed, RequestIdReused) as problem:
-            # Reused: this program had answered before it was killed, in other words.
+            # Reused: before it was killed, this program had submitted a different text.
             log.info("%s", problem)
             return None
         del self._answers[key]
@@ -263,14 +263,14 @@ class Seat:
         self._answers = {key: reply for key, reply in self._answers.items() if key[0] != debate_id}
 
     async def _patiently(self, request: Request[T]) -> T:
-        """Survives a server that is away for longer than the client's retries, once it has answered."""
+        """Retries for longer than the client does, if the server has responded before."""
         clock = self.client.sender.clock
         begun = clock()
         while True:
             try:
                 answer = await self.client.sender.send(request)
             except (NoAnswer, Unavailable) as problem:
-                if not self._has_answered or clock() - begun > self._patience_seconds:
+                if not self._has_answered or clock() - begun > self._timeout_seconds:
                     raise
                 log.info("%s", problem)
             except ClientError:
@@ -279,7 +279,7 @@ class Seat:
             else:
                 self._has_answered = True
                 return answer
-            await self._sleep(AWAY_PAUSE_SECONDS)
+            await self._sleep(UNAVAILABLE_PAUSE_SECONDS)
 
     async def _sleep(self, seconds: float) -> None:
         await self.client.sender.http.sleep(seconds)
@@ -288,7 +288,7 @@ class Seat:
 
 
 def _request(role: str, debate_id: str, answered: Argument, action: str, reply: Reply) -> Request[Stored]:
-    """The request's id follows from the argument that is answered, so a repeat after a crash stores nothing twice."""
+    """The request's ID is derived from the argument that is answered, so a retry after a crash stores nothing twice."""
     request_id = f"{debate_id}:{answered.id}"
     match reply:
         case Appeal():

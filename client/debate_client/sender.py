@@ -16,7 +16,7 @@ import httpx
 from debate_client import requests
 from debate_client.answers import Argument, Debate, Event
 from debate_client.errors import (
-    AWAY_STATUSES,
+    UNAVAILABLE_STATUSES,
     ClientError,
     NoAnswer,
     NotADebateServer,
@@ -42,7 +42,7 @@ class Http(Protocol):
     def open(
         self, method: str, path: str, **options: Any
     ) -> AbstractAsyncContextManager[tuple[httpx.Response, AsyncIterator[bytes]]]:
-        """The answer, and its body as it comes. The body of a refusal is in the answer."""
+        """The response, and its body as it arrives. The body of an error is in the response."""
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -56,7 +56,7 @@ class Retries:
     pauses_seconds: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
     """The pause before each further attempt; the server's Retry-After counts if it is longer."""
     without_answer: bool = True
-    """Also when there was no answer at all. Without it, only after a 429, 502, 503 or 504."""
+    """Also without any response. Without it, only after a 429, 502, 503 or 504."""
     longest_pause_seconds: float = 30.0
     within_seconds: float | None = None
     """No attempt begins later than this after the first."""
@@ -75,7 +75,7 @@ OnRetry = Callable[[NoAnswer | Unavailable, float], None]
 
 
 def ignore(*_: object) -> None:
-    """For whoever does not want to be told."""
+    """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Sender:
     clock: Callable[[], float] = time.monotonic
 
     async def request(self, /, method: str, path: str, **options: Any) -> httpx.Response:
-        """The answer as it came, whatever its status, to a request that is sent once. `options` are those of
+        """The response to a request that is sent once, whatever its status. `options` are those of
         `httpx.Client.request`: `json`, `params`, `headers`, `content`, `timeout`, …"""
         try:
             return await self.http.ask(method, path, **options)
@@ -96,7 +96,7 @@ class Sender:
             raise NoAnswer(self.url, problem) from problem
 
     async def send(self, request: Request[T], retries: Retries | None = None) -> T:
-        """Sends a request until it is answered, as the retries allow."""
+        """Sends a request, and retries it as the retries allow."""
         retries = retries or self.retries
         begun, attempts = self.clock(), 0
         while True:
@@ -112,7 +112,7 @@ class Sender:
             await self.http.sleep(seconds)
 
     async def answers(self, timeout_seconds: float = 2.0) -> bool:
-        """Whether a debate-runner serves this address."""
+        """Whether a debate-runner serves this URL."""
         try:
             return await self.send(requests.health().within(timeout_seconds), NEVER)
         except ClientError:
@@ -161,7 +161,7 @@ class Sender:
                     parser = EventParser()
                     async for chunk in chunks:
                         for event in parser.feed(chunk):
-                            connection.heard(event, self.clock())
+                            connection.received(event, self.clock())
                             yield event
                             if event.name == "debate_closed":
                                 return
@@ -181,7 +181,7 @@ class Sender:
 
     @asynccontextmanager
     async def _opened(self, request: Request[Any]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of the answer as it comes. Raises what the answer says instead."""
+        """The body of the response as it arrives. Raises the error of a failed request."""
         try:
             async with self.http.open(request.method, request.path, **options_of(request)) as (answer, chunks):
                 if not answer.is_success:
@@ -210,7 +210,7 @@ def asked_pause(problem: NoAnswer | Unavailable) -> float:
 
 
 def value_of(url: str, request: Request[T], answer: httpx.Response) -> T:
-    """What was asked for. Raises what the answer says instead."""
+    """The value of a response. Raises the error of a failed request."""
     status = answer.status_code
     given = answer.headers.get("Retry-After", "")
     retry_after_seconds = float(given) if given.isdecimal() else 0.0
@@ -218,12 +218,12 @@ def value_of(url: str, request: Request[T], answer: httpx.Response) -> T:
         if request.is_document and (answer.is_success or status in request.also_answers):
             return request.read(answer.content)
         envelope = json.loads(answer.content)
-        # The two APIs use two different words.
+        # The two APIs name this field differently.
         if envelope["ok"] if "ok" in envelope else envelope["success"]:
             return request.read(envelope if request.is_envelope else envelope["data"])
         raise refusal(status, envelope["error"], retry_after_seconds)
     except (ValueError, KeyError, TypeError, AttributeError):
-        if status in AWAY_STATUSES:
+        if status in UNAVAILABLE_STATUSES:
             message = f"{url} answered {status}: not available at the moment"
             raise refusal(status, {"message": message}, retry_after_seconds) from None
         raise NotADebateServer(url, status) from None
@@ -239,7 +239,7 @@ class _Connection:
     losses: int = 0
     """Since the last event."""
 
-    def heard(self, event: Event, now: float) -> None:
+    def received(self, event: Event, now: float) -> None:
         self.last_id = event.id or self.last_id
         self.away_since, self.was_open, self.losses = now, True, 0
 

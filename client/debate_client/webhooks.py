@@ -1,4 +1,4 @@
-"""Webhooks: the endpoints that a server tells of events, and the deliveries. For the operator's token."""
+"""Webhooks: endpoints and deliveries. They need the operator's token."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Webhook(Answer):
     disabled_reason: str | None = None
     created_at: str = ""
     secret: str | None = field(default=None, repr=False)
-    """Verifies the signatures. Only the answer that made the webhook has it."""
+    """Verifies the signatures. Only the response that created the webhook has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def delete(webhook_id: str) -> Request[bool]:
 
 
 def test(webhook_id: str) -> Request[Delivery]:
-    """Sends a message to try the endpoint out."""
+    """Sends a test message."""
     return Request("POST", f"/webhooks/{webhook_id}/test", _delivery, body={})
 
 
@@ -67,7 +67,7 @@ def deliveries(webhook_id: str) -> Request[tuple[Delivery, ...]]:
 
 
 def replay(webhook_id: str, delivery_id: str) -> Request[Delivery]:
-    """Delivers once more, under the same `webhook-id`."""
+    """Delivers again, with the same `webhook-id`."""
     path = f"/webhooks/{webhook_id}/deliveries/{delivery_id}/replay"
     return Request("POST", path, _delivery, body={}, is_repeatable=True)
 

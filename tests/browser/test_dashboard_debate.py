@@ -84,7 +84,7 @@ def test_a_player_that_nobody_knows_is_refused_beside_its_field(open_page):
 def test_a_person_interrupts_rules_and_the_debate_goes_on_and_is_closed(watch, site):
     debate = site.create(seats=slow(60))
     page = watch(debate["id"])
-    expect(page.locator("#state")).to_contain_text("It is the proposer's turn: scripted is thinking")
+    expect(page.locator("#state")).to_contain_text("It is the proposer's turn: scripted is generating")
 
     page.get_by_role("button", name="Interrupt").click()
     page.get_by_label("Message").fill("Stop: this needs a person")

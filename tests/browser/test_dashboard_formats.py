@@ -53,7 +53,7 @@ def test_a_rounds_score_is_called_the_rounds_and_the_verdict_stands_apart(watch,
     expect(page.locator("#standing")).to_contain_text("Mean of 1 judged round: proposer 4, opponent 8")
     expect(page.locator("#standing")).not_to_contain_text("ahead")
     page.goto("/")
-    expect(page.locator(f"#d-{debate_id}")).to_contain_text("Proposer wins 7 to 6.5 (all rounds were held)")
+    expect(page.locator(f"#d-{debate_id}")).to_contain_text("Proposer wins 7 to 6.5 (all rounds finished)")
 
 
 def test_the_form_asks_only_for_what_the_format_has(assert_accessible, open_page, site):

@@ -27,13 +27,13 @@ def test_controls_stand_under_the_reason_of_a_stop(open_page, site):
 def test_a_debate_that_waits_for_its_start_says_so_and_is_started_there(watch, site):
     debate_id = site.create(title="Waits for its start", start=False)["id"]
     page = watch("/?q=Waits+for+its+start")
-    expect(page.locator("#rows .now")).to_have_text("Nobody speaks before it is started")
+    expect(page.locator("#rows .now")).to_have_text("Not started yet")
     # Nobody's answer is missing, so the tab does not count it.
     expect(page).to_have_title("Debates · debate-runner")
     page.goto(view(debate_id))
     is_live(page)
     has_status(page, "Not started")
-    expect(page.locator("#state .doing")).to_have_text("Nobody speaks before it is started")
+    expect(page.locator("#state .doing")).to_have_text("Not started yet")
     expect(page.get_by_role("button", name="Pause")).to_be_hidden()
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator("#closed")).to_be_visible()

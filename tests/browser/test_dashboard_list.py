@@ -90,9 +90,9 @@ def test_generating_waiting_retrying_and_stalled_are_told_apart(open_page, site,
     activities.stall(module_place, stalled)
     page = open_page(f"/?q={word}")
     rows = page.locator("#rows")
-    expect(rows).to_contain_text("It is the proposer's turn: scripted is thinking")
+    expect(rows).to_contain_text("It is the proposer's turn: scripted is generating")
     expect(rows).to_contain_text("It is the proposer's turn: waiting for a person or agent")
-    expect(rows).to_contain_text("Attempt 2 of 20 at the proposer's turn failed; trying again in 59 min")
+    expect(rows).to_contain_text("Attempt 2 of 20 at the proposer's turn failed; retrying in 59 min")
     expect(rows).to_contain_text("Stalled: no worker has taken the proposer's turn")
     for debate_id in (thinking, retrying, stalled):
         site.http.post(f"/debates/{debate_id}/stop")

@@ -70,7 +70,7 @@ def test_an_argument_keeps_its_draft_has_its_seats_colour_and_goes_with_ctrl_ent
     debate_id = a_dialogue(site)
     page = watch(debate_id)
     expect(page.locator("#composer-does")).to_contain_text(
-        "It is stored as turn 2 and cannot be changed; then it is the proposer's turn (external)."
+        "It becomes turn 2 and cannot be edited. The proposer's turn (external) is next."
     )
     colour = "form => getComputedStyle(form).borderTopColor"
     of_the_opponent = page.eval_on_selector("#composer", colour)
@@ -87,8 +87,6 @@ def test_an_argument_keeps_its_draft_has_its_seats_colour_and_goes_with_ctrl_ent
 
 def test_an_interruption_says_what_it_costs(open_page, site):
     page = open_page(view(site.create(seats=slow(60))["id"]))
-    expect(page.locator("#state")).to_contain_text("scripted is thinking")
+    expect(page.locator("#state")).to_contain_text("scripted is generating")
     page.get_by_role("button", name="Interrupt …").click()
-    expect(page.locator("#intervene-warning")).to_contain_text(
-        "scripted is thinking now: what it has written so far is lost"
-    )
+    expect(page.locator("#intervene-warning")).to_contain_text("scripted is generating a turn. The server discards it")

@@ -35,7 +35,7 @@ def test_an_agents_line_has_a_key_that_opens_this_seat_and_the_page_shows_who_to
     assert agent.get("/debates").status_code == 403
     page.get_by_role("button", name="Done").click()
     assert agent.post(f"/debates/{debate_id}/seats/opponent/take").status_code == 200
-    expect(opponent).to_contain_text("held by somebody who was invited")
+    expect(opponent).to_contain_text("held by an invited guest")
     expect(opponent.get_by_role("button")).to_have_count(0)
 
     page.locator(".seats .arbitrator").get_by_role("button", name="Invite a person").click()

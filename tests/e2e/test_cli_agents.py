@@ -166,7 +166,7 @@ def test_get_context_knows_seats_of_workers_and_pauses(cli: Home, api: Api) -> N
 def test_get_context_of_a_debate_that_was_not_started_says_so_and_how_to_start_it(cli: Home) -> None:
     seats = ["--format", "rounds", "--proposer", "external", "--opponent", "scripted"]
     debate_id = cli.json("create", "--content", MOTION, *seats, "--no-start")["debate"]["id"]
-    not_started = "The debate was not started: nobody takes a turn before that."
+    not_started = "The debate has not started, and no turn is due."
     for options in ([], ["--role", "proposer"]):
         shown = cli("get-context", debate_id, *options).stdout
         assert f"  {not_started}\n" in shown, options
@@ -484,7 +484,7 @@ def test_wait_ends_when_the_debate_is_stopped_and_nothing_was_said(
         document = json.loads(waiting.stdout)
         assert (document["action"], document["debate"]["status"]) == ("debate_closed", "stopped")
     else:
-        assert waiting.stdout == "The debate is stopped: it was stopped by hand.\n"
+        assert waiting.stdout == "The debate is stopped: a stop request ended it.\n"
 
 
 def test_a_stop_right_after_the_server_has_answered_is_told_as_any_other(
@@ -664,7 +664,7 @@ def test_the_commands_in_the_document_lead_a_person_to_the_verdict(cli: Home, ap
     ran = run_program(*program, cwd=cli.top, env=cli.environment({}))
     assert ran.returncode == 0, ran.stderr
     assert re.findall(r"^action +(\w+)", ran.stdout, re.MULTILINE) == ["respond", "respond", "debate_closed"]
-    assert "The debate is completed: all rounds were held." in ran.stdout
+    assert "The debate is completed: all rounds finished." in ran.stdout
     assert "Verdict" in ran.stdout
     transcript = api.transcript(ran.stdout.split()[-1])
     assert_whole(transcript, rounds=2)

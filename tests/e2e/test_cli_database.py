@@ -130,7 +130,7 @@ def test_two_upgrades_at_once_both_succeed_and_one_of_them_did_it(home: Home, em
 @pytest.mark.parametrize("arguments", [("db", "upgrade"), ("repair",)])
 def test_without_a_database_the_command_says_so(home: Home, arguments: tuple[str, ...]) -> None:
     refused = home.debate(*arguments, DEBATE_DATABASE_URL=NO_DATABASE, DEBATE_REDIS_URL=NO_REDIS)
-    assert_one_sentence(refused, 1, "The database cannot be reached at the moment")
+    assert_one_sentence(refused, 1, "The database is unavailable")
 
 
 def test_repair_shows_which_cursor_it_put_right(place: Place, configured: Home) -> None:

@@ -40,7 +40,7 @@ def test_up_binds_the_ipv6_loopback_address_and_prints_it_as_a_url(home: Home) -
     # Through the HTTP client and the WebSocket of the command line.
     run = home.debate("run", "Over IPv6", "--rounds", "1", seconds=90)
     assert run.process.returncode == 0, run.stderr
-    assert "all rounds were held" in run.stdout
+    assert "all rounds finished" in run.stdout
     assert f"answers at http://[::1]:{home.port}" in home.debate("doctor").stdout
     assert_one_sentence(home.debate("up"), 1, f"Port {home.port} on ::1 is already in use")
 

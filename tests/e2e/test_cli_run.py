@@ -36,7 +36,7 @@ def test_a_first_run_holds_three_rounds_from_motion_to_verdict(first_run: Comman
     assert any("Mean of 2 judged rounds" in line for line in lines)
     assert any("whole debate" in line for line in lines)
     assert any("winner" in line for line in lines)
-    assert lines[-2] == "The debate is completed: all rounds were held."
+    assert lines[-2] == "The debate is completed: all rounds finished."
     assert re.fullmatch(r"[0-9a-f-]{36}", lines[-1])
     page, afterwards = first_run.stderr.splitlines()
     assert re.fullmatch(rf"Page: http://127\.0\.0\.1:\d+/debates/{lines[-1]}/view", page)
@@ -82,7 +82,7 @@ def test_a_later_run_in_the_same_directory_prints_one_json_document_and_nothing_
 def test_the_first_of_two_runs_to_end_leaves_the_other_alone(home: Home, two_at_once: tuple[Command, Command]) -> None:
     _, run = two_at_once
     assert run.process.returncode == 0, run.stderr
-    assert "all rounds were held" in run.stdout
+    assert "all rounds finished" in run.stdout
     home.wait_until_nothing_runs()
 
 

@@ -136,7 +136,7 @@ def test_a_worker_that_is_killed_during_debate_run_is_started_again(home: Home) 
     os.kill(worker, signal.SIGKILL)
     assert run.end(90) == 0, run.stderr
     assert "Worker 1 ended (killed by SIGKILL); restarting" in run.stderr
-    assert "all rounds were held" in run.stdout
+    assert "all rounds finished" in run.stdout
     home.wait_until_nothing_runs()
 
 

@@ -66,7 +66,7 @@ def test_up_says_where_it_is_and_where_its_files_are(home: Home, up: Command) ->
 def test_run_uses_the_server_that_its_variable_names(elsewhere: Home) -> None:
     run = elsewhere.debate("run", "From elsewhere", "--rounds", "1")
     assert run.process.returncode == 0, run.stderr
-    assert "all rounds were held" in run.stdout
+    assert "all rounds finished" in run.stdout
     assert "From elsewhere" in elsewhere.debate("list").stdout
 
 
@@ -86,7 +86,7 @@ def test_a_running_debate_is_listed_stopped_and_stopped_again(elsewhere: Home) -
 
     stopped = elsewhere.debate("stop", debate_id, "--reason", "enough")
     assert (stopped.process.returncode, stopped.stderr) == (0, "")
-    assert stopped.stdout == "The debate is stopped: it was stopped by hand.\n"
+    assert stopped.stdout == "The debate is stopped: a stop request ended it.\n"
     again = elsewhere.debate("stop", debate_id, "--json")
     document = json.loads(again.stdout)
     assert document["debate"]["stop_reason"] == "manual_stop"
@@ -94,7 +94,7 @@ def test_a_running_debate_is_listed_stopped_and_stopped_again(elsewhere: Home) -
 
     # Whoever followed it sees it end.
     assert run.end(10) == 0
-    assert run.stdout.endswith(f"The debate is stopped: it was stopped by hand.\n{debate_id}\n")
+    assert run.stdout.endswith(f"The debate is stopped: a stop request ended it.\n{debate_id}\n")
     none = elsewhere.debate("list", "--status", "running")
     assert (none.stdout, none.stderr) == ("", "No debates match these filters.\n")
 

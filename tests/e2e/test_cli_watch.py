@@ -32,7 +32,7 @@ def test_a_debate_is_followed_over_a_restart_of_the_server_and_nothing_is_missed
     api.http.post(f"/debates/{debate_id}/stop")
     assert watch.end() == 0
     printed = watch.stdout
-    found = [printed.find(words) for words in ("Motion", "The first answer.", "The second answer.", "stopped by hand")]
+    found = [printed.find(words) for words in ("Motion", "The first answer.", "The second answer.", "stop request")]
     assert found == sorted(found)
     assert -1 not in found
     assert printed.count("answer.") == 2

@@ -230,7 +230,7 @@ def test_a_function_that_returns_something_else_is_told(client: Client) -> None:
 def test_hold_any_takes_the_next_open_debate(api: Api, client: Client) -> None:
     for open_ in list(client.debates(pending_first_opponent=True)):
         client.stop(open_.id)
-    seat = Seat("opponent", client, look_every_seconds=0.1)
+    seat = Seat("opponent", client, poll_interval_seconds=0.1)
     seat.answer(lambda _: "Here I am")
     ended: list[str] = []
     holder = in_background(lambda: ended.append(seat.hold_any().id))

@@ -154,7 +154,7 @@ def test_every_block_was_run(said: Said) -> None:
 def test_debates_are_held_to_their_verdicts(said: Said, begins: str) -> None:
     for output in printed_by(said, begins):
         assert "Verdict" in output
-        assert "The debate is completed: all rounds were held." in output
+        assert "The debate is completed: all rounds finished." in output
 
 
 def test_the_tutorials_reader_argues_and_rules(said: Said, checkout: Path) -> None:

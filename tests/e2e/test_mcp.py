@@ -375,8 +375,8 @@ def test_the_bridge_says_when_no_server_answers(home: Home) -> None:
     assert ran.code == 0
 
 
-def test_the_guide_is_the_page_to_paste(home: Home) -> None:
-    assert (REPOSITORY / "AGENTS.md").read_text() == GUIDE
+def test_the_guide_is_the_prompt_of_the_docs(home: Home) -> None:
+    assert (REPOSITORY / "docs" / "agent-prompt.md").read_text() == GUIDE
     ran = home.debate("guide")
     assert (ran.code, ran.stdout) == (0, GUIDE)
     assert len(GUIDE) < 3000

@@ -147,7 +147,7 @@ def test_it_says_its_version(installed: Installed) -> None:
 def test_it_runs_a_debate_to_its_verdict(installed: Installed) -> None:
     ran = installed.debate("run", "Cities should ban private cars from their centres", "--rounds", "1", seconds=100)
     assert ran.process.returncode == 0, ran.stderr
-    assert "The debate is completed: all rounds were held." in ran.stdout
+    assert "The debate is completed: all rounds finished." in ran.stdout
 
 
 def test_it_serves_the_dashboard_with_all_its_files(installed: Installed, up: Command) -> None:

@@ -23,7 +23,7 @@ import pytest
 from agents import TOKEN, Caller, new_agent, operator
 from harness import Api, Place, new_debate
 
-from app.http.hooks import LARGE_BODIES
+from app.http.rules import LARGEST_BODY
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -146,7 +146,7 @@ def largest_of(world: World) -> dict[str, list[bytes]]:
             of({"spec": largest_spec(name="plan"), "motions": [{"id": f"m{n}"} for n in range(25)]}),
         ],
         "POST /experiments/{experiment_id}/judges": [of({"judges": judges(50)})],
-        IMPORT: [judgments(IMPORTED), judgments(2_000_000)[: LARGE_BODIES["experiment_results.import_judgments"] - 1]],
+        IMPORT: [judgments(IMPORTED), judgments(2_000_000)[: LARGEST_BODY - 1]],
     }
 
 

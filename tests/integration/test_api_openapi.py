@@ -19,7 +19,7 @@ from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.http import answers
 from app.http.experiments.shapes import judgments_in, motions_in
-from app.http.hooks import LINES
+from app.http.rules import RULES
 from app.http.sessions import DASHBOARD
 from app.web.application import make_application
 from app.wire import spec_shapes
@@ -147,7 +147,7 @@ def test_bodies_that_are_files_are_described_and_their_examples_are_taken(docume
         operation["operationId"]: operation for path in document["paths"].values() for operation in path.values()
     }
     examples = {}
-    for endpoint in LINES:
+    for endpoint in (name for name, rules in RULES.items() if rules.is_lines):
         body = operations[endpoint.replace(".", "_")]["requestBody"]
         [(kind, content)] = body["content"].items()
         assert (kind, content["schema"]) == ("application/octet-stream", {"type": "string", "format": "binary"})

@@ -71,7 +71,7 @@ def problems(logs: list[Any], during: str) -> list[str]:
 
 
 def assert_kind_and_state(problem: str) -> None:
-    assert problem.startswith("The database cannot be reached at the moment (")
+    assert problem.startswith("The database is unavailable (")
     assert not any(hidden in problem for hidden in ("[SQL", "SELECT", "[parameters"))
 
 

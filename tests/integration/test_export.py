@@ -131,11 +131,11 @@ def test_how_a_debate_ended_is_said_in_words(api, form):
     running = api.create(format="dialogue")["id"]
     assert "Created · proposer: external" in words(api, running, form)
     data_of(api.http.post(f"/debates/{running}/stop"))
-    assert "Stopped: it was stopped by hand · proposer: external" in words(api, running, form)
+    assert "Stopped: a stop request ended it · proposer: external" in words(api, running, form)
     ruled = api.create(format="direct", seats={"arbitrator": {"player": "external"}})["id"]
     data_of(api.http.post(f"/debates/{ruled}/ruling", json={"content": "So be it"}), 201)
     text = words(api, ruled, form)
-    assert "Completed: all rounds were held · " in text or "Completed: a ruling closed it · " in text
+    assert "Completed: all rounds finished · " in text or "Completed: a ruling closed it · " in text
     assert "max_rounds" not in text
 
 

@@ -48,7 +48,7 @@ def forked(services: Services, source: UUID, after_seq: int, **changes: Any) -> 
     [
         ([CLAIM], 3, {"after_seq": 3}, "after_seq: the debate has 2 turns"),
         ([CLAIM, CLAIM, RULING], 1, {"limits": Limits(max_rounds=5)}, "after_seq: turn 4 closed the debate"),
-        ([CLAIM, CLAIM, RULING, CLAIM], 3, {"limits": Limits(max_rounds=1)}, "max_rounds: all 1 rounds were held"),
+        ([CLAIM, CLAIM, RULING, CLAIM], 3, {"limits": Limits(max_rounds=1)}, "max_rounds: all 1 rounds were finished"),
         ([CLAIM], 3, {"seats": {Seat.OPPONENT: SeatSetup("nobody")}}, "seats.opponent.player: unknown player"),
     ],
 )

@@ -36,7 +36,7 @@ def test_nobody_claims_it_before_its_start_and_a_repair_changes_nothing(services
 @pytest.mark.parametrize("change", [control.pause_debate, control.resume_debate])
 def test_it_is_neither_paused_nor_resumed_before_its_start(services: Services, change: Any) -> None:
     debate = a_debate(services, start=False)
-    with pytest.raises(ActionNotAllowed, match="has not been started"):
+    with pytest.raises(ActionNotAllowed, match="has not started"):
         change(services, OPERATOR, debate.id)
     assert control.stop_debate(services, OPERATOR, debate.id, None).status == "stopped"
     assert control.start_debate(services, OPERATOR, debate.id).status == "stopped"
@@ -97,7 +97,7 @@ def test_before_the_start_it_is_nobodys_turn(api: Api, role: str) -> None:
     debate_id, motion = dialogue(api)
     turn = turn_of(api, debate_id, role, max_seconds=0)
     assert (turn["state"], turn["answer_by"], turn["next_call"]["tool"]) == ("waiting", None, "wait_for_turn")
-    assert turn["rules"] == "The debate has not been started, and nobody may speak before it is. Wait."
+    assert turn["rules"] == "The debate has not started. Wait."
     assert [argument["id"] for argument in turn["new"]] == [motion]
     nothing = {"has_new_argument": False, "debate_id": debate_id, "last_seen_seq": 0}
     assert data_of(api.http.get(f"/debates/{debate_id}/poll", params={"role": role})) == nothing

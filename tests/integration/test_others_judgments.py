@@ -104,7 +104,7 @@ def test_judgments_by_hand_of_one_debate_are_limited(services, place):
     stranger = an_agent(services, "stranger")
     for number in range(MOST_BY_HAND // 100):
         judgments.ask(services, stranger, debates[0], Judge(f"n{number}", SeatSetup("scripted"), repeats=100))
-    with pytest.raises(Conflict, match="at most 1,000 judgments"):
+    with pytest.raises(Conflict, match="at most 1,000 requested judgments"):
         judgments.ask(services, stranger, debates[0], Judge("one more", SeatSetup("scripted")))
     with pytest.raises(Conflict):
         judgments.give(services, stranger, debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)
@@ -141,7 +141,7 @@ def test_pages_show_others_judgments_apart(world, place):
     judgments.give(world.services, an_agent(world.services, "eve"), debates[0], None, JudgeOrder.AS_SPOKEN, AGAINST)
     headers = {**world.headers("session", debates[0]), "Host": "localhost", "Accept": "text/html"}
     page = world.client.get(f"/experiments/{experiment_id}/view", headers=headers).text
-    assert "1 judgment by judges that are neither in the spec nor invited: kept, and in no figure." in page
+    assert "1 judgment by judges that are neither in the spec nor invited: stored, but not counted." in page
     assert "agent:eve" not in page
     pair = world.client.get(f"/experiments/{experiment_id}/pair/{debates[0]}", headers=headers).text
     assert pair.count("counted in no figure") == pair.count("agent:eve") + 2

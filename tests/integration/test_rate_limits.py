@@ -180,7 +180,7 @@ def test_what_is_submitted_over_a_websocket_counts_as_a_write(limited, agent, ot
         assert {data["code"] for _, data in said[1:]} == {"ACTION_NOT_ALLOWED"}
         event, error = say(socket, debate_id)
         assert (event, error["code"]) == ("error", "RATE_LIMIT_EXCEEDED")
-        assert "Try again in" in error["suggestion"]
+        assert "Retry after" in error["suggestion"]
         refusal_of(agent.post("/debates", new_debate()), "RATE_LIMIT_EXCEEDED")
         # The socket stays open, and nobody else hears of it.
         assert say(socket, debate_id)[1]["code"] == "RATE_LIMIT_EXCEEDED"

@@ -111,7 +111,7 @@ def test_an_experiment_shows_its_figures_each_with_how_to_read_it(api, held):
     shown = page(api, held)
     for words in (
         "Each dot is a rating",
-        "The row proposed, the column opposed",
+        "Each cell shows the share of points",
         "Flips are debates",
         '<b>4</b><span class="muted">of 4',
         '<b>8</b><span class="muted">of 8',
@@ -127,7 +127,7 @@ def test_an_experiment_shows_its_figures_each_with_how_to_read_it(api, held):
     assert "strong proposes, weak opposes" in both
     assert "weak proposes, strong opposes" in both
     assert both.count("<b><bdi>script</bdi></b>") == 4
-    assert "All that is planned was held" in shown
+    assert "All planned debates and judgments have finished or failed." in shown
 
 
 def test_a_failed_debate_is_missing_and_leads_to_its_reason(api, module_place, held):
@@ -135,7 +135,7 @@ def test_a_failed_debate_is_missing_and_leads_to_its_reason(api, module_place, h
     experiments.fail_first_match(module_place, experiment_id, "No <b>money</b>")
     try:
         shown = page(api, held)
-        assert "1 debate failed: missing, never a loss or a tie." in shown
+        assert "1 debate failed and left out: not counted as a loss or a tie." in shown
         assert "Try failed again" in re.search(r'data-control="retry-failed"[^>]*>([^<]+)', shown)[1]
         assert "No &lt;b&gt;money&lt;/b&gt;" in page(api, f"{held}/debates?status=failed")
     finally:
@@ -145,8 +145,8 @@ def test_a_failed_debate_is_missing_and_leads_to_its_reason(api, module_place, h
 def test_a_draft_says_that_nothing_was_judged(api):
     made = api.http.post("/experiments", json=a_spec(name=f"draft-{uuid.uuid4()}")).json()["data"]["experiment"]
     shown = page(api, f"/experiments/{made['id']}")
-    assert "Nothing has been judged yet." in shown
-    assert "Not started" in shown
+    assert "No debate has been judged yet." in shown
+    assert "The experiment has not started." in shown
     assert "<svg role=" not in shown
     assert "Nothing judged yet" in page(api, "/experiments")
     # It was not begun, and "0 of 0" would look like all of it.
@@ -232,9 +232,9 @@ def test_an_imported_debate_says_that_it_has_no_transcript(api):
     at = imported(api, rows("ab"))
     debate_id = api.http.get(f"{at}/matches").json()["data"]["matches"][0]["debate_id"]
     for shown in (page(api, f"/debates/{debate_id}/view"), page(api, f"/?experiment={at.rpartition('/')[2]}")):
-        assert "It was held elsewhere, and only its judgments were imported" in shown
+        assert "It ran elsewhere, and only its judgments were imported" in shown
         assert "No transcript" in shown
-        assert "ll rounds were held" not in shown
+        assert "ll rounds finished" not in shown
         assert "0 rounds" not in shown
     listed = page(api, f"{at}/debates")
     assert "Transcript</a>" not in listed

@@ -195,10 +195,10 @@ def test_without_redis_the_page_says_that_debates_will_start_later(place):
 
 def test_without_the_database_the_pages_say_so(place):
     api = place.start_api(database_url="postgresql://nobody@127.0.0.1:1/none")
-    assert "The database cannot be reached" in api.http.get("/system").text
+    assert "The database is unavailable" in api.http.get("/system").text
     answer = api.http.get("/")
     assert answer.status_code == 503
-    assert "The database cannot be reached at the moment" in answer.text
+    assert "The database is unavailable" in answer.text
 
 
 # Signing in

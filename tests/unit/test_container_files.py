@@ -23,7 +23,7 @@ from containers import (
 )
 
 from app.http.application import body_limit
-from app.http.hooks import LARGE_BODIES
+from app.http.rules import LARGE_BODY, LARGEST_BODY
 from app.http.server import configuration
 from app.settings import Settings
 from worker.process import FINISH_SECONDS
@@ -223,7 +223,7 @@ def test_the_proxys_limits_fit_those_of_the_api() -> None:
     upstream = (REPOSITORY / "deploy" / "nginx" / "upstream.conf").read_text()
     assert in_seconds("keepalive_timeout", upstream) < defaults["http_timeout_ms"].default / 1000
     megabytes, of_an_import = re.findall(r"^ *client_max_body_size (\d+)m;", NGINX, re.MULTILINE)
-    [most, largest_import] = sorted(set(LARGE_BODIES.values()))
+    most, largest_import = LARGE_BODY, LARGEST_BODY
     assert most < int(megabytes) << 20
     assert largest_import < int(of_an_import) << 20
     assert "location = /experiments/import {" in NGINX

@@ -1,4 +1,4 @@
-"""What happened to a debate is said as a person would say it."""
+"""The words for a debate's events."""
 
 import pytest
 
@@ -19,25 +19,27 @@ WHY = "openai:gpt-5: the provider cannot be reached."
     ("kind", "about", "said"),
     [
         ("attempt_failed", {**FAILED, "error": WHY, "attempt": 1, "wait_seconds": 0.5384879752641898},
-         f"the proposer, round 2. {WHY} Attempt 1, the next one in 0.5 s"),
+         f"the proposer, round 2. {WHY} Attempt 1, retry in 0.5 s"),
         ("attempt_failed", {**FAILED, "error": WHY, "attempt": 5, "wait_seconds": None},
-         f"the proposer, round 2. {WHY} Attempt 5, the last one"),
+         f"the proposer, round 2. {WHY} Attempt 5, no retry"),
         ("attempt_failed", {**FAILED, "error": WHY, "attempt": 5, "attempts_allowed": 20, "wait_seconds": 8},
-         f"the proposer, round 2. {WHY} Attempt 5 of 20, the next one in 8.0 s"),
+         f"the proposer, round 2. {WHY} Attempt 5 of 20, retry in 8.0 s"),
+        ("attempt_failed", {**FAILED, "error": WHY, "attempt": 12, "attempts_allowed": 5, "wait_seconds": 8},
+         f"the proposer, round 2. {WHY} Attempt 12, retry in 8.0 s"),
         ("claimed", {"role": "arbitrator", "round": 1, "player": "scripted"}, "the judge, round 1, scripted"),
         ("turn", {"role": "arbitrator", "round": 1, "type": "RULING", "player": "scripted", "seq": 4},
          "the judge, round 1, ruling, scripted"),
         ("turn", {"actor": "debater_b", "round": 1, "type": "CLAIM", "player": "scripted"},
          "the opponent, round 1, scripted"),
-        ("closed", {"stop_reason": "max_rounds"}, "all rounds were held"),
+        ("closed", {"stop_reason": "max_rounds"}, "all rounds finished"),
         ("closed", {"stop_reason": "time_limit", "stop_note": "Late.", "missed_deadline": True},
          "a seat missed its deadline"),
         ("closed", {"stop_reason": "of_tomorrow"}, "of_tomorrow"),
         ("stopped", {"reason": "Asked twice"}, "Asked twice"),
-        ("paused", {"now": True}, "the turn under way was discarded"),
+        ("paused", {"now": True}, "the turn in progress was discarded"),
         ("paused", {"now": False}, ""),
         ("seat_taken", {"role": "opponent"}, "the opponent"),
-        ("created", {"waits_for_start": True, "forked_from": "0b0e"}, "it waits for its start. forked from 0b0e"),
+        ("created", {"waits_for_start": True, "forked_from": "0b0e"}, "not started yet. forked from 0b0e"),
         ("created", {"waits_for_start": False, "forked_from": None}, ""),
     ],
 )  # fmt: skip

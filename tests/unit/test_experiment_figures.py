@@ -200,7 +200,7 @@ def test_two_files_of_one_name_are_compared_by_their_paths(tmp_path: Path) -> No
 
 def test_nothing_judged_is_said_in_words(tmp_path: Path) -> None:
     (tmp_path / "j.csv").write_text(HEADER)
-    assert "No ratings: Nothing has been judged yet." in said("results", str(tmp_path / "j.csv"))
+    assert "No ratings: No debate has been judged yet." in said("results", str(tmp_path / "j.csv"))
 
 
 LONG_NAMES = ("x" * 200, "y" * 200, "1", "completed")
@@ -242,7 +242,7 @@ def test_progress_says_debates_money_and_time_left() -> None:
         "estimate": {"seconds_left": 4000},
     }
     assert progress_of(experiment) == (8, 22)
-    assert progress_words(experiment) == "debates 3 of 11, 2 begun, 1 failed  cost $0.12  1 h 6 min left"
+    assert progress_words(experiment) == "debates 3 of 11, 2 started, 1 failed  cost $0.12  1 h 6 min left"
 
 
 def test_the_markdown_report_has_a_table_for_each_part(tmp_path: Path) -> None:

@@ -54,7 +54,10 @@ def refusal(debate: Debate, seat: Seat, kind: TurnType) -> dict:
 
 def test_a_move_that_is_added_to_the_table_is_offered_everywhere(monkeypatch):
     debate = a_debate(State.AWAITING_OPPONENT)
-    assert refusal(debate, Seat.OPPONENT, TurnType.APPEAL)["explanation"] == "Only the proposer can call the judge"
+    assert (
+        refusal(debate, Seat.OPPONENT, TurnType.APPEAL)["explanation"]
+        == "Only the proposer can ask the judge for a ruling"
+    )
     assert "appeal" not in controls(debate)
 
     monkeypatch.setitem(TRANSITIONS[State.AWAITING_OPPONENT], (Seat.OPPONENT, TurnType.APPEAL), Next.JUDGE)

@@ -395,7 +395,7 @@ def _(found: list[Row]) -> None:
     assert watch.split()[1] in commands()
     assert socket.split("?")[0] == websocket.PATH
     source = (REPOSITORY / "app" / "http" / "streams.py").read_text()
-    assert all(f'"{path.replace(":id", "<debate_id>")}"' in source for path in (stream, poll))
+    assert all(f'"GET {path.replace(":id", "<debate_id>")}"' in source for path in (stream, poll))
 
 
 @checks("reliability.md", "action")

@@ -100,7 +100,7 @@ def rounded(found: Any) -> Any:
 def test_nothing_judged_yet_is_said() -> None:
     found = results([], contestants=["a", "b"])
     assert found["ratings"] is None
-    assert found["why"]["ratings"] == "Nothing has been judged yet."
+    assert found["why"]["ratings"] == "No debate has been judged yet."
     assert found["sides"]["advantage"] is None
     assert found["agreement"]["alpha"] is None
     assert (found["matrix"], found["judges"], found["arms"]) == ([], [], [])

@@ -94,9 +94,9 @@ def test_the_standing_is_not_called_a_win():
     stopped = a_debate(State.CLOSED, standing=ahead, stop_reason=StopReason.MANUAL_STOP)
     mean = "Mean of 2 judged rounds: proposer 6.1, opponent 8.2"
     assert words.verdicts.standing(ahead, True) == mean
-    assert words.debates.outcome(stopped) == f"It was stopped by hand. No verdict. {mean}"
+    assert words.debates.outcome(stopped) == f"A stop request ended it. No verdict. {mean}"
     judged = stopped.evolve(verdict=replace(AHEAD, scope=VerdictScope.DEBATE), stop_reason=StopReason.MAX_ROUNDS)
-    assert words.debates.outcome(judged) == "Opponent wins 8.2 to 6 (all rounds were held)"
+    assert words.debates.outcome(judged) == "Opponent wins 8.2 to 6 (all rounds finished)"
 
 
 def test_scores_have_the_decimals_that_tell_them_apart():
@@ -121,7 +121,7 @@ def test_means_of_the_same_scores_in_another_order_are_even():
 
 def test_an_attempt_is_counted_against_the_limit_that_holds_for_it():
     debate = a_debate(State.AWAITING_OPPONENT, attempts=12)
-    said = "at the opponent's turn failed; trying again"
+    said = "at the opponent's turn failed; retrying"
     assert words.debates.now(debate, Activity.RETRYING, 20) == f"Attempt 12 of 20 {said}"
     assert words.debates.now(debate, Activity.RETRYING, None) == f"Attempt 12 {said}"
 
@@ -195,7 +195,7 @@ def test_a_seat_shows_all_that_was_chosen_for_it():
     assert words.players.options(late) == ["answers within 1 min 30 s, or scripted takes the turn"]
     assert words.players.options(SeatSetup("scripted", think_seconds=2, early_stop=True, skill=1.5)) == [
         "takes 2 s a turn",
-        "ends a debate that is decided early",
+        "ends the debate early if one side clearly leads",
         "skill 1.5",
     ]
     # Whatever an option is called, it is said: only these are shown elsewhere.
@@ -246,12 +246,12 @@ def test_the_progress_of_an_experiment_never_reads_as_all_of_it_before_it_is():
     nothing = dict.fromkeys(("planned", "running", "completed", "failed"), 0)
     under_way = {"planned": 10, "running": 2, "completed": 4, "failed": 1}
     assert words.experiments.done(nothing) == "none planned yet"
-    assert words.experiments.done(under_way) == "4 of 17, 2 begun, 1 failed"
+    assert words.experiments.done(under_way) == "4 of 17, 2 started, 1 failed"
     # Each debate is judged when it has ended, so the judgments of the others are not even planned.
     judged = {**nothing, "completed": 8}
     assert words.experiments.judgments_done({"matches": under_way, "judgments": judged}) == "8 of 8 so far"
     assert words.experiments.judgments_done({"matches": judged, "judgments": judged}) == "8 of 8"
-    assert words.experiments.missing({"matches": under_way, "judgments": judged})[0] == "12 debates still to come."
+    assert words.experiments.missing({"matches": under_way, "judgments": judged})[0] == "12 debates remaining."
 
 
 def test_a_motion_of_an_experiment_is_told_by_its_words_and_by_its_id_where_there_are_none():
@@ -261,9 +261,9 @@ def test_a_motion_of_an_experiment_is_told_by_its_words_and_by_its_id_where_ther
 
 def test_an_imported_debate_was_held_elsewhere():
     imported = replace(a_debate(State.CLOSED), stop_reason=StopReason.MAX_ROUNDS, turn_count=1, imported=True)
-    assert words.debates.outcome(imported) == "It was held elsewhere, and only its judgments were imported"
+    assert words.debates.outcome(imported) == "It ran elsewhere, and only its judgments were imported"
     assert words.debates.progress(imported) == "No transcript"
-    assert "all rounds were held" in words.debates.outcome(replace(imported, imported=False)).lower()
+    assert "all rounds finished" in words.debates.outcome(replace(imported, imported=False)).lower()
     shown = DebateShape.of(imported)
-    assert ending(shown) == "The debate is completed: it was held elsewhere, and only its judgments were imported."
-    assert ending({**shown, "imported": False}) == "The debate is completed: all rounds were held."
+    assert ending(shown) == "The debate is completed: it ran elsewhere, and only its judgments were imported."
+    assert ending({**shown, "imported": False}) == "The debate is completed: all rounds finished."

@@ -1,15 +1,15 @@
 """Judgments of a single debate: made by a worker's judge, or sent by a person or an agent."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 from uuid import UUID
 
 from flask import Response
 from pydantic import Field, StrictInt, model_validator
 
+from app.core.access import Action
 from app.core.judgments import MOST_REPEATS, Judge, Judgment
 from app.core.players import EXTERNAL, JudgeOrder
 from app.core.verdicts import NO_REASONS, Verdict, scores_for
-from app.http import answers, requests
 from app.http.access import current_caller
 from app.http.answers import answer_of, success
 from app.http.blueprint import Blueprint, api_blueprint
@@ -24,7 +24,7 @@ _NOT_OF_A_JUDGE = ("early_stop", "agent_id", "judge_order", "skill")
 
 class OpinionBody(Request):
     winner: Winner
-    scores: ScoresBody | None = Field(None, description="If absent: 6 to 4 for the winner, or 5 each for a tie")
+    scores: ScoresBody | None = Field(None, description="Default: 6 to 4 for the winner, or 5 each for a tie")
     reasoning: str = Field(NO_REASONS, min_length=1)
     confidence: Number | None = Field(None, ge=0, le=1)
 
@@ -40,16 +40,16 @@ class JudgmentBody(SeatBody):
         {"judge": "ana", "verdict": {"winner": "opponent", "confidence": 0.7}, "order": "swapped"},
     )
 
-    player: str = Field("", max_length=200, description="The worker's judge; absent where you give your own verdict")
+    player: str = Field("", max_length=200, description="The worker's player that judges; absent with your own verdict")
     judge: str | None = Field(
         None,
         min_length=1,
         max_length=100,
-        description="The judge's name; the player's if absent. For your own verdict: the person's name",
+        description="The judge's name. Default: the player's name. With your own verdict: the person's name",
     )
-    orders: JudgeOrder = Field(JudgeOrder.AS_SPOKEN, description="The order in which the judge is shown the two sides")
+    orders: JudgeOrder = Field(JudgeOrder.AS_SPOKEN, description="The order in which the judge sees the two sides")
     repeats: Annotated[StrictInt, Field(ge=1, le=MOST_REPEATS)] = Field(
-        1, description="How often it is asked in each order"
+        1, description="The number of judgments in each order"
     )
     verdict: OpinionBody | None = Field(None, description="Your own verdict, instead of a player")
     order: OneOrder = Field("as_spoken", description="With your own verdict: the order in which you saw the sides")
@@ -70,55 +70,35 @@ class JudgmentBody(SeatBody):
         return Judge(self.judge or self.player, SeatBody(**given).setup(), self.orders, self.repeats)
 
 
-class JudgmentPath(requests.DebatePath):
-    judgment_id: UUID
-
-
 JudgmentsAnswer = answer_of("Judgments", judgments=list[JudgmentShape])
 JudgmentExchangeAnswer = answer_of("JudgmentExchange", exchange=JudgmentExchangeShape)
 
 
-def _answer(found: list[Judgment], status: int = 200) -> tuple[Response, int]:
-    return success({"judgments": [JudgmentShape.of(one) for one in found]}, status)
-
-
 def judgments_blueprint(services: Services) -> Blueprint:
-    api = api_blueprint("judgments", "Judgments of closed debates, stored apart from the debates")
-    responses: answers.Responses = {
-        201: JudgmentsAnswer,
-        200: JudgmentsAnswer,
-        409: answers.ErrorAnswer,
-    }
+    api = api_blueprint("judgments", "Judgments of closed debates, stored separately from the debates")
 
-    @api.post(
-        "/debates/<debate_id>/judgments",
-        summary="Have a closed debate judged by a worker's judge, or judge it yourself",
-        responses=responses,
-    )
-    def judge(path: requests.DebatePath, body: JudgmentBody) -> Any:
+    @api.view("POST /debates/<debate_id>/judgments", JudgmentsAnswer, 201, 200, 409, takes=Action.JUDGE, spends=True)
+    def judge(debate_id: UUID, body: JudgmentBody) -> tuple[Response, int]:
+        """Request judgments of a closed debate from a worker, or submit one"""
         caller = current_caller()
         if body.verdict is not None:
             order = JudgeOrder(body.order)
-            given, is_new = judgments.give(services, caller, path.debate_id, body.judge, order, body.verdict.verdict())
-            return _answer([given], 201 if is_new else 200)
-        asked = judgments.ask(services, caller, path.debate_id, body.worker_judge())
-        return _answer(asked.judgments, 201 if asked.new else 200)
+            given, is_new = judgments.give(services, caller, debate_id, body.judge, order, body.verdict.verdict())
+            found = [given]
+        else:
+            asked = judgments.ask(services, caller, debate_id, body.worker_judge())
+            found, is_new = asked.judgments, bool(asked.new)
+        return success({"judgments": [JudgmentShape.of(one) for one in found]}, 201 if is_new else 200)
 
-    @api.get(
-        "/debates/<debate_id>/judgments",
-        summary="The judgments of a debate, oldest first",
-        responses={200: JudgmentsAnswer},
-    )
-    def of_debate(path: requests.DebatePath) -> tuple[Response, int]:
-        return _answer(judgments.of_debate(services, path.debate_id))
+    @api.view("GET /debates/<debate_id>/judgments", JudgmentsAnswer)
+    def of_debate(debate_id: UUID) -> dict[str, list[Judgment]]:
+        """List the judgments of a debate, oldest first"""
+        return {"judgments": judgments.of_debate(services, debate_id)}
 
-    @api.get(
-        "/debates/<debate_id>/judgments/<judgment_id>/exchange",
-        summary="What a judging model was sent and answered",
-        responses={200: JudgmentExchangeAnswer},
-    )
-    def exchange(path: JudgmentPath) -> tuple[Response, int]:
-        judgment, calls = judgments.get_exchanges(services, current_caller(), path.debate_id, path.judgment_id)
+    @api.view("GET /debates/<debate_id>/judgments/<judgment_id>/exchange", JudgmentExchangeAnswer)
+    def exchange(debate_id: UUID, judgment_id: UUID) -> tuple[Response, int]:
+        """Read the prompts that a judge received, and its responses"""
+        judgment, calls = judgments.get_exchanges(services, current_caller(), debate_id, judgment_id)
         return success({"exchange": JudgmentExchangeShape.of(judgment, calls=calls_json(calls))})
 
     return api

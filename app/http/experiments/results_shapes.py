@@ -1,57 +1,64 @@
 """The results of an experiment, for the OpenAPI document.
 
-`app.statistics.results` computes them; the tests compare every response with the document. A figure that cannot be
-given is null, and `why` says why.
+`app.statistics.results` computes them, and tests compare every response with the document. A figure that the data do
+not give is null, and `why` has the reason.
 """
 
-from typing import Literal
+from dataclasses import fields
+from typing import Any, Literal, get_type_hints
 
-from pydantic import Field
+from pydantic import Field, create_model
 
+from app.statistics.costs import Spending
+from app.statistics.ratings import Rating
 from app.wire.shape import Shape
 
 
-class RatingShape(Shape):
-    arm: str = Field("", description="Absent where contestants met in one arm alone")
-    contestant: str
-    rating: float
+def _shape_of(value: type, *hidden: str) -> type[Shape]:
+    """The fields of a dataclass of the statistics."""
+    hints = get_type_hints(value)
+    shown: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(value) if each.name not in hidden}
+    return create_model(value.__name__, __base__=Shape, **shown)
+
+
+class IntervalShape(Shape):
     low: float | None
     high: float | None
-    win_rate: float
-    rank_low: int
-    rank_high: int
-    penalised: bool
+
+
+class SampleShape(IntervalShape):
+    n: int
+    motions: int
+
+
+class MetShape(Shape):
+    # Of contestants who met.
+    arm: str = Field("", description="Absent if contestants met in one arm only")
     wins: int
     ties: int
     losses: int
     debates: int
     motions: int
+
+
+class RatingShape(MetShape, _shape_of(Rating)):  # type: ignore[misc]
+    contestant: str
     rating_controlled: float | None = Field(
-        None, description="The rating of those who write as much as the other side; absent unless it was asked for"
+        None, description="The rating of a contestant that writes as much as the other side; absent unless requested"
     )
     low_controlled: float | None = None
     high_controlled: float | None = None
 
 
-class MatrixCellShape(Shape):
-    arm: str = Field("", description="Absent where contestants met in one arm alone")
+class MatrixCellShape(MetShape, IntervalShape):
     proposer: str
     opponent: str
-    wins: int
-    ties: int
-    losses: int
     mean: float | None
-    low: float | None
-    high: float | None
-    debates: int
-    motions: int
 
 
-class AdvantageShape(Shape):
+class AdvantageShape(IntervalShape):
     advantage: float | None
-    low: float | None
-    high: float | None
-    p: float | None = Field(None, description="Absent, as debates and motions are, where there is no advantage")
+    p: float | None = Field(None, description="Absent, like debates and motions, if there is no advantage")
     debates: int = 0
     motions: int = 0
 
@@ -61,28 +68,22 @@ class AdvantageInArmShape(AdvantageShape):
 
 
 class SidesShape(AdvantageShape):
-    arms: list[AdvantageInArmShape] = Field([], description="Absent where contestants met in one arm alone")
+    arms: list[AdvantageInArmShape] = Field([], description="Absent if contestants met in one arm only")
 
 
-class ArmShape(Shape):
+class ArmShape(IntervalShape):
     arm: str
     debates: int
     motions: int
     accuracy: float | None
     proposer_share: float | None
-    low: float | None
-    high: float | None
     brier: float | None
     log_score: float | None
     ece: float | None
 
 
-class FigureShape(Shape):
+class FigureShape(SampleShape):
     value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    motions: int
 
 
 class TestedFigureShape(FigureShape):
@@ -93,13 +94,11 @@ class PositionShape(TestedFigureShape):
     basis: Literal["both_orders", "random_order"]
 
 
-class DifferenceShape(Shape):
+class DifferenceShape(IntervalShape):
     arms: list[str]
     paired: bool
     measure: Literal["accuracy", "proposer_share"]
     value: float | None
-    low: float | None
-    high: float | None
     t: float | None
     p: float | None
     p_holm: float | None = Field(description="p, corrected for all differences of this kind")
@@ -126,24 +125,20 @@ class CalibrationShape(Shape):
     bins: list[CalibrationBinShape]
 
 
-class BeliefShape(Shape):
+class BeliefShape(IntervalShape):
     arm: str
     judge: str | None = Field(description="null: all judges")
     round: int
     side: Literal["correct", "proposer"] = Field(description="The side whose probability it is")
     mean: float | None
-    low: float | None
-    high: float | None
     debates: int
     motions: int
 
 
-class SwingShape(Shape):
+class SwingShape(IntervalShape):
     arm: str
     side: Literal["correct", "proposer"]
     value: float | None
-    low: float | None
-    high: float | None
     before: float | None
     final: float | None
     debates: int
@@ -172,14 +167,12 @@ class JudgeResultShape(JudgedShape):
     own_provider: TestedFigureShape | None
     own_model: TestedFigureShape | None
     length: TestedFigureShape | None
-    arms: list[JudgeInArmShape] = Field(description="The same in each arm; empty where there is one")
+    arms: list[JudgeInArmShape] = Field(description="The same figures for each arm; empty if there is only one arm")
 
 
-class KappaShape(Shape):
+class KappaShape(IntervalShape):
     judges: list[str]
     kappa: float | None
-    low: float | None
-    high: float | None
     n: int
 
 
@@ -188,21 +181,14 @@ class DecisiveShape(Shape):
     pairs: int
 
 
-class AgreementShape(Shape):
+class AgreementShape(IntervalShape):
     alpha: float | None
-    low: float | None
-    high: float | None
     n: int
     pairs: list[KappaShape]
     decisive: DecisiveShape
 
 
-class SpendingShape(Shape):
-    calls: int
-    cost_usd: float | None
-    input_tokens: int
-    output_tokens: int
-    mean_seconds: float | None
+class SpendingShape(_shape_of(Spending, "role", "name")):  # type: ignore[misc]
     failures: dict[str, int] = Field(description="Failed attempts, by the kind of failure")
 
 
@@ -215,12 +201,12 @@ class JudgeSpendingShape(SpendingShape):
 
 
 class CostsShape(Shape):
-    total_usd: float | None = Field(description="The experiment's cost_usd; null where nobody knows it")
+    total_usd: float | None = Field(description="The experiment's cost_usd; null if unknown")
     contestants: list[ContestantSpendingShape]
     judges: list[JudgeSpendingShape]
-    arbitrator: SpendingShape | None = Field(description="Rulings and questions in the debates; null where none are")
+    arbitrator: SpendingShape | None = Field(description="Rulings and questions in the debates; null if there are none")
     other_usd: float | None = Field(
-        description="The rest of total_usd: failed and cut-off calls, deleted debates, calls of dead workers"
+        description="The rest of total_usd: failed and canceled calls, deleted debates, calls of dead workers"
     )
 
 
@@ -247,9 +233,7 @@ class BasisShape(Shape):
     outcome: Literal["winner", "margin"]
     control: Literal["length"] | None
     cautions: list[str]
-    formats: list[str] | None = Field(
-        description="null, as the next three are, of an imported experiment: nobody knows"
-    )
+    formats: list[str] | None = Field(description="null, like the next three fields, for an imported experiment")
     models: list[str] | None
     prompts: list[str] | None
     personas: dict[str, str] | None = Field(description="By contestant")
@@ -258,7 +242,7 @@ class BasisShape(Shape):
 
 
 class ResultsShape(Shape):
-    ratings: list[RatingShape] | None = Field(description="The best first")
+    ratings: list[RatingShape] | None = Field(description="Highest rating first")
     matrix: list[MatrixCellShape]
     sides: SidesShape
     arms: list[ArmShape]
@@ -271,7 +255,7 @@ class ResultsShape(Shape):
     costs: CostsShape
     missing: MissingShape
     other_judgments: int = Field(
-        description="Judgments of its debates by judges that are neither in its spec nor invited: they are in no figure"
+        description="Judgments by judges that are neither in the spec nor invited; no figure counts them"
     )
     rests_on: BasisShape
-    why: dict[str, str] = Field(description="The reason for each figure that is not given, by the figure's name")
+    why: dict[str, str] = Field(description="The reason for each missing figure, by the figure's name")

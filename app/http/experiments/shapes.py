@@ -1,12 +1,11 @@
-"""Requests and answers about experiments."""
+"""Requests and responses of experiments."""
 
 import csv
 import io
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -19,7 +18,7 @@ from app.core.judgments import PERSON
 from app.http.answers import Id, IssuedShape, answer_of, answer_with
 from app.http.experiments.results_shapes import ResultsShape
 from app.http.json_bodies import parsed
-from app.http.requests import ExpiringBody, Query, Request, with_examples
+from app.http.requests import MOST_LISTED, Cursor, ExpiringBody, Query, Request, Searched, with_examples
 from app.store.experiments.reading import MatchFilters
 from app.wire.debates import Moment
 from app.wire.experiments import ExperimentShape, MatchShape, PlanShape
@@ -32,12 +31,7 @@ MOST_MOTIONS = 1_000
 MOST_JUDGMENTS = 200_000
 """The most judgments of one import."""
 LONGEST_LINE = 20_000
-MOST_LISTED = 200
 _NO_NUL = "^[^\\x00]*$"
-
-
-class ExperimentPath(BaseModel):
-    experiment_id: UUID
 
 
 class SpecBody(Request):
@@ -76,7 +70,7 @@ class PlannedMotionShape(Shape):
     id: str = Field(min_length=1, max_length=LONGEST_ID)
     has_answers: bool = False
     motion_bytes: int = Field(
-        0, ge=0, le=MOST_PLANNED_BYTES, description="With its answers: what prompts will show of it"
+        0, ge=0, le=MOST_PLANNED_BYTES, description="The size of the motion and its answers in prompts"
     )
     document_bytes: int = Field(0, ge=0, le=MOST_PLANNED_BYTES)
 
@@ -92,9 +86,11 @@ class PlanBody(Request):
         }
     )
 
-    spec: Annotated[dict[str, Any], DocumentedAs(GivenSpecShape)] = Field(description="As POST /experiments takes it")
+    spec: Annotated[dict[str, Any], DocumentedAs(GivenSpecShape)] = Field(
+        description="The same spec as for POST /experiments"
+    )
     motions: list[Annotated[Any, DocumentedAs(PlannedMotionShape)]] = Field(
-        default_factory=list, max_length=100_000, description="The motions that would be sent to /motions"
+        default_factory=list, max_length=100_000, description="The motions to send to /motions later"
     )
 
     def planned_motions(self) -> list[plan.PlannedMotion]:
@@ -125,10 +121,6 @@ class JudgesBody(Request):
     judges: list[Annotated[dict[str, Any], DocumentedAs(SpecJudgeShape)]] = Field(min_length=1, max_length=50)
 
 
-class JudgeInvitationPath(ExperimentPath):
-    invitation_id: UUID
-
-
 class JudgeInvitationBody(ExpiringBody):
     model_config = with_examples({"name": "ana", "expires_in_seconds": 86400})
 
@@ -139,21 +131,17 @@ class JudgeInvitationBody(ExpiringBody):
 
 class ExperimentsQuery(Query):
     limit: int = Field(50, ge=1, le=MOST_LISTED)
-    cursor: str | None = Field(None, max_length=200, description="next_cursor of the previous page")
+    cursor: Cursor = None
 
 
 class MatchesQuery(ExperimentsQuery):
-    contestant: str | None = Field(
-        None, max_length=200, pattern=_NO_NUL, description="Only matches of this contestant, on either side"
-    )
-    against: str | None = Field(
-        None, max_length=200, pattern=_NO_NUL, description="Only matches against this contestant"
-    )
-    proposer: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it proposed in")
-    opponent: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only matches that it opposed in")
-    arm: str | None = Field(None, max_length=200, pattern=_NO_NUL)
+    contestant: Searched = Field(None, description="Only matches of this contestant, on either side")
+    against: Searched = Field(None, description="Only matches against this contestant")
+    proposer: Searched = Field(None, description="Only matches with this proposer")
+    opponent: Searched = Field(None, description="Only matches with this opponent")
+    arm: Searched = None
     motion: str | None = Field(None, max_length=400, pattern=_NO_NUL)
-    judge: str | None = Field(None, max_length=200, pattern=_NO_NUL, description="Only debates that it judged")
+    judge: Searched = Field(None, description="Only debates that this judge judged")
     disagree: bool = Field(False, description="Only debates whose judgments name different winners")
     status: Literal["planned", "running", "completed", "failed"] | None = None
 
@@ -234,7 +222,7 @@ def _texts(row: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _short_lines(body: bytes) -> Iterator[str]:
-    """Decoded a piece at a time: the whole at once would keep other requests waiting."""
+    """Decodes line by line, because decoding the whole body would block other requests."""
     for number, line in enumerate(io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline=""), 1):
         if len(line) > LONGEST_LINE:
             raise InvalidInput(f"line {number}", f"has more than {LONGEST_LINE:,} characters")
@@ -243,9 +231,7 @@ def _short_lines(body: bytes) -> Iterator[str]:
 
 class JudgeInvitationData(Shape):
     id: Id
-    url: str = Field(
-        description="Opens the judging of this experiment's debates in a browser; shown only in this answer"
-    )
+    url: str = Field(description="A link to judge this experiment's debates in a browser. Shown only in this response")
     judge: Annotated[str, As(lambda name: f"{PERSON}{name}")]
     expires_at: Moment
 

@@ -116,7 +116,7 @@ def _refused(refusal: DebateError) -> Json:
     if refusal.suggestion:
         words += f" {refusal.suggestion}."
     if refusal.code == "ACTION_NOT_ALLOWED":
-        words += " Call wait_for_turn to learn whose turn it is."
+        words += " Call wait_for_turn to see whose turn it is."
     return {"content": [{"type": "text", "text": words}], "isError": True}
 
 

@@ -1,4 +1,4 @@
-"""What the tools answer: the shapes of the API, shortened to what an agent needs, with their JSON schemas."""
+"""The output of the tools: the shapes of the API, reduced to what an agent needs, with their JSON schemas."""
 
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
@@ -90,7 +90,7 @@ def turn_state(view: SeatView) -> str:
 
 
 def next_wait(debate: Debate, seat: Seat, seq: int) -> Json | None:
-    """The call that goes on from here; None when the debate is closed."""
+    """The next call to make; None when the debate is closed."""
     if debate.is_closed:
         return None
     return {

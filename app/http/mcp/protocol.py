@@ -47,7 +47,7 @@ class RpcError(Exception):
 class RpcReply:
     status: int
     body: Json | None
-    """None for a notification, which is not answered."""
+    """None for a notification, which has no response."""
 
 
 Methods = Mapping[str, Callable[[Json], Json]]
@@ -140,7 +140,7 @@ def _failed(request_id: Any, problem: RpcError, is_today: bool) -> RpcReply:
     error: Json = {"code": problem.code, "message": problem.message}
     if problem.data is not None:
         error["data"] = problem.data
-    # Before today's revision an error is the answer to a request that HTTP has delivered.
+    # Before today's revision an error is a successful HTTP response.
     refused = is_today or problem.code == UNSUPPORTED_VERSION
     status = _HTTP_STATUS.get(problem.code, 400) if refused else 200
     return RpcReply(status, {"jsonrpc": "2.0", "id": request_id, "error": error})

@@ -33,13 +33,13 @@ from app.words.seats import rules
 
 Json = dict[str, Any]
 MOST_NEW = 200
-"""Arguments in one answer; `seq` says where the next goes on."""
+"""Arguments in one response; the next call continues after `seq`."""
 
 SEATS_PAGE = requests.MOST_LISTED
-"""Debates that are looked at in one statement for open seats."""
+"""Debates that one statement searches for open seats."""
 MOST_SEATS = 200
 LOOK_SECONDS = 20.0
-"""Where nearly all seats are held, what was found until then is the answer: clients give up after 60 seconds."""
+"""If nearly all seats are held, the response has the seats found so far: clients give up after 60 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _tool(action: Action, answers: Json) -> Callable[[Run], Run]:
 
 @_tool(Action.READ, outputs.DEBATES)
 def list_debates(context: Context, given: inputs.ListDebates) -> Json:
-    """Debates, the most recently active first. Call it to find a debate by its title or status."""
+    """List debates by last activity. Call it to find a debate by its title or status."""
     query = requests.ListQuery.model_validate({"status": given.status or "", "q": given.q or "", "limit": given.limit})
     page = read.list_debates(context.services, context.caller, query.filters(), query.limit, 0, None)
     return {"debates": [debate_shape(debate) for debate in page.debates]}
@@ -94,7 +94,7 @@ def list_debates(context: Context, given: inputs.ListDebates) -> Json:
 
 @_tool(Action.READ, outputs.SEATS)
 def open_seats(context: Context, given: inputs.OpenSeats) -> Json:
-    """Seats that nobody holds yet. Call it when you were asked to join a debate and were given no id."""
+    """List open seats. Call it if you should join a debate and have no ID."""
     active = {"status": f"{Status.CREATED},{Status.RUNNING}", "player": EXTERNAL, "limit": SEATS_PAGE}
     query = requests.ListQuery.model_validate(active)
     found: list[Json] = []
@@ -120,8 +120,8 @@ def _is_open(debate: Debate, seat: Seat, caller: Caller) -> bool:
 
 @_tool(Action.CREATE, outputs.ONE_DEBATE)
 def create_debate(context: Context, given: inputs.CreateDebate) -> Json:
-    """Start a debate on a motion or a plan. Call it when you want a statement examined by an opponent. To hold a seat
-    of it yourself, make that seat external."""
+    """Start a debate about a motion or a plan. Call it when an opponent should examine a statement. To hold a seat
+    yourself, make that seat external."""
     described = {
         role: {"player": seat} if isinstance(seat, str) else seat for role, seat in (given.seats or {}).items()
     }
@@ -145,7 +145,7 @@ def create_debate(context: Context, given: inputs.CreateDebate) -> Json:
 
 @_tool(Action.SPEAK, outputs.ONE_DEBATE)
 def take_seat(context: Context, given: inputs.OfSeat) -> Json:
-    """Take an open seat, so that nobody else speaks in it. Call it once before your first wait_for_turn."""
+    """Take an open seat, so that no other agent can speak in it. Call it once before your first wait_for_turn."""
     seat = Seat(given.role)
     debate = seats.take_seat(context.services, context.caller, given.debate_id, seat)
     return {"debate": debate_shape(debate), "next_call": next_wait(debate, seat, 0)}
@@ -153,8 +153,8 @@ def take_seat(context: Context, given: inputs.OfSeat) -> Json:
 
 @_tool(Action.READ, outputs.TURN)
 def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
-    """Waits until it is your turn or the debate is closed, and tells what was said since after_seq. Call it after
-    taking a seat and after each of your moves; call it again while it says waiting."""
+    """Wait until it is your turn or the debate is closed, and return the arguments after after_seq. Call it after you
+    take a seat and after each of your turns. Call it again while the state is waiting."""
     seat = Seat(given.role)
     _wait_until_it_matters(context, given.debate_id, seat, given.after_seq, given.max_seconds)
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
@@ -180,7 +180,7 @@ def _wait_until_it_matters(context: Context, debate_id: UUID, seat: Seat, after_
         return
     relay, hold = context.relay, partial(context.keys.watch, context.caller)
     with relay.listen(debate_id, kind="wait") as listener, hold(listener.cancel) as key:
-        # If the feed is of a deleted debate, this wait ends at once; the next one gets the new debate's feed.
+        # If the feed is of a deleted debate, this wait ends immediately; the next one gets the new debate's feed.
         relay.is_of(listener, time_json(debate.created_at))
         is_change = True
         while is_change:
@@ -208,26 +208,26 @@ def _submitted(context: Context, given: inputs.MoveInput, seat: Seat, kind: Turn
 
 @_tool(Action.SPEAK, outputs.STORED)
 def argue(context: Context, given: inputs.Argue) -> Json:
-    """Give your argument as proposer or opponent. Call it once when wait_for_turn says your_turn."""
+    """Submit your argument as proposer or opponent. Call it once when wait_for_turn returns your_turn."""
     return _submitted(context, given, Seat(given.role), TurnType.CLAIM)
 
 
 @_tool(Action.SPEAK, outputs.STORED)
 def appeal(context: Context, given: inputs.MoveInput) -> Json:
-    """As proposer, call the judge instead of arguing. Call it when the debate goes round in circles."""
+    """As proposer, ask the judge for a ruling instead of arguing. Call it when the debate repeats itself."""
     return _submitted(context, given, Seat.PROPOSER, TurnType.APPEAL)
 
 
 @_tool(Action.SPEAK, outputs.STORED)
 def resolve(context: Context, given: inputs.MoveInput) -> Json:
-    """As proposer, close the debate; your text is its result. Call it when both sides agree."""
+    """As proposer, close the debate with your text as its result. Call it when both sides agree."""
     return _submitted(context, given, Seat.PROPOSER, TurnType.RESOLUTION)
 
 
 @_tool(Action.RULE, outputs.STORED)
 def rule(context: Context, given: inputs.RulingInput) -> Json:
-    """As judge, rule; where the debate has answers, say which of them is correct. Call it when wait_for_turn says
-    your_turn and its rules name it."""
+    """As judge, submit a ruling. If the debate has answers, decide which one is correct. Call it when wait_for_turn
+    returns your_turn and its rules name this tool."""
     verdict = None
     if given.winner is not None:
         if given.scores is None:
@@ -240,13 +240,13 @@ def rule(context: Context, given: inputs.RulingInput) -> Json:
 
 @_tool(Action.RULE, outputs.STORED)
 def ask(context: Context, given: inputs.MoveInput) -> Json:
-    """As judge, ask both sides a question before the last round. Call it when the rules name it."""
+    """As judge, ask both sides a question before the last round. Call it when the rules name this tool."""
     return _submitted(context, given, Seat.ARBITRATOR, TurnType.QUESTION)
 
 
 @_tool(Action.READ, outputs.TRANSCRIPT)
 def transcript(context: Context, given: inputs.TranscriptInput) -> Json:
-    """What was said in a debate, in order. Call it to read a debate that you do not sit in, or its result."""
+    """Read the arguments of a debate in order. Call it to read the result, or a debate in which you hold no seat."""
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     return {
         "debate": debate_shape(debate),
@@ -256,8 +256,8 @@ def transcript(context: Context, given: inputs.TranscriptInput) -> Json:
 
 @_tool(Action.JUDGE, outputs.JUDGED)
 def judge(context: Context, given: inputs.JudgmentInput) -> Json:
-    """Give your own judgment of a closed debate that you took no part in; where the debate has answers, of which one is
-    correct. It changes nothing in the debate."""
+    """Submit your judgment of a closed debate that you took no part in. If the debate has answers, decide which one is
+    correct. This does not change the debate."""
     opinion = OpinionBody.model_validate(given.model_dump(exclude={"debate_id"}))
     stored, _ = judgments.give(
         context.services, context.caller, given.debate_id, None, JudgeOrder.AS_SPOKEN, opinion.verdict()
@@ -267,7 +267,7 @@ def judge(context: Context, given: inputs.JudgmentInput) -> Json:
 
 @_tool(Action.CONTROL, outputs.ONE_DEBATE)
 def stop(context: Context, given: inputs.Stop) -> Json:
-    """End a debate now. Call it only when a person asked for it."""
+    """Stop a debate now. Call it only if a person asked for it."""
     debate = control.stop_debate(context.services, context.caller, given.debate_id, given.reason)
     return {"debate": debate_shape(debate), "next_call": None}
 

@@ -1,4 +1,4 @@
-"""`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, with JSON answers."""
+"""`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, with JSON responses."""
 
 from typing import Any, Literal
 
@@ -45,7 +45,7 @@ class McpBody(Request):
     @model_validator(mode="before")
     @classmethod
     def _can_be_answered(cls, given: Any) -> Any:
-        """An answer repeats the id and parts of the params. JSON can escape half of a surrogate pair, UTF-8 cannot."""
+        """A response repeats the id and parts of the params. JSON can escape half of a surrogate pair, UTF-8 cannot."""
         try:
             to_json(given)
         except PydanticSerializationError:
@@ -56,8 +56,9 @@ class McpBody(Request):
 def mcp_blueprint(services: Services, relay: Relay, keys: KeyWatch) -> Blueprint:
     api = api_blueprint("mcp", "The Model Context Protocol, for agents")
 
-    @api.post("/mcp", summary="One message of the Model Context Protocol", responses=_RESPONSES)
+    @api.view("POST /mcp", _RESPONSES, guests=True)
     def message(body: McpBody) -> Response | tuple[Response, int]:
+        """Send a message of the Model Context Protocol"""
         context = Context(services, relay, keys, current_caller())
         headers = {name.lower(): value for name, value in request.headers.items()}
         reply = answer(body.model_dump(exclude_unset=True), headers, methods_of(context), SERVER)

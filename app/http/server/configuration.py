@@ -19,7 +19,7 @@ _resource.setrlimit(_resource.RLIMIT_NOFILE, (_most_files, _most_files))
 
 bind = _settings.bound_address
 worker_class = "app.http.server.worker.ApiWorker"
-# Each request and each listener is a greenlet; the database pool limits the work done at once. Further connections wait
+# Each request and each listener is a greenlet; the database pool limits concurrent work. Further connections wait
 # to be accepted. Below the limit of open files, so that our own files and connections can be opened.
 _SPARE_FILES = 500
 worker_connections = 10_000 if _most_files < 0 else max(min(10_000, _most_files - _SPARE_FILES), 1)

@@ -1,4 +1,4 @@
-"""The answer to a request that gunicorn cannot parse, and its log line. Neither quotes the request, which may hold a
+"""The response to a request that gunicorn cannot parse, and its log line. Neither quotes the request, which may hold a
 key."""
 
 import json

@@ -14,7 +14,7 @@ _HANDSHAKE_HEADERS = ("connection", "upgrade", "host", "sec-websocket-")
 
 
 def limit_writes(environ: dict[str, Any], seconds: float) -> None:
-    """Sets a write deadline for the answer to this request. The worker removes it afterwards."""
+    """Sets a write deadline for the response to this request. The worker removes it afterwards."""
     environ["gunicorn.socket"].settimeout(seconds)
 
 

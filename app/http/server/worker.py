@@ -16,7 +16,7 @@ from app.observe.logs import configure_logs, log_crashes
 from app.settings import settings_or_exit
 
 LINGER_SECONDS = 2
-"""How long a client that is still sending a refused body has to read the answer."""
+"""How long a client that is still sending a refused body has to read the response."""
 LINGER_BYTES = 8 * 1024 * 1024
 UNREAD_BYTES = 64 * 1024
 """An unread body of at most this length is read and discarded, so that the connection can be kept."""
@@ -24,7 +24,7 @@ UNREAD_BYTES = 64 * 1024
 
 class ApiWorker(GeventWorker):  # type: ignore[misc]
     at_exit: ClassVar[list[Callable[[], None]]] = []
-    """Called when the process is told to end: ends requests that are held open (streams, long polls, WebSockets)."""
+    """Called when the process receives SIGTERM: ends open requests (streams, long polls, WebSockets)."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -38,7 +38,7 @@ class ApiWorker(GeventWorker):  # type: ignore[misc]
         # ever yields to the other greenlets.
         gevent.sleep(0)
         this = gevent.getcurrent()
-        # When the process is ending, a request that has arrived is still read and answered.
+        # When the process is ending, a request that has arrived is still read and served.
         with gevent.Timeout(self.cfg.keepalive if self.alive else 0.001, False) as timeout:
             self._idle[this] = timeout
             try:
@@ -47,11 +47,11 @@ class ApiWorker(GeventWorker):  # type: ignore[misc]
                 self._idle.pop(this, None)
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
-        # Applies to each read of the body and each write of the answer. Without it, a client that has vanished would
+        # Applies to each read of the body and each write of the response. Without it, a client that has vanished would
         # keep its greenlet and its file for ever.
         sock.settimeout(self.cfg.keepalive)
         if _announced_length(req) > UNREAD_BYTES:
-            # If the body is refused, the connection is closed; the answer has to say so, or the client sends its next
+            # If the body is refused, the connection is closed; the response has to say so, or the client sends its next
             # request into the closing connection.
             req.force_close()
         try:
@@ -64,7 +64,7 @@ class ApiWorker(GeventWorker):  # type: ignore[misc]
             sock.settimeout(None)
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:  # noqa: ARG002 (gunicorn's)
-        """Replaces gunicorn's answer, which is HTML, and its log line, which quotes what it could not parse."""
+        """Replaces gunicorn's response, which is HTML, and its log line, which quotes what it could not parse."""
         if isinstance(exc, gevent.GreenletExit):
             # The process ends and has waited long enough for this connection.
             return
@@ -91,7 +91,7 @@ class ApiWorker(GeventWorker):  # type: ignore[misc]
 
 
 def _expire(greenlet: gevent.Greenlet, timeout: gevent.Timeout) -> None:
-    # A timeout that is no longer pending was cancelled: the request came meanwhile, and is answered.
+    # A timeout that is no longer pending was cancelled: the request came meanwhile, and is served.
     if timeout.pending:
         greenlet.throw(timeout)
 

@@ -1,8 +1,8 @@
-"""Answers of the solutions API: their shapes for the OpenAPI document, the camelCase envelope, and its error codes.
+"""Responses of the solutions API: shapes, the camelCase envelope and its error codes.
 
-Each shape makes its content from a value of the core or the store."""
+Each shape makes its JSON from a value of the core or the store."""
 
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 from uuid import UUID
 
 from flask import Response, g, jsonify
@@ -50,7 +50,7 @@ class AgentShape(CamelShape):
 
 
 class NewAgentShape(AgentShape):
-    api_key: str = Field(description="Shown only in this answer; the server keeps a hash")
+    api_key: str = Field(description="Shown only in this response; the server stores a hash")
 
 
 class AuthorShape(CamelShape):
@@ -107,7 +107,7 @@ class EvaluationShape(CamelShape):
 
 
 class SolutionDecisionShape(CamelShape):
-    decision: Literal["approved", "rejected"] = Field(description="rejected: hidden from everybody but the author")
+    decision: Literal["approved", "rejected"] = Field(description="rejected: only the author sees the solution")
     decided_by: str
     reason: str
     decided_at: Moment
@@ -116,7 +116,7 @@ class SolutionDecisionShape(CamelShape):
 class DetailedSolutionShape(SolutionShape):
     evaluation: EvaluationShape | None = Field(description="Only for its author and for reviewers")
     decisions: list[SolutionDecisionShape] | None = Field(
-        description="Only for its author and for reviewers: of people, oldest first. The last one counts"
+        description="Only for its author and for reviewers: decisions of people, oldest first; the last one is in force"
     )
 
 
@@ -161,20 +161,6 @@ class OkPage(Ok[list[Data]], Generic[Data]):
         return f"{params[0].__name__.removesuffix('Shape')}sAnswer"
 
 
-AgentAnswer = Ok[AgentShape]
-NewAgentAnswer = Ok[NewAgentShape]
-AgentsAnswer = OkPage[AgentShape]
-SolutionAnswer = Ok[SolutionShape]
-DetailedSolutionAnswer = Ok[DetailedSolutionShape]
-SolutionsAnswer = OkPage[SolutionShape]
-ContributionAnswer = Ok[ContributionShape]
-DetailedContributionAnswer = Ok[DetailedContributionShape]
-ContributionsAnswer = OkPage[ContributionShape]
-UpvoteAnswer = Ok[UpvoteShape]
-ReviewAnswer = Ok[ReviewShape]
-ReviewsAnswer = OkPage[ReviewShape]
-
-
 class SolutionsErrorBody(CamelShape):
     code: str
     message: str
@@ -195,13 +181,6 @@ def moderation_of(moderated: ModeratedSolution | None) -> dict[str, Any]:
     return {"evaluation": EvaluationShape.of(moderated.evaluation), "decisions": decisions}
 
 
-ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 429, 503), SolutionsError)
-COMMON: dict[str, Any] = {"url_prefix": PREFIX, "abp_responses": ERRORS, "abp_security": NEEDS_TOKEN}
-"""Options of every blueprint of this API."""
-PUBLIC: list[dict[str, list[str]]] = [{}]
-"""For views that need no token. flask-openapi3 adds this to the blueprint's security."""
-
-
 def is_solutions_api(path: str) -> bool:
     return path == PREFIX or path.startswith(f"{PREFIX}/")
 
@@ -211,9 +190,14 @@ def solutions_success(data: Any, status: int = 200, meta: dict[str, Any] | None 
     return jsonify(body), status
 
 
-def solutions_page(shown: list[dict[str, Any]], next_cursor: str | None) -> tuple[Response, int]:
-    meta = {"hasMore": next_cursor is not None, "nextCursor": next_cursor, "count": len(shown)}
-    return solutions_success(shown, meta=meta)
+def solutions_enveloped(answer: type[CamelShape], value: Any, status: int) -> tuple[Response, int]:
+    """The response of a view that returned this value, or a page of such values."""
+    shape: Any = answer.model_fields["data"].annotation
+    if not issubclass(answer, OkPage):
+        return solutions_success(shape.of(value), status)
+    shown = [get_args(shape)[0].of(one) for one in value.items]
+    meta = {"hasMore": value.next_cursor is not None, "nextCursor": value.next_cursor, "count": len(shown)}
+    return solutions_success(shown, status, meta)
 
 
 def solutions_failure(code: str, message: str, details: dict[str, Any]) -> Response:
@@ -223,3 +207,11 @@ def solutions_failure(code: str, message: str, details: dict[str, Any]) -> Respo
     response = jsonify({"ok": False, "error": error, "requestId": g.request_id})
     response.status_code = status
     return response
+
+
+ERRORS: dict[str | int, Any] = dict.fromkeys((400, 401, 403, 404, 405, 413, 429, 503), SolutionsError)
+COMMON: dict[str, Any] = {
+    **{"url_prefix": PREFIX, "abp_responses": ERRORS, "abp_security": NEEDS_TOKEN},
+    **{"envelope": solutions_enveloped, "error": SolutionsError},
+}
+"""Options of every blueprint of this API."""

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from app.core.access import DEFAULT_SCOPES, Scope
@@ -38,7 +38,7 @@ class AgentBody(CamelBody):
     username: str = Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="Unique, ignoring case")
     display_name: str | None = Field(None, min_length=1, max_length=100)
     scopes: list[Scope] = Field(
-        sorted(DEFAULT_SCOPES), min_length=1, max_length=len(Scope), description="What its key may do"
+        sorted(DEFAULT_SCOPES), min_length=1, max_length=len(Scope), description="The permissions of the key"
     )
 
 
@@ -80,28 +80,6 @@ class DecisionBody(CamelBody):
 
     decision: Literal["approve", "reject"]
     reason: str = Field(min_length=1, max_length=2000, description="Stored with the decision; the author sees it")
-
-
-class CamelPath(BaseModel):
-    """Camel-case names, as in the API and in `details.field` of an error."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
-
-
-class AgentPath(CamelPath):
-    agent_id: UUID
-
-
-class SolutionPath(CamelPath):
-    solution_id: UUID
-
-
-class ContributionPath(SolutionPath):
-    contribution_id: UUID
-
-
-class EvaluationPath(CamelPath):
-    evaluation_id: UUID
 
 
 class PageQuery(Query):

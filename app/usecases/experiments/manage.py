@@ -117,7 +117,7 @@ def check_prompts(connection: Connection, experiment_id: UUID, spec: Spec) -> No
             raise InvalidInput("prompts", f"there is no prompt set {name!r}; `debate prompts list` shows them")
         if known.held is not None and known.held != known.now:
             raise Conflict(
-                f"prompts: the prompt set {name!r} was changed since this experiment began: to go on with it would mix"
+                f"prompts: the prompt set {name!r} has changed since this experiment started: continuing would mix"
                 " two experiments",
                 suggestion="Add the changed prompts under a new name, and give the experiment a new name",
                 field="prompts",
@@ -240,7 +240,7 @@ def _ask_for_plan(services: Services, caller: Caller, experiment_id: UUID) -> tu
         _refuse_imported(experiment)
         motions = plan_store.count_motions(connection, experiment_id)
         if not motions.motions:
-            raise InvalidInput("motions", "there are none: send some to /motions first")
+            raise InvalidInput("motions", "the experiment has no motions: send some to /motions first")
         count = planning.counted(experiment.spec, motions, "motions")
         is_small = count <= planning.SMALL_PLAN
         new = max(0, count - plan_store.count_matches(connection, experiment_id))

@@ -129,7 +129,7 @@ def require_author(caller: Caller) -> Agent:
     if isinstance(caller, Operator):
         if not caller.has_token:
             raise AuthFailed(
-                "This needs an agent's key, and none was sent",
+                "This request needs an agent's key",
                 suggestion="Create an agent, and send the header Authorization: Bearer <its key>",
             )
         raise Forbidden("Only agents may discuss solutions", suggestion="Send an agent's key")

@@ -58,7 +58,7 @@ def test_up_says_where_it_is_and_where_its_files_are(home: Home, up: Command) ->
         f"debate-runner is up at http://127.0.0.1:{home.port}  (Ctrl-C stops it)",
         f"  data   {home.data_dir}",
         f"  logs   {home.data_dir}/logs",
-        f"  find   it with DEBATE_SERVER_URL=http://127.0.0.1:{home.port}; not needed with the same data directory",
+        f"  url    DEBATE_SERVER_URL=http://127.0.0.1:{home.port} (for other data directories)",
     ]
     assert {log.name for log in (home.data_dir / "logs").iterdir()} == {"api.log", "worker-1.log", "worker-2.log"}
 
@@ -96,7 +96,7 @@ def test_a_running_debate_is_listed_stopped_and_stopped_again(elsewhere: Home) -
     assert run.end(10) == 0
     assert run.stdout.endswith(f"The debate is stopped: it was stopped by hand.\n{debate_id}\n")
     none = elsewhere.debate("list", "--status", "running")
-    assert (none.stdout, none.stderr) == ("", "No debates match these filters.\n")
+    assert (none.stdout, none.stderr) == ("", "No debates match.\n")
 
 
 def test_escape_sequences_and_markup_in_a_motion_are_printed_harmlessly(elsewhere: Home) -> None:

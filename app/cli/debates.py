@@ -117,7 +117,7 @@ class DebateFilters:
     debate_type: Annotated[options.Kind | None, typer.Option("--type", help="The kind of debate.")] = None
     format: Annotated[options.Form | None, options.FORM_OPTION] = None
     q: Annotated[str | None, typer.Option(help="Search for this part of a title.")] = None
-    texts: Annotated[bool, typer.Option("--texts", help="--q also searches for words of the turns.")] = False
+    texts: Annotated[bool, typer.Option("--texts", help="With --q, also search the words of the turns.")] = False
     pending_first_opponent: Annotated[
         bool, typer.Option("--pending-first-opponent", help="Only debates that an opponent can join.")
     ] = False

@@ -69,9 +69,9 @@ def solution(
         UUID | None, typer.Argument(help="The solution to decide. [default: list all that are flagged]")
     ] = None,
 ) -> CommandResult:
-    """List flagged solutions, or decide about one. A solution is rejected with its thread.
+    """List flagged solutions, or decide about one.
 
-    A later decision replaces an earlier one; all are stored.
+    A rejected solution is hidden with its thread. A later decision replaces an earlier one; all are stored.
 
     Example: debate guardrail solution
 

@@ -91,13 +91,13 @@ Debater = Literal["proposer", "opponent"]
 Role = Literal["proposer", "opponent", "arbitrator"]
 Form = Literal["dialogue", "rounds", "final_ruling", "simultaneous", "interactive", "consultancy", "direct"]
 FORM_OPTION = typer.Option(
-    "--format", metavar="<format>", help=f"Who speaks when, and when the judge rules: {', '.join(get_args(Form))}."
+    "--format", metavar="<format>", help=f"The order of turns and rulings: {', '.join(get_args(Form))}."
 )
 Kind = Literal["general_debate", "coding_plan_debate"]
 Cursor = Annotated[str | None, typer.Option(help="The next_cursor of the previous page.")]
 RequestId = Annotated[
     str | None,
-    typer.Option("--client-request-id", help="Repeats with the same id are stored once. [default: a new UUID]"),
+    typer.Option("--client-request-id", help="The server stores requests with the same id once. [default: a new UUID]"),
 ]
 ExpiresInHours = Annotated[
     float | None, typer.Option(help="How long the link is valid. [default: a week]", min=0.01, max=8760)

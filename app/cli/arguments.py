@@ -150,8 +150,7 @@ def _stored(debate: output.Json, argument: output.Json) -> Iterator[str]:
 
 
 def _target(api: "Api", debate_id: str, role: str, client_request_id: str | None) -> str:
-    """The latest argument; for a request that is already stored, the argument it answered, so that the repeat is
-    identical."""
+    """The latest argument. For a request that is already stored, its target, so that the repeat is identical."""
     transcript = api.get(f"/debates/{debate_id}", limit=1 if client_request_id is None else SEARCHED_ARGUMENTS)
     mine = (client_request_id, role)
     stored = [each for each in transcript["arguments"] if (each["client_request_id"], each["role"]) == mine]

@@ -86,10 +86,10 @@ def _wait(api: "Api", options: WaitOptions) -> None:
                 # A failure adds no argument and closes nothing: the debate can be resumed.
                 if debate["status"] == Status.FAILED:
                     return _print_end(options, news, debate)
-                # It was closed after the server had answered. The next response says so immediately.
+                # It was closed after this response. The next one returns immediately.
                 continue
         except ServerUnavailable as failure:
-            # A server that has answered before may recover before the deadline.
+            # A server that has responded before may recover before the deadline.
             if not (news or failure.was_answered) or time.monotonic() + RETRY_PAUSE_SECONDS >= deadline:
                 raise
             time.sleep(RETRY_PAUSE_SECONDS)
@@ -98,13 +98,13 @@ def _wait(api: "Api", options: WaitOptions) -> None:
 
 
 def _news(api: "Api", options: WaitOptions, last_seen: str | None, deadline: float) -> output.Json:
-    held = min(options.interval, max(deadline - time.monotonic(), 0))
+    seconds = min(options.interval, max(deadline - time.monotonic(), 0))
     return api.get(
         f"/debates/{options.id}/wait",
-        held + SHORTEST_REQUEST_SECONDS,
+        seconds + SHORTEST_REQUEST_SECONDS,
         role=options.role,
         argument_id=last_seen,
-        timeout_ms=int(held * 1000),
+        timeout_ms=int(seconds * 1000),
     )
 
 
@@ -140,7 +140,7 @@ def _print_end(options: WaitOptions, news: output.Json, debate: output.Json) -> 
     if debate["status"] == Status.FAILED:
         raise CommandFailed(
             ending(debate),
-            suggestion=f"Try again with `{output.program()} resume {debate['id']}`, "
+            suggestion=f"Retry with `{output.program()} resume {debate['id']}`, "
             f"or end it with `{output.program()} stop {debate['id']}`",
         )
     if not options.as_json:

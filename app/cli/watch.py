@@ -17,6 +17,8 @@ from app.wire.situations import situation_of
 from app.words import seats
 
 commands = Commands()
+KEPT_CHARACTERS = 1_000
+"""Of the generated text: more than a line of any terminal."""
 SPINNER_COLUMNS = 5
 """Of the spinner itself and the punctuation of its line."""
 
@@ -49,8 +51,8 @@ def watch(
 
 
 def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[output.Json]) -> output.Json:
-    """Prints each argument as it comes, or one JSON document at the end. Returns the debate as it ended; `arguments`
-    is filled with those that came."""
+    """Prints each argument as it arrives, or one JSON document at the end, and appends it to `arguments`. Returns the
+    debate at its end."""
     from app.cli import show
 
     shown_round = 0
@@ -59,9 +61,11 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
     with show.spinner("Waiting for the first turn", as_json) as update:
         for change in changes:
             if "text" in change:
-                generated += change["text"]
+                generated = (generated + change["text"])[-KEPT_CHARACTERS:]
                 does = activity(debate)
-                update(f"{does}: {last_words(generated, show.out.width - len(does) - SPINNER_COLUMNS)}")
+                # The spinner is in the terminal, which may be stdout or stderr.
+                width = min(show.out.width, show.err.width)
+                update(f"{does}: {last_words(generated, width - len(does) - SPINNER_COLUMNS)}")
                 continue
             generated = ""
             debate = change.get("debate", debate)

@@ -97,8 +97,8 @@ def send_test(webhook_id: WebhookId) -> CommandResult:
     Example: debate webhooks test 0b0e…
     """
     delivery = connect().post(f"{WEBHOOKS}/{webhook_id}/test")["delivery"]
-    output.note(f"See the result: {output.program()} webhooks deliveries {webhook_id}")
-    return CommandResult(delivery, [_line(delivery)])
+    see = f"See the result: {output.program()} webhooks deliveries {webhook_id}"
+    return CommandResult(delivery, [_line(delivery)], note=see)
 
 
 @commands.command()

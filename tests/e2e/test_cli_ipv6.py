@@ -41,7 +41,7 @@ def test_up_binds_the_ipv6_loopback_address_and_prints_it_as_a_url(home: Home) -
     run = home.debate("run", "Over IPv6", "--rounds", "1", seconds=90)
     assert run.process.returncode == 0, run.stderr
     assert "all rounds were held" in run.stdout
-    assert f"answers at http://[::1]:{home.port}" in home.debate("doctor").stdout
+    assert f"responds at http://[::1]:{home.port}" in home.debate("doctor").stdout
     assert_one_sentence(home.debate("up"), 1, f"Port {home.port} on ::1 is already in use")
 
     up.send(signal.SIGINT)

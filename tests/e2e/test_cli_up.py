@@ -1,6 +1,7 @@
 """`debate up`, and the commands that speak to it."""
 
 import json
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -94,7 +95,8 @@ def test_a_running_debate_is_listed_stopped_and_stopped_again(elsewhere: Home) -
 
     # Whoever followed it sees it end.
     assert run.end(10) == 0
-    assert run.stdout.endswith(f"The debate is stopped: it was stopped by hand.\n{debate_id}\n")
+    end = rf"The debate is stopped: it was stopped by hand\.\n0 tokens, \$0, \d+ s\n{debate_id}\n$"
+    assert re.search(end, run.stdout)
     none = elsewhere.debate("list", "--status", "running")
     assert (none.stdout, none.stderr) == ("", "No debates match.\n")
 
@@ -133,7 +135,7 @@ def test_doctor_sees_the_server_and_its_workers(home: Home, up: Command) -> None
     seen = home.debate("doctor")
     assert seen.process.returncode == 0, seen.stdout
     assert "2 running" in seen.stdout
-    assert f"answers at http://127.0.0.1:{home.port}" in seen.stdout
+    assert f"responds at http://127.0.0.1:{home.port}" in seen.stdout
 
 
 def test_ctrl_c_ends_everything(home: Home, up: Command) -> None:

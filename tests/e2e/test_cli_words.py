@@ -74,7 +74,7 @@ def test_a_message_in_a_terminal_is_broken_at_blanks_and_an_id_nowhere(cli: Home
     assert words.split() == [word for word in shown.split() if word in words.split()], shown
     for arguments, ends in ((("--proposer", "nonsense"), 1), (("--format", "nonsense"), 2)):
         message = at_80_columns(cli, "create", "--content", "x", *arguments, ends=ends)
-        assert len(message) > 2, message
+        assert len(message) > 1, message
         assert all(len(line) < 80 for line in message), message
     seen = ("--role", "proposer", "--argument-id", api.transcript(debate_id)["motion"]["id"], "--timeout", "0.1")
     waited = at_80_columns(cli, "wait", debate_id, *seen, ends=5)

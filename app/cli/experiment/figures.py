@@ -53,7 +53,7 @@ def compare(first: Source, second: Source) -> CommandResult:
     kept = {name: found[name] for name in ("arms", "differences")}
     kept["why"] = {name: why for name, why in found["why"].items() if name.startswith(("arms", "differences"))}
     lines = differences_text(found)
-    next(lines, None)  # an empty one, which stands between two tables
+    next(lines, None)  # an empty line between two tables
     notes = [f"Note: {why}" for name, why in kept["why"].items() if name != "arms.accuracy"]
     return CommandResult(kept, [*lines, *notes])
 

@@ -93,7 +93,7 @@ def _html_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def _about(found: Json, experiment: Json | None) -> list[str]:
     lines = [f"{results.rests_on(found)} Method: {found['rests_on']['method']}."]
     if experiment:
-        began = "begun" if experiment["spec"] else "imported"
+        began = "created" if experiment["spec"] else "imported"
         how = ending(experiment["status"], experiment["stop_reason"])
         lines.append(f"Experiment {experiment['id']}, {how}, {began} {experiment['created_at']}.")
     return [*lines, *results.no_ratings(found)]

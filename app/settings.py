@@ -46,7 +46,7 @@ def _known_evaluator(name: str, others: ValidationInfo) -> str:
 
 
 def _address(*schemes: str) -> AfterValidator:
-    """A URL that all libraries parse alike. Checked here, because their own errors would show it in a traceback."""
+    """A URL that all libraries parse alike. Checked here, because their errors would show it in a traceback."""
 
     def check(url: str | None) -> str | None:
         if url is None:
@@ -62,7 +62,7 @@ def _address(*schemes: str) -> AfterValidator:
 
 
 def _why_unreadable(url: str) -> str | None:
-    """The answer never quotes the URL, which may contain a password."""
+    """The reason never quotes the URL, which may contain a password."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -120,10 +120,10 @@ def _endpoints(value: object) -> object:
         name, _, url = one.partition("=")
         if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or not re.fullmatch(r"https?://[^/\s]+\S*", url):
             raise ValueError(
-                f"{without_secrets(one)!r} does not have the form name=https://host/v1, the name in small letters"
+                f"{without_secrets(one)!r} does not have the form name=https://host/v1, with a lowercase name"
             )
         if name in PROVIDERS or name in NO_PLAYERS or name in (EXTERNAL, SCRIPTED, LOCAL):
-            raise ValueError(f"{name!r} is the name of a provider or player: choose another one")
+            raise ValueError(f"{name!r} is the name of a provider or player: choose another name")
     if len(_urls(given)) < len(given):
         raise ValueError("two servers have the same name")
     return given
@@ -170,100 +170,112 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="DEBATE_", env_ignore_empty=True, frozen=True, extra="ignore")
 
     server_host: Annotated[str, AfterValidator(_without_brackets)] = Field(
-        "127.0.0.1", description="The address the API binds"
+        "127.0.0.1", description="The address that the API binds"
     )
-    server_port: int = Field(3456, ge=1, le=65535, description="The port the API binds")
+    server_port: int = Field(3456, ge=1, le=65535, description="The port that the API binds")
     server_url: Annotated[str | None, _address("http://", "https://"), AfterValidator(_has_a_host)] = Field(
-        None, description="Where the command line finds the API; a server without a token also answers to this host"
+        None,
+        description="The URL of the API for the command line. A server without a token also accepts this host name",
     )
     auth_token: Annotated[str | None, AfterValidator(_hard_to_guess)] = Field(None, description="The operator's token")
     database_url: Annotated[str | None, _address("postgresql://", "postgres://")] = Field(
-        None, description="Postgres; an embedded one under the data directory if absent"
+        None, description="The URL of Postgres. If absent, an embedded Postgres runs in the data directory"
     )
     redis_url: Annotated[str | None, _address("redis://", "rediss://", "unix://")] = Field(
-        None, description="Redis or Valkey; an embedded one under the data directory if absent"
+        None, description="The URL of Redis or Valkey. If absent, an embedded Valkey runs in the data directory"
     )
     data_dir: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("debate-runner", appauthor=False)),
-        description="Where the embedded servers keep their files",
+        description="The directory for the files of the embedded servers",
     )
-    poll_timeout_ms: int = Field(60_000, ge=0, le=600_000, description="How long a long poll waits at most")
+    poll_timeout_ms: int = Field(60_000, ge=0, le=600_000, description="The maximum duration of a long poll")
     http_timeout_ms: int = Field(
         65_000,
         ge=1_000,
         le=700_000,
-        description="How long a connection may idle between requests, or stall during one",
+        description="The maximum time that a connection may be idle between requests, or stall during one",
     )
-    max_content_length: int = Field(10_240, ge=1, le=1_000_000, description="The most bytes of UTF-8 in one text")
+    max_content_length: int = Field(
+        10_240, ge=1, le=1_000_000, description="The maximum length of one text, in bytes of UTF-8"
+    )
     max_document_length: int = Field(
-        1_048_576, ge=1, le=16_777_216, description="The most bytes of UTF-8 in the document of a debate"
+        1_048_576, ge=1, le=16_777_216, description="The maximum length of a debate's document, in bytes of UTF-8"
     )
     max_listeners: int = Field(
-        8_000, ge=1, le=9_000, description="WebSockets, streams and long polls that one API process holds at once"
+        8_000,
+        ge=1,
+        le=9_000,
+        description="The maximum of concurrent WebSockets, streams and long polls in one API process",
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)] = Field(
         (),
-        description="Origins besides the server's own whose pages may use the API and WebSockets, separated by commas",
+        description="Other origins whose pages may use the API and WebSockets, separated by commas",
     )
     endpoints: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_endpoints)] = Field(
         (),
-        description="OpenAI-compatible servers by name: lab=https://lab.example/v1; the key of lab is in LAB_API_KEY",
+        description="OpenAI-compatible servers: name=URL, separated by commas. LAB_API_KEY has the key of lab=https://lab.example/v1",
     )
     default_player: Annotated[str, AfterValidator(_known_player)] = Field(
-        "scripted", description="The player of seats that a `rounds` debate does not name"
+        "scripted", description="The player of each seat that a `rounds` debate does not name"
     )
-    claim_seconds: float = Field(15, ge=0.5, le=3600, description="When a dead worker's turn passes to another worker")
+    claim_seconds: float = Field(
+        15, ge=0.5, le=3600, description="The time after which another worker takes over the turns of a dead worker"
+    )
     worker_concurrency: int = Field(
-        1000, ge=1, le=20_000, description="Turns of one provider that one worker process has in flight at once"
+        1000, ge=1, le=20_000, description="The maximum of concurrent turns for one provider in one worker process"
     )
     worker_hang_seconds: float = Field(
-        60, ge=1, le=3600, description="A worker whose event loop is blocked for this many seconds ends itself"
+        60, ge=1, le=3600, description="A worker exits after its event loop was blocked for this long"
     )
     model_concurrency: int = Field(
-        50, ge=1, le=10_000, description="Calls to one provider that all workers together make at once"
+        50, ge=1, le=10_000, description="The maximum of concurrent calls to one provider from all workers"
     )
     context_tokens: int | None = Field(
-        None, ge=500, le=100_000_000, description="The most that a model is shown of a debate, in tokens"
+        None, ge=500, le=100_000_000, description="The maximum part of a debate that a model gets, in tokens"
     )
-    model_timeout_seconds: float = Field(300, gt=0, le=3600, description="How long one call to a model may take")
+    model_timeout_seconds: float = Field(300, gt=0, le=3600, description="The timeout of one call to a model")
     max_cost_usd_per_day: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="What all workers together may spend on models in a day (UTC)"
+        None, gt=0, allow_inf_nan=False, description="The maximum cost of all model calls in a day (UTC)"
     )
 
     failpoints: Annotated[str, AfterValidator(_failpoints)] = Field(
-        "", description="For tests only: where this process fails on purpose (docs/reliability.md)"
+        "", description="For tests only: the points at which this process fails (docs/reliability.md)"
     )
 
-    trusted_proxies: int = Field(0, ge=0, le=10, description="How many proxies in front of the API set X-Forwarded-…")
+    trusted_proxies: int = Field(
+        0, ge=0, le=10, description="The number of proxies in front of the API that set X-Forwarded-…"
+    )
     rate_limit: Annotated[str | None, AfterValidator(_known_limits)] = Field(
-        None, description="Requests a minute: `reads=1200,writes=300,sockets=120,contributions=60`, or `off`"
+        None, description="Maximum requests per minute: `reads=1200,writes=300,sockets=120,contributions=60`, or `off`"
     )
 
     agent_quota: Annotated[str | None, AfterValidator(_known_quota)] = Field(
-        None, description="What an agent's key may store and spend a day: `bytes=200000000,usd=25`, or `off`"
+        None,
+        description="The maximum that one agent key may store and spend in a day: `bytes=200000000,usd=25`, or `off`",
     )
 
     guardrail: Annotated[str, AfterValidator(_known_evaluator)] = Field(
-        RULES_ALONE, description="What checks solutions and contributions: `rules`, or a model after the rules"
+        RULES_ALONE,
+        description="The check of solutions and contributions: `rules`, or a model in addition to the rules",
     )
     guard_turns: bool = Field(False, description="The guardrail also checks the turns of external seats in debates")
 
-    webhooks_private: bool = Field(False, description="Webhooks may be sent to private and loopback addresses")
+    webhooks_private: bool = Field(False, description="Allow webhooks to private and loopback addresses")
     webhook_retry_seconds: float = Field(
         5,
         gt=0,
         le=3600,
-        description="Seconds before the first retry of a failed webhook; each later retry waits longer",
+        description="The pause before the first retry of a failed webhook, with exponential backoff",
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="The lowest level that is logged; models' answers are logged only in `debug`"
+        "info", description="The lowest level that is logged. Only `debug` logs the answers of models"
     )
     metrics_token: Annotated[str | None, AfterValidator(_hard_to_guess)] = Field(
-        None, description="A token for /metrics of the API only, for Prometheus"
+        None, description="A token that gives access only to /metrics of the API, for Prometheus"
     )
     metrics_port: int | None = Field(None, ge=1, le=65535, description="The port of a worker's metrics")
-    metrics_host: str = Field("127.0.0.1", description="The address a worker binds for its metrics")
+    metrics_host: str = Field("127.0.0.1", description="The address that a worker binds for its metrics")
 
     @property
     def endpoint_urls(self) -> dict[str, str]:
@@ -271,14 +283,14 @@ class Settings(BaseSettings):
 
     @property
     def rate_limits(self) -> RateLimits | None:
-        """None for no limits: `off`, or unset on a server without a token, which only this machine can reach."""
+        """None means no limits: `off`, or unset on a server without a token, which only this machine can reach."""
         if self.rate_limit is None:
             return None if self.auth_token is None else RateLimits()
         return RateLimits.parsed(self.rate_limit)
 
     @property
     def agent_quotas(self) -> Quota | None:
-        """None for no quota: `off`, or unset on a server without a token."""
+        """None means no quota: `off`, or unset on a server without a token."""
         if self.agent_quota is None:
             return None if self.auth_token is None else Quota()
         return Quota.parsed(self.agent_quota)
@@ -292,7 +304,7 @@ class Settings(BaseSettings):
 
     @property
     def url(self) -> str:
-        """Where clients on this machine reach the API."""
+        """The URL of the API for clients on this machine."""
         return self.server_url or f"http://{self.bound_address}"
 
     @property
@@ -315,7 +327,7 @@ class Settings(BaseSettings):
 
 
 class ProviderSettings(BaseSettings):
-    """Keys and addresses of model providers, in the providers' own variables."""
+    """Keys and URLs of model providers, in the providers' own variables."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
 
@@ -335,7 +347,7 @@ def variable(name: str) -> SecretStr | None:
 
 
 class TracingSettings(BaseSettings):
-    """Where traces go, in OpenTelemetry's own variables. Its library reads the other OTEL_… variables by itself."""
+    """The destination of traces, in OpenTelemetry's own variables. Its library reads the other OTEL_… variables."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
 

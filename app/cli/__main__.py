@@ -1,4 +1,4 @@
-"""`python -m app.cli`. scripts/debate says first how it was typed, so that hints name it that way."""
+"""`python -m app.cli`. scripts/debate passes its name as typed, for hints."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""The server that `debate up` runs on a data directory, announced in that directory so that other commands find it.
+"""Announces the server that `debate up` runs on a data directory to other commands with this directory.
 
-The file holds its address and is locked while it runs. The kernel releases the lock when it dies, so an address that
-is left behind misleads nobody.
+A file has the URL of the server, which locks the file. The kernel releases the lock when the server dies, so commands
+ignore an old URL.
 """
 
 import os
@@ -15,13 +15,13 @@ from app.embedded.locks import Mode, is_free_for, lock
 
 FILE = "server"
 LOCK_SECONDS = 1.0
-"""Commands that look at the lock hold it for an instant."""
+"""Longer than commands hold the lock to check it."""
 LONGEST_URL = 2000
 
 
 @contextmanager
 def announced(data_dir: Path, url: str) -> Iterator[None]:
-    """Announces the server until the context ends. The first of two servers on one directory stays announced."""
+    """Announces the server until the context ends. Of two servers on one directory, the first stays announced."""
     try:
         deadline = time.monotonic() + LOCK_SECONDS
         descriptor = lock(data_dir / FILE, Mode.EXCLUSIVE, deadline, "another server is announced")
@@ -37,7 +37,7 @@ def announced(data_dir: Path, url: str) -> Iterator[None]:
 
 
 def announced_url(data_dir: Path) -> str | None:
-    """The address of the server that runs on this data directory now."""
+    """The URL of the server that runs on this data directory now."""
     file = data_dir / FILE
     try:
         if not file.is_file() or is_free_for(file, Mode.SHARED):

@@ -1,138 +1,96 @@
-"""The moves in a debate: `debate submit`, `appeal`, `request-completion`, `intervention`, `question` and `ruling`."""
+"""The moves in a debate: `debate submit`, `appeal`, `resolve`, `interrupt`, `question` and `rule`."""
 
-import functools
-import inspect
 import uuid
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 import typer
 
 from app.cli import options, output, words
-from app.cli.content import checked, content_of, optional_content_of
+from app.cli.command import CommandResult, Commands
+from app.cli.content import checked
 from app.cli.errors import CommandFailed, Exit, ServerUnavailable
-from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
+from app.cli.options import connect
 
 if TYPE_CHECKING:
     from app.cli.client import Api
 
-commands = typer.Typer()
+commands = Commands()
 SEARCHED_ARGUMENTS = 100
 """How many of the latest arguments are searched for one that was stored with the same client_request_id."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """What every move is given: which debate, the text, and how to answer."""
+class MoveOptions(options.TextOptions, options.DebateId):
+    """The options of every move."""
 
-    debate_id: str
-    text: str | None
-    target_id: UUID | None
-    client_request_id: str | None
-    as_json: bool
-
-    @property
-    def content(self) -> str:
-        return content_of(self.text, None, False)
+    client_request_id: options.RequestId = None
 
 
-def _gathered(
-    debate_id: DebateId = None,
-    named: NamedDebateId = None,
-    content: options.Content = None,
-    file: options.File = None,
-    stdin: options.Stdin = False,
-    target_id: options.TargetId = None,
-    client_request_id: options.RequestId = None,
-    as_json: AsJson = False,
-) -> Given:
-    text = optional_content_of(content, file, stdin)
-    return Given(id_of(debate_id, named), text, target_id, client_request_id, as_json)
+@dataclass(frozen=True)
+class AnswerOptions(MoveOptions):
+    target_id: Annotated[
+        UUID | None, typer.Option(help="The argument that this one answers. [default: the latest]")
+    ] = None
 
 
-_SHARED = inspect.signature(_gathered).parameters
-Function = TypeVar("Function", bound=Callable[..., None])
-
-
-def _move(name: str, answers: bool) -> Callable[[Function], Function]:
-    """A command with the options of `_gathered` after its own: its function is called with them as one `Given`.
-    `answers`: it answers an argument, which --target-id names."""
-
-    def decorate(function: Function) -> Function:
-        own = list(inspect.signature(function).parameters.values())[1:]
-        shared = [each for each in _SHARED.values() if answers or each.name != "target_id"]
-
-        @functools.wraps(function)
-        def command(**given: Any) -> None:
-            own_values = {each.name: given.pop(each.name) for each in own}
-            function(_gathered(**given), **own_values)
-
-        of_typer: Any = command
-        # Typer reads both. The debate's id is the only positional argument, so what has no default may come after it.
-        in_order = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *shared)]
-        of_typer.__signature__ = inspect.Signature(in_order)
-        of_typer.__annotations__ = {each.name: each.annotation for each in in_order}
-        commands.command(name)(command)
-        return function
-
-    return decorate
-
-
-@_move("submit", answers=True)
-def submit(given: Given, role: Annotated[options.Debater, typer.Option(help="The seat that you argue for.")]) -> None:
+@commands.command()
+def submit(
+    role: Annotated[options.Debater, typer.Option(help="The seat that you argue for.")], move: AnswerOptions
+) -> CommandResult:
     """Argue, as proposer or opponent.
 
-    Retries with the same client_request_id when the server does not answer.
+    Retries with the same client_request_id when the server does not respond.
 
     Example: debate submit 0b0e… --role opponent --content "Deliveries need streets too"
     """
-    _answer(given, "arguments", role)
+    return _answer_argument(move, "arguments", role)
 
 
-@_move("appeal", answers=True)
-def appeal(given: Given) -> None:
+@commands.command()
+def appeal(move: AnswerOptions) -> CommandResult:
     """Call the judge, as proposer.
 
     Example: debate appeal 0b0e… --content "We go round in circles: is the cost in question or not?"
     """
-    _answer(given, "appeal", "proposer")
+    return _answer_argument(move, "appeal", "proposer")
 
 
-@_move("request-completion", answers=True)
-def request_completion(given: Given) -> None:
-    """End the debate in agreement, as proposer. Your text is its result.
+@commands.command()
+def resolve(move: AnswerOptions) -> CommandResult:
+    """End the debate in agreement. The text of the proposer is its result.
 
-    Example: debate request-completion 0b0e… --file agreed-plan.md
+    Example: debate resolve 0b0e… --file agreed-plan.md
     """
-    _answer(given, "resolution", "proposer")
+    return _answer_argument(move, "resolution", "proposer")
 
 
-@_move("intervention", answers=False)
-def intervention(given: Given) -> None:
+@commands.command()
+def interrupt(move: MoveOptions) -> CommandResult:
     """Interrupt a debate, as judge. It continues after a person's ruling; the text is optional.
 
-    Example: debate intervention 0b0e… --content "Stay with the question, please"
+    Example: debate interrupt 0b0e… --content "Stay with the question, please"
     """
-    _store(given, "intervention", {"content": given.text})
+    return _store(move, "intervention", {"content": move.if_given})
 
 
-@_move("question", answers=False)
-def question(given: Given) -> None:
+@commands.command()
+def question(move: MoveOptions) -> CommandResult:
     """Ask the debaters a question, as judge: in interactive debates and consultancies, before the last round.
 
     Example: debate question 0b0e… --content "What would the deliveries cost?"
     """
-    _store(given, "question", {"content": given.content})
+    return _store(move, "question", {"content": move.required})
 
 
 Score = Annotated[float | None, typer.Option(help="Part of a verdict.", min=0, max=10)]
 
 
-@_move("ruling", answers=False)
-def ruling(
-    given: Given,
+@commands.command()
+def rule(
+    move: MoveOptions,
     close: Annotated[bool, typer.Option("--close", help="End the debate with this ruling.")] = False,
     winner: Annotated[
         Literal["proposer", "opponent", "tie"] | None,
@@ -141,14 +99,14 @@ def ruling(
     proposer_score: Score = None,
     opponent_score: Score = None,
     reasoning: Annotated[str | None, typer.Option(help="Part of a verdict: why.")] = None,
-) -> None:
+) -> CommandResult:
     """Rule, as judge.
 
-    When it is the judge's turn, a person may rule in place of a judge that is a model.
+    On the judge's turn, a person may rule in place of a model that judges.
 
-    Example: debate ruling 0b0e… --content "The costs are settled; go on with the dates"
+    Example: debate rule 0b0e… --content "The costs are settled; continue with the dates"
 
-    Example: debate ruling 0b0e… --close --content "Well argued" --winner opponent --proposer-score 6
+    Example: debate rule 0b0e… --close --content "Well argued" --winner opponent --proposer-score 6
     --opponent-score 8 --reasoning "The costs were never answered"
     """
     parts = (winner, proposer_score, opponent_score, reasoning)
@@ -160,11 +118,11 @@ def ruling(
         raise CommandFailed(
             "The verdict is incomplete", Exit.USAGE, "Give --winner, --proposer-score, --opponent-score and --reasoning"
         )
-    _store(given, "ruling", {"content": given.content, "close": close, "verdict": verdict})
+    return _store(move, "ruling", {"content": move.required, "close": close, "verdict": verdict})
 
 
 def send(path: str, body: output.Json, client_request_id: str | None) -> output.Json:
-    """Sends a request until it is answered. The client_request_id makes a repeat safe."""
+    """Sends a request until the server responds. The client_request_id makes the request idempotent."""
     request_id = client_request_id or str(uuid.uuid4())
     try:
         return connect(patient=True).post(path, {**output.given(body), "client_request_id": request_id})
@@ -174,31 +132,28 @@ def send(path: str, body: output.Json, client_request_id: str | None) -> output.
         raise CommandFailed(failure.message, failure.exit_code, advice) from failure
 
 
-def _answer(given: Given, move: str, role: str) -> None:
-    """A debater's move, which names the argument that it answers."""
-    text = given.content
-    target = given.target_id or _target(connect(patient=True), given.debate_id, role, given.client_request_id)
-    body = {"content": text, "target_id": str(target), "role": role if move == "arguments" else None}
-    _store(given, move, body)
+def _answer_argument(move: AnswerOptions, endpoint: str, role: str) -> CommandResult:
+    text = move.required
+    target = move.target_id or _target(connect(patient=True), move.id, role, move.client_request_id)
+    body = {"content": text, "target_id": str(target), "role": role if endpoint == "arguments" else None}
+    return _store(move, endpoint, body)
 
 
-def _store(given: Given, move: str, body: output.Json) -> None:
-    data = send(f"/debates/{given.debate_id}/{move}", body, given.client_request_id)
-    if given.as_json:
-        output.print_json(data)
-        return
-    debate, argument = data["debate"], data["argument"]
-    output.say(f"Stored as argument {argument['id']} (seq {argument['seq']}). {words.whose_turn(debate)}")
-    for line in words.next_steps(debate, argument["role"], argument["id"]):
-        output.say(line)
+def _store(move: MoveOptions, endpoint: str, body: output.Json) -> CommandResult:
+    data = send(f"{move.path}/{endpoint}", body, move.client_request_id)
+    return CommandResult(data, _stored(data["debate"], data["argument"]))
+
+
+def _stored(debate: output.Json, argument: output.Json) -> Iterator[str]:
+    yield f"Stored as argument {argument['id']} (seq {argument['seq']}). {words.whose_turn(debate)}"
+    yield from words.next_steps(debate, argument["role"], argument["id"])
 
 
 def _target(api: "Api", debate_id: str, role: str, client_request_id: str | None) -> str:
-    """The latest argument; for a request that is already stored, the argument it answered, so that the repeat is
-    identical."""
+    """The latest argument. For a request that is already stored, its target, so that the repeat is identical."""
     transcript = api.get(f"/debates/{debate_id}", limit=1 if client_request_id is None else SEARCHED_ARGUMENTS)
     mine = (client_request_id, role)
-    stored = [said for said in transcript["arguments"] if (said["client_request_id"], said["role"]) == mine]
+    stored = [each for each in transcript["arguments"] if (each["client_request_id"], each["role"]) == mine]
     if client_request_id is not None and stored:
         answered: str = stored[-1]["parent_id"]
         return answered

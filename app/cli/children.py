@@ -1,6 +1,5 @@
-"""Child processes that a command starts, restarts and ends. They never outlive it."""
+"""Child processes that a command starts, restarts and stops. On Linux they never outlive it."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from app.cli.errors import CommandFailed
+from app.embedded.account import ending_with_parent
 from app.settings import Settings, child_environment
 
 TAIL_LINES = 12
@@ -22,32 +22,13 @@ API_COMMAND = [
 ]
 WORKER_COMMAND = [sys.executable, "-m", "worker"]
 SOURCE_DIRECTORY = Path(__file__).resolve().parents[2]
-"""Both commands run here, because Python imports from the working directory: the user's may hold another `app`."""
+"""The working directory of both commands. Python imports from it, and the user's may have another `app`."""
 CHECK_EVERY_SECONDS = 0.2
-_PR_SET_PDEATHSIG = 1
-
-
-def _ending_with_parent() -> Callable[[], None]:
-    """The function that a child runs between fork and exec: on Linux the kernel ends the child when this process dies,
-    even by SIGKILL.
-
-    libc is loaded here, in the parent: other threads may run during the fork, so the child only makes system calls.
-    """
-    parent = os.getpid()
-    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-
-    def enter() -> None:
-        if libc is not None:
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != parent:
-                os._exit(1)
-
-    return enter
 
 
 class Child:
     def __init__(self, name: str, command: list[str], settings: Settings, log: Path | None) -> None:
-        """Its output is appended to the log file; without one it goes to our stderr."""
+        """Its output is appended to the log file, or goes to stderr without one."""
         self.name = name
         self._command = command
         self._environment = child_environment(settings)
@@ -55,8 +36,7 @@ class Child:
         self.start()
 
     def start(self) -> None:
-        # Appending keeps the output of the process that died; a second command in the same data directory uses the
-        # same log.
+        # Appending keeps the output of a process that died. Another command with this data directory uses this log too.
         output: IO[bytes] | None = self._log.open("ab") if self._log else None
         try:
             self.process = subprocess.Popen(
@@ -66,16 +46,16 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=output or sys.stderr,
                 stderr=output or sys.stderr,
-                # The terminal must not send Ctrl-C to the children: this process ends them in order.
+                # The terminal must not send Ctrl-C to the children: this process stops them in order.
                 start_new_session=True,
-                preexec_fn=_ending_with_parent(),
+                preexec_fn=ending_with_parent(signal.SIGTERM),
             )
         finally:
             if output:
                 output.close()
 
     def why_dead(self) -> str | None:
-        """How it ended; None while it runs."""
+        """The reason of its end; None while it runs."""
         code = self.process.poll()
         if code is None:
             return None
@@ -88,7 +68,7 @@ class Child:
             raise CommandFailed(f"{_title(self)} ended at startup ({why}){self.last_words()}")
 
     def last_words(self) -> str:
-        """The end of its log, to be appended to the message that it ended."""
+        """The end of its log, for the error message."""
         if self._log is None:
             return ""
         lines = self._log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
@@ -96,7 +76,7 @@ class Child:
 
 
 def end(children: list[Child], timeout_seconds: float = 15) -> None:
-    """SIGTERM to all, then SIGKILL to those that have not ended in time."""
+    """Sends SIGTERM to all, and SIGKILL to those that are alive after the timeout."""
     for child in children:
         if child.process.poll() is None:
             child.process.terminate()
@@ -110,7 +90,7 @@ def end(children: list[Child], timeout_seconds: float = 15) -> None:
 
 
 class Part(Protocol):
-    """What a supervisor restarts: a child, or the embedded servers."""
+    """A child or the embedded servers, for a supervisor."""
 
     @property
     def name(self) -> str: ...
@@ -131,19 +111,19 @@ def _title(part: Part) -> str:
 @dataclass(frozen=True)
 class RestartPolicy:
     first_pause_seconds: float = 0.5
-    longest_pause_seconds: float = 30
+    max_pause_seconds: float = 30
     healthy_seconds: float = 60
-    """A part that ran for this long starts again with the first pause and no counted deaths."""
-    most_deaths: int = 10
-    """In a row, each sooner than healthy_seconds. Then the supervisor gives up, after about two minutes of pauses."""
+    """A part that ran for this long restarts after the first pause, and its deaths are not counted."""
+    max_deaths: int = 10
+    """In a row, each before healthy_seconds. The supervisor gives up after about two minutes of pauses."""
 
     def pause_seconds(self, deaths: int) -> float:
-        """Before the restart after this many deaths in a row."""
-        return float(min(self.first_pause_seconds * 2 ** (deaths - 1), self.longest_pause_seconds))
+        """The exponential backoff after this many deaths in a row."""
+        return float(min(self.first_pause_seconds * 2 ** (deaths - 1), self.max_pause_seconds))
 
 
 class _Watched:
-    """One part and its restarts so far."""
+    """A part with its restarts."""
 
     def __init__(self, part: Part, policy: RestartPolicy, say: Callable[[str], None]) -> None:
         self.part = part
@@ -173,7 +153,7 @@ class _Watched:
         if now - self._started_at >= self._policy.healthy_seconds:
             self._deaths = 0
         self._deaths += 1
-        if self._deaths >= self._policy.most_deaths:
+        if self._deaths >= self._policy.max_deaths:
             raise CommandFailed(
                 f"{_title(self.part)} ended {self._deaths} times in a row, the last time: {why}{self.part.last_words()}"
             )
@@ -183,10 +163,10 @@ class _Watched:
 
 
 class Supervisor:
-    """Restarts parts from its own thread, and ends the children among them.
+    """Restarts parts from a separate thread, and stops the children among them.
 
     The kernel signals a child when the thread that started it ends (PR_SET_PDEATHSIG). So the thread that restarts
-    children runs until it has ended them.
+    children also stops them before it ends.
     """
 
     def __init__(self, say: Callable[[str], None], policy: RestartPolicy | None = None) -> None:
@@ -200,11 +180,11 @@ class Supervisor:
         self._thread: threading.Thread | None = None
 
     def add(self, child: Child) -> None:
-        """Before `supervise`: a child to restart and to end with the others."""
+        """Adds a child before `supervise`."""
         self._children.append(child)
 
     def check(self) -> None:
-        """Before `supervise`: raises if a child has ended. One that cannot start is not restarted."""
+        """Raises if a child has ended before `supervise`: a child that cannot start is not restarted."""
         for child in self._children:
             child.check()
 
@@ -214,13 +194,13 @@ class Supervisor:
         self._thread.start()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Returns after that time; without one, never. Raises CommandFailed after it has given up."""
+        """Returns after that time, or never. Raises CommandFailed after the supervisor has given up."""
         self._is_over.wait(seconds)
         if self._failure is not None:
             raise self._failure
 
     def end(self) -> None:
-        """Ends the children. Idempotent."""
+        """Stops the children. Idempotent."""
         if self._thread is None:
             end(self._children)
             return
@@ -235,7 +215,7 @@ class Supervisor:
         except CommandFailed as failure:
             self._failure = failure
         except BaseException as problem:
-            # Without a supervisor dead parts would stay dead unnoticed: end everything with a message instead.
+            # Without a supervisor, dead parts would not restart: stop everything with a message.
             self._failure = CommandFailed(
                 f"The supervisor of the child processes failed: {type(problem).__name__}: {problem}"
             )

@@ -1,7 +1,8 @@
-"""The client of the commands: debate_client, with the command line's words, exit codes and patience."""
+"""The client of the commands: debate_client, with the messages, exit codes and retries of the command line."""
 
 import re
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import Any
 
 import debate_client
 from app.cli.errors import CommandFailed, Exit, ServerUnavailable
@@ -11,14 +12,15 @@ from debate_client import requests
 
 _REFUSALS = {"ACTION_NOT_ALLOWED", "FORBIDDEN", "AUTH_FAILED", "UNAUTHORIZED", "SEAT_TAKEN"}
 REQUEST_SECONDS = 30.0
+PAGE_ITEMS = 100
 RETRY_PAUSES_SECONDS = (0.5, 1.0, 2.0)
 
 
 class Api:
     def __init__(self, url: str, token: str | None, patient: bool = False) -> None:
-        """`patient`: also retries when there is no answer at all; for requests that are safe to repeat.
+        """`patient`: also retries when there is no response at all; for idempotent requests.
 
-        Reads are always retried after an answer that says "not now" (429, 502, 503, 504).
+        Reads are always retried after a response that allows a retry (429, 502, 503, 504).
         """
         self.url = url.rstrip("/")
         self.shown_url = without_secrets(self.url)
@@ -29,7 +31,7 @@ class Api:
             token or "",
             timeout_seconds=REQUEST_SECONDS,
             retries=debate_client.Retries(RETRY_PAUSES_SECONDS, without_answer=patient),
-            on_retry=lambda problem, seconds: note(f"{self.failure(problem).message}; trying again in {seconds:g} s"),
+            on_retry=lambda problem, seconds: note(f"{self.failure(problem).message}; retrying in {seconds:g} s"),
         )
 
     @classmethod
@@ -37,7 +39,7 @@ class Api:
         return cls(settings.url, settings.auth_token, patient)
 
     def answers(self) -> bool:
-        """Whether a debate-runner serves this address."""
+        """Whether a debate-runner responds at this URL."""
         return self.client.answers()
 
     def get(self, path: str, within_seconds: float = REQUEST_SECONDS, **query: Any) -> Json:
@@ -54,6 +56,16 @@ class Api:
             if cursor is None:
                 return items
 
+    def pages(self, path: str, name: str, **query: Any) -> Iterator[Json]:
+        """All items of another list, page by page as they are needed."""
+        cursor = None
+        while True:
+            page = self.get(path, **{"limit": PAGE_ITEMS, **query}, cursor=cursor)
+            yield from page[name]
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+
     def post(self, path: str, body: Json | None = None, repeatable: bool = False) -> Json:
         """`repeatable`: the request is idempotent."""
         request = requests.call("POST", path, body=body or {}, repeatable=repeatable or self._is_patient)
@@ -61,7 +73,7 @@ class Api:
         return data
 
     def post_content(self, path: str, content: bytes, kind: str, **query: Any) -> Json:
-        """A body that is no JSON document: JSON lines, CSV."""
+        """A body of another type: JSON lines, CSV."""
         data: Json = self.send(requests.upload(path, content, kind, query))
         return data
 
@@ -72,16 +84,15 @@ class Api:
     def download(self, path: str, **query: Any) -> bytes:
         return self.send(requests.document(path, query))
 
-    def download_to(self, sink: BinaryIO, path: str, **query: Any) -> None:
-        """As it comes, so that memory stays flat."""
+    def parts(self, path: str, **query: Any) -> Iterator[bytes]:
+        """A document in parts as they arrive, so that memory stays flat."""
         try:
-            for part in self.client.download(path, query):
-                sink.write(part)
+            yield from self.client.download(path, query)
         except debate_client.ClientError as problem:
             raise self.failure(problem) from problem
 
     def readiness(self) -> Json:
-        """A 503 of /ready is an answer, not a failure."""
+        """A 503 of /ready is a result, not a failure."""
         try:
             return self.client.send(requests.ready(), debate_client.Retries(()))
         except debate_client.ClientError as problem:
@@ -99,7 +110,7 @@ class Api:
         return debate_client.Retries(RETRY_PAUSES_SECONDS, without_answer=self._is_patient, within_seconds=within)
 
     def failure(self, problem: debate_client.ClientError) -> CommandFailed:
-        """What the client raised, as the end of a command."""
+        """The exception of the client as the end of a command."""
         match problem:
             case debate_client.NoAnswer():
                 return self._no_server(problem.problem)
@@ -109,16 +120,24 @@ class Api:
                 return failure
             case debate_client.Refused():
                 exit_code = Exit.REFUSED if problem.code in _REFUSALS else Exit.ERROR
-                said = problem.context.get("explanation") or problem.message
-                return CommandFailed(said, exit_code, problem.suggestion, problem.context.get("field"))
+                message = problem.context.get("explanation") or problem.message
+                field = problem.context.get("field")
+                return CommandFailed(_with_options(message, field), exit_code, problem.suggestion, field)
         return CommandFailed(problem.message)
 
     def _no_server(self, problem: Exception) -> ServerUnavailable:
         return ServerUnavailable(
-            f"No server answers at {self.shown_url} ({_why(problem)})",
+            f"No server responds at {self.shown_url} ({_why(problem)})",
             Exit.NO_SERVER,
-            f"Start one with `{program()} up`, or set DEBATE_SERVER_URL to the address of yours",
+            f"Start one with `{program()} up`, or set DEBATE_SERVER_URL to the URL of your server",
         )
+
+
+def _with_options(message: str, field: str | None) -> str:
+    """The message with the options of the commands instead of the fields of the request."""
+    if field and field.startswith("seats."):
+        message = message.removeprefix(f"{field}: ")
+    return message.replace("limits.max_cost_usd", "--max-cost-usd")
 
 
 def _why(problem: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Shell completion: values of options, and ids and names from the server. An error offers nothing."""
+"""Shell completion: values of options, and ids and names from the server. An error gives no completions."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ from app.core.debate import State, Status
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED
 
 ANSWER_SECONDS = 2.0
-"""The user waits for it after pressing Tab."""
+"""Short, because the user waits after pressing Tab."""
 MAX_OFFERED = 50
 
 
@@ -20,7 +20,7 @@ def states() -> list[str]:
 
 
 def players() -> list[str]:
-    """Without models: only their providers know them all."""
+    """Without models: only their providers know all of them."""
     return [SCRIPTED, LOCAL]
 
 

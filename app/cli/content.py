@@ -1,4 +1,4 @@
-"""The text that a command sends: from an option, a file, or standard input."""
+"""The texts that a command sends: from an option, a file or standard input."""
 
 import sys
 from pathlib import Path
@@ -8,21 +8,14 @@ from app.cli.errors import CommandFailed, Exit
 from app.cli.output import Json, given
 
 MAX_BYTES = 1_000_000
-"""The maximum of DEBATE_MAX_CONTENT_LENGTH. A server with a lower limit names it in its answer."""
+"""The maximum of DEBATE_MAX_CONTENT_LENGTH. A server with a lower limit names it in its response."""
 MAX_DOCUMENT_BYTES = 16_777_216
 """The maximum of DEBATE_MAX_DOCUMENT_LENGTH."""
 TITLE_LENGTH = 200
 
 
-def content_of(content: str | None, file: Path | None, stdin: bool) -> str:
-    text = optional_content_of(content, file, stdin)
-    if text is None:
-        raise CommandFailed("No text was given", Exit.USAGE, "Give it with --content, --file or --stdin")
-    return text
-
-
-def optional_content_of(content: str | None, file: Path | None, stdin: bool, max_bytes: int = MAX_BYTES) -> str | None:
-    """The text unchanged, including a final newline."""
+def content_of(content: str | None, file: Path | None, stdin: bool, max_bytes: int = MAX_BYTES) -> str | None:
+    """The text unchanged, including a final newline; None if none was given."""
     text = _given(content, file, stdin, max_bytes)
     if text is not None and not text.strip():
         raise CommandFailed("The text is empty")
@@ -65,25 +58,21 @@ def _read(stream: BinaryIO, where: str, max_bytes: int) -> str:
 
 
 def material_of(
-    document: Path | None,
-    visible_to: list[str] | None,
-    proposer_answer: str | None,
-    opponent_answer: str | None,
-    correct: str | None,
+    document: Path | None, visible_to: list[str] | None, answers: tuple[str | None, str | None], correct: str | None
 ) -> Json | None:
-    """What a debate is about besides its motion, as the API takes it."""
-    if (proposer_answer is None) != (opponent_answer is None):
+    """The material of a debate, as the API takes it. `answers` are the proposer's and the opponent's."""
+    if answers.count(None) == 1:
         raise CommandFailed(
             "Only one answer was given", Exit.USAGE, "Give both --proposer-answer and --opponent-answer"
         )
     if visible_to and document is None:
         raise CommandFailed("--visible-to was given without a document", Exit.USAGE, "Give it with --document FILE")
-    answers = {"proposer": proposer_answer, "opponent": opponent_answer} if proposer_answer is not None else None
-    text = optional_content_of(None, document, False, MAX_DOCUMENT_BYTES)
-    return given({"document": text, "visible_to": visible_to or None, "answers": answers, "correct": correct}) or None
+    text = content_of(None, document, False, MAX_DOCUMENT_BYTES)
+    by_side = None if None in answers else dict(zip(("proposer", "opponent"), answers, strict=True))
+    return given({"document": text, "visible_to": visible_to or None, "answers": by_side, "correct": correct}) or None
 
 
 def title_of(motion: str) -> str:
-    """The first line of the motion, without the marks of a Markdown heading."""
+    """The first line of the motion, without the # of a Markdown heading."""
     title = " ".join(motion.strip().split("\n", 1)[0].lstrip("#").split()) or " ".join(motion.split())
     return title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1] + "…"

@@ -1,31 +1,27 @@
-"""The commands that open the database themselves: `debate db upgrade` and `debate repair`; `prune` uses `services`."""
+"""The commands that open the database: `debate db upgrade` and `debate repair`; `prune` uses `services`."""
 
 import contextlib
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import typer
-
 from app.cli import output, schema
+from app.cli.command import CommandResult, Commands
 from app.cli.errors import CommandFailed
-from app.cli.help import WholeSummaries
-from app.cli.options import AsJson, read_settings
+from app.cli.options import read_settings
 from app.words.counts import count
 
 if TYPE_CHECKING:
     from app.settings import Settings
     from app.usecases.services import Services
 
-commands = typer.Typer()
-_db = typer.Typer(name="db", cls=WholeSummaries, help="Manage the database schema.", no_args_is_help=True)
+commands = Commands()
+_db = Commands(name="db", help="Manage the database schema.")
 
 
 @commands.command()
-def repair(as_json: AsJson = False) -> None:
-    """Recompute every cursor from the stored turns.
-
-    Prints each cursor that was wrong, before and after.
+def repair() -> CommandResult:
+    """Recompute every cursor from the stored turns, and print those that were wrong.
 
     Example: debate repair
     """
@@ -39,7 +35,7 @@ def repair(as_json: AsJson = False) -> None:
         *(f"{row.debate_id}  {row.was}  →  {row.now}  {row.title}" for row in repaired),
         f"{count(len(repaired), 'cursor')} repaired." if repaired else "Every cursor is correct.",
     ]
-    output.answer({"repaired": found}, as_json, lines)
+    return CommandResult({"repaired": found}, lines)
 
 
 @_db.command()
@@ -52,12 +48,12 @@ def upgrade() -> None:
     from app.store.migrate import is_newer
 
     settings = read_settings()
-    # Alembic's steps belong in the log of a deployment; a person at a terminal gets the result only.
+    # A deployment logs Alembic's steps; a person at a terminal gets the result only.
     configure_logs("warning" if sys.stderr.isatty() else settings.log_level)
     with _database(settings) as complete:
         before, after = schema.upgrade(complete)
     if is_newer(after):
-        output.say(f"The schema is at revision {after}, which is newer than this version: nothing was changed.")
+        output.say(f"The schema is at revision {after}, newer than this version: nothing was changed.")
     elif before == after:
         output.say(f"The schema is already at the newest revision, {after}.")
     else:
@@ -76,7 +72,7 @@ def shown_database(settings: "Settings") -> str:
 
 @contextlib.contextmanager
 def services(name: str) -> Iterator["Services"]:
-    """Services with one database connection, for a command that works in the database itself."""
+    """Services with one database connection, for a command that uses the database directly."""
     from app.bootstrap import build_services, close_services
     from app.embedded import has_database
     from app.observe.logs import configure_logs

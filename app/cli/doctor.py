@@ -1,4 +1,4 @@
-"""`debate doctor`: checks each part and says how to fix what is wrong."""
+"""`debate doctor`: checks each part and prints how to fix problems."""
 
 import json
 import subprocess
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import completion, output
+from app.cli.command import AsJson, Commands
 from app.cli.errors import CommandFailed, Exit
-from app.cli.options import AsJson, connect, read_settings
+from app.cli.options import connect, read_settings
 
 if TYPE_CHECKING:
     from app.settings import Settings
     from app.usecases.services import Services
 
-commands = typer.Typer()
+commands = Commands()
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Diagnosis:
     is_well: bool
     says: str
     advice: str | None = None
+    is_optional: bool = False
+    """It does not run, and need not."""
 
 
 @commands.command()
@@ -39,7 +42,7 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check each part and say how to fix what is wrong.
+    """Check each part and print how to fix problems.
 
     Example: debate doctor --player openai:gpt-5-mini
     """
@@ -47,14 +50,14 @@ def doctor(
     from app.observe.logs import configure_logs
 
     settings = read_settings()
-    # The findings say it better than the log.
+    # The findings describe each problem, so the log is not needed.
     configure_logs("critical")
     findings = [*_check_all(settings), *([_check_player(settings, player)] if player else [])]
     if as_json:
         output.print_json([vars(finding) for finding in findings])
     else:
         for finding in findings:
-            mark = "[green]✓[/]" if finding.is_well else "[red]✗[/]"
+            mark = "-" if finding.is_optional else "[green]✓[/]" if finding.is_well else "[red]✗[/]"
             show.out.print(f"{mark} [bold]{finding.part:<9}[/] {show.safe(finding.says)}", soft_wrap=True)
             if finding.advice:
                 output.say(f"            → {finding.advice}")
@@ -68,12 +71,12 @@ def _check_all(settings: "Settings") -> Iterator[Diagnosis]:
 
     yield Diagnosis("python", True, f"{sys.version.split()[0]} at {sys.executable}")
     if settings.database_url is None and not has_database(settings.data_dir):
-        # To make one is not for a check: the directory may be the wrong one.
-        made_by = f"`{output.program()} up` and `{output.program()} run` make one"
-        yield Diagnosis("database", False, f"there is none yet in {settings.data_dir}", made_by)
+        # A check must not create one: the directory may be wrong.
+        advice = f"`{output.program()} up` or `{output.program()} run` creates one"
+        yield Diagnosis("database", False, f"no database in {settings.data_dir}", advice)
         yield _check_api(settings)
         return
-    kind = f"embedded, in {settings.data_dir}" if settings.is_embedded else "as configured"
+    kind = f"embedded, in {settings.data_dir}" if settings.is_embedded else "configured"
     try:
         with Servers(settings) as complete:
             yield Diagnosis("servers", True, kind)
@@ -93,28 +96,25 @@ def _check_servers(settings: "Settings", workers_expected: bool) -> Iterator[Dia
     services = build_services(settings, name="debate-doctor", database_connections=1)
     try:
         yield _check_queue(services)
-        refusal = _why_refused(services) if all(finding.is_well for finding in database) else None
-        if refusal:
-            yield refusal
         # Workers are counted in a table of the newest schema.
-        elif all(finding.is_well for finding in database):
-            found = readiness(services)
-            if not found.database:
-                retry = "Debates continue by themselves once it accepts writes again"
-                yield Diagnosis("writing", False, found.problems[0], retry)
-            advice = (
-                None
-                if found.workers
-                else f"Debates wait for a worker: start `{output.program()} worker` or `{output.program()} up`"
-            )
-            is_well = found.workers > 0 or not workers_expected
-            yield Diagnosis("workers", is_well, f"{found.workers} running", advice)
+        if not all(finding.is_well for finding in database):
+            return
+        if refusal := _why_refused(services):
+            yield refusal
+            return
+        found = readiness(services)
+        if not found.database:
+            retry = "Debates continue automatically after it accepts writes again"
+            yield Diagnosis("writing", False, found.problems[0], retry)
+        start = f"Debates wait for a worker. Start one with `{output.program()} worker` or `{output.program()} up`"
+        is_well = found.workers > 0 or not workers_expected
+        yield Diagnosis("workers", is_well, f"{found.workers} running", None if found.workers else start)
     finally:
         close_services(services)
 
 
 def _why_refused(services: "Services") -> Diagnosis | None:
-    """The check of the schema connects without limits of time; the processes send theirs, and a pooler may refuse."""
+    """The check of the schema connects without timeouts. The processes set theirs, which a pooler may refuse."""
     from app.store.engine import DatabaseAway
     from app.store.errors import log_words
 
@@ -135,8 +135,8 @@ def _check_queue(services: "Services") -> Diagnosis:
     try:
         services.tasks.check()
     except QueueUnavailable as problem:
-        return Diagnosis("queue", False, str(problem), "Check DEBATE_REDIS_URL, and that Redis is running there")
-    return Diagnosis("queue", True, "answers")
+        return Diagnosis("queue", False, str(problem), "Check DEBATE_REDIS_URL, and that Redis runs there")
+    return Diagnosis("queue", True, "responds")
 
 
 def _check_database(settings: "Settings") -> Iterator[Diagnosis]:
@@ -147,19 +147,19 @@ def _check_database(settings: "Settings") -> Iterator[Diagnosis]:
         current, newest = current_revision(str(settings.database_url)), newest_revision()
     except DatabaseAway as problem:
         message = str(getattr(problem, "orig", problem)).strip().splitlines()[0]
-        yield Diagnosis("database", False, message, "Check DEBATE_DATABASE_URL, and that Postgres is running there")
+        yield Diagnosis("database", False, message, "Check DEBATE_DATABASE_URL, and that Postgres runs there")
         return
-    yield Diagnosis("database", True, "answers")
+    yield Diagnosis("database", True, "responds")
     try:
         refuse_too_old(current)
     except SchemaTooOld as problem:
         yield Diagnosis("schema", False, str(problem), "docs/upgrading.md says which version upgrades it first")
         return
     if is_newer(current):
-        yield Diagnosis("schema", True, f"at revision {current}, newer than this version, whose newest is {newest}")
+        yield Diagnosis("schema", True, f"at revision {current}, newer than revision {newest} of this version")
         return
     advice = None if current == newest else f"Run `{output.program()} db upgrade`"
-    yield Diagnosis("schema", current == newest, f"at revision {current or 'none'}, newest is {newest}", advice)
+    yield Diagnosis("schema", current == newest, f"at revision {current or 'none'}, the newest is {newest}", advice)
 
 
 def _check_api(settings: "Settings") -> Diagnosis:
@@ -167,23 +167,16 @@ def _check_api(settings: "Settings") -> Diagnosis:
 
     server = connect()
     if server.answers():
-        return Diagnosis("api", True, f"answers at {server.shown_url}")
+        return Diagnosis("api", True, f"responds at {server.shown_url}")
     if settings.server_url is None and not port_is_free(settings.server_host, settings.server_port):
-        return Diagnosis(
-            "api",
-            False,
-            f"another program uses port {settings.server_port}",
-            "Choose another port with DEBATE_SERVER_PORT",
-        )
-    return Diagnosis(
-        "api",
-        True,
-        f"not running at {settings.shown_url}: start it with `{output.program()} up`; `run` starts its own",
-    )
+        problem = f"another program uses port {settings.server_port}"
+        return Diagnosis("api", False, problem, "Choose another port with DEBATE_SERVER_PORT")
+    advice = f"`{output.program()} up` starts it; `{output.program()} run` starts a temporary one"
+    return Diagnosis("api", True, f"not running at {settings.shown_url}", advice, is_optional=True)
 
 
 def _check_player(settings: "Settings", player: str) -> Diagnosis:
-    """One small call, in a process of its own."""
+    """One small call, in a separate process."""
     from app.cli.children import SOURCE_DIRECTORY
     from app.cli.stack import install_if_local
     from app.settings import child_environment
@@ -196,4 +189,4 @@ def _check_player(settings: "Settings", player: str) -> Diagnosis:
         return Diagnosis("player", **json.loads(ended.stdout))
     except ValueError:
         message = f"the check ended with exit code {ended.returncode}"
-        return Diagnosis("player", False, message, "Its output above says why")
+        return Diagnosis("player", False, message, "See its output above")

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, failures, and the signals that end it."""
+"""The end of a command: exit codes, failures and signals."""
 
 import signal
 import time
@@ -7,7 +7,7 @@ from typing import Any
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 REPEAT_SECONDS = 1.0
-"""A wrapper (`timeout`, a terminal's process group) may send one signal twice; a person takes longer to repeat it."""
+"""A wrapper (`timeout`, a terminal's process group) may send a signal twice. A person takes longer to repeat it."""
 
 
 class Exit(IntEnum):
@@ -20,7 +20,7 @@ class Exit(IntEnum):
 
 
 class CommandFailed(Exception):
-    """Ends the command: the message and the suggestion are printed on stderr."""
+    """Ends the command with a message and a suggestion on stderr."""
 
     def __init__(
         self, message: str, exit_code: Exit = Exit.ERROR, suggestion: str | None = None, field: str | None = None
@@ -30,18 +30,18 @@ class CommandFailed(Exception):
         self.exit_code = exit_code
         self.suggestion = suggestion
         self.field = field
-        """Of the request, where the server refused it for one."""
+        """The field of the request that the server refused."""
 
 
 class ServerUnavailable(CommandFailed):
-    """The server did not answer, or answered that it is not available now. A retry may help."""
+    """The server did not respond, or is unavailable. A retry may succeed."""
 
     was_answered: bool = False
-    """A server answered that it is busy, or a proxy answered for a server that is restarting."""
+    """A busy server responded, or a proxy for a server that restarts."""
 
 
 class Interrupted(BaseException):
-    """A signal ends this command. Not an Exception, so that no handler of failures catches it."""
+    """A signal ends this command. Not an Exception: handlers of failures must not catch it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -49,7 +49,7 @@ class Interrupted(BaseException):
 
 
 def raise_on_signals() -> None:
-    """From now on Ctrl-C, SIGTERM and a closed terminal all raise Interrupted."""
+    """Makes Ctrl-C, SIGTERM and a closed terminal raise Interrupted."""
     last_signal_at = float("-inf")
 
     def interrupt(number: int, _: Any) -> None:
@@ -61,6 +61,6 @@ def raise_on_signals() -> None:
             raise Interrupted(number)
 
     for number in ENDING_SIGNALS:
-        # A signal that the shell made us ignore (nohup, a background job of a script) stays ignored.
+        # A signal that the shell ignores (nohup, a background job of a script) stays ignored.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, interrupt)

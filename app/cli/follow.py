@@ -9,9 +9,8 @@ from app.cli.values import has_ended
 
 
 def follow(api: Api, debate_id: str, seen: int = 0, check: Callable[[], None] = lambda: None) -> Iterator[Json]:
-    """Yields each change until the debate ends: the `debate` as it is now, an `argument` after `seen`, and the `text`
-    that a model is generating, each if there is one. `check` is called after each lost connection, and raises when a
-    new one is impossible."""
+    """Yields each change until the debate ends, with up to three keys: the current `debate`, an `argument` after
+    `seen`, and the `text` that a model generates. Calls `check` after each lost connection, which may raise."""
 
     def on_lost(losses: int) -> None:
         check()
@@ -28,7 +27,7 @@ def follow(api: Api, debate_id: str, seen: int = 0, check: Callable[[], None] = 
                     seen = news["argument"]["seq"]
             if news:
                 yield news
-            # A replay shows the debate as it is now with each of its arguments, not only with the last.
+            # A replay has the current debate with each argument, not only with the last.
             debate = news.get("debate")
             if debate is not None and has_ended(debate) and seen >= debate["argument_count"]:
                 return

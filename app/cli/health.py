@@ -1,28 +1,26 @@
-"""`debate health …`: the health checks of containers, about this machine only."""
+"""`debate health …`: health checks of containers, for this machine only."""
 
 import socket
 
-import typer
-
+from app.cli.command import Commands
 from app.cli.errors import CommandFailed, Exit
-from app.cli.help import WholeSummaries
 from app.cli.options import connect, read_settings
 
-commands = typer.Typer(name="health", cls=WholeSummaries, help="Health checks for containers.", no_args_is_help=True)
+commands = Commands(name="health", help="Health checks for containers.")
 TIMEOUT_SECONDS = 5
 
 
 @commands.command()
 def api() -> None:
-    """Check that the API on this machine answers.
+    """Check that the API on this machine responds.
 
-    Only the process is checked: an API must not be restarted because its database is down.
+    Does not check the database: restarting the API would not fix it.
 
     Example: debate health api
     """
     server = connect()
     if not server.answers():
-        raise CommandFailed(f"No API answers at {server.shown_url}", Exit.NO_SERVER)
+        raise CommandFailed(f"No API responds at {server.shown_url}", Exit.NO_SERVER)
 
 
 @commands.command()
@@ -42,6 +40,6 @@ def worker() -> None:
         with engine.connect() as connection:
             alive = count_live(connection, host=socket.gethostname())
     except (*DatabaseAway, SchemaMissing) as problem:
-        raise CommandFailed(f"The database does not answer: {getattr(problem, 'orig', problem)}") from problem
+        raise CommandFailed(f"The database does not respond: {getattr(problem, 'orig', problem)}") from problem
     if not alive:
         raise CommandFailed("No worker on this machine has a live lease", Exit.NO_SERVER)

@@ -1,69 +1,33 @@
-"""The `debate` command: puts the command modules together, and ends with the right exit code."""
+"""The `debate` command: collects the commands of all modules, and exits with the right code."""
 
 import io
 import os
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from typer.main import get_command
 
 from app import __version__
-from app.cli import (
-    agents,
-    arguments,
-    db,
-    debates,
-    doctor,
-    experiment,
-    guardrail,
-    health,
-    invitations,
-    mcp,
-    models,
-    prompts,
-    prune,
-    seats,
-    serve,
-    wait,
-    watch,
-    webhooks,
-)
-from app.cli import run as run_
+from app.cli.command import Commands
 from app.cli.errors import CommandFailed, Exit, Interrupted, raise_on_signals
 from app.cli.help import GroupedHelp, help_as_typed
 from app.cli.output import as_typed, note, program
 
-app = typer.Typer(
+app = Commands(
     cls=GroupedHelp,
     help="Run debates between AI models, agents and people, in the background, without losing a turn.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-# `debate --help` groups them (app/cli/help.py).
-for module in (
-    run_,
-    serve,
-    experiment,
-    debates,
-    watch,
-    arguments,
-    seats,
-    wait,
-    mcp,
-    agents,
-    invitations,
-    webhooks,
-    guardrail,
-    models,
-    prompts,
-    doctor,
-    prune,
-    db,
-    health,
-):
-    app.add_typer(module.commands)
+MODULES = (
+    *("run", "serve", "experiment", "debates", "watch", "arguments", "seats", "wait", "mcp", "agents", "invitations"),
+    *("webhooks", "guardrail", "models", "prompts", "doctor", "prune", "db", "health"),
+)
+"""In any order: `debate --help` groups the commands (app/cli/help.py)."""
+for module in MODULES:
+    app.add_typer(import_module(f"app.cli.{module}").commands)
 
 
 def _print_version(asked: bool) -> None:
@@ -84,7 +48,7 @@ def root(
 def run() -> None:
     raise_on_signals()
     try:
-        # Outside standalone mode typer.Exit becomes a plain return value. A completion is installed for the plain name.
+        # Outside standalone mode typer.Exit becomes a plain return value. Completion is installed for the plain name.
         name = "debate" if any(word.endswith("-completion") for word in sys.argv[1:2]) else program()
         code = help_as_typed(get_command(app), name)(
             prog_name=name, complete_var="_DEBATE_COMPLETE", standalone_mode=False
@@ -99,7 +63,7 @@ def run() -> None:
     except Interrupted as signal:
         sys.exit(signal.exit_code)
     except BrokenPipeError:
-        # The reader of our output (`| head`) has closed it. Python's flush at exit would print another error.
+        # The reader (`| head`) has closed our output. Python's flush at exit would print another error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(Exit.ERROR)
     except Exception as problem:

@@ -6,23 +6,22 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from app.cli import output
+from app.cli.command import Commands
 from app.cli.options import connect
 
 if TYPE_CHECKING:
     from app.cli.client import Api
 
-commands = typer.Typer()
-AT_ONCE = 16
-"""Messages that are answered at the same time: a wait for a turn must not hold up a ping."""
+commands = Commands()
+CONCURRENCY = 16
+"""Messages in flight: a wait for a turn must not delay a ping."""
 PARSE_ERROR, INTERNAL_ERROR = -32700, -32603
 
 
 @commands.command()
 def guide() -> None:
-    """Print what an agent needs to know to hold a seat, to paste into its prompt.
+    """Print the instructions for an agent that holds a seat, to paste into its prompt.
 
     Example: debate guide
     """
@@ -33,14 +32,14 @@ def guide() -> None:
 
 @commands.command()
 def mcp() -> None:
-    """Serve the Model Context Protocol on standard input and output, for programs that start their MCP server.
+    """Serve the Model Context Protocol on standard input and output.
 
-    Each line is sent to POST /mcp of the server at DEBATE_SERVER_URL, with DEBATE_AUTH_TOKEN as the key.
+    Sends each line to POST /mcp of the server at DEBATE_SERVER_URL, with DEBATE_AUTH_TOKEN as the key.
 
     Example: claude mcp add debate -- debate mcp
     """
     bridge = _Bridge(connect())
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(CONCURRENCY) as pool:
         for line in sys.stdin.buffer:
             if line.strip():
                 pool.submit(bridge.answer, line)
@@ -52,7 +51,7 @@ class _Bridge:
         self._writing = threading.Lock()
 
     def answer(self, line: bytes) -> None:
-        """Writes the answer as one line; nothing for a notification."""
+        """Writes the response as one line; nothing for a notification."""
         try:
             message = json.loads(line)
         except ValueError:
@@ -72,7 +71,7 @@ class _Bridge:
             words = f"{failure.message}. {failure.suggestion}" if failure.suggestion else failure.message
             return _error(message.get("id"), INTERNAL_ERROR, words)
         if isinstance(reply, dict) and "jsonrpc" not in reply:
-            # The error of a request that the server did not take for JSON-RPC.
+            # The server did not read the request as JSON-RPC.
             return _error(message.get("id"), INTERNAL_ERROR, str(reply.get("error", {}).get("message")))
         return reply
 

@@ -1,4 +1,4 @@
-"""`debate prompts …`: sets of prompts of one's own."""
+"""`debate prompts …`: custom prompt sets."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,20 +6,20 @@ from typing import Annotated
 import typer
 
 from app.cli import output
+from app.cli.command import CommandResult, Commands
 from app.cli.errors import CommandFailed, Exit
-from app.cli.help import WholeSummaries
-from app.cli.options import AsJson, connect
+from app.cli.options import connect
 from app.words.counts import count
 
-commands = typer.Typer(name="prompts", cls=WholeSummaries, help="Manage prompt sets of your own.", no_args_is_help=True)
+commands = Commands(name="prompts", help="Manage custom prompt sets.")
 
 Folder = Annotated[Path, typer.Argument(help="A folder with some or all of the files of the built-in set.")]
 Name = Annotated[str, typer.Argument(help="The name of the set.")]
 
 
 @commands.command()
-def check(folder: Folder, as_json: AsJson = False) -> None:
-    """Check a folder of prompts; needs no server.
+def check(folder: Folder) -> CommandResult:
+    """Check a folder of prompts. Needs no server.
 
     Example: debate prompts check my-prompts
     """
@@ -35,35 +35,33 @@ def check(folder: Folder, as_json: AsJson = False) -> None:
         f"{count(len(files), 'file')}, nothing wrong: {checked.hash[:12]}",
         f"From the built-in set {checked.base}: {', '.join(sorted(FILES.keys() - files.keys())) or 'nothing'}",
     ]
-    output.answer({"hash": checked.hash, "base": checked.base, "files": sorted(files)}, as_json, lines)
+    return CommandResult({"hash": checked.hash, "base": checked.base, "files": sorted(files)}, lines)
 
 
 @commands.command()
-def add(name: Name, folder: Folder, as_json: AsJson = False) -> None:
-    """Store a folder of prompts under a name. Debates that exist already keep the prompts they began with.
+def add(name: Name, folder: Folder) -> CommandResult:
+    """Store a folder of prompts under a name. Existing debates keep their prompts.
 
     Example: debate prompts add short my-prompts
     """
     added = connect().post("/prompts", {"name": name, "files": _read(folder)}, repeatable=True)["prompt_set"]
     said = f"{added['name']} is now {added['hash'][:12]}: {count(len(added['files']), 'file')}."
-    output.answer(added, as_json, [said])
+    return CommandResult(added, [said])
 
 
 @commands.command("list")
-def list_(as_json: AsJson = False) -> None:
+def list_() -> CommandResult:
     """List the prompt sets by name.
 
     Example: debate prompts list
     """
     found = connect().get("/prompts")["prompt_sets"]
-    lines = [
-        f"{each['name']:<24} {each['hash'][:12]}  {each['added_at']}  {', '.join(each['files'])}" for each in found
-    ]
-    output.answer(found, as_json, lines, f"No prompt sets yet. Add one: {output.program()} prompts add <name> <folder>")
+    lines = (f"{one['name']:<24} {one['hash'][:12]}  {one['added_at']}  {', '.join(one['files'])}" for one in found)
+    return CommandResult(found, lines, f"No prompt sets yet. Add one: {output.program()} prompts add <name> <folder>")
 
 
 @commands.command()
-def show(name: Name, as_json: AsJson = False) -> None:
+def show(name: Name) -> CommandResult:
     """Print a prompt set with its files.
 
     Example: debate prompts show short
@@ -73,7 +71,7 @@ def show(name: Name, as_json: AsJson = False) -> None:
     found = connect().get(f"/prompts/{quote(name, safe='')}")["prompt_set"]
     about = f"{found['name']} {found['hash']}, over the built-in set {found['base']}"
     files = [f"\n== {file}.md\n{text.rstrip()}" for file, text in sorted(found["files"].items())]
-    output.answer(found, as_json, [about, *files])
+    return CommandResult(found, [about, *files])
 
 
 def _read(folder: Path) -> dict[str, str]:

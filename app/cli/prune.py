@@ -1,4 +1,4 @@
-"""`debate prune`: counts old debates, exchanges or deliveries, and deletes them with --yes."""
+"""`debate prune`: counts old debates, exchanges or deliveries. With --yes it deletes them."""
 
 import re
 from datetime import datetime, timedelta
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import db, output
+from app.cli.command import AsJson, Commands
 from app.cli.errors import CommandFailed, Exit
-from app.cli.options import AsJson, read_settings
+from app.cli.options import read_settings
 from app.words.counts import count
 
 if TYPE_CHECKING:
     from app.usecases.services import Services
 
-commands = typer.Typer()
+commands = Commands()
 _UNITS = {"d": "days", "h": "hours"}
 _SINGULAR = {"debates": "debate", "turns": "turn", "exchanges": "exchange", "deliveries": "delivery"}
 Counts = dict[str, int]
@@ -24,17 +25,15 @@ Counts = dict[str, int]
 def prune(
     older_than: Annotated[str, typer.Option(help="Minimum age since the last change, such as 90d or 12h.")],
     exchanges: Annotated[
-        bool, typer.Option("--exchanges", help="Only exchanges with models; debates and turns are kept.")
+        bool, typer.Option("--exchanges", help="Only exchanges with models. Debates and turns are kept.")
     ] = False,
     deliveries: Annotated[
-        bool, typer.Option("--deliveries", help="Only webhook deliveries that were delivered or given up.")
+        bool, typer.Option("--deliveries", help="Only webhook deliveries that succeeded or were abandoned.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete. [default: only count]")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete debates that ended long ago, their exchanges with models, or old webhook deliveries.
-
-    Without --yes it only counts them.
+    """Delete old debates, old exchanges with models, or old webhook deliveries. Without --yes, count them only.
 
     Example: debate prune --older-than 90d
     """
@@ -59,7 +58,7 @@ def prune(
         return
     output.say(f"{_counted(found)} {when} {before:%Y-%m-%d %H:%M} UTC.")
     is_any = any(found.values())
-    output.say("Nothing was deleted. Add --yes to delete them." if is_any else "There is nothing to delete.")
+    output.say("Nothing was deleted. Add --yes to delete them." if is_any else "Nothing to delete.")
 
 
 def _prune_records(services: "Services", kind: str, age: timedelta, yes: bool) -> tuple[datetime, Counts, Counts]:

@@ -1,4 +1,4 @@
-"""Receives webhooks on this machine and verifies them with the standard's own library."""
+"""Receives webhooks on this machine and verifies them with the library of the standard."""
 
 import threading
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ SILENCE_SECONDS = 30.0
 class Receiver:
     def __init__(self, host: str, port: int) -> None:
         self.secret: str | None = None
-        """Messages are refused until it is set."""
+        """Without it, messages are refused."""
         self._verified: SimpleQueue[output.Json] = SimpleQueue()
         self._seen: set[str] = set()
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class Receiver:
         return self._verified.get()
 
     def accept(self, body: bytes, headers: dict[str, str]) -> int:
-        """The status to answer with. A message that is delivered again is accepted and not shown again."""
+        """Returns the HTTP status. A repeated message is accepted and not shown again."""
         if self.secret is None:
             return 503
         try:
@@ -79,6 +79,6 @@ class Receiver:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Requests are not logged: what was received is printed."""
+                """Requests are not logged: received messages are printed."""
 
         return Handler

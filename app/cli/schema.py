@@ -1,4 +1,4 @@
-"""Upgrades the schema of the database that a command uses, or says why it cannot."""
+"""Upgrades the schema of the database, or raises CommandFailed with the reason."""
 
 import contextlib
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def upgrade(settings: "Settings") -> tuple[str | None, str | None]:
 
 
 def refuse_too_old(settings: "Settings") -> None:
-    """Says nothing of a database that cannot be reached: it may come while the program runs."""
+    """Ignores a database that is unavailable: it may recover while the program runs."""
     from app.store import migrate
     from app.store.engine import DatabaseAway
 

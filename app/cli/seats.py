@@ -1,85 +1,69 @@
-"""`debate take`, `release` and `invite`, and what `debate create` says of seats."""
+"""`debate take`, `release` and `invite`, and the seats that `debate create` sends."""
 
 from typing import Annotated, Literal
 
 import typer
 
-from app.cli import output, words
+from app.cli import options, output, words
+from app.cli.command import CommandResult, Commands
 from app.cli.errors import CommandFailed, Exit
-from app.cli.options import AsJson, DebateId, NamedDebateId, Role, connect, id_of, in_seconds
+from app.cli.options import DebateId, connect, in_seconds
 from app.core.formats import Format
 from app.core.players import EXTERNAL, OnTimeout
 from app.core.seats import Seat
 from app.words.players import seat_name
 
-commands = typer.Typer()
+commands = Commands()
+SeatOption = Annotated[options.Role, typer.Option("--role", help="The seat.")]
 
 
 @commands.command()
-def take(
-    debate_id: DebateId = None,
-    named: NamedDebateId = None,
-    role: Annotated[Role, typer.Option(help="The seat.")] = "opponent",
-    as_json: AsJson = False,
-) -> None:
-    """Take an open external seat, and hold it until you give it back.
+def take(debate: DebateId, role: SeatOption = "opponent") -> CommandResult:
+    """Take an open external seat and hold it until you release it.
 
-    Once a seat is taken, only its holder can speak from it.
+    Only the holder of a seat can make its moves.
 
     Example: debate take 0b0e… --role opponent
     """
-    the_id = id_of(debate_id, named)
-    data = connect().post(f"/debates/{the_id}/seats/{role}/take")
+    data = connect().post(f"{debate.path}/seats/{role}/take")
     lines = [
         f"You hold the seat of the {seat_name(role)}. {words.whose_turn(data['debate'])}",
-        f"Next:\n  {words.wait_command(the_id, role, None, '--my-turn')}",
+        f"Next:\n  {words.wait_command(debate.id, role, None, '--my-turn')}",
     ]
-    output.answer(data, as_json, lines)
+    return CommandResult(data, lines)
 
 
 @commands.command()
-def release(
-    debate_id: DebateId = None,
-    named: NamedDebateId = None,
-    role: Annotated[Role, typer.Option(help="The seat.")] = "opponent",
-    as_json: AsJson = False,
-) -> None:
-    """Give a seat back, so that somebody else can take it.
+def release(debate: DebateId, role: SeatOption = "opponent") -> CommandResult:
+    """Release a seat, so that another agent or person can take it.
 
     Example: debate release 0b0e… --role opponent
     """
-    data = connect().post(f"/debates/{id_of(debate_id, named)}/seats/{role}/release", repeatable=True)
-    output.answer(data, as_json, [f"The seat of the {seat_name(role)} is open."])
+    data = connect().post(f"{debate.path}/seats/{role}/release", repeatable=True)
+    return CommandResult(data, [f"The seat of the {seat_name(role)} is open."])
 
 
 @commands.command()
 def invite(
-    debate_id: DebateId = None,
-    named: NamedDebateId = None,
+    debate: DebateId,
     role: Annotated[
-        Literal["proposer", "opponent", "arbitrator", "watcher"], typer.Option(help="The seat.")
+        Literal["proposer", "opponent", "arbitrator", "watcher"], typer.Option(help="The seat, or watcher for none.")
     ] = "opponent",
-    expires_in_hours: Annotated[
-        float | None, typer.Option(help="How long it can be used. [default: a week]", min=0.01, max=8760)
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print a link for a person and a key for an agent: each opens one seat of one debate, and nothing else.
+    expires_in_hours: options.ExpiresInHours = None,
+) -> CommandResult:
+    """Print a link for a person and a key for an agent. Each gives access to one seat of one debate only.
 
     Example: debate invite 0b0e… --role opponent
     """
-    the_id, api = id_of(debate_id, named), connect()
-    body = {"role": role, "expires_in_seconds": in_seconds(expires_in_hours)}
-    made = api.post(f"/debates/{the_id}/invitations", output.given(body))
+    path, api = debate.path, connect()
+    made = api.post(f"{path}/invitations", output.given({"role": role, **in_seconds(expires_in_hours)}))
     header = f'--header "Authorization: Bearer {made["key"]}"'
     lines = [
         f"For a person, in a browser:\n  {made['url']}",
         f"For an agent, as its key:\n  {made['key']}",
         f"In Claude Code:\n  claude mcp add --transport http debate {api.shown_url}/mcp {header}",
     ]
-    output.answer(made, as_json, lines)
-    if not as_json:
-        output.note(f"Both are shown only now, and are valid until {made['expires_at']}")
+    return CommandResult(made, lines, note=f"Both are shown only once, and are valid until {made['expires_at']}")
 
 
 def seats_of(
@@ -89,7 +73,7 @@ def seats_of(
     on_timeout: str | None,
     thinking: str | None = None,
 ) -> dict[str, output.Json]:
-    """The seats for the API. The deadline is for the debaters' external seats, thinking for the named players."""
+    """The seats for the API. The deadline applies to the debaters' external seats, thinking to the named players."""
     seats: dict[str, output.Json] = {role: {"player": player} for role, player in players.items() if player is not None}
     if thinking is not None:
         named = [seat for seat in seats.values() if seat["player"] != EXTERNAL]

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import output, schema
+from app.cli.command import Commands
 from app.cli.errors import CommandFailed, Exit, Interrupted
 from app.cli.options import read_settings
 
 if TYPE_CHECKING:
     from app.settings import Settings
 
-commands = typer.Typer()
+commands = Commands()
 
 
 @commands.command()
@@ -25,8 +26,8 @@ def up(
 ) -> None:
     """Run everything on this machine until Ctrl-C.
 
-    That is the API, workers, and embedded servers where DEBATE_DATABASE_URL or DEBATE_REDIS_URL is not set. Processes
-    that die are restarted.
+    That is the API, workers, and embedded servers where DEBATE_DATABASE_URL or DEBATE_REDIS_URL is not set. Restarts
+    processes that die.
 
     Example: debate up --port 8080 --workers 2
     """
@@ -56,7 +57,7 @@ def up(
                     stack.wait()
             except Interrupted:
                 output.note("\nStopping: turns in progress get a few seconds to finish …")
-                output.note(f"Debates that are under way go on with the next `{output.program()} up`.")
+                output.note(f"Unfinished debates continue with the next `{output.program()} up`.")
                 raise
 
 
@@ -64,9 +65,9 @@ def _say_where(settings: "Settings", logs: Path) -> None:
     output.note(f"  data   {settings.data_dir}")
     output.note(f"  logs   {logs}")
     if settings.server_port != type(settings).model_fields["server_port"].default:
-        output.note(f"  find   it with DEBATE_SERVER_URL={settings.shown_url}; not needed with the same data directory")
+        output.note(f"  url    DEBATE_SERVER_URL={settings.shown_url} (for other data directories)")
     if settings.auth_token is None:
-        output.note("  open   to every user of this machine: DEBATE_AUTH_TOKEN is not set")
+        output.note("  access every user of this machine: DEBATE_AUTH_TOKEN is not set")
 
 
 @commands.command()
@@ -101,12 +102,12 @@ def _run_part(settings: "Settings", name: str, command: list[str]) -> None:
 
     if not settings.is_embedded:
         schema.refuse_too_old(settings)
-        # This process becomes the part: signals, exit code and pid are its own.
+        # This process becomes the API or worker, which keeps the pid and gets the signals.
         os.chdir(SOURCE_DIRECTORY)
         os.execve(command[0], command, child_environment(settings))  # noqa: S606 (an argument list, no shell)
     from app.cli.stack import Servers
 
-    # This process stays, to keep the embedded servers running.
+    # This process keeps the embedded servers running.
     servers = Servers(settings)
     with contextlib.suppress(Interrupted), servers as complete:
         schema.upgrade(complete)

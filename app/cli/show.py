@@ -1,4 +1,4 @@
-"""What a debate looks like in a terminal. Imports rich, which takes long: only functions import this module."""
+"""Debates in a terminal. Only functions import this module: rich takes long to import."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,9 @@ from app.core.debate import State, TurnType
 from app.core.formats import Format
 from app.core.players import EXTERNAL
 from app.words import turns, verdicts
+from app.words.counts import count
 from app.words.judgments import ORDERS
+from app.words.money import cost
 from app.words.players import all_of, seat_name
 from app.words.times import duration
 
@@ -35,11 +37,11 @@ STATUS_COLOURS = {
 WIDE = 110
 
 UNCUT = 100_000
-"""Columns, where no terminal shows them."""
+"""Columns of a file or a pipe."""
 
 
 class Uncut(Console):
-    """Wraps and cuts in a terminal only: a file or a pipe gets lines and tables whole."""
+    """Wraps and cuts in a terminal only: a file or a pipe gets complete lines and tables."""
 
     @property  # type: ignore[misc]
     def size(self) -> ConsoleDimensions:
@@ -52,13 +54,13 @@ err = Uncut(stderr=True, highlight=False)
 
 
 def safe(text: str) -> str:
-    """`clean`, for a string in which rich would interpret markup."""
+    """`clean`, and without rich's markup."""
     return escape(clean(text))
 
 
 @dataclass
 class Indented:
-    """A text indented by two spaces. Wrapped in a terminal only: a file gets the lines as they are."""
+    """A text indented by two spaces. Wrapped in a terminal only."""
 
     text: str
 
@@ -72,7 +74,7 @@ class Indented:
             return [paragraph]
         if cell_len(paragraph) == len(paragraph):
             return wrapped(paragraph, width)
-        # Languages with wide letters put no blanks between words.
+        # Languages with wide letters have no spaces between words.
         return [line.plain.rstrip() for line in Text(paragraph).wrap(console, width)]
 
 
@@ -104,7 +106,7 @@ def round_title(number: int, of: int | None) -> Text:
 def spinner(text: str, hidden: bool) -> Iterator[Callable[[str], None]]:
     """Shows a spinner; yields a function that changes its text.
 
-    It is on stdout where that is a terminal: rich then keeps it below the arguments that are printed.
+    If stdout is a terminal, it is there, and rich keeps it below the printed arguments.
     """
     console = out if out.is_terminal else err
     if hidden or not console.is_terminal:
@@ -115,7 +117,7 @@ def spinner(text: str, hidden: bool) -> Iterator[Callable[[str], None]]:
 
 
 def verdict_table(debate: Json) -> Group | None:
-    """The verdict of the whole debate, and the standing of its rounds apart from it."""
+    """The verdict of the whole debate, and the standing of its rounds."""
     verdict, standing = debate["verdict"], debate.get("standing")
     if verdict is None and standing is None:
         return None
@@ -141,22 +143,34 @@ def _by_side(scores: Json) -> tuple[str, str]:
     return shown["proposer"], shown["opponent"]
 
 
-def print_end(debate: Json, shown: list[Json], with_id: bool = False) -> None:
-    """The result, and the judge's reasons unless one of the arguments that were shown had them."""
+def print_end(debate: Json, shown: list[Json], with_totals: bool = False) -> None:
+    """Prints the result, and the judge's reasons unless the last shown argument has them."""
     table = verdict_table(debate)
     if table is not None:
         out.print(table)
     reasons = (debate["verdict"] or {}).get("reasoning") or ""
     if reasons and not any(_has_said(argument, reasons) for argument in shown[-1:]):
         out.print(Indented(reasons), crop=False)
-    say(f"\n{ending(debate)}" if with_id else ending(debate))
-    if with_id:
-        # On a line of its own, so that no terminal breaks it.
+    say(f"\n{ending(debate)}" if with_totals else ending(debate))
+    if with_totals:
+        say(totals(debate))
+        # On a separate line, so that no terminal breaks it.
         out.print(f"[dim]{debate['id']}[/]", soft_wrap=True)
 
 
+def totals(debate: Json) -> str:
+    """Rounds, tokens, cost and time."""
+    usage = debate["usage"]
+    began, ended = (datetime.fromisoformat(debate[name]) for name in ("created_at", "updated_at"))
+    tokens = usage["input_tokens"] + usage["output_tokens"]
+    rounds = [count(debate["rounds_completed"], "round")] if debate["rounds_completed"] else []
+    return ", ".join(
+        [*rounds, count(tokens, "token"), cost(usage["cost_usd"]), duration((ended - began).total_seconds())]
+    )
+
+
 def reasons_beside(ruling: Json) -> str:
-    """The reasons of a verdict, where the text of its ruling does not have them."""
+    """The reasons of a verdict, unless the text of its ruling has them."""
     reasons = ((ruling["verdict"] or {}).get("reasoning") or "").strip()
     return "" if reasons in ruling["content"] else reasons
 
@@ -166,8 +180,8 @@ def _has_said(argument: Json, reasons: str) -> bool:
 
 
 def print_debates(debates: list[Json]) -> None:
-    """One line each. In a terminal lines fit its width: title and players share what the other columns leave, and a
-    narrow one has neither rounds nor the next seat."""
+    """One line each. In a terminal the lines fit: title and players get the rest of the width, and a narrow terminal
+    shows neither rounds nor the next seat."""
     is_narrow = out.is_terminal and out.width < WIDE
     digits = shortest_unique([debate["id"] for debate in debates])
     rows = [{name: name for name in COLUMNS}, *(_row(debate, digits) for debate in debates)]
@@ -191,14 +205,14 @@ LONGEST_PLAYERS = 60
 
 
 def _fitted(widths: dict[str, int], width: int) -> dict[str, int]:
-    """Of what the other columns leave, players get a third at most."""
+    """Players get at most a third of the rest."""
     left = width - sum(length + 2 for name, length in widths.items() if name not in ("players", "title"))
     players = min(widths["players"], LONGEST_PLAYERS, max(left // 3, 8))
     return {"players": players, "title": max(left - players - 2, 8)}
 
 
 def shortest_unique(ids: list[str]) -> int:
-    """How many first characters tell these ids apart."""
+    """The number of first characters that distinguish these ids."""
     different = len(set(ids))
     longest = max(map(len, ids), default=FEWEST_DIGITS)
     return next(
@@ -228,11 +242,11 @@ def _players(debate: Json) -> str:
 
 
 def _trouble(debate: Json) -> str:
-    """Failed attempts with the last error; also what a debate waits for."""
+    """The last error, with the number of failed attempts if there are any."""
     if not debate["last_error"]:
         return ""
-    count = f"attempt {debate['attempts']} failed: " if debate["attempts"] else ""
-    return f"  ({count}{one_line(clean(debate['last_error']))})"
+    attempts = f"attempt {debate['attempts']} failed: " if debate["attempts"] else ""
+    return f"  ({attempts}{one_line(clean(debate['last_error']))})"
 
 
 def _rounds(debate: Json) -> str:

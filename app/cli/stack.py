@@ -1,4 +1,4 @@
-"""What debates need on this machine: servers (embedded where none are configured), API, workers, the local model."""
+"""The processes for debates on this machine: embedded servers, API, workers and the local model."""
 
 import errno
 import socket
@@ -16,11 +16,11 @@ from app.settings import Settings
 
 START_SECONDS = 60.0
 REVIVE_SECONDS = 20.0
-"""For one attempt to restart the embedded servers. A slower recovery of Postgres continues after it."""
+"""The timeout of one attempt to restart the embedded servers. A slower recovery of Postgres continues after it."""
 
 
 class Servers:
-    """Database and queue: the configured servers, or embedded ones until the context ends."""
+    """Database and queue: the configured servers, or embedded servers until the context ends."""
 
     name = "embedded Postgres and Valkey"
 
@@ -29,7 +29,7 @@ class Servers:
         self._settings = settings
 
     def __enter__(self) -> Settings:
-        """The settings with the addresses of both."""
+        """Returns the settings with the URLs of both."""
         if self._embedded is None:
             return self._settings
         try:
@@ -46,19 +46,19 @@ class Servers:
             self._embedded.release()
 
     def why_dead(self) -> str | None:
-        """The guardian restarts a server that dies; when the guardian dies, both end with it."""
+        """The guardian restarts a server that dies. If the guardian dies, both servers stop."""
         try:
             if self._embedded is None or self._embedded.has_guardian():
                 return None
         except OSError as problem:
-            # A restart in a directory that was removed would begin with an empty database.
+            # A restart in a removed directory would create an empty database.
             raise CommandFailed(
                 f"The data directory {self._settings.data_dir} is gone: {problem.strerror}"
             ) from problem
         return "their guardian process is gone"
 
     def start(self) -> None:
-        """Restarts the embedded servers at the same addresses."""
+        """Restarts the embedded servers at the same URLs."""
         if self._embedded is None:
             return
         try:
@@ -71,7 +71,7 @@ class Servers:
 
 
 class Stack:
-    """The API and workers as child processes. One that dies is restarted."""
+    """The API and workers as child processes. Restarts those that die."""
 
     def __init__(self, settings: Settings, workers: int, logs: Path | None, servers: Servers | None = None) -> None:
         """`servers`: embedded servers to restart too."""
@@ -82,7 +82,7 @@ class Stack:
         self._supervisor = Supervisor(output.note)
 
     def start(self) -> None:
-        """Returns when the API answers and a worker is ready."""
+        """Returns when the API responds and a worker is ready."""
         if self._logs:
             self._logs.mkdir(parents=True, exist_ok=True)
         try:
@@ -102,12 +102,11 @@ class Stack:
         self._supervisor.end()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Returns after that time; without one, never. Raises CommandFailed when a part cannot be kept alive and all
-        parts were therefore ended."""
+        """Returns after that time, or never. Raises CommandFailed after a part has failed for good."""
         self._supervisor.wait(seconds)
 
     def _metrics_port(self, number: int) -> dict[str, int]:
-        """Each worker on this machine needs its own port."""
+        """Each worker on this machine needs another port."""
         first = self.settings.metrics_port
         return {} if first is None else {"metrics_port": first + number - 1}
 
@@ -129,18 +128,18 @@ class Stack:
 
 
 def install_if_local(*players: str) -> None:
-    """Before anything is started: the first installation takes a while, and says so."""
+    """Installs the local model with a message, because the download takes a while."""
     if LOCAL not in players:
         return
     from app.models.local import DOWNLOAD, InstallFailed, install, is_installed
 
     if is_installed():
         return
-    output.note(f"Installing the local model, once ({DOWNLOAD}) …")
+    output.note(f"Installing the local model ({DOWNLOAD}), only once …")
     try:
         install()
     except InstallFailed as problem:
-        raise CommandFailed(str(problem), suggestion="The output of pip above says why") from problem
+        raise CommandFailed(str(problem), suggestion="See the output of pip above") from problem
 
 
 def free_port(host: str) -> int:
@@ -155,7 +154,7 @@ def port_is_free(host: str, port: int) -> bool:
 
 
 def why_not_bound(host: str, port: int) -> str | None:
-    """Why a server cannot listen there; None if it can."""
+    """The reason why a server cannot listen there; None if it can."""
     with _socket_for(host) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

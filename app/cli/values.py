@@ -1,4 +1,4 @@
-"""What the API shows of a debate, as values of the core, and how the debate ended."""
+"""Parts of the API's JSON as values of the core, and the end of a debate."""
 
 from app.cli.output import Json, clean
 from app.core.debate import State, Status, StopReason

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from app.cli import output
+from app.cli.command import AsJson, Commands
 from app.cli.errors import CommandFailed, Interrupted
-from app.cli.options import AsJson, DebateId, NamedDebateId, connect, id_of
+from app.cli.options import DebateId, connect
 from app.cli.values import ending
 from app.core.activity import Activity
 from app.core.debate import Status
@@ -15,15 +16,16 @@ from app.core.seat_view import Awaited, turn_view
 from app.wire.situations import situation_of
 from app.words import seats
 
-commands = typer.Typer()
-SHOWN_CHARACTERS = 60
-"""How much of the text that a model is generating is shown beside the spinner."""
+commands = Commands()
+KEPT_CHARACTERS = 1_000
+"""Of the generated text: more than a line of any terminal."""
+SPINNER_COLUMNS = 5
+"""Of the spinner itself and the punctuation of its line."""
 
 
 @commands.command()
 def watch(
-    debate_id: DebateId = None,
-    named: NamedDebateId = None,
+    which: DebateId,
     after_seq: Annotated[int, typer.Option(help="Skip arguments up to this seq.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -35,22 +37,22 @@ def watch(
     """
     from app.cli.follow import follow
 
-    the_id = id_of(debate_id, named)
+    the_id = which.id
     arguments: list[output.Json] = []
     try:
         debate = print_live(follow(connect(), the_id, after_seq), as_json, arguments)
     except Interrupted:
         seen = arguments[-1]["seq"] if arguments else after_seq
         again = f"{output.program()} watch {the_id}"
-        output.note(f"\nThe debate goes on. Watch it again: {again}{f' --after-seq {seen}' if seen else ''}")
+        output.note(f"\nThe debate continues. To watch it again: {again}{f' --after-seq {seen}' if seen else ''}")
         raise
     if debate["status"] == Status.FAILED:
-        raise CommandFailed(ending(debate), suggestion=f"Try again with `{output.program()} resume {the_id}`")
+        raise CommandFailed(ending(debate), suggestion=f"Retry with `{output.program()} resume {the_id}`")
 
 
 def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[output.Json]) -> output.Json:
-    """Prints each argument as it comes, or one JSON document at the end. Returns the debate as it ended; `arguments`
-    is filled with those that came."""
+    """Prints each argument as it arrives, or one JSON document at the end, and appends it to `arguments`. Returns the
+    debate at its end."""
     from app.cli import show
 
     shown_round = 0
@@ -59,8 +61,11 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
     with show.spinner("Waiting for the first turn", as_json) as update:
         for change in changes:
             if "text" in change:
-                generated = (generated + change["text"])[-SHOWN_CHARACTERS:]
-                update(f"{activity(debate)}: {output.one_line(generated)}")
+                generated = (generated + change["text"])[-KEPT_CHARACTERS:]
+                does = activity(debate)
+                # The spinner is in the terminal, which may be stdout or stderr.
+                width = min(show.out.width, show.err.width)
+                update(f"{does}: {last_words(generated, width - len(does) - SPINNER_COLUMNS)}")
                 continue
             generated = ""
             debate = change.get("debate", debate)
@@ -75,8 +80,20 @@ def print_live(changes: Iterable[output.Json], as_json: bool, arguments: list[ou
     if as_json:
         output.print_json({"debate": debate, "arguments": arguments})
     else:
-        show.print_end(debate, arguments, with_id=True)
+        show.print_end(debate, arguments, with_totals=True)
     return debate
+
+
+def last_words(text: str, width: int) -> str:
+    """The last whole words that fit. The end of the text may be a part of a word, so it is left out."""
+    words = text.split()[: None if text[-1:].isspace() else -1]
+    shown: list[str] = []
+    for word in reversed(words):
+        width -= len(word) + 1
+        if width < 0:
+            break
+        shown.insert(0, word)
+    return " ".join(shown)
 
 
 def activity(debate: output.Json) -> str:

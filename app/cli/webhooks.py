@@ -8,9 +8,9 @@ from uuid import UUID
 import typer
 
 from app.cli import output
+from app.cli.command import AsJson, CommandResult, Commands
 from app.cli.errors import CommandFailed, Exit
-from app.cli.help import WholeSummaries
-from app.cli.options import AsJson, connect
+from app.cli.options import connect
 from app.core.webhooks import WebhookEvent
 from app.words.counts import count
 from app.words.webhooks import delivery as delivery_name
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from app.cli.client import Api
     from app.cli.receiver import Receiver
 
-commands = typer.Typer(
-    name="webhooks", cls=WholeSummaries, help="Manage webhooks and their deliveries.", no_args_is_help=True
-)
+commands = Commands(name="webhooks", help="Manage webhooks and their deliveries.")
 
 WEBHOOKS = "/webhooks"
 WebhookId = Annotated[UUID, typer.Argument(help="The webhook's id: `debate webhooks list` shows it.")]
@@ -40,28 +38,26 @@ def create(
     url: Annotated[str, typer.Argument(help="Where messages are sent with POST.")],
     events: Events = None,
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Register an endpoint and print the secret that verifies its messages. The secret is never shown again.
+) -> CommandResult:
+    """Register an endpoint and print the secret that verifies its messages. The secret is shown only once.
 
     Example: debate webhooks create https://example.org/hooks --event debate.completed --event debate.failed
     """
     made = _register(connect(), url, events, description)
-    receives = f"Webhook {made['id']} receives {', '.join(made['events'])}."
-    output.answer(made, as_json, [receives, f"Secret: {made['secret']}"])
-    if not as_json:
-        output.note(f"The secret is shown only now. Try it: {output.program()} webhooks test {made['id']}")
+    lines = [f"Webhook {made['id']} receives {', '.join(made['events'])}.", f"Secret: {made['secret']}"]
+    test = f"{output.program()} webhooks test {made['id']}"
+    return CommandResult(made, lines, note=f"The secret is shown only once. Send a test message: {test}")
 
 
 @commands.command("list")
-def list_(as_json: AsJson = False) -> None:
+def list_() -> CommandResult:
     """List the endpoints.
 
     Example: debate webhooks list
     """
     found = connect().get(WEBHOOKS)["webhooks"]
     nothing = f"No webhooks yet. Register one: {output.program()} webhooks create <url>"
-    output.answer(found, as_json, map(_lines, found), nothing)
+    return CommandResult(found, map(_lines, found), nothing)
 
 
 def _lines(webhook: output.Json) -> str:
@@ -71,48 +67,47 @@ def _lines(webhook: output.Json) -> str:
 
 
 @commands.command()
-def deliveries(webhook_id: WebhookId, as_json: AsJson = False) -> None:
+def deliveries(webhook_id: WebhookId) -> CommandResult:
     """List the latest deliveries of an endpoint, each with its result.
 
     Example: debate webhooks deliveries 0b0e…
     """
     found = connect().get(f"{WEBHOOKS}/{webhook_id}/deliveries")["deliveries"]
-    output.answer(found, as_json, map(_line, found), "Nothing has been sent yet.")
+    return CommandResult(found, map(_line, found), "No deliveries yet.")
 
 
 @commands.command()
 def replay(
     webhook_id: WebhookId,
     delivery_id: Annotated[UUID, typer.Argument(help="The delivery's id: `debate webhooks deliveries` shows it.")],
-    as_json: AsJson = False,
-) -> None:
-    """Send a delivery again, even one that was given up.
+) -> CommandResult:
+    """Send a delivery again, even after its last attempt failed.
 
     Example: debate webhooks replay 0b0e… 9c1d…
     """
     path = f"{WEBHOOKS}/{webhook_id}/deliveries/{delivery_id}/replay"
     delivery = connect().post(path, repeatable=True)["delivery"]
-    output.answer(delivery, as_json, [_line(delivery)])
+    return CommandResult(delivery, [_line(delivery)])
 
 
 @commands.command("test")
-def send_test(webhook_id: WebhookId, as_json: AsJson = False) -> None:
+def send_test(webhook_id: WebhookId) -> CommandResult:
     """Send a test message (webhook.test) to an endpoint.
 
     Example: debate webhooks test 0b0e…
     """
     delivery = connect().post(f"{WEBHOOKS}/{webhook_id}/test")["delivery"]
-    output.answer(delivery, as_json, [_line(delivery)])
-    output.note(f"See the result: {output.program()} webhooks deliveries {webhook_id}")
+    see = f"See the result: {output.program()} webhooks deliveries {webhook_id}"
+    return CommandResult(delivery, [_line(delivery)], note=see)
 
 
 @commands.command()
-def delete(webhook_id: WebhookId, as_json: AsJson = False) -> None:
-    """Remove an endpoint with its deliveries. Nothing more is sent to it.
+def delete(webhook_id: WebhookId) -> CommandResult:
+    """Delete an endpoint with its deliveries.
 
     Example: debate webhooks delete 0b0e…
     """
-    output.answer(connect().delete(f"{WEBHOOKS}/{webhook_id}"), as_json, ["The webhook is removed."])
+    return CommandResult(connect().delete(f"{WEBHOOKS}/{webhook_id}"), ["The webhook is deleted."])
 
 
 @commands.command()
@@ -121,19 +116,19 @@ def listen(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)] = 0,
     url: Annotated[
-        str | None, typer.Option(help="Where the server reaches this machine, such as a tunnel's address.")
+        str | None, typer.Option(help="The URL at which the server reaches this machine, such as that of a tunnel.")
     ] = None,
     secret: Annotated[
         str | None,
-        typer.Option(help="Use an endpoint that is already registered, with this secret."),
+        typer.Option(help="The secret of an endpoint that is already registered."),
     ] = None,
     count: Annotated[int | None, typer.Option(help="End after this many messages.", min=1)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Receive messages on this machine, verify their signatures and print them, until Ctrl-C.
 
-    Registers an endpoint for as long as it runs. A server sends to loopback only with DEBATE_WEBHOOKS_PRIVATE=true;
-    from elsewhere, give the address of a tunnel with --url.
+    Registers an endpoint while it runs. A server sends to loopback only with DEBATE_WEBHOOKS_PRIVATE=true. For a
+    server on another machine, give the URL of a tunnel with --url.
 
     Example: debate webhooks listen --event debate.completed
     """
@@ -176,7 +171,7 @@ def _print_messages(receiver: "Receiver", count: int | None, as_json: bool) -> N
             if not as_json:
                 data = json.dumps(message["data"], ensure_ascii=False)
                 output.say(output.one_line(f"{message['timestamp']}  {message['type']}  {data}"))
-                # Seen at once also where stdout is a file or a pipe.
+                # A file or a pipe would get it only after the buffer is full.
                 sys.stdout.flush()
     finally:
         if as_json:

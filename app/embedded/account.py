@@ -35,13 +35,13 @@ class Account:
 
 
 def reserved_account() -> Account | None:
-    """The account that root's servers switch to; None for everybody else."""
+    """The account that root's servers switch to; None for other users."""
     nobody = account_of_nobody()
     return nobody and Account(nobody.uid, SERVERS_GROUP, switch=True)
 
 
 def account_of_nobody() -> Account | None:
-    """The account of other processes of `nobody`, for root; None for everybody else."""
+    """The account of other processes of `nobody`, for root; None for other users."""
     if os.geteuid() != 0:
         return None
     try:
@@ -83,8 +83,8 @@ def entry_to(account: Account, death_signal: signal.Signals) -> Callable[[], Non
 
     Everything is prepared here, in the parent: the child only makes system calls.
     """
-    parent = os.getpid()
     libc = ctypes.CDLL(None, use_errno=True) if IS_LINUX else None
+    end_with_parent = ending_with_parent(death_signal)
 
     def enter() -> None:
         if account.switch:
@@ -98,8 +98,20 @@ def entry_to(account: Account, death_signal: signal.Signals) -> Callable[[], Non
             if account.override and libc is not None:
                 _keep_only_override(libc)
         os.umask(0o077)
+        # After setuid, which clears the death signal.
+        end_with_parent()
+
+    return enter
+
+
+def ending_with_parent(death_signal: signal.Signals) -> Callable[[], None]:
+    """A function for the child to call between fork and exec. On Linux the kernel then signals the child when the
+    parent dies, even by SIGKILL. libc is loaded here, in the parent."""
+    parent = os.getpid()
+    libc = ctypes.CDLL(None, use_errno=True) if IS_LINUX else None
+
+    def enter() -> None:
         if libc is not None:
-            # After setuid, which clears it.
             _check(libc.prctl(PR_SET_PDEATHSIG, *_longs(death_signal, 0, 0, 0)))
             if os.getppid() != parent:
                 os._exit(1)

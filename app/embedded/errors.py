@@ -1,2 +1,2 @@
 class EmbeddedError(Exception):
-    """The embedded servers cannot be used. The message tells the user what to do."""
+    """The embedded servers cannot be used. The message includes the fix."""

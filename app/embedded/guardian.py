@@ -1,7 +1,7 @@
 """The guardian, the process that owns the servers: python -m app.embedded.guardian <data directory>
 
-The first user starts it, in its own session. It prints `ready` or an error on standard output, then keeps the servers
-alive as long as any process holds the users' lock. Standard library only, to start fast.
+The first user starts it, in a new session. It prints `ready` or an error on standard output. Then it keeps the servers
+alive while any process holds the users' lock. It imports the standard library only, to start fast.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from app.embedded.servers import LATE, READY
 from app.embedded.valkey import Valkey
 
 # Users take the guardian's lock for an instant to test it; another guardian keeps it.
-LOCK_PATIENCE_SECONDS = 2.0
+LOCK_TIMEOUT_SECONDS = 2.0
 STARTING_POLL_SECONDS = 0.01
 WATCHING_POLL_SECONDS = 0.1
 MAX_LOG_BYTES = 10_000_000
@@ -33,7 +33,7 @@ MAX_LOG_BYTES = 10_000_000
 class Guardian:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        deadline = time.monotonic() + LOCK_PATIENCE_SECONDS
+        deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
         # Never closed: held until this process ends.
         lock(layout.guardian_lock, Mode.EXCLUSIVE, deadline, LATE)
         self._users_lock = open_lock(layout.users_lock)
@@ -59,7 +59,7 @@ class Guardian:
                 if server.is_dead():
                     raise server.death_notice()
             if self._is_over():
-                raise EmbeddedError("The servers were told to stop before they were ready.")
+                raise EmbeddedError("The servers received a signal to stop before they were ready.")
             time.sleep(STARTING_POLL_SECONDS)
         self._announce()
 
@@ -69,7 +69,7 @@ class Guardian:
             try:
                 self._tend()
             except (EmbeddedError, OSError) as error:
-                # Keep the other server running, and try again.
+                # Keep the other server running, and retry.
                 with contextlib.suppress(OSError):
                     sys.stderr.write(f"{error}\n")
             time.sleep(WATCHING_POLL_SECONDS)
@@ -94,7 +94,7 @@ class Guardian:
     def _tend(self) -> None:
         for server in self.servers:
             if server.is_dead():
-                # New users must wait until the server is back.
+                # New users must wait until the server recovers.
                 self._withdraw()
                 server.restart_when_due()
         if not self._announced and self._all_ready():
@@ -125,7 +125,7 @@ class Guardian:
 
 
 def main() -> None:
-    # The parent exits at once, so that the guardian is no user's child and needs no wait().
+    # The parent exits immediately, so that the guardian is no user's child and needs no wait().
     if os.fork():
         os._exit(0)
     os.umask(0o077)
@@ -149,7 +149,7 @@ def main() -> None:
 
 
 def _report(descriptor: int, outcome: str) -> None:
-    # The user that started us may have died; other users may still need the servers.
+    # The user that started the guardian may have died; others may need the servers.
     with contextlib.suppress(BrokenPipeError):
         os.write(descriptor, outcome.encode())
 

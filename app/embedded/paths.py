@@ -60,7 +60,7 @@ def make_data_dir(data_dir: Path) -> None:
     if not os.access(data_dir, os.W_OK | os.X_OK):
         raise PermissionError(13, "Permission denied", str(data_dir))
     if data_dir.stat().st_mode & stat.S_IWOTH:
-        raise EmbeddedError(f"{data_dir} is writable by everybody: choose a private data directory.")
+        raise EmbeddedError(f"{data_dir} is writable by every user: choose a private data directory.")
     nobody = account_of_nobody()
     if nobody is not None and may_reach(nobody, data_dir):
         raise EmbeddedError(
@@ -95,7 +95,7 @@ def make_private_dir(path: Path, account: Account) -> None:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid:
         raise EmbeddedError(
             f"{path} does not belong to the account that the servers run as (user id {account.uid}): "
-            "use the data directory as the user that created it, or choose another one."
+            "use the data directory as the user that created it, or choose another."
         )
     path.chmod(0o700)
 

@@ -137,7 +137,7 @@ class Postgres(EmbeddedServer):
         while process.poll() is None:
             if self._is_abandoned():
                 stop(lambda: [] if process.poll() is not None else [process.pid], TOOL_SIGNALS)
-                raise EmbeddedError("Postgres was told to stop while it created its files.")
+                raise EmbeddedError("Postgres received a signal to stop while it created its files.")
             time.sleep(TOOL_POLL_SECONDS)
         if process.returncode != 0:
             raise EmbeddedError(
@@ -145,10 +145,10 @@ class Postgres(EmbeddedServer):
             )
 
     def _clear_stale_locks(self) -> None:
-        """Removes lock files of a dead postmaster that Postgres would take for a live one's.
+        """Removes lock files of a dead postmaster, which Postgres could mistake for a live one.
 
-        No stray is alive, so every lock file is stale. Postgres detects a dead pid by itself, but not a pid that was
-        reused by an unrelated process or belongs to a zombie.
+        No stray is alive, so every lock file is stale. Postgres detects a dead pid, but not a pid that an unrelated
+        process has reused, or that belongs to a zombie.
         """
         for name in (POSTGRES_SOCKET, f"{POSTGRES_SOCKET}.lock"):
             (self.layout.socket_dir / name).unlink(missing_ok=True)

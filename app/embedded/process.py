@@ -19,7 +19,7 @@ LITTLE_SPACE_BYTES = 64_000_000
 # Environment variables that the servers inherit. Others, such as API keys, are not passed on.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
 
-# Signals to send, each with the seconds to wait for its effect before the next one.
+# Signals to send, each with the seconds to wait before the next.
 StopSignals = Sequence[tuple[signal.Signals, float]]
 
 
@@ -60,10 +60,10 @@ def send(pid: int, number: signal.Signals) -> None:
 
 def stop(pids: Callable[[], list[int]], signals: StopSignals) -> None:
     """Sends the signals one after another until pids() is empty."""
-    for number, patience_seconds in signals:
+    for number, timeout_seconds in signals:
         for pid in pids():
             send(pid, number)
-        deadline = time.monotonic() + patience_seconds
+        deadline = time.monotonic() + timeout_seconds
         while time.monotonic() < deadline:
             if not pids():
                 return
@@ -90,7 +90,7 @@ def _works_in(pid: str, program: str, cwd: Path) -> bool:
 
 
 def explanation(log: Path) -> str:
-    """The likely cause of a failure, for the end of an error message: a full disk, and the end of the log."""
+    """A full disk if that is the likely cause, and the end of the log, for an error message."""
     free_bytes = shutil.disk_usage(log.parent).free
     if free_bytes < LITTLE_SPACE_BYTES:
         return f" Its disk is nearly full: {free_bytes // 1_000_000} MB are free. Free some space.{tail(log)}"

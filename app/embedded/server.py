@@ -15,11 +15,11 @@ from app.embedded.process import StopSignals, explanation, launch, stop, strays
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
-# A server that ran this long before it died is restarted after the first pause again.
+# A server that ran for this long before it died restarts after the first pause.
 STABLE_SECONDS = 30.0
-# For a server without a guardian, and for backends without a server. Short, because a user is waiting.
+# For a server without a guardian, and for backends without a server. Short, because a user waits.
 STRAY_SIGNALS: StopSignals = ((signal.SIGINT, 2.0), (signal.SIGQUIT, 1.0), (signal.SIGKILL, 2.0))
-STRAY_PATIENCE_SECONDS = 10.0
+STRAY_TIMEOUT_SECONDS = 10.0
 
 
 class EmbeddedServer(ABC):
@@ -61,10 +61,10 @@ class EmbeddedServer(ABC):
     def start(self) -> None:
         self._started_at = time.monotonic()
         stop(lambda: strays(self.program_name, self.cwd, self.marker), STRAY_SIGNALS)
-        # Every process of the server inherits this lock, so once we hold it no process of an earlier server is left,
-        # not even one that is invisible from here, such as a backend in another container.
+        # Every process of the server inherits this lock, so its holder knows that no process of an earlier server is
+        # left, not even an invisible one, such as a backend in another container.
         path = self.layout.data_dir / f"{self.program_name}.lock"
-        deadline = time.monotonic() + STRAY_PATIENCE_SECONDS
+        deadline = time.monotonic() + STRAY_TIMEOUT_SECONDS
         refusal = f"An earlier {self.program_name} in {self.cwd} does not stop: stop it and try again."
         with locked(path, Mode.EXCLUSIVE, deadline, refusal) as descriptor:
             self.prepare()

@@ -1,4 +1,4 @@
-"""What users of the servers call: start or join the servers, and release them."""
+"""The side of the users: starts or joins the servers, and releases them."""
 
 import json
 import os
@@ -28,12 +28,12 @@ class ServerUrls:
 
 
 def has_database(data_dir: Path) -> bool:
-    """Whether a database was made in this directory."""
+    """Whether this directory has a database."""
     return Layout(data_dir.expanduser().resolve()).cluster.exists()
 
 
 class EmbeddedServers:
-    """One user of the servers in a data directory. They run while any process uses them."""
+    """One user of the servers in a data directory. They run while they have a user."""
 
     def __init__(self, data_dir: Path) -> None:
         self._layout = Layout(data_dir.expanduser().resolve())
@@ -46,15 +46,15 @@ class EmbeddedServers:
         self.release()
 
     def acquire(self, timeout_seconds: float = 60) -> ServerUrls:
-        """Starts or joins the servers. Called again, it makes sure that they still run; if that fails, the use is kept
-        and the call can be repeated."""
+        """Starts or joins the servers. A repeated call restarts them if they have stopped; if that fails, the lock is
+        kept and the call can be repeated."""
         deadline = time.monotonic() + timeout_seconds
         was_held = self._users_lock is not None
         try:
             make_data_dir(self._layout.data_dir)
             if self._users_lock is None:
-                # First: from here on no guardian stops for lack of users.
-                refusal = f"The servers in {self._layout.data_dir} did not stop in time to be started again: try again."
+                # First: with this lock no guardian stops for lack of users.
+                refusal = f"The servers in {self._layout.data_dir} did not stop in time: try again."
                 self._users_lock = lock(self._layout.users_lock, Mode.SHARED, deadline, refusal)
             return self._start_or_join(deadline)
         except BaseException as error:
@@ -68,11 +68,11 @@ class EmbeddedServers:
             ) from error
 
     def has_guardian(self) -> bool:
-        """Whether a guardian keeps the servers alive. If not, call `acquire` again."""
+        """Whether a guardian keeps the servers alive. Without one, call `acquire` again."""
         return not self._guardian_is_gone()
 
     def release(self) -> None:
-        """Ends this use. The last user waits until the servers are down."""
+        """Releases the servers. The last user waits until they are down."""
         if self._users_lock is None:
             return
         self._leave()
@@ -81,7 +81,7 @@ class EmbeddedServers:
             time.sleep(POLL_SECONDS)
 
     def _leave(self) -> None:
-        """Closes instead of unlocking: a forked child that shares the lock keeps its use."""
+        """Closes instead of unlocking: a forked child that shares the lock keeps it."""
         if self._users_lock is not None:
             os.close(self._users_lock)
             self._users_lock = None

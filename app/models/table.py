@@ -1,4 +1,4 @@
-"""Prices, context windows and names of models, from the table in the installed release of genai-prices."""
+"""Prices, context windows and names of models, from the installed release of genai-prices."""
 
 import re
 from functools import cache, lru_cache
@@ -46,13 +46,13 @@ def has_price(player: str) -> bool:
 
 @lru_cache(maxsize=1_000)
 def context_window(player: str) -> int | None:
-    """In tokens; None if the table does not say."""
+    """In tokens; None if the table does not have it."""
     found = _in_table(player, Usage()) if model_of(player) else None
     return found.model.context_window if found else None
 
 
 def shown_tokens(setup: SeatSetup, cap: int | None, instructions_bytes: int | None = None) -> int:
-    """How much of a debate the model in a seat is shown. What the instructions take is estimated if it is not said."""
+    """The maximum part of a debate for the model in a seat. Estimates the size of the instructions if not given."""
     return context_tokens(
         setup.player,
         context_window(setup.player),
@@ -64,7 +64,7 @@ def shown_tokens(setup: SeatSetup, cap: int | None, instructions_bytes: int | No
 
 @cache
 def models_of(provider: str) -> tuple[str, ...]:
-    """For a form to offer: models whose context window is known, and that write texts as far as their names tell."""
+    """For forms: models with a known context window, whose names do not exclude that they write texts."""
     from genai_prices.data_snapshot import get_snapshot
 
     try:

@@ -1,6 +1,6 @@
-"""One command, several parts; each prints a table of ratios and leaves its figures as JSON.
+"""Runs benchmarks. Each prints a table of ratios and writes its figures as JSON.
 
-Without a part, all of them run, one after the other.
+Without a part, all run one after another.
 """
 
 import argparse
@@ -50,16 +50,16 @@ PARTS: dict[str, ModuleType] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    words = "small numbers, once: only to see that it works"
+    words = "small numbers and one repeat: check only that it works"
     parser.add_argument("--quick", action="store_true", help=words)
     parts = parser.add_subparsers(dest="part")
     for name, part in PARTS.items():
         own = parts.add_parser(name, help=part.__doc__)
-        # Said before the part or after it, it means the same.
+        # Accepted before and after the part.
         own.add_argument("--quick", action="store_true", default=argparse.SUPPRESS, help=words)
         part.add_options(own)
     options = parser.parse_args()
-    # What a part does in this process is not worth a line each; the workers that it starts write theirs as ever.
+    # Log lines of this process are not useful; the workers write theirs.
     configure_logs("error")
     if options.part:
         PARTS[options.part].run(options)
@@ -75,7 +75,7 @@ def _run_all(parser: argparse.ArgumentParser, quick: bool) -> None:
 
 
 def _succeeds(parser: argparse.ArgumentParser, name: str, quick: bool) -> bool:
-    """One that fails does not take the others' figures with it."""
+    """A failed part does not stop the others."""
     try:
         PARTS[name].run(parser.parse_args([*(["--quick"] if quick else []), name]))
     except Exception:

@@ -1,4 +1,4 @@
-"""How long the agreement of 200 judges over 2,000 debates takes, and how much memory."""
+"""Time and memory for the agreement of 200 judges over 2,000 debates."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ from scripts.benchmarks import report
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judges", type=int, default=200)
-    parser.add_argument("--debates", type=int, default=2_000, help="each on a motion of its own, judged by every judge")
+    parser.add_argument("--debates", type=int, default=2_000, help="each on a different motion, judged by every judge")
     parser.add_argument("--repeats", type=int, default=5)
 
 

@@ -1,4 +1,4 @@
-"""Requests a second and p99 of create, get, list and poll with 50 clients, beside bare Flask views."""
+"""Requests per second and p99 of create, get, list and poll with 50 clients, compared with bare Flask views."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ BARE_COMMAND = [*API_COMMAND[:-1], "scripts.benchmarks.bare_api:application"]
 SIDES = {"bare": BARE_COMMAND, "ours": API_COMMAND}
 DEBATES = 100
 TURNS = 9
-"""Of each debate that is read, besides its motion."""
+"""The turns of each debate that is read, without its motion."""
 AIM = report.Aim(at_least=0.6)
 
 Requests = Callable[[int, list[UUID]], list[bytes]]
@@ -69,7 +69,7 @@ def _debates(settings: Settings) -> list[UUID]:
 class _Asked:
     answered: Answered
     server_seconds: float
-    """Of CPU, as the next."""
+    """Seconds of CPU, like the next field."""
     postgres_seconds: float
 
     def microseconds_each(self, seconds: float) -> float:
@@ -119,7 +119,7 @@ def _side(settings: Settings, name: str, options: argparse.Namespace) -> Iterato
 
 
 def _creations(port: int, _: list[UUID]) -> list[bytes]:
-    """More than can be answered in the time: each creates a debate of its own."""
+    """More than the time allows: each creates another debate."""
     body = {"title": "Bench", "debate_type": "general_debate", "motion_content": arguing.CONTENT}
     return [
         clients.post(port, "/debates", json.dumps({**body, "client_request_id": str(uuid.uuid4())}))

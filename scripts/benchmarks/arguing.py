@@ -1,4 +1,4 @@
-"""Turns at an even pace, and the moment of each commit."""
+"""Turns at a constant rate, with the time of each commit."""
 
 import threading
 import time
@@ -43,12 +43,12 @@ class _Silent:
 
 
 def untold(services: Services) -> Services:
-    """Nobody is told of what these do: no watcher, and no worker."""
+    """Publishes nothing: there is neither a watcher nor a worker."""
     return replace(services, publisher=_Silent())  # type: ignore[arg-type]
 
 
 class _NotingPublisher:
-    """A publisher that is told of a turn right after its commit, and keeps the time."""
+    """A publisher that records the time of each turn right after its commit."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher

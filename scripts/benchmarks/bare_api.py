@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 from app.settings import load_settings
 
 DATABASE_CONNECTIONS = 16
-"""As many as ours has."""
+"""The number of our API."""
 _COLUMNS = (
     "id, title, debate_type, format, status, next_round, next_actor, intervention_open, stop_reason, last_error, seats,"
     " limits, turn_count, input_tokens, output_tokens, cost_usd, verdict, attempts, created_at, updated_at"

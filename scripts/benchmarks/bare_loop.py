@@ -1,4 +1,4 @@
-"""The reference: one transaction a turn with psycopg and nothing else. No player, no event, no claim, no task."""
+"""The baseline: one transaction per turn with psycopg only. No player, event, claim or task."""
 
 import multiprocessing
 import threading
@@ -49,7 +49,7 @@ def _process(database_url: str, debate_ids: list[UUID], threads: int, content: s
 
 
 def _loop(connection: psycopg.Connection[Any], debate_ids: list[UUID], content: str) -> None:
-    """The least that keeps the invariants: lock the row, insert the turn, move the cursor, commit."""
+    """The minimum that keeps the invariants: lock the row, insert the turn, advance the cursor, commit."""
     for debate_id in debate_ids:
         for step, (number, actor) in enumerate(ORDER):
             following = ORDER[step + 1] if step + 1 < len(ORDER) else (4, "debater_a")

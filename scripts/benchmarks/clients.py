@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 class Answered:
     seconds: float
     milliseconds: list[float]
-    """Of each answer."""
+    """Of each response."""
 
 
 @dataclass
@@ -25,7 +25,7 @@ class _Client:
     asked_at: float = 0.0
     received: bytes = b""
     wanted: int = 0
-    """Bytes of the whole answer, once its head says so."""
+    """Bytes of the whole response, after its head has arrived."""
 
     def ask(self, request: bytes) -> None:
         self.received, self.wanted = b"", 0

@@ -1,4 +1,4 @@
-"""Many debates at once whose players take their time, beside the ideal: every turn's thinking and nothing else."""
+"""Many concurrent debates with slow players, compared with the ideal: the thinking time alone."""
 
 import argparse
 import sys
@@ -22,7 +22,7 @@ class Scenario:
 
     @property
     def concurrency(self) -> int:
-        """Of each worker process: room for all, so that every debate is thought about at once however they fall."""
+        """Of each worker process: enough for all debates, however they are distributed."""
         return min(20_000, self.debates)
 
 

@@ -1,4 +1,4 @@
-"""What a hundred debates in flight cost beside so many finished ones in the table: the half of `growth` by its size."""
+"""The cost of a hundred debates in flight by the number of finished debates in the table: a half of `growth`."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ QUICK_SIZES = (100, 1_000)
 IN_FLIGHT = 100
 ROUNDS = 30
 VACUUMED = ("debates", "debate_titles", "turns", "indexed_turns")
-"""By hand before each run. Autovacuum would come at another moment on each side, and be counted as the turns' cost."""
+"""Runs before each repeat. Autovacuum would run at different times, and its cost would count as the turns' cost."""
 AIM = report.Aim(at_most=1.2)
 RATE = report.Aim(at_least=0.83)
 
@@ -27,7 +27,7 @@ Figures = dict[tuple[str, int], list[float]]
 
 @dataclass(frozen=True)
 class _Side:
-    """A database with so many finished debates, and workers on it."""
+    """A database with this many finished debates, and its workers."""
 
     settings: Settings
     services: Services

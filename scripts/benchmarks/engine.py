@@ -1,4 +1,4 @@
-"""Turns per second with no think time, beside a bare psycopg loop, DBOS and LangGraph on the same Postgres."""
+"""Turns per second without think time, compared with a bare psycopg loop, DBOS and LangGraph on the same Postgres."""
 
 import argparse
 import statistics
@@ -25,9 +25,9 @@ AIMS = {
 }
 
 Rates = dict[str, dict[int, list[float]]]
-"""Turns per second of each repeat, by whom, and by how many threads or debates at once it was given."""
+"""Turns per second of each repeat, by system and by its number of threads or concurrent debates."""
 Costs = dict[str, list[float]]
-"""Microseconds of CPU for a turn in each repeat, by whose."""
+"""Microseconds of CPU per turn in each repeat, by system."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 4, 16], help="of each bare process; best counts")
     parser.add_argument("--peers", action="store_true", help="also DBOS and LangGraph; installs them on first use")
-    at_once = "debates under way at once in each process of a peer; best counts"
+    at_once = "concurrent debates in each process of a peer; best counts"
     parser.add_argument("--at-once", type=int, nargs="+", default=[4, 16], help=at_once)
 
 
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
 def _measure(
     settings: Settings, services: Services, workers: list[Child], options: argparse.Namespace
 ) -> tuple[list[float], Costs, Rates]:
-    """Our turns per second, what each turn cost, and the others' turns per second."""
+    """Our turns per second, the cost of each turn, and the others' turns per second."""
     others: Rates = {BARE: {threads: [] for threads in options.threads}}
     urls: dict[str, str] = {}
     if options.peers:

@@ -1,4 +1,4 @@
-"""An experiment planned, fed, and read: beside the same debates made by hand, and with a hundred thousand judgments."""
+"""Plans, feeds and reads an experiment, compared with the same debates alone; with 100,000 judgments."""
 
 import argparse
 import http.client
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _matches_of_a_motion(contestants: int) -> int:
-    """Everybody against everybody, with sides swapped."""
+    """Each pair of contestants, with sides swapped."""
     return contestants * (contestants - 1)
 
 
@@ -134,7 +134,7 @@ def _planning(services: Services, options: argparse.Namespace) -> list[report.Ro
 
 
 def _feeding(settings: Settings, services: Services, options: argparse.Namespace) -> list[report.Row]:
-    """The same debates, once made by hand before the clock starts, once by the feeder while they are held."""
+    """The same debates, created before the clock starts, or by the feeder while they run."""
     of_a_motion = _matches_of_a_motion(CONTESTANTS)
     count = max(1, options.debates // of_a_motion) * of_a_motion
     turns = count * ROUNDS * holding.TURNS_A_ROUND
@@ -206,7 +206,7 @@ def _read(place: Settings, child: Child, path: str, repeats: int) -> list[report
 
 
 def _get(port: int, path: str, accept: str = "*/*") -> float:
-    """In how many seconds it was answered."""
+    """The seconds to the response."""
     began = time.monotonic()
     for _ in _pieces(port, path, accept):
         pass
@@ -214,7 +214,7 @@ def _get(port: int, path: str, accept: str = "*/*") -> float:
 
 
 def _pieces(port: int, path: str, accept: str = "*/*") -> Iterator[int]:
-    """The sizes of what comes, as it comes."""
+    """The sizes of the parts as they arrive."""
     deadline = time.monotonic() + 60
     while True:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)

@@ -1,4 +1,4 @@
-"""Debates as a year's work would leave them, straight into the tables: a million in minutes."""
+"""Inserts finished debates directly into the tables: a million in minutes."""
 
 import sys
 
@@ -8,9 +8,9 @@ from scripts.benchmarks.place import sql
 MIXED = """CASE WHEN mod(number, 100) < 90 THEN 'completed' WHEN mod(number, 100) < 94 THEN 'stopped'
                 WHEN mod(number, 100) < 96 THEN 'failed' WHEN mod(number, 100) < 98 THEN 'running'
                 WHEN mod(number, 100) < 99 THEN 'created' ELSE 'paused' END"""
-"""Most debates are over, and as many are in work whatever their number."""
+"""Most debates have ended; the number of others is constant."""
 ENDED = "CASE WHEN mod(number, 100) < 96 THEN 'completed' ELSE 'stopped' END"
-"""All of them are over."""
+"""All debates have ended."""
 
 ROWS = 6
 """Of each: itself, its title, and two turns with their words."""

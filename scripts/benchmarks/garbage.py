@@ -1,4 +1,4 @@
-"""CPU of a request with the garbage collector as `freeze_garbage_collector` sets it, beside Python's default."""
+"""CPU per request with the garbage collector of `freeze_garbage_collector`, compared with Python's default."""
 
 import argparse
 import json
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _child(settings: Settings, options: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
-    """In a process of its own: gevent changes the one that it is in."""
+    """In a separate process, because gevent patches its process."""
     command = [sys.executable, "-m", "scripts.benchmarks.garbage_sides", str(options.requests), str(options.repeats)]
     done = subprocess.run(command, env=child_environment(settings), stdout=subprocess.PIPE, check=True)
     measured: dict[str, dict[str, list[float]]] = json.loads(done.stdout.splitlines()[-1])

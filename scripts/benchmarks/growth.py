@@ -1,5 +1,5 @@
-"""What step number 20, 200 and 2,000 of one debate costs, beside step 20; and what a hundred debates in flight cost
-with a million finished ones in the table, beside a thousand."""
+"""The cost of step 20, 200 and 2,000 of one debate, compared with step 20; and the cost of a hundred debates in flight
+with a million finished ones in the table, compared with a thousand."""
 
 import argparse
 import asyncio
@@ -33,11 +33,11 @@ from worker.players.scripted.player import ScriptedPlayer
 STEPS = (20, 200, 2_000)
 QUICK_STEPS = (20, 60)
 SAMPLES = 10
-"""Steps before and after each of them that are timed as well; their median counts."""
+"""Also times this many steps before and after each; their median counts."""
 AIM = report.Aim(at_most=1.2)
 WORKER = "bench"
 CONTEXT_TOKENS = 8_000
-"""What a small model is given to read."""
+"""The context of a small model."""
 _player, _loop = ScriptedPlayer(), asyncio.new_event_loop()
 
 
@@ -75,7 +75,7 @@ class _Figures(dict[tuple[str, int], list[float]]):
 
 @dataclass
 class _Debate:
-    """One debate of workers' players, taken as a worker takes it."""
+    """One debate of workers' players, advanced as by a worker."""
 
     services: Services
     claim: Claim
@@ -89,7 +89,7 @@ class _Debate:
         self.claim = following
 
     def hand_over(self) -> None:
-        """The turn is handed back and claimed anew."""
+        """Releases the turn and claims it again."""
         advance.commit(arguing.untold(self.services), [advance.release_step(self.claim)])
         self.claim = _claimed(self.services, self.claim.debate.id)
 
@@ -114,7 +114,7 @@ class _Repeat:
             self._cost(step, debate)
 
     def _in_turn(self, name: str, actions: dict[int, Callable[[], None]]) -> None:
-        """One step of each after the other, so that whatever else the machine does falls on all."""
+        """Alternates the steps, so that other load of the machine affects all."""
         times: dict[int, list[float]] = {step: [] for step in actions}
         for _ in range(2 * SAMPLES):
             for step, act in actions.items():
@@ -125,7 +125,7 @@ class _Repeat:
             self._found.note(name, step, statistics.median(taken))
 
     def _cost(self, step: int, debate: _Debate) -> None:
-        """What does not depend on how busy the machine is."""
+        """Does not depend on the load of the machine."""
         turns = 5 * SAMPLES
         with psycopg.connect(self._database_url, autocommit=True) as connection:
             debate.take_turn()
@@ -146,7 +146,7 @@ def _wal(connection: psycopg.Connection) -> int:
 
 
 def _claimed(services: Services, debate_id: UUID) -> Claim:
-    """This one alone, and none that is due besides."""
+    """This debate only, although others are due."""
     [claim] = advance.claim(services, WORKER, [debate_id], Room({}, 0), 1)
     return claim
 
@@ -170,7 +170,7 @@ def _worked(services: Services, steps: int) -> _Debate:
 
 @dataclass
 class _SaidDebate:
-    """One debate between agents, who send what they say."""
+    """One debate between agents, which send their arguments."""
 
     services: Services
     debate_id: UUID

@@ -1,4 +1,4 @@
-"""Debates between scripted players, held by worker processes, and the clock from all queued to all ended."""
+"""Runs debates between scripted players on worker processes, and measures the time from all queued to all ended."""
 
 import json
 import signal
@@ -25,7 +25,7 @@ from scripts.benchmarks.place import sql
 PROCESSES = 2
 TURNS_A_ROUND = 3
 LET_GO_SECONDS = 20.0
-"""Longer than any worker should need to notice a stop; the run fails when one takes longer."""
+"""The maximum time in which a worker should notice a stop; the run fails after it."""
 LOOK_EVERY_SECONDS = 0.01
 """Between checks whether all debates have ended. The measured time is too long by up to this and one check."""
 _NEW_TURNS = "SELECT count(*) FROM turns WHERE seq > 1 AND created_at > clock_timestamp() - interval '1 day'"
@@ -47,7 +47,7 @@ def worker_processes(settings: Settings, count: int = PROCESSES) -> Iterator[lis
 
 
 def create(services: Services, count: int, rounds: int, think_seconds: float | None = None) -> list[UUID]:
-    """Debates that nobody has been told of. Workers that run would find them all the same."""
+    """Creates debates without a task. Running workers would still find them."""
     started = time.time_ns()
     seats = {seat: SeatSetup(SCRIPTED, think_seconds=think_seconds) for seat in Seat}
     motion = "Cities should ban cars"
@@ -103,7 +103,7 @@ def wait_until_ended(settings: Settings) -> None:
 
 @contextmanager
 def stopped(workers: list[Child]) -> Iterator[None]:
-    """Meanwhile no worker does anything."""
+    """Freezes the workers in this context."""
     for worker in workers:
         worker.process.send_signal(signal.SIGSTOP)
     try:

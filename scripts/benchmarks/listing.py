@@ -1,4 +1,4 @@
-"""Pages of the list through the HTTP API with 1,000 to a million debates, beside 1,000."""
+"""Pages of the list over HTTP with up to a million debates, compared with 1,000."""
 
 import argparse
 import http.client
@@ -56,7 +56,7 @@ class Served:
     size: int
     connection: http.client.HTTPConnection
     deep: str
-    """The address of a page in the middle of the list."""
+    """The URL of a page in the middle of the list."""
 
     def milliseconds(self, path: str) -> float:
         began = time.perf_counter()

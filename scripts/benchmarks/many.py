@@ -1,4 +1,4 @@
-"""Ten thousand debates at once on two workers with a thousand watchers, beside the ideal: the thinking alone.
+"""Ten thousand concurrent debates on two workers with a thousand watchers, compared with the thinking time alone.
 
 And what they cost meanwhile: memory, CPU, row updates and WAL while all of them think, how long a stop takes, and how
 long a turn takes to its watchers.
@@ -28,9 +28,9 @@ from scripts.benchmarks.watchers import Receipts, latencies_ms, watching
 DEBATES = 10_000
 ROUNDS = 1
 MOST_OF_A_WORKER = 20_000
-"""What DEBATE_WORKER_CONCURRENCY may be at the most."""
+"""The maximum of DEBATE_WORKER_CONCURRENCY."""
 HANG_SECONDS = 3_600
-"""The workers stand still while the debates are created, which must not end them."""
+"""The workers are frozen while the debates are created, which must not end them."""
 SETTLE_SECONDS = 12.0
 """Longer than an idle backend of Postgres keeps its counts of row updates to itself."""
 STOPS = 40
@@ -50,7 +50,7 @@ Figures = dict[str, float]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--debates", type=int, default=DEBATES, help="at once")
+    parser.add_argument("--debates", type=int, default=DEBATES, help="that run concurrently")
     parser.add_argument("--workers", type=int, default=2, help="processes, with room for all of the debates")
     parser.add_argument("--watchers", type=int, default=1_000, help="of these debates, over WebSocket")
     parser.add_argument("--think", type=float, default=30.0, help="seconds of each turn")
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _concurrency(options: argparse.Namespace) -> int:
-    """Of each worker: room for all, so that every debate is thought about at once however they fall."""
+    """Of each worker: enough for all debates, however they are distributed."""
     wanted = options.debates + STOPS
     if wanted > options.workers * MOST_OF_A_WORKER:
         sys.exit(f"{options.debates:,} debates do not fit: a worker takes {MOST_OF_A_WORKER:,} at the most")
@@ -164,7 +164,7 @@ class _Run:
         }
 
     def _stop(self, to_stop: list[UUID], until: float) -> Figures:
-        """One after the other, spread over what is left: while all think, and while thousands are stored at once."""
+        """One after another over the rest of the time: while all think, and while thousands are stored."""
         # The server has closed what was idle while the debates were created; the next request opens it anew.
         self.connection.close()
         began, taken, answered = time.monotonic(), [], {}
@@ -182,7 +182,7 @@ class _Run:
         }
 
     def _receipts(self, pipe: Connection, watched: list[str], meter: "_Meter") -> Figures:
-        """The watchers look themselves whether each got every turn once and in order."""
+        """The watchers check that each received every turn once and in order."""
         last = 1 + ROUNDS * holding.TURNS_A_ROUND
         pipe.send(dict.fromkeys(watched, last))
         receipts: Receipts = pipe.recv()
@@ -213,7 +213,7 @@ class _Spent:
 
 
 class _Meter:
-    """What was spent since it was made."""
+    """The difference since its creation."""
 
     def __init__(self, settings: Settings, workers: list[Child], api: Child) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""Calls per second to a model that takes a second, many debates at once, within a provider's limit."""
+"""Calls per second of many concurrent debates to a model that takes a second, within a provider's limit."""
 
 import argparse
 import os
@@ -27,7 +27,7 @@ PLAYER = "openai:gpt-4o-mini"
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debates", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=2, help="of three calls each")
-    parser.add_argument("--limit", type=int, default=50, help="calls at once, of all workers together")
+    parser.add_argument("--limit", type=int, default=50, help="maximum of concurrent calls of all workers")
     parser.add_argument("--seconds", type=float, default=1.0, help="that each call takes")
     parser.add_argument("--repeats", type=int, default=3)
 

@@ -54,7 +54,7 @@ def sql(settings: Settings, statement: str, *parameters: Any) -> list[tuple[Any,
 
 
 def another_database(settings: Settings, name: str) -> Settings:
-    """On the same server, with tables of its own."""
+    """A separate database on the same server."""
     sql(settings, f"CREATE DATABASE {name}")
     other = settings.with_changes(database_url=re.sub(r"/\w+\?", f"/{name}?", str(settings.database_url)))
     upgrade(str(other.database_url))

@@ -1,4 +1,4 @@
-"""`debate prune` of old debates while 500 run: how late turns are meanwhile, beside without."""
+"""The delay of turns of 500 running debates during `debate prune`, compared with no prune."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ from scripts.benchmarks.place import own_servers, sql
 PRUNE = [sys.executable, "-m", "app.cli", "prune", "--older-than", "90d", "--yes", "--json"]
 DAYS_AGO = 100
 ROUNDS = 10_000
-"""More than are ever held: the run ends first."""
+"""More than can run: the benchmark ends first."""
 WITHOUT_SECONDS = 30.0
 LATE = report.Aim(at_most=1)
 # Of the turns between two moments: how long after the turn before it each was stored.

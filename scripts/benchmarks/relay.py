@@ -1,4 +1,4 @@
-"""Commit-to-receipt latency and memory of watchers, beside a bare relay (Redis to the `websockets` library)."""
+"""Commit-to-receipt latency and memory of watchers, compared with a bare relay (Redis to the `websockets` library)."""
 
 import argparse
 import math
@@ -36,7 +36,7 @@ class Scenario:
     idle: int = 0
     """Watchers of other debates, in which nothing happens."""
     unwatched: int = 0
-    """Other debates, in which as much happens, and which nobody watches here."""
+    """Other debates with as many turns, which have no watchers."""
 
     @property
     def turns(self) -> int:
@@ -106,7 +106,7 @@ def _measure(settings: Settings, scenarios: list[Scenario], repeats: int) -> lis
 
 
 def _one(settings: Settings, services: Services, scenario: Scenario, command: list[str]) -> Run:
-    """With a server of its own: memory that earlier watchers left behind would hide what these take."""
+    """With a new server: memory that earlier watchers left would hide that of these."""
     debate_ids = arguing.create(services, scenario.debates + scenario.unwatched)
     idle_ids = arguing.create(services, IDLE_DEBATES) if scenario.idle else []
     wanted = [
@@ -177,7 +177,7 @@ def _report(scenarios: list[Scenario], repeats: int, runs: list[Runs]) -> None:
 
 def _row(name: str, found: Runs, figure: Callable[[Run], float]) -> None:
     bare, ours = [figure(one) for one in found["bare"]], [figure(one) for one in found["ours"]]
-    # Each repeat beside its neighbour. Two watchers may find room in memory that the bare relay already has.
+    # Compares neighboring repeats. Two watchers may fit into memory that the bare relay already has.
     ratios = [mine / reference if reference else math.nan for mine, reference in zip(ours, bare, strict=True)]
     print(f"  {name:16}{_spread(bare, 1)}{_spread(ours, 1)}{_spread(ratios, 2)}")
 

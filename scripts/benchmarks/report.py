@@ -13,7 +13,7 @@ RESULTS = Path("bench-results")
 
 @dataclass(frozen=True)
 class Aim:
-    """What a ratio should be; where a row has nothing beside it, what its figure should be."""
+    """The target of a ratio, or of the figure in a row without a baseline."""
 
     at_least: float | None = None
     at_most: float | None = None

@@ -1,4 +1,4 @@
-"""The real API as a process, and one connection to it that is kept: as little as can be beside what is measured."""
+"""The real API as a process, and one persistent connection to it, with minimal overhead of the client."""
 
 import time
 from collections.abc import Iterator

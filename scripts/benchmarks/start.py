@@ -1,4 +1,4 @@
-"""Seconds from `debate run` to its first turn on a warm machine, and of `debate --help`, beside Python itself."""
+"""Seconds from `debate run` to its first turn on a warm machine, and of `debate --help`, compared with bare Python."""
 
 import argparse
 import os

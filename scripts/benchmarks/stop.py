@@ -1,4 +1,4 @@
-"""How long a stop takes while the player thinks, beside a plain GET of the same debate."""
+"""The latency of a stop while the player thinks, compared with a GET of the same debate."""
 
 import argparse
 import statistics
@@ -32,7 +32,7 @@ class Found:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--debates", type=int, default=200, help="that are thought about at once")
+    parser.add_argument("--debates", type=int, default=200, help="in flight")
     parser.add_argument("--repeats", type=int, default=3)
 
 

@@ -146,7 +146,7 @@ def _seq(message: bytes, debate_id: str) -> int | None:
 
 
 def watch(pipe: Connection, port: int, debate_ids: list[str]) -> None:
-    """A process: connects, says so, reads until it is told what the last turns are, and hands over the receipts."""
+    """A process that connects, reports it, reads up to the last turns that it is sent, and returns the receipts."""
     raise_file_limit()
     watchers = Watchers(port, debate_ids)
     pipe.send("ready")
@@ -163,7 +163,7 @@ def watch(pipe: Connection, port: int, debate_ids: list[str]) -> None:
 
 @contextmanager
 def watching(port: int, debate_ids: list[str]) -> Iterator[Connection]:
-    """`watch` in a process of its own, connected; it is told the last turns and answers with the receipts."""
+    """`watch` in a separate process: it gets the last turns and returns the receipts."""
     spawn = multiprocessing.get_context("spawn")
     pipe, theirs = spawn.Pipe()
     process = spawn.Process(target=watch, args=(theirs, port, debate_ids), daemon=True)

@@ -50,7 +50,7 @@ Figures = dict[str, list[float]]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--debates", type=int, default=5_000, help="that think at once")
+    parser.add_argument("--debates", type=int, default=5_000, help="that think concurrently")
     parser.add_argument("--slow", type=int, default=1_000, help="that hang, and as many that think for an hour")
     parser.add_argument("--repeats", type=int, default=2)
 
@@ -125,7 +125,7 @@ def _cancelled(log: Path) -> str:
 
 
 def _beside_slow_ones(options: argparse.Namespace) -> dict[str, float]:
-    """A provider that never answers, and hour-long thinkers; then one debate of scripted players who answer at once."""
+    """A silent provider and players that think for an hour; then one debate of players without think time."""
     with silent_provider() as base_url, own_servers() as settings:
         services = build_services(settings, name="bench", database_connections=4)
         # A child inherits them.

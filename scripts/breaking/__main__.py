@@ -1,4 +1,4 @@
-"""Breaks everything at random while debates run, then checks that every debate ended with every turn exactly once."""
+"""Injects random faults while debates run, then checks that every debate ended with every turn exactly once."""
 
 import argparse
 import os
@@ -18,7 +18,7 @@ from scripts.breaking.recovery import Recovery
 from scripts.breaking.stage import LOSSY, Stage, own_servers
 
 CLAIM_SECONDS = 5.0
-PATIENCE_SECONDS = 180.0
+RECOVERY_SECONDS = 180.0
 """After the last fault every debate must have ended within this time."""
 WITH_MODELS = 0.4
 """The share of debates with a model of the hostile provider in them."""
@@ -28,14 +28,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
     parser.add_argument(
         "--load", choices=("debates", "experiment"), default="debates",
-        help="debates with everything broken at random, or one experiment with workers killed five times",
+        help="debates with random faults, or one experiment with workers killed five times",
     )  # fmt: skip
-    parser.add_argument("--minutes", type=float, default=None, help="how long; of an experiment at most [10, or 60]")
+    parser.add_argument("--minutes", type=float, default=None, help="duration or maximum [default: 10, or 60]")
     parser.add_argument("--matches", type=int, default=1_000, help="of the experiment")
-    parser.add_argument("--seed", type=int, default=None, help="the same one gives the same choices; default: random")
+    parser.add_argument("--seed", type=int, default=None, help="the same seed gives the same choices [default: random]")
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--apis", type=int, default=2)
-    parser.add_argument("--debates", type=int, default=40, help="held at once")
+    parser.add_argument("--debates", type=int, default=40, help="that run concurrently")
     parser.add_argument("--pause", type=float, default=2.0, help="seconds between two faults, on average")
     parser.add_argument("--keep", action="store_true", help="keep the logs and the database directory")
     options = parser.parse_args()
@@ -58,7 +58,7 @@ def _run(settings: Settings, options: argparse.Namespace, chance: random.Random,
     try:
         stage.wait_until_ready()
         recovery = Recovery(stage)
-        load = Load(stage.urls(), chance, options.minutes * 60 + PATIENCE_SECONDS, WITH_MODELS)
+        load = Load(stage.urls(), chance, options.minutes * 60 + RECOVERY_SECONDS, WITH_MODELS)
         faults = Faults(stage, chance, recovery)
         holders = [threading.Thread(target=load.hold_debates, daemon=True) for _ in range(options.debates)]
         for work in (recovery.watch, stage.restart_what_died):

@@ -1,4 +1,4 @@
-"""What must be true of every experiment after a run, whatever was broken meanwhile: each match was held once, and each
+"""The invariants of every experiment after a run with faults: each match ran once, and each
 judge has judged each debate once in each order that the debate has."""
 
 from collections import Counter
@@ -51,7 +51,7 @@ class ExperimentHistory:
 
 
 def read_experiments(database_url: str) -> list[ExperimentHistory]:
-    """Those that were held here."""
+    """Experiments that ran here, without imports."""
     with psycopg.connect(database_url, row_factory=dict_row) as connection:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         held = connection.execute("SELECT * FROM experiments WHERE NOT imported")

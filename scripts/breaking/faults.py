@@ -35,10 +35,10 @@ class Faults:
         """The moments of faults that may have interrupted a call to a model, also of those that came to nothing."""
         self._kinds: list[tuple[str, int, Callable[[], None]]] = [
             ("worker killed (SIGKILL)", 6, self._kill_worker),
-            ("worker told to end (SIGTERM)", 3, lambda: self._worker().send(signal.SIGTERM)),
+            ("worker stopped (SIGTERM)", 3, lambda: self._worker().send(signal.SIGTERM)),
             ("worker frozen (SIGSTOP) and thawed", 4, lambda: self._freeze(self._worker())),
             ("API process killed (SIGKILL)", 4, self._kill_api_process),
-            ("API told to end (SIGTERM)", 2, lambda: self._api().send(signal.SIGTERM)),
+            ("API stopped (SIGTERM)", 2, lambda: self._api().send(signal.SIGTERM)),
             ("API frozen (SIGSTOP) and thawed", 2, lambda: self._freeze(self._api())),
             ("Redis emptied", 3, self._empty_redis),
             ("Redis killed", 2, lambda: os.kill(stage.valkey_pid(), signal.SIGKILL)),
@@ -84,7 +84,7 @@ class Faults:
             os.kill(int(pid), signal.SIGKILL)
 
     def _freeze(self, program: Program) -> None:
-        """Some freezes are longer than a claim lives: it wakes up, and what it held is somebody else's."""
+        """Some freezes are longer than a claim: after the freeze another worker has the debates."""
         seconds = self._chance.uniform(0.5, LONGEST_FREEZE_SECONDS)
         program.send(signal.SIGSTOP)
         timer = threading.Timer(seconds, program.send, [signal.SIGCONT])

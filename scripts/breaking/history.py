@@ -143,7 +143,7 @@ def _cursor_follows_from_turns(history: History) -> Iterable[str]:
     if implied is None:
         return
     cursor, interrupted = implied
-    # After a limit the judge still rules, and that is not told by turns.
+    # After a limit the judge still rules, which the number of turns does not show.
     actor = Seat.ARBITRATOR.actor if debate["closing"] else cursor.seat.actor
     written = (debate["next_round"], debate["next_actor"])
     if written != (cursor.round, actor):

@@ -1,4 +1,4 @@
-"""How long a debate whose worker was killed waits until somebody else takes it up."""
+"""The time from the death of a worker until another worker claims its debates."""
 
 import threading
 import time
@@ -47,7 +47,7 @@ class Recovery:
             ).fetchall()
         for debate_id, token, is_waiting in rows:
             held, since = expected[debate_id]
-            # Claimed by another, moved on by somebody outside, or closed; not only released.
+            # Claimed by another worker, advanced by an agent or person, or closed; not only released.
             if token != held and not is_waiting:
                 with self._lock:
                     del self._expected[debate_id]

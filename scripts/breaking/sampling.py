@@ -1,4 +1,4 @@
-"""What each process of a stage holds, looked at every few seconds."""
+"""Samples the resources of each process of a stage every few seconds."""
 
 import re
 import time

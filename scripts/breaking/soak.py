@@ -29,8 +29,8 @@ ROOM = {"memory": 1.10, "files": 1.25, "threads": 1.25, "connections": 1.25}
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--debates", type=int, default=12, help="held at once")
-    parser.add_argument("--every", type=float, default=5, help="seconds between two looks at the processes")
+    parser.add_argument("--debates", type=int, default=12, help="that run concurrently")
+    parser.add_argument("--every", type=float, default=5, help="seconds between two samples of the processes")
     parser.add_argument("--plot", type=Path, default=Path("bench-results/soak.svg"))
     options = parser.parse_args()
     with own_servers(CLAIM_SECONDS) as settings:

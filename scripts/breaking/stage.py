@@ -1,4 +1,4 @@
-"""The system under test: servers, API processes and workers of its own, each of which may die and is started again."""
+"""The system under test: servers, API processes and workers, which restart after they die."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from debate_client import Client, ClientError, Retries
 
 RESTART_SECONDS = 0.2
 LOSSY = "publish.before=lost%5; publish.after=sleep(0.2)%5; enqueue.before=lost%5"
-"""Publishes and tasks get lost or come late all the time, besides everything else."""
+"""Some publishes and tasks are always lost or delayed."""
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def test_list_passes_every_filter_on(cli: Home, api: Api) -> None:
     shown = cli("list", *filters, "--limit", "2")
     assert f"2 of 3 debates. Raise --limit, or get the next page with --cursor {first['next_cursor']}" in shown.stderr
     none = cli("list", "--q", "nowhere in a title")
-    assert (none.code, none.stdout, none.stderr) == (0, "", "No debates match these filters.\n")
+    assert (none.code, none.stdout, none.stderr) == (0, "", "No debates match.\n")
 
 
 def test_get_context_shows_what_was_said_and_what_each_role_can_do(cli: Home, api: Api, dialogue: Json) -> None:
@@ -138,9 +138,9 @@ def test_get_context_shows_what_was_said_and_what_each_role_can_do(cli: Home, ap
     assert f"Opponent  {claim['id']}" in lines
     assert "  Deliveries need the street" in lines
     assert lines[-3:] == [
-        "proposer: submit, appeal, request-completion",
-        "opponent: nothing to do now",
-        "arbitrator: intervention",
+        "proposer: submit, appeal, resolve",
+        "opponent: no action now",
+        "arbitrator: interrupt",
     ]
     mine = cli("get-context", debate_id, "--role", "proposer", "--limit", "0").stdout
     assert "Deliveries" not in mine
@@ -353,7 +353,7 @@ def test_a_submit_is_repeated_with_the_same_id_until_it_is_stored_once(
     sent = cli("submit", dialogue["id"], "--role", "opponent", "--content", "Once", "--json")
     seconds = time.monotonic() - began
     assert sent.code == 0, sent
-    assert "trying again in" in sent.stderr
+    assert "retrying in" in sent.stderr
     assert len(proxy.posts) == 2
     assert proxy.posts[0] == proxy.posts[1]
     [stored] = api.transcript(dialogue["id"])["arguments"]
@@ -369,7 +369,7 @@ def test_a_proxy_whose_server_is_restarted_is_asked_again(cli: Home, proxy: Loss
         ended = cli(*command, "--json")
         assert ended.code == 0, ended
         assert json.loads(ended.stdout)
-        assert "answered 502: not available at the moment; trying again in 0.5 s" in ended.stderr
+        assert "answered 502: not available at the moment; retrying in 0.5 s" in ended.stderr
         assert proxy.mishaps == []
 
 
@@ -395,7 +395,7 @@ def test_after_three_repetitions_it_gives_up_and_says_how_to_repeat_safely(
         refused = cli.start("intervention", dialogue["id"], DEBATE_SERVER_URL=away.url)
         failed = cli(*command)
         assert refused.end() == 1
-        assert_fails(failed, 3, f"No server answers at {proxy.url}")
+        assert_fails(failed, 3, f"No server responds at {proxy.url}")
         assert (len(proxy.posts), len(away.posts)) == (4, 4)
     assert "503" in refused.stderr
     assert "--client-request-id" in refused.stderr
@@ -420,7 +420,7 @@ def test_wait_prints_what_is_new_and_the_commands_that_answer_it(cli: Home, api:
     assert [line.split("#")[0].split() for line in lines[8:]] == [
         ["debate", "submit", debate_id, "--role", "proposer", "--target-id", claim["id"], "--content", '"…"'],
         ["debate", "appeal", debate_id, "--target-id", claim["id"], "--content", '"…"'],
-        ["debate", "request-completion", debate_id, "--target-id", claim["id"], "--content", '"…"'],
+        ["debate", "resolve", debate_id, "--target-id", claim["id"], "--content", '"…"'],
     ]
     other = cli("wait", debate_id, "--role", "opponent").stdout
     assert "action    wait_for_proposer" in other
@@ -443,7 +443,7 @@ def test_wait_that_times_out_ends_with_5_and_prints_the_command_to_go_on(
     late = cli(*arguments)
     assert late.code == 5
     assert late.stderr.splitlines() == [
-        "debate: Nothing new for the opponent within 0.3 seconds",
+        "debate: No new argument for the opponent within 0.3 s",
         f"  To continue waiting: debate {' '.join(arguments)}",
     ]
     nothing = {"has_new_argument": False, "debate_id": dialogue["id"], "last_seen_seq": 1}
@@ -512,7 +512,7 @@ def test_the_arbitrator_waits_for_its_turn_and_is_told_how_to_rule(cli: Home, ap
     argue(api, debate_id, claim, path="appeal")
     assert (waiting.end(), waiting.stderr) == (0, "")
     assert "action    rule" in waiting.stdout
-    assert f"debate ruling {debate_id}" in waiting.stdout
+    assert f"debate rule {debate_id}" in waiting.stdout
 
 
 def test_wait_ends_with_1_when_the_debate_has_failed(cli: Home, api: Api, module_place: Place, dialogue: Json) -> None:
@@ -544,7 +544,7 @@ def test_wait_ends_with_3_when_the_server_does_not_come_back_in_time(
     wait_until(lambda: proxy.gets > 0, 60, "it has asked")
     proxy.is_down = True
     assert (waiting.end(), waiting.stdout) == (3, "")
-    assert waiting.stderr.startswith(f"debate: No server answers at {proxy.url}")
+    assert waiting.stderr.startswith(f"debate: No server responds at {proxy.url}")
 
 
 def test_wait_without_a_server_ends_with_3_at_once(cli: Home) -> None:

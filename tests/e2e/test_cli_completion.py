@@ -61,7 +61,7 @@ def test_bash_completes_commands_options_and_their_words(shell: dict[str, str]) 
         "debate submit --role op",
         "debate run --player ",
     )
-    assert set(commands) == {"release", "request-completion", "resume", "repair"}
+    assert set(commands) == {"release", "resolve", "resume", "repair"}
     assert set(below) == {"revoke", "rotate"}
     assert options == ["--after-seq"]
     assert statuses == [status.value for status in Status]

@@ -1,5 +1,6 @@
 """`debate experiment …` against a real server: from a file to its results, extended, steered, exported, deleted."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,9 +61,22 @@ def test_the_example_runs_to_its_results(experiments: Cli, worker: Place) -> Non
     assert "budget         none\n" in planned
     assert worker.sql("SELECT 1 FROM experiments WHERE name = 'demo'") == [], "a plan makes nothing"
     assert experiments("run", "demo/experiment.yaml").code == 1, "nobody can be asked here"
-    said = experiments.well("run", "demo/experiment.yaml", "--yes")
-    assert "From 240 judgments of 60 debates by 2 judges on 10 motions." in said
-    assert said.index("strong") < said.index("weak")
+    ran = experiments("run", "demo/experiment.yaml", "--yes")
+    assert ran.code == 0, ran.stderr
+    assert "From 240 judgments of 60 debates by 2 judges on 10 motions." in ran.stdout
+    assert ran.stdout.index("strong") < ran.stdout.index("weak")
+    assert re.search(r"^Page: http://\S+/experiments/[0-9a-f-]{36}/view$", ran.stderr, re.MULTILINE)
+    progress = re.findall(r"^(\d+) of (\d+) debates, (\d+) of (\d+) judgments, \$0", ran.stderr, re.MULTILINE)
+    assert {(debates, judgments) for _, debates, _, judgments in progress} == {("60", "240")}, "one denominator"
+    assert progress[-1] == ("60", "60", "240", "240")
+    disagree = experiments.well("matches", "demo", "--disagree", "--limit", "1").splitlines()
+    [shown] = [line.removeprefix("Debate ").removesuffix(":") for line in disagree if line.startswith("Debate ")]
+    assert disagree[1].endswith(f"  {shown}")
+    opinions = [
+        re.fullmatch(r"  (fair|hasty) \((as spoken|swapped)\): (proposer|opponent|tie)", line) for line in disagree[4:]
+    ]
+    assert [each and each[1] for each in opinions] == ["fair", "fair", "hasty", "hasty"]
+    assert len({each and each[3] for each in opinions}) > 1
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_a_signal_while_a_player_thinks_stops_the_debate_and_ends_everything(hom
     assert [by_hand.end(), by_timeout.end()] == [130, 143]
     assert time.monotonic() - told_at < THINK_SECONDS / 2
     for run in (by_hand, by_timeout):
-        assert "\nStopping the debate …\nIt is kept, after `debate up`." in run.stderr
+        assert "\nStopping the debate …\nThe debate is stored. Start a server with `debate up`. " in run.stderr
         assert re.search(r"debate fork [0-9a-f-]{36} --after-seq 1\n$", run.stderr)
     home.wait_until_nothing_runs()
     with home.sql() as connection:
@@ -71,7 +71,7 @@ def test_kill_9_in_the_middle_of_a_turn_leaves_nothing_running_and_the_next_work
 
     up = home.start("up")
     up.wait_for("debate-runner is up")
-    up.wait_for("open   to every user of this machine: DEBATE_AUTH_TOKEN is not set")
+    up.wait_for("access every user of this machine: DEBATE_AUTH_TOKEN is not set")
 
     def is_finished() -> bool:
         listed = home.debate("list", "--status", "completed").stdout

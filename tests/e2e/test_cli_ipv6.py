@@ -32,7 +32,7 @@ def home() -> Iterator[Home]:
 
 def test_up_binds_the_ipv6_loopback_address_and_prints_it_as_a_url(home: Home) -> None:
     up = home.start("up")
-    up.wait_for("open   to every user of this machine", 90)
+    up.wait_for("access every user of this machine", 90)
     assert f"debate-runner is up at http://[::1]:{home.port}  (Ctrl-C stops it)" in up.stderr
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", home.port)) != 0, "only the address that was named is bound"
@@ -41,7 +41,7 @@ def test_up_binds_the_ipv6_loopback_address_and_prints_it_as_a_url(home: Home) -
     run = home.debate("run", "Over IPv6", "--rounds", "1", seconds=90)
     assert run.process.returncode == 0, run.stderr
     assert "all rounds finished" in run.stdout
-    assert f"answers at http://[::1]:{home.port}" in home.debate("doctor").stdout
+    assert f"responds at http://[::1]:{home.port}" in home.debate("doctor").stdout
     assert_one_sentence(home.debate("up"), 1, f"Port {home.port} on ::1 is already in use")
 
     up.send(signal.SIGINT)

@@ -36,11 +36,12 @@ def test_a_first_run_holds_three_rounds_from_motion_to_verdict(first_run: Comman
     assert any("Mean of 2 judged rounds" in line for line in lines)
     assert any("whole debate" in line for line in lines)
     assert any("winner" in line for line in lines)
-    assert lines[-2] == "The debate is completed: all rounds finished."
+    assert lines[-3] == "The debate is completed: all rounds finished."
+    assert re.fullmatch(r"3 rounds, 0 tokens, \$0, \d+ (s|min)", lines[-2])
     assert re.fullmatch(r"[0-9a-f-]{36}", lines[-1])
     page, afterwards = first_run.stderr.splitlines()
     assert re.fullmatch(rf"Page: http://127\.0\.0\.1:\d+/debates/{lines[-1]}/view", page)
-    assert afterwards == "Its page was served while it ran. `debate up` serves it again."
+    assert afterwards == "The debate is stored. To open its page, run `debate up`."
 
 
 def test_a_run_into_a_file_has_no_colours_no_spinner_and_no_blanks_at_line_ends(first_run: Command) -> None:

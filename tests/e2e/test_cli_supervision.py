@@ -154,7 +154,7 @@ def test_a_part_by_itself_brings_the_servers_back_too(home: Home) -> None:
 
 # The policy itself, with programs that end as soon as they are started.
 
-QUICK = RestartPolicy(first_pause_seconds=0.01, longest_pause_seconds=0.04, healthy_seconds=60, most_deaths=5)
+QUICK = RestartPolicy(first_pause_seconds=0.01, max_pause_seconds=0.04, healthy_seconds=60, max_deaths=5)
 
 
 def child_that_runs(code: str, log: Path | None = None) -> Child:
@@ -198,7 +198,7 @@ def test_a_program_that_dies_again_and_again_is_given_up_with_its_last_words(sup
 
 
 def test_a_healthy_life_makes_up_for_earlier_deaths(supervised) -> None:
-    policy = RestartPolicy(first_pause_seconds=0.01, longest_pause_seconds=10, healthy_seconds=0, most_deaths=2)
+    policy = RestartPolicy(first_pause_seconds=0.01, max_pause_seconds=10, healthy_seconds=0, max_deaths=2)
     supervisor, said = supervised(policy, child_that_runs("pass"))
 
     wait_until(lambda: sum("ended" in line for line in said) >= 4, 60, "it has died four times")

@@ -1,6 +1,7 @@
 """`debate up`, and the commands that speak to it."""
 
 import json
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ def test_up_says_where_it_is_and_where_its_files_are(home: Home, up: Command) ->
         f"debate-runner is up at http://127.0.0.1:{home.port}  (Ctrl-C stops it)",
         f"  data   {home.data_dir}",
         f"  logs   {home.data_dir}/logs",
-        f"  find   it with DEBATE_SERVER_URL=http://127.0.0.1:{home.port}; not needed with the same data directory",
+        f"  url    DEBATE_SERVER_URL=http://127.0.0.1:{home.port} (for other data directories)",
     ]
     assert {log.name for log in (home.data_dir / "logs").iterdir()} == {"api.log", "worker-1.log", "worker-2.log"}
 
@@ -94,9 +95,10 @@ def test_a_running_debate_is_listed_stopped_and_stopped_again(elsewhere: Home) -
 
     # Whoever followed it sees it end.
     assert run.end(10) == 0
-    assert run.stdout.endswith(f"The debate is stopped: a stop request ended it.\n{debate_id}\n")
+    end = rf"The debate is stopped: a stop request ended it\.\n0 tokens, \$0, \d+ s\n{debate_id}\n$"
+    assert re.search(end, run.stdout)
     none = elsewhere.debate("list", "--status", "running")
-    assert (none.stdout, none.stderr) == ("", "No debates match these filters.\n")
+    assert (none.stdout, none.stderr) == ("", "No debates match.\n")
 
 
 def test_escape_sequences_and_markup_in_a_motion_are_printed_harmlessly(elsewhere: Home) -> None:
@@ -133,7 +135,7 @@ def test_doctor_sees_the_server_and_its_workers(home: Home, up: Command) -> None
     seen = home.debate("doctor")
     assert seen.process.returncode == 0, seen.stdout
     assert "2 running" in seen.stdout
-    assert f"answers at http://127.0.0.1:{home.port}" in seen.stdout
+    assert f"responds at http://127.0.0.1:{home.port}" in seen.stdout
 
 
 def test_ctrl_c_ends_everything(home: Home, up: Command) -> None:

@@ -51,7 +51,7 @@ def test_no_server_ends_with_3_and_says_where_none_was(
     untouched: Home, arguments: tuple[str, ...], environment: dict[str, str]
 ) -> None:
     address = environment.get("DEBATE_SERVER_URL", f"http://127.0.0.1:{untouched.port}")
-    assert_one_sentence(untouched.debate(*arguments, **environment), 3, f"No server answers at {address}")
+    assert_one_sentence(untouched.debate(*arguments, **environment), 3, f"No server responds at {address}")
 
 
 @pytest.mark.parametrize(

@@ -370,7 +370,7 @@ def test_the_bridge_says_when_no_server_answers(home: Home) -> None:
     ran = home.debate("mcp", stdin=f"{message}\nnot JSON\n".encode(), DEBATE_SERVER_URL="http://127.0.0.1:9")
     said = sorted((json.loads(line) for line in ran.stdout.splitlines()), key=lambda reply: reply["id"] or 0)
     assert [(reply["id"], reply["error"]["code"]) for reply in said] == [(None, -32700), (7, -32603)]
-    assert "No server answers" in said[1]["error"]["message"]
+    assert "No server responds" in said[1]["error"]["message"]
     assert "debate up" in said[1]["error"]["message"]
     assert ran.code == 0
 

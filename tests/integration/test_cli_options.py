@@ -18,6 +18,9 @@ def test_create_and_run_take_thinking_language_and_prompts(
     monkeypatch.setenv("DEBATE_SERVER_URL", str(api.http.base_url))
     run = partial(CliRunner().invoke, command_line)
     created = ["create", "--content", "Ban cars", "--format", "rounds", "--no-start", "--json", *SAID]
+    priced = run(["create", "--content", "Ban cars", "--opponent", "openai:not-in-the-table", "--max-cost-usd", "1"])
+    words = "no price is known for 'openai:not-in-the-table', so --max-cost-usd could not be enforced"
+    assert str(priced.exception) == words
     assert "no prompt set 'mine'" in str(run([*created, "--opponent", "scripted"]).exception)
     assert api.http.post("/prompts", json={"name": "mine", "files": {"manners": "Be brief."}}).status_code == 201
     made = run([*created, "--opponent", "scripted"])

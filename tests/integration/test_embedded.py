@@ -637,7 +637,7 @@ def test_a_file_in_the_place_of_the_directory_is_refused_in_words(data_dir: Path
 def test_a_directory_that_everybody_may_write_is_refused(data_dir: Path) -> None:
     data_dir.mkdir()
     data_dir.chmod(0o1777)
-    with pytest.raises(EmbeddedError, match="is writable by everybody"):
+    with pytest.raises(EmbeddedError, match="is writable by every user"):
         EmbeddedServers(data_dir).acquire()
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from app.cli import output, show, wait
 from app.cli.content import title_of
 from app.cli.errors import Interrupted
-from app.cli.help import GROUPS, help_as_typed
+from app.cli.help import GROUPS, OTHER_NAMES, help_as_typed
 from app.cli.main import app
 
 
@@ -65,9 +65,20 @@ def test_no_help_is_wider_than_80_columns_or_cut(monkeypatch):
         assert "..." not in shown.replace("COMMAND [ARGS]...", ""), path
 
 
+@pytest.mark.parametrize(("name", "other"), OTHER_NAMES.items())
+def test_a_command_has_one_line_and_works_under_both_its_names(monkeypatch, name, other):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    [line] = [line for line in shown.splitlines() if line.startswith(f"  {name} ")]
+    assert line.endswith(f" (also {other}).")
+    assert shown.count(other) == 1
+    whole = [CliRunner().invoke(app, [each, "--help"]).stdout.splitlines() for each in (name, other)]
+    assert whole[0][1:] == whole[1][1:]
+
+
 def test_help_names_it_too():
     whole = "\n".join(shown for _, shown in every_help(help_as_typed(get_command(app), "./scripts/debate")))
-    assert "Example: ./scripts/debate ruling" in whole
+    assert "Example: ./scripts/debate rule" in whole
     assert "`./scripts/debate prompts list`" in " ".join(whole.split())
     for unnamed in ("Example: debate ", "`debate ", "$(debate "):
         assert unnamed not in whole
@@ -105,6 +116,8 @@ def test_a_wait_that_is_interrupted_says_how_to_go_on(monkeypatch, capsys):
     monkeypatch.setattr(wait, "_wait", interrupted)
     debate_id = "0e5a11aa-0000-4000-8000-00000000000a"
     with pytest.raises(Interrupted):
-        wait.wait("arbitrator", debate_id, my_turn=True)
+        wait.wait(wait.WaitOptions(debate_id, role="arbitrator", my_turn=True))
     again = f"debate wait {debate_id} --role arbitrator --my-turn"
-    assert capsys.readouterr().err.endswith(f"The debate goes on. To continue waiting: {output.program()}{again[6:]}\n")
+    assert capsys.readouterr().err.endswith(
+        f"The debate continues. To continue waiting: {output.program()}{again[6:]}\n"
+    )

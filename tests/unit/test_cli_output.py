@@ -6,7 +6,7 @@ import sys
 import pytest
 from rich.table import Table
 
-from app.cli import show
+from app.cli import show, watch
 from app.cli.output import wrapped
 
 ID = "0b0e5a11-0000-4000-8000-00000000000a"
@@ -46,3 +46,19 @@ def test_what_no_terminal_shows_is_neither_cut_nor_wrapped(monkeypatch):
     show.out.print(show.heading("Proposer", f"openai:gpt-5 {ID}"))
     assert f"Proposer  openai:gpt-5 {ID}\n" in pipe.getvalue()
     assert ("words and words " * 20).strip() in pipe.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        ("", 20, ""),
+        ("Deliveries nee", 20, "Deliveries"),
+        ("Deliveries need ", 20, "Deliveries need"),
+        ("Deliveries need\nstreets too, as eve", 20, "need streets too, as"),
+        ("Deliveries need streets", 15, "Deliveries need"),
+        ("Incomprehensible ", 5, ""),
+    ],
+)
+def test_a_text_that_is_generated_is_shown_by_whole_words(text, width, shown):
+    assert watch.last_words(text, width + 1) == shown
+    assert len(shown) <= width

@@ -155,7 +155,7 @@ def test_an_existing_report_is_kept(tmp_path: Path) -> None:
         (HEADER + "d,m,a,b,j,as_spoken,1,tie,,maybe\n", "line 2: correct is 'maybe'"),
         (HEADER + "d,m,a,b,,as_spoken,1,tie,,\n", "line 2: judge is empty"),
         (HEADER + "d,m,a,b,j,as_spoken,1,tie,,\nd,m,a,b,j,as_spoken,1,tie,,\n", "line 3: this judge"),
-        (HEADER + "d,m,a\n", "line 2: not as many columns"),
+        (HEADER + "d,m,a\n", "line 2: 3 columns where the first line has 10"),
         (HEADER + "d,m,,b,j,as_spoken,1,tie,,\n", "line 2: proposer is empty, and there is an opponent"),
     ],
 )  # fmt: skip
@@ -180,7 +180,7 @@ def test_json_lines_and_parquet_are_refused_as_csv_is(tmp_path: Path) -> None:
     whole = b"".join(as_parquet("judgments", [[dict.fromkeys(COLUMNS)]]))
     assert "row 1: debate_id is empty" in refusal(tmp_path / "j.parquet", whole)
     assert "damaged" in refusal(tmp_path / "j.parquet", whole[:4] + b"\xff" * (len(whole) - 12) + whole[-8:])
-    assert "no file of judgments" in refusal(tmp_path / "j.txt", b"")
+    assert "is not a file of judgments" in refusal(tmp_path / "j.txt", b"")
 
 
 def test_a_judge_that_judged_again_is_read_and_a_judgment_that_is_there_twice_is_not(tmp_path: Path) -> None:
@@ -241,8 +241,11 @@ def test_progress_says_debates_money_and_time_left() -> None:
         "cost_usd": 0.1234,
         "estimate": {"seconds_left": 4000},
     }
-    assert progress_of(experiment) == (8, 22)
-    assert progress_words(experiment) == "debates 3 of 11, 2 started, 1 failed  cost $0.12  1 h 6 min left"
+    assert progress_of(experiment, 0) == (8, 22)
+    # More judgments are planned than the progress has while debates run.
+    assert progress_of(experiment, 44) == (8, 55)
+    words = "3 of 11 debates (1 failed), 3 of 44 judgments (1 failed), $0.12, 1 h 6 min left"
+    assert progress_words(experiment, 44) == words
 
 
 def test_the_markdown_report_has_a_table_for_each_part(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_bytes_that_are_no_utf_8_name_their_line(folder: Path) -> None:
 def test_a_file_of_200_megabytes_is_refused_without_being_read(folder: Path) -> None:
     with (folder / "m.jsonl").open("wb") as stream:
         stream.truncate(200_000_000)
-    assert refusal(folder / "m.jsonl").startswith("m.jsonl has 200,000,000 bytes, more than the 100,000,000")
+    assert refusal(folder / "m.jsonl").startswith("m.jsonl has 200,000,000 bytes, and the maximum is 100,000,000")
 
 
 def test_yaml_that_multiplies_itself_is_refused(folder: Path) -> None:

@@ -1,16 +1,9 @@
-"""`debate experiment …`: hold many debates from one file, and see what they say."""
+"""`debate experiment …`: run many debates from one file, and analyze their results."""
 
-import typer
-
+from app.cli.command import Commands
 from app.cli.experiment import control, data, figures, invitations, run
-from app.cli.help import WholeSummaries
 
-commands = typer.Typer(
-    name="experiment",
-    cls=WholeSummaries,
-    help="Compare players over many debates, from one file.",
-    no_args_is_help=True,
-)
+commands = Commands(name="experiment", help="Compare players over many debates, from one file.")
 # In the order of `debate experiment --help`.
 for module in (run, control, figures, data):
     commands.registered_commands += module.commands.registered_commands

@@ -1,183 +1,157 @@
-"""Lists and shows experiments, and steers them: pause, resume, stop, retry-failed, judge, invite, delete."""
+"""Lists, shows and controls experiments: pause, resume, stop, retry-failed, judge, invite, delete."""
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import typer
 
-from app.cli import output
-from app.cli.experiment.named import Named, each, path_of
-from app.cli.options import AsJson, confirm, connect, in_seconds
+from app.cli import options, output
+from app.cli.command import CommandResult, Commands
+from app.cli.experiment.named import EXPERIMENTS, ExperimentId, ending_of
+from app.cli.options import confirm, connect, in_seconds
 from app.words.counts import count
 from app.words.experiments import done
 from app.words.money import cost, of_budget
 from app.words.times import time_left
 
-commands = typer.Typer()
+commands = Commands()
 
 
 @commands.command("list")
-def list_(as_json: AsJson = False) -> None:
+def list_() -> CommandResult:
     """List experiments, the latest first.
 
     Example: debate experiment list
     """
-    found = each(connect())
-    nothing = f"No experiments yet. Write an example: {output.program()} experiment init demo"
-    output.answer({"experiments": found}, as_json, _table(found) if found else [], nothing)
-
-
-def _table(found: list[output.Json]) -> Iterator[str]:
-    from app.cli.experiment.run import ending
     from app.cli.experiment.tables import table
     from app.cli.show import shortest_unique
 
+    found = list(connect().pages(EXPERIMENTS, "experiments"))
     digits = shortest_unique([one["id"] for one in found])
     rows = [
-        (
-            one["name"],
-            ending(one),
-            done(one["progress"]["matches"]),
-            cost(one["cost_usd"]),
-            one["id"][:digits],
-        )
+        (one["name"], ending_of(one), done(one["progress"]["matches"]), cost(one["cost_usd"]), one["id"][:digits])
         for one in found
     ]
-    return table(("name", "status", "debates", "cost", "id"), rows, left=2)
+    lines = table(("name", "status", "debates", "cost", "id"), rows, left=2) if rows else ()
+    nothing = f"No experiments yet. Write an example: {output.program()} experiment init demo"
+    return CommandResult({"experiments": found}, lines, nothing)
 
 
 @commands.command()
-def show(which: Named, as_json: AsJson = False) -> None:
-    """Show an experiment: its progress by status, what it cost, and what is left.
+def show(experiment: ExperimentId) -> CommandResult:
+    """Show an experiment: its progress by status, its cost, and the time left.
 
     Example: debate experiment show demo
     """
-    from app.cli.experiment.run import ending
     from app.cli.experiment.tables import table
 
-    api = connect()
-    experiment = api.get(path_of(api, which))["experiment"]
+    found = experiment.get()
     statuses = ("planned", "running", "completed", "failed")
     rows = [
         (what, *(str(counts.get(status, 0)) for status in statuses))
-        for what, counts in experiment["progress"].items()
+        for what, counts in found["progress"].items()
         if what != "debates"
     ]
-    left = (experiment.get("estimate") or {}).get("seconds_left")
+    left = (found.get("estimate") or {}).get("seconds_left")
     lines = [
-        f"{experiment['name']}  {ending(experiment)}  {experiment['id']}",
-        *([experiment["stop_note"]] if experiment.get("stop_note") else []),
+        f"{found['name']}  {ending_of(found)}  {found['id']}",
+        *([found["stop_note"]] if found.get("stop_note") else []),
         *table(("", *statuses), rows),
-        f"Cost so far: {of_budget(experiment['cost_usd'], experiment.get('budget_usd'))}",
-        *([] if left is None else [f"Time left: about {time_left(left)}"]),
+        f"Cost so far: {of_budget(found['cost_usd'], found.get('budget_usd'))}",
+        *([f"Time left: about {time_left(left)}"] if left else []),
     ]
-    output.answer(experiment, as_json, lines)
+    return CommandResult(found, lines)
 
 
-def _act(which: str, action: str, as_json: bool) -> None:
-    from app.cli.experiment.run import ending
-
-    api = connect()
-    experiment = api.post(f"{path_of(api, which)}/{action}", repeatable=True)["experiment"]
-    output.answer(experiment, as_json, [f"{experiment['name']} is {ending(experiment)}."])
+def _change(which: ExperimentId, action: str) -> CommandResult:
+    experiment = which.post(action)["experiment"]
+    return CommandResult(experiment, [f"{experiment['name']} is {ending_of(experiment)}."])
 
 
 @commands.command()
-def pause(which: Named, as_json: AsJson = False) -> None:
-    """Pause an experiment: no new debates begin. Those under way are finished and judged.
+def pause(experiment: ExperimentId) -> CommandResult:
+    """Pause an experiment. Its running debates finish and are judged.
 
     Example: debate experiment pause demo
     """
-    _act(which, "pause", as_json)
+    return _change(experiment, "pause")
 
 
 @commands.command()
-def resume(which: Named, as_json: AsJson = False) -> None:
+def resume(experiment: ExperimentId) -> CommandResult:
     """Resume a paused experiment.
 
     Example: debate experiment resume demo
     """
-    _act(which, "resume", as_json)
+    return _change(experiment, "resume")
 
 
 @commands.command()
-def stop(which: Named, as_json: AsJson = False) -> None:
+def stop(experiment: ExperimentId) -> CommandResult:
     """Stop an experiment. Finished debates are kept; `debate experiment run` continues it.
 
     Example: debate experiment stop demo
     """
-    _act(which, "stop", as_json)
+    return _change(experiment, "stop")
 
 
 @commands.command("retry-failed")
-def retry_failed(which: Named, as_json: AsJson = False) -> None:
-    """Try only the failed matches and judgments again.
+def retry_failed(experiment: ExperimentId) -> CommandResult:
+    """Retry the failed matches and judgments only.
 
     Example: debate experiment retry-failed demo
     """
-    api = connect()
-    data = api.post(f"{path_of(api, which)}/retry-failed", repeatable=True)
-    tried = f"{data['count']:,} failed matches and judgments are tried again."
-    output.answer(data, as_json, [tried if data["count"] else "Nothing has failed."])
+    data = experiment.post("retry-failed")
+    retried = f"Retrying {data['count']:,} failed matches and judgments."
+    return CommandResult(data, [retried if data["count"] else "Nothing has failed."])
 
 
 @commands.command()
 def judge(
-    which: Named,
+    experiment: ExperimentId,
     player: Annotated[str, typer.Option(help="The player that judges, such as openai:gpt-5.")],
     name: Annotated[str | None, typer.Option(help="The judge's name in the results. [default: the player]")] = None,
     orders: Annotated[
         Literal["as_spoken", "swapped", "both"], typer.Option(help="The order in which the judge reads the two sides.")
     ] = "both",
-    repeats: Annotated[int, typer.Option(help="How often it is asked in each order.", min=1, max=100)] = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Have the finished debates judged by one more judge. Nothing is debated again.
+    repeats: Annotated[int, typer.Option(help="The number of judgments in each order.", min=1, max=100)] = 1,
+) -> CommandResult:
+    """Add a judge to the finished debates. No debate runs again.
 
     Example: debate experiment judge demo --player openai:gpt-5 --name big
     """
-    api = connect()
     body = {"judges": [{"name": name or player, "player": player, "orders": orders, "repeats": repeats}]}
-    data = api.post(f"{path_of(api, which)}/judges", body, repeatable=True)
-    said = f"{name or player} judges. Follow it: {output.program()} experiment watch {which}"
-    output.answer(data, as_json, [said])
+    data = experiment.post("judges", body)
+    watch = f"{output.program()} experiment watch {experiment.which}"
+    return CommandResult(data, [f"{name or player} judges. Follow its progress: {watch}"])
 
 
 @commands.command()
 def invite(
-    which: Named,
+    experiment: ExperimentId,
     name: Annotated[str, typer.Option(help="The person's name; judgments are stored under person:<name>.")],
-    expires_in_hours: Annotated[
-        float | None, typer.Option(help="How long the link can be used. [default: a week]", min=0.01, max=8760)
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print a link that lets one person judge the debates blind in a browser, and nothing else.
+    expires_in_hours: options.ExpiresInHours = None,
+) -> CommandResult:
+    """Print a link with which one person can judge the debates blind in a browser. It gives no other access.
 
     Example: debate experiment invite demo --name ana
     """
-    api = connect()
-    body = {"name": name, "expires_in_seconds": in_seconds(expires_in_hours)}
-    made = api.post(f"{path_of(api, which)}/invitations", output.given(body))
-    output.answer(made, as_json, [made["url"]])
-    if not as_json:
-        output.note(f"For {made['judge']}. It is shown only now, and is valid until {made['expires_at']}")
+    body = output.given({"name": name, **in_seconds(expires_in_hours)})
+    made = experiment.api.post(f"{experiment.path}/invitations", body)
+    note = f"For {made['judge']}. It is shown only once, and is valid until {made['expires_at']}"
+    return CommandResult(made, [made["url"]], note=note)
 
 
 @commands.command()
 def delete(
-    which: Named,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
-    as_json: AsJson = False,
-) -> None:
+    experiment: ExperimentId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> CommandResult:
     """Delete an experiment with its debates and judgments.
 
     Example: debate experiment delete demo --yes
     """
-    api = connect()
-    path = path_of(api, which)
-    experiment = api.get(path)["experiment"]
+    found = experiment.get()
     if not yes:
-        held = count(sum(experiment["progress"]["matches"].values()), "debate")
-        confirm("Deleting", lambda: f"Delete {experiment['name']} and its {held}?", "Nothing was deleted")
-    output.answer(api.delete(path), as_json, [f"{experiment['name']} is deleted."])
+        debates = count(sum(found["progress"]["matches"].values()), "debate")
+        confirm("Deleting", lambda: f"Delete {found['name']} and its {debates}?", "Nothing was deleted")
+    return CommandResult(experiment.api.delete(experiment.path), [f"{found['name']} is deleted."])

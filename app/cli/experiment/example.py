@@ -1,4 +1,4 @@
-"""The files that `debate experiment init` writes: an experiment that runs at once, without a key."""
+"""The files that `debate experiment init` writes: an experiment that needs no key."""
 
 import json
 
@@ -17,35 +17,35 @@ MOTIONS = {
 
 EXPERIMENT = """\
 # This file is an experiment. Run it:     debate experiment run experiment.yaml
-# The same command again continues. After you add motions, arms, contestants, judges or repeats, it runs only what is
-# new. docs/first-experiment.md explains it step by step.
+# Run it again to continue. After you add motions, arms, contestants, judges or repeats, only new matches run.
+# docs/first-experiment.md explains each step.
 
 name: NAME
 
-# One motion a line, as {"id": …, "motion": …}. CSV and YAML work too, and so does a list in this file.
+# One motion per line, as {"id": …, "motion": …}. CSV, YAML or a list in this file also work.
 motions: motions.jsonl
 
-# Who debates. These three are scripted: no key is needed, and `skill` says who really is better (on the logit scale),
-# so you can see whether the results find it. Put models in instead: {name: mini, player: "openai:gpt-5-mini"}
+# The debaters. These three are scripted and need no key. `skill` is their true strength (on the logit scale): compare
+# it with the results. To use a model instead: {name: mini, player: "openai:gpt-5-mini"}
 contestants:
   - {name: strong, player: scripted, skill: 1.0}
   - {name: middling, player: scripted, skill: 0.2}
   - {name: weak, player: scripted, skill: -0.8}
 
-pairing: round_robin        # everybody against everybody; or {against: weak}, or [[strong, weak]]
-swap_sides: true            # each pair meets twice on each motion, with sides swapped
+pairing: round_robin        # each pair of contestants; or {against: weak}, or [[strong, weak]]
+swap_sides: true            # each pair debates each motion twice, with sides swapped
 repeats: 1
 
 format: final_ruling        # both sides speak in turn, and the judge rules at the end
 rounds: 2
 
-# Who judges each debate, in both orders of presentation. `hasty` prefers the side that it reads first, by ten points.
+# The judges of each debate, in both orders of presentation. `hasty` prefers the side that it reads first by ten points.
 judges:
   - {name: fair, player: scripted, orders: both}
   - {name: hasty, player: scripted, orders: both, position_bias: 0.1, noise: 0.1}
 
-# budget_usd: 5             # never passed; needs models whose price is known
-concurrency: 20             # debates under way at once
+# budget_usd: 5             # the maximum cost; needs models with a known price
+concurrency: 20             # concurrent debates
 seed: 7                     # the same seed gives the same plan
 """
 

@@ -1,12 +1,12 @@
 """The files of an experiment: YAML with the line of each part, and motion sets as JSON lines, CSV or YAML.
 
-Nothing is sent before every file was read whole; what is wrong is one sentence with its file and line.
+All files are read and checked before the first request. An error names the file and the line.
 """
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +20,11 @@ from app.core.players import why_unknown
 from app.words.counts import count
 
 MAX_BYTES = 100_000_000
-"""Of a motion set: documents may be large, but all motions are held in memory while they are checked."""
+"""Of a motion set. All motions are in memory while they are checked."""
 MAX_SPEC_BYTES = 8_000_000
-MOST_NODES = 200_000
+MAX_NODES = 200_000
+Rows = Iterator[tuple[int, Any]]
+"""Each record with its line."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class ExperimentFile:
     line_of: Callable[[Place], int]
 
     def line_of_field(self, field: str) -> int | None:
-        """Where a field stands that the server has named, such as `contestants.0.player`; None for one of no file."""
+        """The line of a field that the server has named, such as `contestants.0.player`; None if the file lacks it."""
         place = tuple(int(part) if part.isdigit() else part for part in field.split("."))
         return self.line_of(place) if place[0] in self.document else None
 
@@ -58,17 +60,19 @@ def read_experiment(path: Path) -> ExperimentFile:
 
 
 def read_motions(path: Path) -> list[Motion]:
-    """By the end of the file's name: .jsonl, .csv, .yaml."""
-    readers: dict[str, Callable[[Path], Iterator[tuple[int, Any]]]] = {
-        ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv, ".yaml": _yaml_motions, ".yml": _yaml_motions,
-    }  # fmt: skip
+    """The suffix of the file sets its format: .jsonl, .csv, .yaml."""
+    readers: dict[str, Callable[[Path], Rows]] = {
+        **dict.fromkeys((".jsonl", ".ndjson"), json_lines),
+        **dict.fromkeys((".yaml", ".yml"), _yaml_motions),
+        ".csv": _csv_motions,
+    }
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise CommandFailed(f"{path} is no motion set: its name ends in .jsonl, .csv or .yaml")
     return _checked(path, reader(path))
 
 
-def _checked(path: Path, records: Iterator[tuple[int, Any]]) -> list[Motion]:
+def _checked(path: Path, records: Rows) -> list[Motion]:
     seen: dict[str, int] = {}
     found = []
     for line, record in records:
@@ -101,7 +105,7 @@ def _require_prices(path: Path, spec: Spec, line_of: Callable[[Place], int]) -> 
     from app.models.table import has_price
 
     for place, player in spec.players.items():
-        # What may be an endpoint of the server's own is the server's to judge; `run` gives its words the line.
+        # Only the server knows its endpoints: it refuses the others, and `run` adds the line.
         if why_unknown(player) is None and not has_price(player):
             raise CommandFailed(
                 f"{path}, line {line_of(place)}: no price is known for {player}, so a budget cannot be kept",
@@ -109,18 +113,18 @@ def _require_prices(path: Path, spec: Spec, line_of: Callable[[Place], int]) -> 
             )
 
 
-def read_bytes(path: Path, most: int) -> bytes:
+def read_bytes(path: Path, max_bytes: int) -> bytes:
     try:
-        if path.stat().st_size > most:
-            size = path.stat().st_size
-            raise CommandFailed(f"{path} has {size:,} bytes, more than the {most:,} that are read; split it")
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise CommandFailed(f"{path} has {size:,} bytes, and the maximum is {max_bytes:,}; split it")
         return path.read_bytes()
     except OSError as problem:
         raise CommandFailed(f"{path} cannot be read: {problem.strerror}") from problem
 
 
-def read_text(path: Path, most: int) -> str:
-    data = read_bytes(path, most)
+def read_text(path: Path, max_bytes: int) -> str:
+    data = read_bytes(path, max_bytes)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -128,8 +132,8 @@ def read_text(path: Path, most: int) -> str:
         raise CommandFailed(f"{path}, line {line}: not UTF-8 (the byte {data[problem.start]:#04x})") from None
 
 
-def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(read_text(path, MAX_BYTES).split("\n"), 1):
+def json_lines(path: Path, max_bytes: int = MAX_BYTES) -> Rows:
+    for number, line in enumerate(read_text(path, max_bytes).split("\n"), 1):
         if line.strip():
             try:
                 yield number, json.loads(line)
@@ -137,12 +141,13 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
                 raise CommandFailed(f"{path}, line {number}: not JSON ({problem})") from None
 
 
-def _csv(path: Path) -> Iterator[tuple[int, Any]]:
-    csv.field_size_limit(MAX_BYTES)
-    reader = csv.reader(io.StringIO(read_text(path, MAX_BYTES), newline=""), strict=True)
+def csv_rows(path: Path, check: Callable[[list[str]], None], max_bytes: int = MAX_BYTES) -> Rows:
+    """`check` refuses wrong columns."""
+    csv.field_size_limit(max_bytes)
+    reader = csv.reader(io.StringIO(read_text(path, max_bytes), newline=""), strict=True)
     try:
         columns = next(reader, [])
-        _require_columns(path, columns)
+        check(columns)
         while True:
             line = reader.line_num + 1
             row = next(reader, None)
@@ -158,18 +163,25 @@ def _csv(path: Path) -> Iterator[tuple[int, Any]]:
         raise CommandFailed(f"{path}, line {reader.line_num}: not CSV ({problem})") from None
 
 
-def _require_columns(path: Path, columns: list[str]) -> None:
+def check_columns(where: str, columns: list[str], known: Iterable[str], needed: Iterable[str], record: str) -> None:
+    """`record` is the beginning of a sentence that lists the known columns, such as "a motion has"."""
+    known = list(known)
     for name in columns:
-        if name not in FIELDS:
-            raise CommandFailed(f"{path}, line 1: unknown column {name!r}: a motion has {', '.join(FIELDS)}")
+        if name not in known:
+            raise CommandFailed(f"{where}: unknown column {name!r}: {record} {', '.join(known)}")
         if columns.count(name) > 1:
-            raise CommandFailed(f"{path}, line 1: the column {name!r} is repeated")
-    for name in ("id", "motion"):
+            raise CommandFailed(f"{where}: the column {name!r} is repeated")
+    for name in needed:
         if name not in columns:
-            raise CommandFailed(f"{path}, line 1: the column {name!r} is missing")
+            raise CommandFailed(f"{where}: the column {name!r} is missing")
 
 
-def _yaml_motions(path: Path) -> Iterator[tuple[int, Any]]:
+def _csv_motions(path: Path) -> Rows:
+    needed = ("id", "motion")
+    return csv_rows(path, lambda names: check_columns(f"{path}, line 1", names, FIELDS, needed, "a motion has"))
+
+
+def _yaml_motions(path: Path) -> Rows:
     document, line_of = _yaml(path, MAX_BYTES)
     before: Place = ()
     if isinstance(document, dict) and "motions" in document:
@@ -184,11 +196,11 @@ def _yaml_motions(path: Path) -> Iterator[tuple[int, Any]]:
     yield from ((line_of((*before, number)), record) for number, record in enumerate(document))
 
 
-def _yaml(path: Path, most: int) -> tuple[Any, Callable[[Place], int]]:
+def _yaml(path: Path, max_bytes: int) -> tuple[Any, Callable[[Place], int]]:
     """The document, and the line of each of its places."""
     import yaml
 
-    loader = yaml.SafeLoader(read_text(path, most))
+    loader = yaml.SafeLoader(read_text(path, max_bytes))
     try:
         node = loader.get_single_node()
         lines: dict[Place, int] = {}
@@ -211,13 +223,13 @@ def _yaml(path: Path, most: int) -> tuple[Any, Callable[[Place], int]]:
 
 
 def _mark(path: Path, node: Any, place: Place, lines: dict[Place, int]) -> None:
-    """Notes the line of each place. A key that stands twice is refused: YAML would keep the last one in silence."""
+    """Records the line of each place. Refuses a repeated key, of which YAML would silently use the last."""
     import yaml
 
     if node is None:
         return
-    if len(lines) > MOST_NODES:
-        raise CommandFailed(f"{path}, line {node.start_mark.line + 1}: more than {MOST_NODES:,} parts; use JSON lines")
+    if len(lines) > MAX_NODES:
+        raise CommandFailed(f"{path}, line {node.start_mark.line + 1}: more than {MAX_NODES:,} parts; use JSON lines")
     lines[place] = node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
         for number, child in enumerate(node.value):
@@ -233,7 +245,7 @@ def _mark(path: Path, node: Any, place: Place, lines: dict[Place, int]) -> None:
 
 @contextmanager
 def _placed(path: Path, line_of: Callable[[Place], int]) -> Iterator[None]:
-    """Turns a SpecProblem into the sentence with file and line."""
+    """Turns a SpecProblem into an error with file and line."""
     try:
         yield
     except SpecProblem as problem:

@@ -1,30 +1,25 @@
 """`debate experiment invitations …`: the invitations to judge an experiment."""
 
-import typer
+from app.cli.command import CommandResult, Commands
+from app.cli.experiment.named import ExperimentId
+from app.cli.invitations import Invitation, issued, revoked
 
-from app.cli.experiment.named import Named, path_of
-from app.cli.help import WholeSummaries
-from app.cli.invitations import Invitation, list_issued, revoke_issued
-from app.cli.options import AsJson, connect
-
-commands = typer.Typer(
-    name="invitations", cls=WholeSummaries, help="List and revoke invitations to judge.", no_args_is_help=True
-)
+commands = Commands(name="invitations", help="List and revoke invitations to judge.")
 
 
 @commands.command("list")
-def list_(which: Named, as_json: AsJson = False) -> None:
-    """List the invitations to judge that still open something.
+def list_(experiment: ExperimentId) -> CommandResult:
+    """List the invitations to judge that are still valid.
 
     Example: debate experiment invitations list demo
     """
-    list_issued(path_of(connect(), which), "judge", as_json)
+    return issued(experiment.path, "judge")
 
 
 @commands.command()
-def revoke(which: Named, invitation: Invitation, as_json: AsJson = False) -> None:
-    """Revoke an invitation to judge. What the person has judged stays.
+def revoke(experiment: ExperimentId, invitation: Invitation) -> CommandResult:
+    """Revoke an invitation to judge. The person's judgments are kept.
 
     Example: debate experiment invitations revoke demo --invitation <id>
     """
-    revoke_issued(path_of(connect(), which), invitation, as_json)
+    return revoked(experiment.path, invitation)

@@ -1,4 +1,4 @@
-"""A report of an experiment: one file of Markdown, or of HTML with its figures inside and no outside host."""
+"""The report of an experiment: one file of Markdown, or of HTML with figures, which loads nothing from other hosts."""
 
 from collections.abc import Iterator
 from html import escape
@@ -26,7 +26,7 @@ svg .cell { stroke: var(--line); fill: rgb(var(--fill)) } figcaption, .note { fo
 
 
 def _sections(found: Json) -> Iterator[tuple[str, Rows, str, str]]:
-    """The title of each, its table, how to read it, and its figure where it has one."""
+    """For each section its title, its table, how to read it, and its figure if it has one."""
     for arm, ratings in figures.by_arm(found["ratings"]):
         yield _of_arm("Ratings", arm), figures.rating_rows(ratings), results.RATINGS_SAY, figures.ratings_svg(ratings)
     for arm, cells in figures.by_arm(found["matrix"]):
@@ -93,7 +93,7 @@ def _html_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def _about(found: Json, experiment: Json | None) -> list[str]:
     lines = [f"{results.rests_on(found)} Method: {found['rests_on']['method']}."]
     if experiment:
-        began = "begun" if experiment["spec"] else "imported"
+        began = "created" if experiment["spec"] else "imported"
         how = ending(experiment["status"], experiment["stop_reason"])
         lines.append(f"Experiment {experiment['id']}, {how}, {began} {experiment['created_at']}.")
     return [*lines, *results.no_ratings(found)]

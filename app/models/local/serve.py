@@ -1,7 +1,7 @@
 """The local model's server process: `python -m app.models.local.serve`.
 
-It prints the address that it listens on (loopback, a free port) and exits at the end of its standard input: when its
-owner closes the pipe or dies.
+It prints its address (loopback, a free port). It exits at the end of its standard input, when its owner closes the pipe
+or dies.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""Starts a peer's two processes, keeps the time, and looks whether everything was stored."""
+"""Starts the two processes of a peer, measures the time, and checks that everything was stored."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ PEERS = {
 
 
 def make_databases(server_url: str) -> dict[str, str]:
-    """One of its own for each peer, on the server that ours is on."""
+    """A separate database for each peer, on the server of ours."""
     urls = {}
     with psycopg.connect(server_url, autocommit=True) as connection:
         for peer, (arguments, _) in PEERS.items():
@@ -52,7 +52,7 @@ class Share:
     content: str
     processes: int
     at_once: int
-    """Debates under way at once in each process."""
+    """Concurrent debates in each process."""
 
 
 def hold(peer: str, database_url: str, share: Share) -> float:
@@ -74,7 +74,7 @@ def hold(peer: str, database_url: str, share: Share) -> float:
         seconds = time.monotonic() - began
     finally:
         for process in started:
-            # It ends by itself when it is done, and when nobody will tell it to go.
+            # It exits when it is done, or when its input ends.
             process.communicate(timeout=END_SECONDS)
     with psycopg.connect(database_url) as connection:
         row = connection.execute(stored, (debates,)).fetchone()  # type: ignore[arg-type]

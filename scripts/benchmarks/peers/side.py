@@ -1,4 +1,4 @@
-"""How a peer's process is told its work: a line of JSON, then "go", and it says "ready" and "done"."""
+"""The protocol of a peer's process: it reads its work as a line of JSON, writes "ready", reads "go", writes "done"."""
 
 import json
 import sys
@@ -35,6 +35,6 @@ WARM_UP = 32
 
 
 def _say(word: str) -> None:
-    # A library may print too; whoever reads looks for the words alone on a line.
+    # A library may print too, so the reader accepts only a line with this word alone.
     sys.stdout.write(f"{word}\n")
     sys.stdout.flush()

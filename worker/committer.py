@@ -12,7 +12,7 @@ from app.core.debate import ACTIVE_STATUSES, ENDED_STATUSES, Usage
 from app.core.players import SCRIPTED
 from app.observe import metrics
 from app.store.commit import ClaimToken, Outcome, Result
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.usecases import advance
 from app.usecases.advance import Claim, Step
 from app.usecases.model_calls import charge
@@ -69,7 +69,7 @@ class Committer:
             executor,
             parallel=COMMITS_IN_FLIGHT,
             largest=MOST_COMMITTED_AT_ONCE,
-            fails_all=DatabaseAway,
+            fails_all=DatabaseUnavailable,
         )
         self.asked_for: dict[UUID, InFlight[Claim]] = {}
         """By the token of the next claim, while a commit asks for it."""

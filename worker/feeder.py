@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from app.observe import metrics
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.unavailable import tolerate_errors
 from app.usecases.experiments import feed, planning
 from app.usecases.services import Services
@@ -80,7 +80,7 @@ class Feeder(LoopTask):
             fed = await self._in_thread(feed.feed_experiment, self._services, experiment_id)
             while fed.is_more:
                 fed = await self._in_thread(feed.feed_experiment, self._services, experiment_id)
-        except DatabaseAway:
+        except DatabaseUnavailable:
             raise
         except Exception:
             log.exception("feeder.crashed", experiment_id=str(experiment_id))

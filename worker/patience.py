@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.unavailable import log_outage
 
 Answer = TypeVar("Answer")
@@ -40,6 +40,6 @@ async def until_stored(action: Callable[[], Awaitable[Answer]], patience: Patien
     while True:
         try:
             return await action()
-        except DatabaseAway as problem:
+        except DatabaseUnavailable as problem:
             log_outage(problem, during)
         await patience.pause()

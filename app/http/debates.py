@@ -14,7 +14,7 @@ from app.http import answers, requests
 from app.http.access import current_caller
 from app.http.answers import stored_answer, success
 from app.http.blueprint import Blueprint, api_blueprint
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words
 from app.usecases import control, read
 from app.usecases.create import create_debate
@@ -45,7 +45,7 @@ def _sent_in_turns(parts: Iterator[str]) -> Iterator[str]:
             time.sleep(0)
     except DebateNotFound:
         raise _cut_off("the debate was deleted during the export") from None
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         raise _cut_off(log_words(problem)) from None
 
 

@@ -8,7 +8,7 @@ import structlog
 
 from app.realtime.feed import Item, Listener, Message
 from app.realtime.relay import Relay
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words
 
 log = structlog.get_logger(__name__)
@@ -33,7 +33,7 @@ def stream(relay: Relay, listener: Listener, with_changes: bool = False) -> Iter
                 messages, is_told_state = _state_now(relay, listener), True
                 if not messages:
                     return
-        except DatabaseAway as problem:
+        except DatabaseUnavailable as problem:
             # The status was sent already, so the stream just ends. The client reconnects with its last event id.
             log.warning("stream.database_away", problem=log_words(problem))
             return

@@ -1,15 +1,12 @@
-"""The database is unavailable: what a block of code that must go on does then.
-
-This is the only place that turns such an error into a line of the log and a next try. `worker.patience` repeats an
-action until it is stored.
-"""
+"""Logs that the database is unavailable, for code that must continue. `worker.patience` repeats an action until it is
+stored."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import structlog
 
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words
 
 log = structlog.get_logger(__name__)
@@ -24,7 +21,7 @@ def tolerate_outage(during: str, **about: object) -> Iterator[None]:
     """Logs that the database is unavailable; execution continues after the block."""
     try:
         yield
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         log_outage(problem, during, **about)
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from app.core.brief import Brief, Thought
 from app.core.retry import NotNow
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.unavailable import log_outage
 
 READ_AGAIN_SECONDS = 1.0
@@ -29,7 +29,7 @@ def reading_transcript() -> Iterator[None]:
     """While the database is unavailable, the work is postponed."""
     try:
         yield
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         log_outage(problem, "transcript")
         words = "The transcript could not be read: the database was unreachable."
         raise NotNow(words, READ_AGAIN_SECONDS) from problem

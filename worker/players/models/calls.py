@@ -20,7 +20,7 @@ from app.models.table import cost_usd, has_price
 from app.observe import metrics, tracing
 from app.settings import ProviderSettings
 from app.store.calls_under_way import Call
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words
 from app.store.experiments.costs import BudgetRefused
 from app.store.model_calls import DayRefused
@@ -47,7 +47,7 @@ _BUDGET_SECONDS = 30.0
 """Its experiment is stopped, and a start releases what waits; only what is stored after that start waits so long."""
 _SOON_SECONDS = 3.0
 _BEGIN_AGAIN_SECONDS = 1.0
-_NOT_BEGUN = (*DatabaseAway, LeaseLapsed)
+_NOT_BEGUN = (*DatabaseUnavailable, LeaseLapsed)
 _Beginning = Reservation | DayRefused | BudgetRefused
 
 

@@ -1,8 +1,4 @@
-"""Agents and their keys.
-
-A key is 256 random bits: it cannot be guessed, nor found from its hash by trying. So one SHA-256 protects it as well as
-a slow password hash would, at no cost to each request.
-"""
+"""Agents and their keys. A key is 256 random bits, so one SHA-256 protects it as well as a slow password hash."""
 
 import hashlib
 import hmac
@@ -102,11 +98,7 @@ def insert_agent(
 
 
 def of_key(connection: Connection, key: str) -> Agent | None:
-    """The agent that has this key, unless the key was revoked.
-
-    A wrong key and a revoked one take the same path. The lookup is by hash, and nobody can choose how a hash begins, so
-    its timing reveals nothing; the row found is compared once more in constant time.
-    """
+    """The agent that has this key, unless the key was revoked. The lookup is by hash, so its timing reveals nothing."""
     wanted = hash_of(key)
     row = connection.execute(_OF_KEY, {"key_hash": wanted}).one_or_none()
     if row is None or not hmac.compare_digest(row.key_hash, wanted):

@@ -1,9 +1,8 @@
 """Rows that workers claim: debates for their next turn, judgments, the guardrail's evaluations, deliveries of webhooks.
 
-The tables have the same columns for it: `due_at` is when a worker may claim the row, NULL once it is settled or while
-it is held back; `claim_token` and `claimed_by` are the claim, which lives as long as its worker's lease; `attempts`
-counts failures. While a row is claimed its `due_at` is `infinity`: the index of due rows finds it for a release, and no
-claim reads it.
+`due_at` is when a worker may claim the row; NULL when it is finished or waits for somebody else. `claim_token` and
+`claimed_by` are the claim, which lives as long as its worker's lease. `attempts` counts failures. While a row is
+claimed its `due_at` is `infinity`: the index of due rows finds it for a release, and no claim reads it.
 """
 
 from collections.abc import Sequence
@@ -57,12 +56,8 @@ def readable_columns(table: Table) -> list[Column[Any]]:
 
 
 def claim_statement(rows: Claimable, chosen: str, returned: str | None = None, changed: str = "") -> Prepared:
-    """Claims rows, at most one per token, and returns them. `chosen` is the last of the CTEs that find them: `(id,
-    number)`, of rows that it has locked and that nobody has claimed.
-
-    Nothing is claimed without a live lease, which is locked until the claims are committed: whoever ends it
-    (app/store/leases.py) sees all of them, or they are not made.
-    """
+    """Claims rows, at most one per token. `chosen` is the last of the CTEs that find them: `(id, number)` of unclaimed
+    rows that it has locked. The lease is locked until the commit: whoever ends it sees all claims, or none is made."""
     table = rows.table.name
     returned = returned or ", ".join(f'{table}."{column.name}"' for column in readable_columns(rows.table))
     return Prepared(f"""
@@ -143,8 +138,7 @@ SELECT id FROM released
 def release_unknown(
     engine: Engine, rows: Claimable, worker_id: str, known: Sequence[UUID], older_than: UUID
 ) -> list[UUID]:
-    """Makes what this worker has claimed due, except for the tokens that it knows and for younger ones; returns the
-    rows."""
+    """Makes due what this worker has claimed, except for these tokens and younger ones; returns the rows."""
     statement = f"""
 UPDATE {rows.table.name} SET {_released(rows)}
 WHERE due_at = 'infinity' AND claimed_by = %s AND claim_token < %s

@@ -20,14 +20,15 @@ from app.store.experiments.tables import judgments
 from app.store.ids import new_id
 from app.store.mapping import Mapped
 from app.store.rows import verdict_row
+from app.store.statements import count
 
 _now = func.clock_timestamp()
 judgment_rows = Mapped(
     Judgment, key=("judge", "order", "repeat", "id"), usage=("input_tokens", "output_tokens", "cost_usd", "latency_ms")
 )
 _row = judgment_rows.writer([name for name in judgment_rows.columns if name not in ("created_at", "judged_at")])
-# A stop takes the due time of what waits; what is postponed or released afterwards is kept from workers here. Not a
-# join, so that Postgres reads what is due in its order, and no further than it claims.
+# A stop takes the due time of what waits; later postponements and releases are kept from workers here. Not a join, so
+# that Postgres reads no further than it claims.
 _NOT_OF_A_STOPPED = (
     "(SELECT experiments.status FROM experiments WHERE experiments.id = judgments.experiment_id)"
     " IS DISTINCT FROM 'stopped'"
@@ -107,23 +108,21 @@ def _new(
 def count_by_hand(connection: Connection, debate_id: UUID) -> int:
     """Those that count in no experiment."""
     by_hand = (judgments.c.debate_id == debate_id, judgments.c.experiment_id.is_(None))
-    return connection.execute(select(func.count()).select_from(judgments).where(*by_hand)).scalar_one()
+    return count(connection, select(judgments.c.id).where(*by_hand))
 
 
 def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:
     """Oldest first."""
     query = select(*_COLUMNS).where(judgments.c.debate_id == debate_id).order_by(judgments.c.id)
-    return [judgment_rows.value(row) for row in connection.execute(query).mappings()]
+    return judgment_rows.all(connection, query)
 
 
 def get(connection: Connection, judgment_id: UUID) -> Judgment | None:
-    row = connection.execute(select(*_COLUMNS).where(judgments.c.id == judgment_id)).mappings().one_or_none()
-    return judgment_rows.value(row) if row else None
+    return judgment_rows.one_or_none(connection, select(*_COLUMNS).where(judgments.c.id == judgment_id))
 
 
 def claim(engine: Engine, worker_id: str, room: Room) -> list[JudgmentClaim]:
-    """Claims the judgments that have been due longest, those of no experiment first; none of a stopped experiment, and
-    none without a live lease."""
+    """Claims the judgments that have been due longest, those of no experiment first; none without a live lease."""
     with engine.autocommit() as connection:
         rows = claimed_rows.claim(connection, _CLAIM, worker_id, room.of_any, full_shares=room.full)
     return [JudgmentClaim(judgment_rows.value(row), row["claim_token"], row["attempts"], row["share"]) for row in rows]

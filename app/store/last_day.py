@@ -9,8 +9,8 @@ from sqlalchemy import Connection, text
 from app.core.events import EventKind
 from app.store.ids import TIME_OF, first_id_at
 
-# Ids of turns begin with their time, so the primary key finds those of a day. The limit keeps a very busy server from
-# reading millions of them for a chart: then its first hours are missing, and the page says so.
+# Ids of turns begin with their time, so the primary key finds those of a day. On a very busy server the limit leaves
+# out the first hours, and the page says so.
 _BY_HOUR = text("""
 SELECT date_trunc('hour', created_at) AS hour, player, count(*) AS turns,
        coalesce(sum((usage ->> 'input_tokens')::bigint + (usage ->> 'output_tokens')::bigint), 0) AS tokens,

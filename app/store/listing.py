@@ -39,9 +39,9 @@ _Condition = ColumnElement[bool] | TextClause
 
 EXACT_TOTAL = 10_000
 """Totals are counted up to this and estimated beyond: counting further would cost more than the page itself."""
-FEW = 2_000
-"""A search that finds at most so many titles or turns is read by its index; of more, the list in its order has enough
-for a page within a few thousand debates."""
+FEW_TITLES, FEW_TURNS = 500, 2_000
+"""A search that finds at most so many is read by its index; of more, the list in its order has enough for a page within
+a few thousand debates. Many turns may be of few debates, so their limit is higher."""
 MOST_SORTED = 1_000
 """Of a search in texts that finds many, so many of the newest are sorted by anything but activity."""
 KEPT_SECONDS = 10
@@ -205,7 +205,8 @@ def planned(connection: "psycopg.Connection[Any]", filters: Filters) -> Filters:
 
 @lru_cache(maxsize=256)
 def _beyond_few(filters: Filters) -> Statement:
-    return Statement(search.beyond(FEW, filters.q, filters.labels, filters.texts), planned_each_time=True)
+    few = FEW_TURNS if filters.texts else FEW_TITLES
+    return Statement(search.beyond(few, filters.q, filters.labels, filters.texts), planned_each_time=True)
 
 
 def rows(

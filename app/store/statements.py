@@ -12,18 +12,16 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from app.store.engine import Engine
 
 
-def count_up_to(connection: Connection, query: Select[Any], at_most: int) -> int:
-    """How many rows there are. Stops counting at the limit."""
+def count(connection: Connection, query: Select[Any], at_most: int | None = None) -> int:
+    """How many rows there are. Stops at the limit."""
     return connection.execute(select(func.count()).select_from(query.limit(at_most).subquery())).scalar_one()
 
 
 class Prepared:
-    """A long statement in SQL, which each connection plans once.
+    """A statement in SQL, which each connection plans once.
 
-    psycopg looks for the parameters of a statement of more than 4,096 characters, or of more than 50 parameters, each
-    time it is run: for the one that creates a debate that was a quarter of the CPU of the API. So here they are looked
-    for once, and psycopg gets the statement with Postgres' own numbers. And by itself psycopg has each connection plan
-    a statement several times before it is prepared.
+    psycopg parses the parameters of a long statement at each run, which took a quarter of the API's CPU. So they are
+    parsed once, and psycopg gets Postgres' own numbers.
     """
 
     def __init__(self, sql: str) -> None:

@@ -21,6 +21,7 @@ from app.store.rows import (
     situation_of,
     turn_columns,
     turn_of,
+    turn_rows,
     verdict_of,
 )
 from app.store.statements import Statement
@@ -86,13 +87,12 @@ def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tupl
 
 
 def rounds(connection: Connection, debate_id: UUID) -> list[tuple[int, int]]:
-    """Each round with the seq of its first turn; not the motion's, where it stands before the first round."""
+    """Each round with the seq of its first turn; not the motion's before the first round."""
     return [(row.round, row.seq) for row in connection.execute(_ROUNDS, {"debate_id": debate_id})]
 
 
 def latest(engine: Engine, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
-    """The situation of a debate, its last turn and the seq of another turn, from one snapshot. Agents poll this, so it
-    reads nothing else."""
+    """A debate's situation, its last turn and the seq of a seen turn, from one snapshot. Frequent: agents poll."""
     found = _LATEST.rows(engine, debate_id=debate_id, seen_id=seen_id)
     if not found:
         return None
@@ -125,8 +125,7 @@ def bytes_until(connection: Connection, debate_id: UUID, last_seq: int) -> int:
 
 
 def get(connection: Connection, turn_id: UUID) -> Turn | None:
-    row = connection.execute(_GET, {"turn_id": turn_id}).mappings().one_or_none()
-    return turn_of(row) if row else None
+    return turn_rows.one_or_none(connection, _GET, {"turn_id": turn_id})
 
 
 def of_request(
@@ -135,8 +134,7 @@ def of_request(
     """The turn that this caller stored under this id: an agent in any seat, the operator in this one."""
     owner = str(agent.id) if agent else seat.actor
     parameters = {"debate_id": debate_id, "client_request_id": client_request_id, "owner": owner}
-    row = connection.execute(_OF_REQUEST, parameters).mappings().one_or_none()
-    return turn_of(row) if row else None
+    return turn_rows.one_or_none(connection, _OF_REQUEST, parameters)
 
 
 def seats_of(connection: Connection, debate_id: UUID, agent_id: UUID) -> frozenset[Seat]:

@@ -13,6 +13,7 @@ from app.store import claimed_rows
 from app.store.claimed_rows import DELIVERIES
 from app.store.engine import Engine
 from app.store.mapping import Mapped
+from app.store.statements import count
 from app.store.tables import webhook_deliveries, webhooks
 
 
@@ -142,13 +143,11 @@ def add(
 
 
 def get(connection: Connection, webhook_id: UUID) -> Webhook | None:
-    row = connection.execute(select(*_WEBHOOK).where(webhooks.c.id == webhook_id)).mappings().one_or_none()
-    return webhook_rows.value(row) if row else None
+    return webhook_rows.one_or_none(connection, select(*_WEBHOOK).where(webhooks.c.id == webhook_id))
 
 
 def list_all(connection: Connection) -> list[Webhook]:
-    rows = connection.execute(select(*_WEBHOOK).order_by(webhooks.c.created_at)).mappings()
-    return [webhook_rows.value(row) for row in rows]
+    return webhook_rows.all(connection, select(*_WEBHOOK).order_by(webhooks.c.created_at))
 
 
 def remove(connection: Connection, webhook_id: UUID) -> bool:
@@ -169,8 +168,7 @@ def deliveries(connection: Connection, webhook_id: UUID, at_most: int) -> list[D
 
 
 def count_settled(connection: Connection, before: datetime) -> int:
-    statement = select(func.count()).select_from(webhook_deliveries).where(*_settled(before))
-    return connection.execute(statement).scalar_one()
+    return count(connection, select(webhook_deliveries.c.id).where(*_settled(before)))
 
 
 def delete_settled(connection: Connection, before: datetime, at_most: int) -> int:
@@ -194,5 +192,4 @@ def replay(connection: Connection, webhook_id: UUID, delivery_id: UUID) -> Deliv
         .values(due_at=now, created_at=now, attempts=0, delivered_at=None, claim_token=None, claimed_by=None)
         .returning(*_DELIVERY)
     )
-    row = connection.execute(statement).mappings().one_or_none()
-    return delivery_rows.value(row) if row else None
+    return delivery_rows.one_or_none(connection, statement)

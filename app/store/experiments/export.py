@@ -140,16 +140,13 @@ def count_by_others(connection: Connection, experiment_id: UUID) -> int:
 
 
 def state(connection: Connection, experiment_id: UUID) -> str:
-    """Another text whenever anything has changed that results are computed from. A judgment or a turn, once stored,
-    never changes."""
+    """Another text whenever anything has changed that results are computed from."""
     found: str = connection.execute(_STATE, {"experiment_id": experiment_id}).scalar_one()
     return found
 
 
 def judgment_rows(connection: Connection, experiment_id: UUID) -> Sequence[tuple[Any, ...]]:
-    """All of them, for results: debate, motion, proposer, opponent, judge, winner, player, order, repeat, the scores of
-    proposer and opponent, confidence, correct, arm, and how long the proposer and the opponent spoke."""
-    # There may be a hundred thousand, and the transaction is open: they are taken from the driver as they come.
+    """All of them, with the columns of `_RESULTS`, straight from the driver: there may be a hundred thousand."""
     found = connection.execute(_RESULTS, {"experiment_id": experiment_id})
     rows: Sequence[tuple[Any, ...]] = found.cursor.fetchall() if found.cursor else []
     found.close()

@@ -50,8 +50,7 @@ WHERE experiments.status IN ('running', 'paused')
 
 
 def hold_matches(connection: Connection, experiment_id: UUID) -> None:
-    """Marks those whose debates are in progress as interrupted. In the transaction of the stop, so that another process
-    can finish the stop where one died."""
+    """Marks those in progress as interrupted, so that another process can finish the stop if this one dies."""
     connection.execute(_HOLD, {"experiment_id": experiment_id, "stopped": STOPPED})
 
 
@@ -100,8 +99,8 @@ FROM reopened WHERE experiments.id = reopened.experiment_id AND experiments.stat
 
 
 def reopen_match(connection: Connection, debate_id: UUID) -> None:
-    """A person resumes its debate: a failed match is in progress again, and one that a stop has marked no longer waits
-    for the start. An experiment that was completed is running again. Call it before the debate is locked."""
+    """A person resumes its debate: its match, and a completed experiment, are running again. Call it before the debate
+    is locked."""
     if connection.execute(_LOCK_OF, {"debate_id": debate_id}).one_or_none() is not None:
         connection.execute(_REOPEN, {"debate_id": debate_id})
 

@@ -62,8 +62,7 @@ def verdict_values(opinion: Opinion, evaluator: str) -> dict[str, Any]:
 
 
 def get_solution(connection: Connection, solution_id: UUID) -> Solution | None:
-    row = connection.execute(SOLUTIONS.where(solutions.c.id == solution_id)).mappings().one_or_none()
-    return solution_rows.value(row) if row else None
+    return solution_rows.one_or_none(connection, SOLUTIONS.where(solutions.c.id == solution_id))
 
 
 def list_solutions(
@@ -87,15 +86,12 @@ def _newest(
     query = query.order_by(solutions.c.created_at.desc(), solutions.c.id.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(tuple_(solutions.c.created_at, solutions.c.id) < tuple_(*before))
-    return [solution_rows.value(row) for row in connection.execute(query).mappings()]
+    return solution_rows.all(connection, query)
 
 
 def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
-    """Counts a new contribution; returns its position, or None if there is no such solution.
-
-    The row stays locked until the commit, so positions follow the order of the commits and have no gaps: a reader who
-    has read up to a position has seen everything before it.
-    """
+    """Counts a new contribution; returns its position, or None if there is no such solution. The row stays locked until
+    the commit, so positions follow the order of the commits without gaps."""
     debating = case((solutions.c.status == SolutionStatus.PROPOSED, SolutionStatus.DEBATING), else_=solutions.c.status)
     statement = (
         update(solutions)
@@ -122,8 +118,7 @@ def insert_contribution(
 
 def get_contribution(connection: Connection, solution_id: UUID, contribution_id: UUID) -> Contribution | None:
     query = CONTRIBUTIONS.where(contributions.c.id == contribution_id, contributions.c.solution_id == solution_id)
-    row = connection.execute(query).mappings().one_or_none()
-    return contribution_rows.value(row) if row else None
+    return contribution_rows.one_or_none(connection, query)
 
 
 def list_contributions(
@@ -142,7 +137,7 @@ def list_contributions(
     if stance is not None:
         wanted.append(contributions.c.stance == stance.value)
     query = CONTRIBUTIONS.where(*wanted).order_by(contributions.c.position).limit(limit + 1)
-    return [contribution_rows.value(row) for row in connection.execute(query).mappings()]
+    return contribution_rows.all(connection, query)
 
 
 def last_contributed(connection: Connection, solution_ids: Collection[UUID]) -> dict[UUID, datetime]:

@@ -1,4 +1,4 @@
-"""Claims of debates. One statement claims all that a worker has room for: the debates that it was asked to take, and
+"""Claims of debates. One statement claims all that a worker has room for: the debates that it was asked for, and
 those that have been due longest."""
 
 from collections import defaultdict
@@ -174,7 +174,7 @@ def fail_damaged(engine: Engine, damaged: DamagedDebate, words: str) -> bool:
 
 
 def shares_with_waiting(engine: Engine, shares: Sequence[str]) -> set[str]:
-    """Of these shares, those that have a debate that nobody has claimed."""
+    """Of these shares, those that have a debate without a claim."""
     with engine.autocommit() as connection:
         return {row[0] for row in connection.execute(_SHARES_WITH_WAITING, [list(shares)])}
 

@@ -1,5 +1,5 @@
 """The one statement that changes a debate: it stores turns, with what models were sent for them, moves the cursor and
-says who looks at the debate next.
+schedules the debate.
 
 A worker's change is fenced: nothing is written without its claim's token, its live lease and the deadline that the
 decision assumed. The statement takes changes of different debates in one round trip (`worker.batcher`), and reports a
@@ -8,9 +8,9 @@ row that another transaction has locked instead of waiting. A change from outsid
 | schedule | means | columns |
 |---|---|---|
 | `SETTLED` | what the debate itself says: due now if a worker's seat has the floor, else nothing to do | `due_at` |
-| `ClaimToken` | a worker thinks about the next turn | `claim_token`, `claimed_by`, `due_at` |
+| `ClaimToken` | a worker generates the next turn | `claim_token`, `claimed_by`, `due_at` |
 | `Later` | the player failed, or has to wait; not before a delay | `next_attempt_at`, `due_at` |
-| `KEEP_CLAIM` | a worker that is thinking goes on; without one as `SETTLED` | none |
+| `KEEP_CLAIM` | the worker that generates a turn continues; without one as `SETTLED` | none |
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ Schedule = PlainSchedule | ClaimToken | Later
 class Change:
     after: Debate
     claim: ClaimToken | None = None
-    """The claim under which a worker makes the change; None for somebody outside, who has locked the row."""
+    """The claim under which a worker makes the change; None for a change from outside, whose row is locked."""
     turns: tuple[Turn, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
     """Of the first turn."""
@@ -75,9 +75,9 @@ class Change:
 class Result(Enum):
     STORED = "stored"
     ALREADY_STORED = "already_stored"  # by an attempt whose connection was lost after its commit
-    CLAIM_LOST = "claim_lost"  # somebody stopped, paused, ruled on or deleted the debate, or another worker has it
-    LEASE_LAPSED = "lease_lapsed"  # the worker was not heard of for too long; nobody has taken the claim yet
-    DEADLINE_DIFFERS = "deadline_differs"  # it has passed, or no longer has: the decision has to be made anew
+    CLAIM_LOST = "claim_lost"  # the debate was stopped, paused, ruled on or deleted, or another worker has it
+    LEASE_LAPSED = "lease_lapsed"  # the worker did not renew it; the claim is not released yet
+    DEADLINE_DIFFERS = "deadline_differs"  # it has passed, or no longer has: decide again
     ROW_LOCKED = "row_locked"  # another transaction holds the row; try again
 
 
@@ -125,7 +125,7 @@ WITH given AS MATERIALIZED (
                     THEN coalesce(extract(epoch FROM deadline_at - clock_timestamp()), seconds_left)
                END AS left_seconds
         FROM debates CROSS JOIN LATERAL (
-            -- A debate that was paused while its worker was thinking stays paused when the turn is stored.
+            -- A debate that was paused while its worker generated the turn stays paused.
             SELECT CASE WHEN given.token IS NOT NULL AND status = 'paused' AND given.status = 'running' THEN 'paused'
                         ELSE given.status END AS new_status
         ) AS decided
@@ -225,7 +225,7 @@ def commit(engine: Engine, changes: Sequence[Change]) -> list[Outcome]:
 
 
 def save(connection: Connection, change: Change) -> Outcome:
-    """A change by somebody outside, in a transaction that has locked the row."""
+    """A change from outside, in a transaction that has locked the row."""
     if change.claim is not None:
         raise ValueError("a worker's change is committed by itself")
     try:

@@ -25,7 +25,7 @@ from app.store.statements import Prepared
 OPERATOR = "operator"
 """`created_by` of a debate that no agent created. Agents are named by their id."""
 MOST_RACES = 5
-"""How often a creation that lost a race is tried. Twice is enough, unless a client creates and deletes in a loop."""
+"""Attempts of a creation that loses a race. Two are enough, unless a client creates and deletes in a loop."""
 
 _CREATE = """
 WITH found AS MATERIALIZED (

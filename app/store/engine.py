@@ -34,7 +34,7 @@ RECONNECT_SECONDS = 0.5
 """The pool's default backs off for minutes, and would find a recovered server minutes late."""
 CONNECT_SECONDS = 5
 MOST_CONNECTING = 3
-"""Connections that a pool makes at once."""
+"""Connections that a pool makes concurrently."""
 FAILURE_POLL_SECONDS = 0.1
 """How often a caller that waits for a first connection checks whether the attempt to connect has failed."""
 
@@ -51,7 +51,7 @@ RefusedRows = (DataError, IntegrityError)
 """The exceptions raised when Postgres refuses a row, so that a retry does not help."""
 
 SchemaMissing = ProgrammingError
-"""The exception raised when tables are missing: `debate db upgrade` was not run."""
+"""The exception raised when tables are missing: run `debate db upgrade`."""
 
 # The pool logs every failed attempt to connect, with Postgres' own message; callers log the outage.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""Judgments: planned, claimed and settled once by workers, or given by somebody outside."""
+"""Judgments: planned, completed by workers, or given from outside."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ class JudgmentClaim:
 
     @property
     def recorded_claim(self) -> UUID | None:
-        """Under which its calls are recorded; None of a judge that calls nobody."""
+        """The claim of its recorded calls; None for a scripted judge."""
         return None if self.judgment.setup.player == SCRIPTED else self.token
 
 
@@ -68,7 +68,7 @@ def plan(
     setup: SeatSetup,
     experiment_id: UUID | None,
 ) -> int:
-    """Plans the judgments that are not there yet, due at once; returns how many are new. `experiment_id` is the
+    """Plans the judgments that are not there yet, due immediately; returns how many are new. `experiment_id` is the
     experiment that they count in."""
     scheduled = {"share": share_of(setup, experiment_id is not None), "due_at": _now}
     new = [_new(debate_id, key, setup, JudgmentStatus.PLANNED, experiment_id) for key in keys]
@@ -128,7 +128,7 @@ def claim(engine: Engine, worker_id: str, room: Room) -> list[JudgmentClaim]:
     return [JudgmentClaim(judgment_rows.value(row), row["claim_token"], row["attempts"], row["share"]) for row in rows]
 
 
-def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, thought: Thought, used: Usage) -> bool:
+def complete(connection: Connection, claimed: JudgmentClaim, verdict: Verdict, thought: Thought, used: Usage) -> bool:
     """Records the opinion once, with what its model was sent and answered; false when the claim is lost."""
     values = {
         "status": JudgmentStatus.COMPLETED.value,
@@ -139,36 +139,39 @@ def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, though
         "judged_at": _now,
         **_added(used),
     }
-    is_stored = _settle(connection, held, values)
+    is_stored = _finish(connection, claimed, values)
     if is_stored:
-        exchanges.add_to_judgment(connection, held.id, thought.exchanges)
+        exchanges.add_to_judgment(connection, claimed.id, thought.exchanges)
     return is_stored
 
 
-def fail(connection: Connection, held: JudgmentClaim, error: str, used: Usage) -> bool:
-    values = {"status": JudgmentStatus.FAILED.value, "error": error, "attempts": held.attempts + 1, **_added(used)}
-    return _settle(connection, held, values)
+def fail(connection: Connection, claimed: JudgmentClaim, error: str, used: Usage) -> bool:
+    values = {"status": JudgmentStatus.FAILED.value, "error": error, "attempts": claimed.attempts + 1, **_added(used)}
+    return _finish(connection, claimed, values)
 
 
-def _settle(connection: Connection, held: JudgmentClaim, values: dict[str, Any]) -> bool:
+def _finish(connection: Connection, claimed: JudgmentClaim, values: dict[str, Any]) -> bool:
     is_stored = (
-        claimed_rows.settle(connection, claimed_rows.JUDGMENTS, held.id, held.token, values, judgments.c.id) is not None
+        claimed_rows.finish(connection, claimed_rows.JUDGMENTS, claimed.id, claimed.token, values, judgments.c.id)
+        is not None
     )
-    return is_stored and _without_calls(connection, held)
+    return is_stored and _without_calls(connection, claimed)
 
 
 def postpone(
-    connection: Connection, held: JudgmentClaim, attempts: int, delay_seconds: float, error: str, used: Usage
+    connection: Connection, claimed: JudgmentClaim, attempts: int, delay_seconds: float, error: str, used: Usage
 ) -> bool:
     values = {"attempts": attempts, "error": error, **_added(used)}
-    is_stored = claimed_rows.postpone(connection, claimed_rows.JUDGMENTS, held.id, held.token, delay_seconds, values)
-    return is_stored and _without_calls(connection, held)
+    is_stored = claimed_rows.postpone(
+        connection, claimed_rows.JUDGMENTS, claimed.id, claimed.token, delay_seconds, values
+    )
+    return is_stored and _without_calls(connection, claimed)
 
 
-def _without_calls(connection: Connection, held: JudgmentClaim) -> bool:
+def _without_calls(connection: Connection, claimed: JudgmentClaim) -> bool:
     """What they have cost is stored with the judgment."""
-    if held.recorded_claim:
-        calls_under_way.remove(connection, claim=held.recorded_claim)
+    if claimed.recorded_claim:
+        calls_under_way.remove(connection, claim=claimed.recorded_claim)
     return True
 
 

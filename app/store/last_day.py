@@ -24,8 +24,8 @@ SELECT date_trunc('hour', at) AS hour, count(*) AS failures
 FROM (SELECT at, kind FROM debate_events ORDER BY id DESC LIMIT :most) AS recent
 WHERE at >= :since AND kind = '{EventKind.ATTEMPT_FAILED}' GROUP BY 1
 """)  # noqa: S608 (only constants are put in)
-# A turn waits where no worker goes on by itself: after the motion, and after a turn from outside. From then until the
-# claim under which it was stored; not where something else happened meanwhile (a pause, a failed attempt …).
+# A turn waits for a worker after the motion and after a turn from outside: until its claim, unless another event
+# happened in between.
 _DELAYS = text(f"""
 WITH recent AS (
     SELECT debate_id, seq, created_at, {TIME_OF.format("claim")} AS claimed_at

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, false, func, select
 
 from app.core.events import EventKind
 from app.store import calls_under_way, claimed_rows
-from app.store.claimed_rows import DEBATES, SETTLED_ONCE
+from app.store.claimed_rows import DEBATES, WITH_RESULTS
 from app.store.engine import Engine
 from app.store.experiments import costs
 from app.store.statements import Prepared
@@ -85,7 +85,7 @@ def end(connection: Connection, worker_ids: Sequence[str]) -> list[UUID]:
     )
     released = claimed_rows.release(connection, DEBATES, worker_ids, _NOTED)
     costs.lose(connection, worker_ids)
-    for rows in SETTLED_ONCE:
+    for rows in WITH_RESULTS:
         claimed_rows.release(connection, rows, worker_ids)
     connection.execute(delete(worker_leases).where(worker_leases.c.worker_id.in_(worker_ids)))
     calls_under_way.lose(connection)

@@ -39,9 +39,9 @@ _Condition = ColumnElement[bool] | TextClause
 
 EXACT_TOTAL = 10_000
 """Totals are counted up to this and estimated beyond: counting further would cost more than the page itself."""
-FEW_TITLES, FEW_TURNS = 500, 2_000
-"""A search that finds at most so many is read by its index; of more, the list in its order has enough for a page within
-a few thousand debates. Many turns may be of few debates, so their limit is higher."""
+FEW = 2_000
+"""A search that finds at most so many titles or turns is read by its index. Of more, the list in its order has enough
+for a page sooner."""
 MOST_SORTED = 1_000
 """Of a search in texts that finds many, so many of the newest are sorted by anything but activity."""
 KEPT_SECONDS = 10
@@ -74,8 +74,8 @@ class Filters:
     pending_first_opponent: bool = False
     experiment: UUID | None = None
     asked_by: UUID | None = None
-    """The agent that asks for debates without an opponent: it can join where that seat is bound to it or to nobody, and
-    not where it holds another seat."""
+    """The agent that asks for debates without an opponent: it can join if that seat is bound to it or free, and it
+    holds no other seat."""
     player: str | None = None
     """In any seat."""
     tag: str | None = None
@@ -156,13 +156,18 @@ def _counted(connection: "psycopg.Connection[Any]", filters: Filters, given: dic
 
 @lru_cache(maxsize=256)
 def _page_statement(filters: Filters, has_cursor: bool, with_total: bool = False) -> Statement:
-    query = select(*debate_columns).where(*_conditions(filters))
+    order = (debates.c.updated_at.desc(), debates.c.id)
+    listed = _matching(filters)
+    if has_cursor:
+        at, beyond = bindparam("at", type_=debates.c.updated_at.type), bindparam("beyond", type_=Uuid)
+        listed = listed.where(*_beyond(at, beyond))
+    listed = listed.order_by(*order).limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer))
+    # Postgres computes columns before it sorts: so these are of the page's debates alone, where an index names them.
+    query = select(*debate_columns).where(search.is_among(listed)).order_by(*order)
+    if not filters.finds_few:
+        query = listed.with_only_columns(*debate_columns)
     if with_total:
         query = query.add_columns(_count(filters).scalar_subquery())
-    if has_cursor:
-        query = query.where(*_beyond(bindparam("at", type_=debates.c.updated_at.type), bindparam("beyond", type_=Uuid)))
-    query = query.order_by(debates.c.updated_at.desc(), debates.c.id)
-    query = query.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer))
     # A plan for any limit and offset would be to read and sort the whole table.
     return Statement(query, planned_each_time=True)
 
@@ -205,8 +210,7 @@ def planned(connection: "psycopg.Connection[Any]", filters: Filters) -> Filters:
 
 @lru_cache(maxsize=256)
 def _beyond_few(filters: Filters) -> Statement:
-    few = FEW_TURNS if filters.texts else FEW_TITLES
-    return Statement(search.beyond(few, filters.q, filters.labels, filters.texts), planned_each_time=True)
+    return Statement(search.beyond(FEW, filters.q, filters.labels, filters.texts), planned_each_time=True)
 
 
 def rows(

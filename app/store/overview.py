@@ -88,7 +88,7 @@ def live_claims(connection: Connection, at_most: int) -> list[LiveClaim]:
 
 
 def oldest_due(connection: Connection) -> datetime | None:
-    """When the turn that has waited longest became due; None when none waits."""
+    """The time at which the oldest waiting turn became due; None if none waits."""
     is_waiting = debates.c.due_at <= func.now(), debates.c.claim_token.is_(None)
     query = select(debates.c.due_at).where(*is_waiting).order_by(debates.c.due_at).limit(1)
     return connection.execute(query).scalar()

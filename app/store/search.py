@@ -86,9 +86,12 @@ def _named_once(part: str | None, labels: tuple[str, ...], texts: bool) -> CTE:
 
 
 def is_named(part: str | None, labels: list[str], texts: bool) -> ColumnElement[bool]:
+    return is_among(select(_named_once(part, tuple(labels), texts)))
+
+
+def is_among(ids: Select[Any]) -> ColumnElement[bool]:
     # Not IN: of rare words Postgres expects many turns, and would read all debates instead of looking these up.
-    ids = select(_named_once(part, tuple(labels), texts)).scalar_subquery()
-    return debates.c.id == any_(func.array(ids, type_=ARRAY(Uuid)))
+    return debates.c.id == any_(func.array(ids.scalar_subquery(), type_=ARRAY(Uuid)))
 
 
 def has_title(part: str) -> ColumnElement[bool]:

@@ -110,36 +110,35 @@ debates = Table(
     Column("limits", Json, nullable=False),
     Column("turn_count", Integer, nullable=False, info=WITH_CHANGES),
     *usage_columns(BY_SQL),
-    # Of the whole debate, and the mean of the rounds judged so far: a list of debates needs no look at their turns.
+    # Of the whole debate, and the mean of the rounds judged so far.
     Column("verdict", Json, info=WITH_CHANGES),
     Column("standing", Json, info=WITH_CHANGES),
-    # The language in which it is held; NULL for the motion's. The prompt set that its models are instructed with, by
-    # name, and the hash of what that name meant when the debate was created.
+    # NULL for the motion's language. The prompt set's name, and the hash of what it meant at the creation.
     Column("language", Text),
     Column("prompts", Text),
     Column("prompts_hash", Text),
     *claim_columns(WITH_CHANGES),
-    # The claim of a worker's last change: a commit whose connection was lost learns from it that it was stored.
+    # The claim of a worker's last change: a commit whose connection was lost finds out that it was stored.
     Column("settled_token", Uuid),
     # Backoff: no claim before this.
     Column("next_attempt_at", Timestamp, info=BY_SQL),
     # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in an imported debate.
     Column("share", Text, nullable=False, server_default="", info=WITH_CHANGES),
-    # When max_seconds is used up, while the debate runs; how many seconds are left, while it is paused or failed.
+    # When max_seconds is used up, while the debate runs; what is left of it, while it is paused or failed.
     Column("deadline_at", Timestamp),
     Column("seconds_left", Double),
-    # Created with `start: false`: while its status is `created`, nobody takes a turn.
+    # Created with `start: false`.
     Column("waits_for_start", Boolean, nullable=False, server_default=false()),
-    # It took place elsewhere.
+    # Run elsewhere.
     Column("imported", Boolean, nullable=False, server_default=false()),
-    # The debate whose turns it began with, and up to which of them. No foreign key: it outlives that debate.
+    # No foreign key: it outlives the debate that it is a fork of.
     Column("forked_from", Uuid),
     Column("forked_after_seq", Integer),
     # Who sees the document, the answers to defend, the correct one; and the document, which is stored once.
     Column("material", Json),
     Column("document_hash", LargeBinary, ForeignKey("materials.hash", name="debates_document_hash_fkey")),
     Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
-    # When the external seat that has the floor has to have made its move; NULL where it has no deadline.
+    # The deadline of the external seat that has the floor.
     Column("waiting_until", Timestamp, info=BY_SQL),
     # Whose request created it ("operator" or an agent's id) and under which id.
     Column("created_by", Text),
@@ -222,8 +221,8 @@ debate_events = Table(
     Index("debate_events_of_debate", "debate_id", "at", "id"),
 )
 
-# The titles in lower case and the labels (`player:…`, `tag:…`), for app/store/listing.py. Triggers of `debates` write
-# them. In a table of their own, so that a turn does not have to update their indexes.
+# The titles in lower case and the labels (`player:…`, `tag:…`), which triggers of `debates` write. In a table of their
+# own, so that a turn does not have to update their indexes.
 debate_titles = Table(
     "debate_titles",
     metadata,
@@ -257,7 +256,7 @@ turns = Table(
     Column("claim", Uuid),
     # Of a model's turn: the hash of the prompts that it was instructed with.
     Column("prompts_hash", Text),
-    # The agent whose key was sent. With its name, which never changes, so that reading a transcript needs no join.
+    # With the agent's name, which never changes, so that reading a transcript needs no join.
     Column("agent_id", Uuid, ForeignKey("agents.id")),
     Column("agent_username", Text),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
@@ -274,8 +273,7 @@ turns = Table(
     CheckConstraint("(agent_id IS NULL) = (agent_username IS NULL)", name="turns_agent_has_a_name"),
 )
 
-# The words of turns, for the search in texts (app/store/search.py). Workers add them a few seconds after a turn is
-# stored (app/store/text_index.py).
+# The words of turns, which workers add a few seconds after a turn is stored (app/store/text_index.py).
 indexed_turns = Table(
     "indexed_turns",
     metadata,
@@ -284,7 +282,7 @@ indexed_turns = Table(
     Column("words", TSVECTOR, nullable=False),
     gin("indexed_turns_by_word", "words", 1024),
 )
-# One row, from the first pass on. All turns of debates that have not changed since `indexed_until` are indexed.
+# All turns of debates that have not changed since `indexed_until` are indexed.
 text_index = Table(
     "text_index",
     metadata,
@@ -294,8 +292,7 @@ text_index = Table(
     CheckConstraint("is_only_row", name="text_index_has_one_row"),
 )
 
-# The owner of a client_request_id within a debate: the agent whose key was sent, else the seat, because the operator
-# may submit for both sides.
+# The owner of a client_request_id within a debate: the agent, else the seat, for the operator submits for both sides.
 request_owner = func.coalesce(cast(turns.c.agent_id, Text), turns.c.actor)
 Index(
     "turns_one_per_request_of_caller",
@@ -334,7 +331,7 @@ exchanges = exchange_table(
     "exchanges", Column("turn_id", Uuid, ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True)
 )
 
-# Sets of prompts of one's own. A name means what was added under it last; debates keep the hash.
+# Custom prompt sets. A name means its last version; debates keep the hash.
 prompt_sets = Table(
     "prompt_sets",
     metadata,
@@ -385,8 +382,7 @@ def invitation_table(name: str, *about: SchemaItem) -> Table:
         *about,
         Column("token_hash", LargeBinary, nullable=False),
         Column("invited_by", Text, nullable=False),
-        # The agent that issued it, and the hash of its key at that time: a key that is revoked or rotated ends its
-        # invitations. NULL for the operator's.
+        # NULL for the operator's. A key that is revoked or rotated ends its invitations.
         Column("issuer_id", Uuid, ForeignKey("agents.id")),
         Column("issuer_key", LargeBinary),
         Column("revoked_at", Timestamp),
@@ -417,7 +413,7 @@ invitations = invitation_table(
 )
 guest_sessions = invited_session_table("guest_sessions", invitations)
 
-# Endpoints that are told of events. The secret signs what they are sent, so it is stored itself.
+# The secret signs what an endpoint is sent, so it is stored itself.
 webhooks = Table(
     "webhooks",
     metadata,
@@ -437,7 +433,7 @@ webhook_deliveries = Table(
     Column("id", Uuid, primary_key=True),
     Column("number", BigInteger, Identity(always=True), nullable=False),
     Column("webhook_id", Uuid, ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
-    # No foreign key: the end of a debate is told of also when it was deleted since.
+    # No foreign key: the end of a debate is delivered also after its deletion.
     Column("debate_id", Uuid),
     Column("event", Text, nullable=False),
     Column("data", Json, nullable=False),
@@ -453,19 +449,17 @@ webhook_deliveries = Table(
     Index("webhook_deliveries_by_number", "webhook_id", "number"),
 )
 
-# A claim lives as long as its worker's lease.
 worker_leases = Table(
     "worker_leases",
     metadata,
     Column("worker_id", Text, primary_key=True),
     Column("renewed_at", Timestamp, nullable=False),
     Column("expires_at", Timestamp, nullable=False),
-    # Whose models this worker could call, and what it lacks for the others. NULL where the worker did not say.
+    # Whose models this worker can call, and what it lacks for the others.
     Column("players", Json),
 )
 
-# Concurrency limits of the model providers. `lowered_to` and `lowered_at` are set after HTTP 429. The row is also the
-# lock under which slots are assigned.
+# Concurrency limits, lowered after HTTP 429. The row is also the lock under which slots are assigned.
 providers = Table(
     "providers",
     metadata,
@@ -474,7 +468,7 @@ providers = Table(
     Column("lowered_at", Timestamp),
 )
 
-# The slots of a provider that each worker holds and wants. A dead worker's row expires, which frees its slots.
+# A dead worker's row expires, which frees its slots.
 provider_slots = Table(
     "provider_slots",
     metadata,
@@ -485,36 +479,34 @@ provider_slots = Table(
     Column("expires_at", Timestamp, nullable=False),
 )
 
-# Calls of models that have begun, and whose outcome is neither stored nor charged yet. A worker that dies leaves its
-# rows: they are charged when its lease ends.
+# Calls in flight (app/store/calls_under_way.py).
 model_calls = Table(
     "model_calls",
     metadata,
     Column("id", Uuid, primary_key=True),
-    # Under which it was made, and the worker's lease.
     Column("claim", Uuid, nullable=False),
     Column("worker_id", Text, nullable=False),
-    # Who pays for it: one of the two. No foreign keys: a row outlives what was deleted meanwhile, for a day at most.
+    # Which of the two pays. No foreign keys: a row outlives both for a day at most.
     Column("debate_id", Uuid),
     Column("judgment_id", Uuid),
-    # What was sent, guessed from its length.
+    # Estimated from the length of what was sent.
     Column("input_tokens", BigInteger, nullable=False),
     Column("cost_usd", Double, nullable=False),
     Column("begun_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    # When its worker's lease ended. If the worker lives and learns what the call has cost, only the rest is charged.
+    # When its worker's lease ended. If the worker reports the cost later, only the rest is charged.
     Column("charged_at", Timestamp),
     CheckConstraint("(debate_id IS NULL) <> (judgment_id IS NULL)", name="model_calls_one_pays"),
     Index("model_calls_by_claim", "claim"),
 )
 
-# What all workers spend on models in a day. A worker that dies in a call leaves its reservation: it may be billed.
+# A worker that dies in a call leaves its reservation: it may be billed.
 daily_costs = Table(
     "daily_costs",
     metadata,
     Column("day", Date, primary_key=True),
     Column("reserved_usd", Double, nullable=False, server_default=text("0")),
     Column("spent_usd", Double, nullable=False, server_default=text("0")),
-    # Calls whose price is not known: their cost is not in spent_usd.
+    # Calls whose price is unknown: they are not in spent_usd.
     Column("unpriced_calls", Integer, nullable=False, server_default=text("0")),
 )
 

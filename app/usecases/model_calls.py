@@ -167,7 +167,7 @@ def reserve(
         if too_much is None and limit is not None:
             reserved = store.reserve_cost(connection, amount_usd, limit)
             if isinstance(reserved, DayRefused) and budget_id:
-                costs.settle(connection, budget_id, 0.0)
+                costs.record(connection, budget_id, 0.0)
         if too_much is None and not isinstance(reserved, DayRefused):
             payer = _record(services, connection, call, worker_id)
     if too_much is not None:
@@ -208,14 +208,14 @@ def settle(
     that was not made is not under way either."""
     with services.engine.begin() as connection:
         if reservation.of_experiment is not None:
-            costs.settle(connection, reservation.of_experiment, spent_usd)
+            costs.record(connection, reservation.of_experiment, spent_usd)
         if reservation.payer is not None and spent_usd:
             quotas.spend(connection, reservation.payer, spent_usd)
         if reservation.call_id is not None and not was_made:
             calls_under_way.remove(connection, call_id=reservation.call_id)
         # The last, as in `reserve`: all calls of a day share this row.
         if reservation.day is not None:
-            store.settle_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
+            store.record_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
         elif spent_usd or not is_priced:
             store.add_cost(connection, spent_usd, int(not is_priced))
     if reservation.of_experiment is not None and spent_usd:

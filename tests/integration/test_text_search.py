@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -14,7 +15,7 @@ from watchers import a_dialogue, argue
 
 from app.store import listing
 from app.store.engine import Engine
-from app.store.listing import Filters, count_by_status, page
+from app.store.listing import Filters, count_by_status, page, rows_sorted
 from app.store.text_index import TURNS_AT_ONCE, index_new_turns
 
 MOTIONS = {
@@ -119,6 +120,43 @@ def in_order(engine: Engine, q: str, found: set[str]) -> None:
     assert {debate.title for debate in read.debates} == found
     assert (read.total >= len(found), read.total_is_estimate) == (True, True)
     assert sum(counts.values()) == len(found)
+
+
+def test_a_search_in_texts_that_finds_many_sorts_only_its_newest_debates(
+    said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MOST_SORTED", 2)
+    filters = Filters(q="zeppelin", texts=True)
+    newest = {debate.id for debate in page(engine, filters, 2, 0, None).debates}
+    with engine.connect() as connection:
+        found, has_more = rows_sorted(connection, filters, "eldest", 10, 0)
+        few, _ = rows_sorted(connection, replace(filters, finds_few=True), "eldest", 10, 0)
+    assert ({debate.id for debate in found}, has_more) == (newest, False)
+    assert found == sorted(found, key=lambda debate: (debate.created_at, debate.id))
+    assert len(few) == 3
+
+
+def test_a_search_finds_few_up_to_a_number_of_titles_or_of_turns(
+    said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch, module_place: Place
+) -> None:
+    index_all(module_place, engine)
+    monkeypatch.setattr(listing, "FEW", 2)
+    listing._beyond_few.cache_clear()
+    with engine.autocommit() as connection:
+        few = {
+            filters: listing.planned(connection, filters).finds_few
+            for filters in (
+                Filters(q="zeppelin"),
+                Filters(q="i"),
+                Filters(q="zeppelin", texts=True),
+                Filters(q="harbour", texts=True),
+                Filters(player="external"),
+                Filters(player="external", q="Airship"),
+                Filters(status=("running",)),
+            )
+        }
+    listing._beyond_few.cache_clear()
+    assert list(few.values()) == [True, False, False, True, False, True, False]
 
 
 def test_in_the_order_of_the_list_no_text_is_taken_apart_whose_words_are_indexed(

@@ -14,7 +14,7 @@ from app.store.tables import metadata
 from worker.claim_loop import Kind
 from worker.process import WorkerProcess
 
-CLAIMS = (claimed_rows.DEBATES, *claimed_rows.SETTLED_ONCE)
+CLAIMS = (claimed_rows.DEBATES, *claimed_rows.WITH_RESULTS)
 SOURCES = [*(REPOSITORY / "app").rglob("*.py"), *(REPOSITORY / "worker").rglob("*.py")]
 
 

@@ -19,7 +19,7 @@ from app.core.players import SeatSetup
 from app.store.engine import Engine
 from app.store.experiments.tables import experiments, judgments, matches, motions
 from app.store.mapping import Mapped
-from app.store.statements import Prepared, count
+from app.store.statements import Prepared
 from app.store.tables import debates
 from app.words.experiments import how_to_raise
 
@@ -43,11 +43,11 @@ class ExperimentStopReason(StrEnum):
 
 
 class ExperimentStatus(StrEnum):
-    DRAFT = "draft"  # its motions are still being sent, or nobody has started it
+    DRAFT = "draft"  # its motions are still being sent, or it was not started
     RUNNING = "running"
-    PAUSED = "paused"  # no new debates; those under way go on
-    COMPLETED = "completed"  # everything that is planned was held and judged, or has failed
-    STOPPED = "stopped"  # by a person or its budget; start goes on
+    PAUSED = "paused"  # no new debates; running ones continue
+    COMPLETED = "completed"  # everything that is planned was run and judged, or has failed
+    STOPPED = "stopped"  # by a person or its budget; start resumes it
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,7 @@ def lock_to_feed(connection: Connection, experiment_id: UUID) -> Experiment | No
 
 
 def keep_status(connection: Connection, experiment_id: UUID) -> ExperimentStatus | None:
-    """Its status, which nobody changes before this transaction ends; None where it was deleted. Reservations of its
-    budget do not wait for this."""
+    """Its status, locked until this transaction ends; None if it was deleted. Reservations do not wait for this."""
     query = select(experiments.c.status).where(experiments.c.id == experiment_id)
     status = connection.execute(query.with_for_update(read=True, key_share=True)).scalar_one_or_none()
     return None if status is None else ExperimentStatus(status)
@@ -268,7 +267,3 @@ def _counted(connection: Connection, table: Any, ids: Sequence[UUID], status: An
     for experiment_id, name, number in connection.execute(query):
         found.setdefault(experiment_id, {})[name] = number
     return found
-
-
-def count_motions(connection: Connection, experiment_id: UUID) -> int:
-    return count(connection, select(motions.c.id).where(motions.c.experiment_id == experiment_id))

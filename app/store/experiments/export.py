@@ -1,4 +1,4 @@
-"""Rows of an experiment for results and exports. Exports are read page by page, with no connection held in between."""
+"""Rows of an experiment for results and exports. Exports are read page by page, without a connection in between."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ PAGE_MATCHES = 200
 # Which side is right follows from the answer that the proposer defends. Nobody is told before a debate is closed.
 _CORRECT = """CASE WHEN motions.correct IS NULL THEN NULL
      WHEN motions.correct = matches.answer THEN 'proposer' ELSE 'opponent' END"""
-# Of an imported debate nobody knows the format or the times.
+# The format and the times of an imported debate are unknown.
 _HERE = "NOT debates.imported"
 _JUDGMENTS = f"""
 SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matches.repeat AS repeat, matches.proposer,

@@ -21,8 +21,8 @@ from app.store.statements import count
 match_rows = Mapped(Match)
 CREATED_BY = "experiment"
 """`debates.created_by` of a debate that a feeder made."""
-# A debate that was cut short is not compared with one that was held to its end.
-_SETTLE = text(f"""
+# A stopped debate is not compared with a completed one.
+_END = text(f"""
 WITH ended AS (
     SELECT matches.key, debates.id, debates.status, debates.stop_reason, debates.last_error
     FROM matches LEFT JOIN debates ON debates.id = matches.debate_id
@@ -40,7 +40,7 @@ RETURNING matches.debate_id, matches.status
 """)  # noqa: S608 (only constants are put in)
 # A debate may be deleted meanwhile. Locked, it stays until its judgments are committed, or is not there.
 _PLAN_JUDGMENTS = text(f"""
-WITH held AS MATERIALIZED (
+WITH ended AS MATERIALIZED (
     SELECT matches.experiment_id, matches.motion_id, matches.opponent, matches.debate_id, matches.position
     FROM matches JOIN debates ON debates.id = matches.debate_id
     WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND matches.position > :after
@@ -50,32 +50,32 @@ WITH held AS MATERIALIZED (
     INSERT INTO judgments (id, debate_id, judge, "order", repeat, setup, share, status, experiment_id, due_at)
     SELECT gen_random_uuid(), matches.debate_id, asked.judge, asked."order", asked.repeat, asked.setup, asked.share,
            'planned', matches.experiment_id, clock_timestamp()
-    FROM held AS matches {JOIN_ASKED}
+    FROM ended AS matches {JOIN_ASKED}
     ON CONFLICT ON CONSTRAINT judgments_one_per_key DO NOTHING RETURNING 1
 )
-SELECT (SELECT count(*) FROM added), (SELECT max(position) FROM held)
+SELECT (SELECT count(*) FROM added), (SELECT max(position) FROM ended)
 """)  # noqa: S608 (only constants are put in)
 
 
 @dataclass(frozen=True, slots=True)
-class SettledMatches:
+class EndedMatches:
     completed: list[UUID]
     """Debates."""
     failed: int
 
 
-def settle(connection: Connection, experiment_id: UUID) -> SettledMatches:
+def end_matches(connection: Connection, experiment_id: UUID) -> EndedMatches:
     """Marks the matches whose debate has ended."""
-    rows = connection.execute(_SETTLE, {"experiment_id": experiment_id}).all()
+    rows = connection.execute(_END, {"experiment_id": experiment_id}).all()
     completed = [debate_id for debate_id, status in rows if status == "completed"]
-    return SettledMatches(completed, len(rows) - len(completed))
+    return EndedMatches(completed, len(rows) - len(completed))
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedJudgments:
     new: int
     last: int | None
-    """The position of the last match that was looked at; None where there was none."""
+    """The position of the last match on this page; None where there was none."""
 
 
 def plan_judgments(
@@ -200,7 +200,7 @@ def prompts_hashes(connection: Connection, experiment_id: UUID, names: Sequence[
 
 
 def is_over(connection: Connection, experiment_id: UUID) -> bool:
-    """Whether nothing is planned or under way."""
+    """Whether nothing is planned or running."""
     held = (matches.c.experiment_id == experiment_id, matches.c.status.in_(("planned", "running")))
     judged = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     query = select(~select(matches.c.key).where(*held).exists(), ~select(judgments.c.id).where(*judged).exists())

@@ -85,7 +85,7 @@ _OF_TOKEN = (
 _OF_SESSION = LINKS.of_session("experiment_id", "judge", "salt")
 VALID = LINKS.valid_sessions
 """The sessions that have neither ended nor expired."""
-# A debate in which nobody argued, or of which no transcript is here, shows nothing to judge.
+# A debate without an argument or a transcript shows nothing to judge.
 _OPEN = """
 FROM matches LEFT JOIN (
     SELECT debate_id, count(DISTINCT judge) AS judges, bool_or(judge = :judge) AS is_judged

@@ -105,7 +105,7 @@ GROUP BY asked.judge
 
 
 def unplanned_judgments(connection: Connection, experiment_id: UUID, judges: Sequence[Judge]) -> Counter[str]:
-    """By judge, those of debates that were held which a start would add."""
+    """By judge, those that a start would add to completed debates."""
     rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": asked_keys(judges)})
     return Counter({row[0]: row[1] for row in rows})
 

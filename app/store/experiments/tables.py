@@ -43,7 +43,7 @@ judgments = Table(
     Column("judge_kind", Text, nullable=False, server_default="worker"),
     Column("order", Text, nullable=False),
     Column("repeat", Integer, nullable=False, server_default=text("1")),
-    # The judge as a seat's setup: its player and options. The player is `external` where somebody gave the judgment.
+    # The judge as a seat's setup: its player and options. The player is `external` for a judgment from outside.
     Column("setup", Json, nullable=False),
     Column("status", Text, nullable=False),
     Column("verdict", Json),
@@ -101,7 +101,7 @@ experiments = Table(
     Column("arbitrator", Json, nullable=False),
     Column("budget_usd", Double),
     Column("concurrency", Integer, nullable=False),
-    # What calls under way may cost, and what calls have cost. A dead worker's reservation counts as spent.
+    # The maximum cost of calls in flight, and the cost of past ones. A dead worker's reservation counts as spent.
     Column("reserved_usd", Double, nullable=False, server_default=text("0")),
     Column("spent_usd", Double, nullable=False, server_default=text("0")),
     # The start whose plan is not written yet, and until when one process alone writes it.
@@ -141,7 +141,7 @@ matches = Table(
     metadata,
     Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
     Column("key", Text, primary_key=True),
-    # The order in which they are held.
+    # The order in which they run.
     Column("position", Integer, nullable=False),
     Column("arm", Text, nullable=False),
     Column("motion_id", Text, nullable=False),
@@ -163,7 +163,7 @@ matches = Table(
     partial("matches_by_debate", "debate_id", where="debate_id IS NOT NULL", unique=True),
 )
 
-# What a call under way may cost its experiment. With the worker's lease, so that a dead worker's are found.
+# The maximum cost of a call in flight.
 reservations = Table(
     "reservations",
     metadata,
@@ -180,7 +180,7 @@ judge_invitations = invitation_table(
     Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
     # The person's name; judgments have it after `person:`.
     Column("judge", Text, nullable=False),
-    # Known to nobody outside: what stands for a debate on the judge's page is hashed with it.
+    # Secret: the tickets of debates on the judge's page are hashed with it.
     Column("salt", LargeBinary, nullable=False),
     Index("judge_invitations_by_experiment", "experiment_id"),
 )

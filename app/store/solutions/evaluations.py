@@ -89,25 +89,25 @@ def text_of_solution(title: str, description: str) -> Text:
     return Text(f"{title}\n\n{description}", may_be_short=True)
 
 
-def settle(connection: Connection, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> bool:
+def complete(connection: Connection, claimed: EvaluationClaim, opinion: Opinion, evaluator: str) -> bool:
     """Records the verdict once; false when the claim is lost."""
     values = verdict_values(opinion, evaluator)
     wanted = (evaluations.c.contribution_id, evaluations.c.solution_id)
-    settled = claimed_rows.settle(connection, claimed_rows.EVALUATIONS, held.id, held.token, values, *wanted)
-    if settled is None:
+    finished = claimed_rows.finish(connection, claimed_rows.EVALUATIONS, claimed.id, claimed.token, values, *wanted)
+    if finished is None:
         return False
-    if settled.solution_id is None:
-        _set_status(connection, settled.contribution_id, opinion.verdict)
+    if finished.solution_id is None:
+        _set_status(connection, finished.contribution_id, opinion.verdict)
     else:
         # Not where a person has decided meanwhile.
-        undecided = (solutions.c.id == settled.solution_id, solutions.c.guardrail_status == GuardrailStatus.PENDING)
+        undecided = (solutions.c.id == finished.solution_id, solutions.c.guardrail_status == GuardrailStatus.PENDING)
         connection.execute(update(solutions).where(*undecided).values(guardrail_status=opinion.verdict.value))
     return True
 
 
-def postpone(connection: Connection, held: EvaluationClaim, attempts: int, delay_seconds: float) -> bool:
+def postpone(connection: Connection, claimed: EvaluationClaim, attempts: int, delay_seconds: float) -> bool:
     return claimed_rows.postpone(
-        connection, claimed_rows.EVALUATIONS, held.id, held.token, delay_seconds, {"attempts": attempts}
+        connection, claimed_rows.EVALUATIONS, claimed.id, claimed.token, delay_seconds, {"attempts": attempts}
     )
 
 

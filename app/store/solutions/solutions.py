@@ -42,13 +42,13 @@ CONTRIBUTIONS = (
 def insert_solution(
     connection: Connection, agent_id: UUID, title: str, description: str, opinion: Opinion | None, evaluator: str
 ) -> Solution:
-    """With its evaluation: the final opinion, or due at once where there is none yet."""
+    """With its evaluation: the final opinion, or due immediately if there is none."""
     solution_id = new_id()
     status = opinion.verdict.value if opinion else GuardrailStatus.PENDING.value
     values = {"id": solution_id, "agent_id": agent_id, "title": title, "description": description}
     connection.execute(insert(solutions).values(**values, guardrail_status=status))
-    settled = {**verdict_values(opinion, evaluator), "due_at": None} if opinion else {}
-    connection.execute(insert(evaluations).values(id=new_id(), solution_id=solution_id, **settled))
+    evaluated = {**verdict_values(opinion, evaluator), "due_at": None} if opinion else {}
+    connection.execute(insert(evaluations).values(id=new_id(), solution_id=solution_id, **evaluated))
     found = get_solution(connection, solution_id)
     assert found is not None  # noqa: S101 (stored above)
     return found
@@ -105,7 +105,7 @@ def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
 def insert_contribution(
     connection: Connection, solution_id: UUID, agent_id: UUID, position: int, depth: int, new: ContributionRequest
 ) -> Contribution:
-    """With its evaluation, which is due at once."""
+    """With its evaluation, which is due immediately."""
     contribution_id = new_id()
     place = {"id": contribution_id, "solution_id": solution_id, "position": position, "depth": depth}
     said = {"stance": new.stance.value, "content": new.content, "evidence_links": list(new.evidence_links)}
@@ -141,7 +141,7 @@ def list_contributions(
 
 
 def last_contributed(connection: Connection, solution_ids: Collection[UUID]) -> dict[UUID, datetime]:
-    """When somebody last contributed to each; solutions without contributions are left out."""
+    """The time of the last contribution to each; solutions without one are left out."""
     # Positions have no gaps, so the last position is the count: one index lookup per solution.
     query = (
         select(contributions.c.solution_id, contributions.c.created_at)

@@ -74,7 +74,7 @@ def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
         experiment = experiments.lock_to_feed(connection, experiment_id)
         if experiment is None or experiment.status not in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
             return NOTHING
-        settled = feed.settle(connection, experiment_id)
+        settled = feed.end_matches(connection, experiment_id)
         new_judgments = 0
         if settled.completed:
             judges = judges_of(experiment.spec)
@@ -184,9 +184,7 @@ def _make_alone(making: _Making, connection: Connection, planned: NextMatch) -> 
         return []
 
 
-def _tell(
-    services: Services, experiment: Experiment, begun: _Begun, settled: feed.SettledMatches, is_over: bool
-) -> None:
+def _tell(services: Services, experiment: Experiment, begun: _Begun, settled: feed.EndedMatches, is_over: bool) -> None:
     metrics.matches.labels("running").inc(begun.count - begun.failed)
     metrics.matches.labels("completed").inc(len(settled.completed))
     metrics.matches.labels("failed").inc(settled.failed + begun.failed)

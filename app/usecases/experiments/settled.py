@@ -27,7 +27,7 @@ _CONTINUES = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
 
 def settle_all(services: Services) -> None:
     """For the sweeper."""
-    for experiment_id in interruptions.unsettled(services.engine):
+    for experiment_id in interruptions.unfinished(services.engine):
         settle_debates(services, experiment_id)
 
 
@@ -37,7 +37,7 @@ def settle_debates(services: Services, experiment_id: UUID) -> None:
         if experiment is None or experiment.status not in (ExperimentStatus.STOPPED, *_CONTINUES):
             return
         is_stopped = experiment.status is ExperimentStatus.STOPPED
-        marked = interruptions.held(connection, experiment_id, interruptions.UNDER_WAY if is_stopped else None)
+        marked = interruptions.interrupted(connection, experiment_id, interruptions.IN_FLIGHT if is_stopped else None)
     for debate_id in marked:
         try:
             made = _settle(services, experiment_id, debate_id)
@@ -54,7 +54,7 @@ def _settle(services: Services, experiment_id: UUID, debate_id: UUID) -> control
     """Pauses or resumes the debate, as the experiment's status says now."""
     with transaction(services, None, "control") as connection:
         status = experiments.keep_status(connection, experiment_id)
-        if not interruptions.lock_held(connection, debate_id):
+        if not interruptions.lock_interrupted(connection, debate_id):
             return None
         if status is ExperimentStatus.STOPPED:
             return _pause(connection, debate_id)
@@ -70,7 +70,7 @@ def _pause(connection: Connection, debate_id: UUID) -> control.AppliedChange | N
 def _resume(connection: Connection, debate_id: UUID) -> control.AppliedChange | None:
     """What has ended meanwhile stays so: the feeder settles its match."""
     debate = lock_existing(connection, debate_id)
-    interruptions.forget_held(connection, debate_id)
+    interruptions.continue_match(connection, debate_id)
     if debate.status in ENDED_STATUSES:
         return None
     return control.changed(connection, debate, rules.resume, NewEvent(EventKind.RESUMED, OPERATOR.name))

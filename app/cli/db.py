@@ -96,11 +96,11 @@ def services(name: str) -> Iterator["Services"]:
 def _database(settings: "Settings") -> Iterator["Settings"]:
     """The configured servers or embedded ones. The command fails with a message when the database is unreachable."""
     from app.cli.stack import Servers
-    from app.store.engine import DatabaseAway
+    from app.store.engine import DatabaseUnavailable
     from app.store.errors import log_words
 
     try:
         with Servers(settings) as complete:
             yield complete
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         raise CommandFailed(log_words(problem)) from problem

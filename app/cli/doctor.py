@@ -115,12 +115,12 @@ def _check_servers(settings: "Settings", workers_expected: bool) -> Iterator[Dia
 
 def _why_refused(services: "Services") -> Diagnosis | None:
     """The check of the schema connects without timeouts. The processes set theirs, which a pooler may refuse."""
-    from app.store.engine import DatabaseAway
+    from app.store.engine import DatabaseUnavailable
     from app.store.errors import log_words
 
     try:
         services.engine.connect().close()
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         words = log_words(problem)
         if "startup parameter" not in words:
             return None
@@ -140,12 +140,12 @@ def _check_queue(services: "Services") -> Diagnosis:
 
 
 def _check_database(settings: "Settings") -> Iterator[Diagnosis]:
-    from app.store.engine import DatabaseAway
+    from app.store.engine import DatabaseUnavailable
     from app.store.migrate import SchemaTooOld, current_revision, is_newer, newest_revision, refuse_too_old
 
     try:
         current, newest = current_revision(str(settings.database_url)), newest_revision()
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         message = str(getattr(problem, "orig", problem)).strip().splitlines()[0]
         yield Diagnosis("database", False, message, "Check DEBATE_DATABASE_URL, and that Postgres runs there")
         return

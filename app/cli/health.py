@@ -29,7 +29,7 @@ def worker() -> None:
 
     Example: debate health worker
     """
-    from app.store.engine import DatabaseAway, Engine, SchemaMissing
+    from app.store.engine import DatabaseUnavailable, Engine, SchemaMissing
     from app.store.leases import count_live
 
     settings = read_settings()
@@ -39,7 +39,7 @@ def worker() -> None:
     try:
         with engine.connect() as connection:
             alive = count_live(connection, host=socket.gethostname())
-    except (*DatabaseAway, SchemaMissing) as problem:
+    except (*DatabaseUnavailable, SchemaMissing) as problem:
         raise CommandFailed(f"The database does not respond: {getattr(problem, 'orig', problem)}") from problem
     if not alive:
         raise CommandFailed("No worker on this machine has a live lease", Exit.NO_SERVER)

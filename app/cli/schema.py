@@ -22,9 +22,9 @@ def upgrade(settings: "Settings") -> tuple[str | None, str | None]:
 def refuse_too_old(settings: "Settings") -> None:
     """Ignores a database that is unavailable: it may recover while the program runs."""
     from app.store import migrate
-    from app.store.engine import DatabaseAway
+    from app.store.engine import DatabaseUnavailable
 
-    with _refusing(), contextlib.suppress(*DatabaseAway):
+    with _refusing(), contextlib.suppress(*DatabaseUnavailable):
         migrate.refuse_too_old(migrate.current_revision(str(settings.database_url)))
 
 

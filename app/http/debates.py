@@ -26,7 +26,7 @@ from app.http.answers import (
     success,
 )
 from app.http.blueprint import Blueprint, api_blueprint
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words
 from app.store.listing import CountedPage
 from app.usecases import control, read
@@ -53,7 +53,7 @@ def _sent_in_turns(parts: Iterator[str]) -> Iterator[str]:
             time.sleep(0)
     except DebateNotFound:
         raise _aborted("the debate was deleted during the export") from None
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         raise _aborted(log_words(problem)) from None
 
 

@@ -11,7 +11,7 @@ from wsproto.utilities import ProtocolError
 from app.core import errors
 from app.http.server.refusals import BrokenBody
 from app.http.solutions.answers import is_solutions_api, solutions_failure
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words, words_for
 
 log = structlog.get_logger(__name__)
@@ -125,6 +125,6 @@ def register_errors(app: Flask, max_content_length: int) -> None:
     app.register_error_handler(HTTPException, _http_error)
     for unreadable in _UNREADABLE:
         app.register_error_handler(unreadable, _unreadable)
-    for away in DatabaseAway:
+    for away in DatabaseUnavailable:
         app.register_error_handler(away, _database_away)
     app.register_error_handler(Exception, _unexpected)

@@ -34,7 +34,7 @@ from app.realtime.credentials import KeyWatch
 from app.realtime.feed import Message
 from app.realtime.relay import Relay
 from app.realtime.websocket import NO_SUCH_DEBATE, WRONG_TOKEN, SocketClose, follow_all, follow_debate
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words, words_for
 from app.usecases import quotas
 from app.usecases.services import Services
@@ -153,7 +153,7 @@ def _watch(
         return SocketClose(TOO_SLOW, "the client did not read in time; reconnect with after_seq")
     except OSError:
         return SocketClose(WENT_WRONG, "the connection broke")
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         log.error("websocket.database_unavailable", problem=log_words(problem))
         return SocketClose(TRY_LATER, words_for(problem))
     except Exception:
@@ -206,7 +206,7 @@ class Inbox:
             self._submit(text)
         except DebateError as refusal:
             self._answer(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
-        except DatabaseAway as problem:
+        except DatabaseUnavailable as problem:
             log.error("websocket.database_unavailable", problem=log_words(problem))
             # Not "nothing was changed": a connection that breaks during a commit does not tell whether it happened.
             words = f"{words_for(problem)}. Check whether it was stored before you repeat it"

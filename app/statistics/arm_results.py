@@ -39,13 +39,13 @@ def arm_results(found: Table, contrasts: Sequence[tuple[str, str]], why: dict[st
     }
 
 
-def _by_debate(found: Table, values: Floats, chosen: NDArray[np.bool_]) -> arms.Arm:
+def _by_debate(found: Table, values: Floats, chosen: NDArray[np.bool_]) -> arms.ArmValues:
     of = found.judgments.of(chosen)
     of_debates, rows = by_debate(values[chosen], of)
-    return arms.Arm(of_debates, of.motion[rows])
+    return arms.ArmValues(of_debates, of.motion[rows])
 
 
-def _arm(name: str, part: arms.Arm, calibrated: Calibration, by_accuracy: bool, why: dict[str, str]) -> dict[str, Any]:
+def _arm(name: str, part: arms.ArmValues, calibrated: Calibration, by_accuracy: bool, why: dict[str, str]) -> dict[str, Any]:
     level = clusters.share(part.y, part.motion)
     if level.why:
         why[f"arms.{name}"] = level.why
@@ -65,10 +65,10 @@ _WAYS = {"paired": arms.paired, "unpaired": arms.unpaired}
 
 
 def _differences(
-    parts: Mapping[str, arms.Arm], measure: str, contrasts: Sequence[tuple[str, str]], why: dict[str, str]
+    parts: Mapping[str, arms.ArmValues], measure: str, contrasts: Sequence[tuple[str, str]], why: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Of each contrast the paired difference and the unpaired one. Each way is corrected for its own tests."""
-    nothing = arms.Arm(np.empty(0), np.empty(0, np.int64))
+    nothing = arms.ArmValues(np.empty(0), np.empty(0, np.int64))
     found = {
         way: [compare(*(parts.get(name, nothing) for name in pair)) for pair in contrasts]
         for way, compare in _WAYS.items()

@@ -35,7 +35,7 @@ POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class ArmValues:
     """A value of each debate, and its motion."""
 
     y: Floats
@@ -50,7 +50,7 @@ class Difference:
     """Motions that would be needed to see half of it."""
 
 
-def paired(first: Arm, second: Arm) -> Difference:
+def paired(first: ArmValues, second: ArmValues) -> Difference:
     """The mean of the first arm less that of the second one, over the motions that both have."""
     size = int(max(first.motion.max(initial=-1), second.motion.max(initial=-1))) + 1
     gaps = means(first.y, first.motion, size) - means(second.y, second.motion, size)
@@ -62,7 +62,7 @@ def paired(first: Arm, second: Arm) -> Difference:
     return Difference(found, _needed(found))
 
 
-def unpaired(first: Arm, second: Arm) -> Difference:
+def unpaired(first: ArmValues, second: ArmValues) -> Difference:
     """The mean of the first arm's debates less that of the second one's."""
     sizes = len(first.y), len(second.y)
     if not all(sizes):

@@ -14,7 +14,7 @@ _NO_SIDES = {"advantage": None, "low": None, "high": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RatingOptions:
     """How contestants are rated."""
 
     contestants: Sequence[str]
@@ -23,7 +23,7 @@ class Asked:
     control: Control | None
 
 
-def contestant_results(found: Table, asked: Asked, why: dict[str, str]) -> dict[str, Any]:
+def contestant_results(found: Table, asked: RatingOptions, why: dict[str, str]) -> dict[str, Any]:
     """Ratings, the matrix and the advantage of a side. Several arms are rated apart: strength under one format is not
     strength under another one."""
     _say_what_scores_lack(found, asked, why)
@@ -42,7 +42,7 @@ def contestant_results(found: Table, asked: Asked, why: dict[str, str]) -> dict[
     }
 
 
-def _in_arm(found: Table, arm: int, asked: Asked, why: dict[str, str]) -> dict[str, Any]:
+def _in_arm(found: Table, arm: int, asked: RatingOptions, why: dict[str, str]) -> dict[str, Any]:
     name, reasons = found.arms.names[arm], dict[str, str]()
     part = _of_arm(found, arm, asked, reasons)
     for key, words in reasons.items():
@@ -51,7 +51,7 @@ def _in_arm(found: Table, arm: int, asked: Asked, why: dict[str, str]) -> dict[s
     return part
 
 
-def _of_arm(found: Table, arm: int | None, asked: Asked, why: dict[str, str]) -> dict[str, Any]:
+def _of_arm(found: Table, arm: int | None, asked: RatingOptions, why: dict[str, str]) -> dict[str, Any]:
     debates, names = debates_of(found, arm, asked.outcome)
     unseen = sorted(set(asked.contestants) - set(names))
     if not len(debates.y):
@@ -83,7 +83,7 @@ _NOT_CONTROLLED = {"rating_controlled": None, "low_controlled": None, "high_cont
 
 
 def _at_equal_length(
-    found: Table, arm: int | None, asked: Asked, rated: list[str], why: dict[str, str]
+    found: Table, arm: int | None, asked: RatingOptions, rated: list[str], why: dict[str, str]
 ) -> dict[str, dict[str, Any]]:
     """The rating of each contestant, had both sides written as many words."""
     debates, names = debates_of(found, arm, asked.outcome, with_words=True)
@@ -104,13 +104,13 @@ def _at_equal_length(
     }
 
 
-def _say_what_scores_lack(found: Table, asked: Asked, why: dict[str, str]) -> None:
+def _say_what_scores_lack(found: Table, asked: RatingOptions, why: dict[str, str]) -> None:
     lacking = int(np.isnan(found.judgments.margin).sum())
     if asked.outcome == "margin" and lacking:
         why["ratings.margin"] = f"{lacking:,} of {len(found.judgments.y):,} judgments have no scores, and do not count."
 
 
-def _nobody_met(found: Table, asked: Asked) -> str:
+def _nobody_met(found: Table, asked: RatingOptions) -> str:
     if not len(found.judgments.y):
         return "No debate has been judged yet."
     if asked.outcome == "margin" and np.isnan(found.judgments.margin).all():

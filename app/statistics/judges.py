@@ -35,7 +35,7 @@ BOTH_ORDERS, RANDOM_ORDER = "both_orders", "random_order"
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class FirstPosition:
     """A preference for who is shown first."""
 
     estimate: clusters.Estimate
@@ -54,7 +54,7 @@ class JudgeFigures:
     compared: int
     """Debates that were judged in both orders: what flips are counted in."""
     flip_rate: clusters.Estimate
-    first_position: Position
+    first_position: FirstPosition
     proposer_share: clusters.Estimate
     accuracy: clusters.Estimate
     brier: clusters.Estimate
@@ -93,20 +93,20 @@ def _side(y: Floats) -> Floats:
     return np.sign(y - 0.5)
 
 
-def first_position(own: JudgmentArrays) -> Position:
+def first_position(own: JudgmentArrays) -> FirstPosition:
     spoken, swapped, motion = both_orders(own)
     if len(motion):
-        return Position(clusters.mean((spoken + 1 - swapped) / 2 - 0.5, motion), BOTH_ORDERS)
+        return FirstPosition(clusters.mean((spoken + 1 - swapped) / 2 - 0.5, motion), BOTH_ORDERS)
     known = own.of(own.order != NONE)
     if len(np.unique(known.order)) < 2:
         why = "All debates were judged in one order, so a preference for a position cannot be told from one for a side."
-        return Position(clusters.Estimate(None, why=why))
+        return FirstPosition(clusters.Estimate(None, why=why))
     points, rows = by_debate(known.y, known)
     shown = np.where(known.order[rows] == AS_SPOKEN, 1.0, -1.0)
     arm = grouped(known.arm[rows])[0]
     x, y = clusters.centred(shown, arm), clusters.centred(points, arm)
     why = "All debates of an arm were judged in one order, so a preference for a position cannot be told from the arm."
-    return Position(clusters.slope(x, y, known.motion[rows], why), RANDOM_ORDER)
+    return FirstPosition(clusters.slope(x, y, known.motion[rows], why), RANDOM_ORDER)
 
 
 def own_provider(everything: JudgmentArrays, number: int) -> clusters.Estimate:

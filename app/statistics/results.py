@@ -5,7 +5,7 @@ from typing import Any
 
 from app.statistics import clusters, costs
 from app.statistics.arm_results import arm_results, belief_results
-from app.statistics.contestant_results import Asked, Control, contestant_results
+from app.statistics.contestant_results import RatingOptions, Control, contestant_results
 from app.statistics.judge_results import agreement_results, judge_results
 from app.statistics.rows import Outcome, Table, beliefs_of, table, whole
 
@@ -39,7 +39,7 @@ def results(
     found = table(whole(judgments))
     why = dict(unknown or {})
     return {
-        **contestant_results(found, Asked(contestants, outcome, control), why),
+        **contestant_results(found, RatingOptions(contestants, outcome, control), why),
         **arm_results(found, contrasts, why),
         **belief_results(beliefs_of(judgments), why),
         "judges": judge_results(found, why),

@@ -1,8 +1,4 @@
-"""Agents and their keys.
-
-A key is 256 random bits: it cannot be guessed, nor found from its hash by trying. So one SHA-256 protects it as well as
-a slow password hash would, at no cost to each request.
-"""
+"""Agents and their keys. A key is 256 random bits, so one SHA-256 protects it as well as a slow password hash."""
 
 import hashlib
 import hmac
@@ -14,10 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, bindparam, func, insert, null, select, update
-from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
 from app.core.access import Agent, Scope
+from app.store.mapping import Mapped, Stored
 from app.store.sessions import AMONG
 from app.store.tables import agents
 
@@ -74,7 +70,8 @@ class AgentRecord:
     revoked_at: datetime | None
 
 
-_columns = [agents.c[name] for name in AgentRecord.__slots__]
+agent_rows = Mapped(AgentRecord, scopes=Stored("scopes", lambda given: frozenset(map(Scope, given)), sorted))
+_columns = [agents.c[name] for name in agent_rows.columns]
 
 
 def insert_agent(
@@ -94,7 +91,8 @@ def insert_agent(
         "key_hint": key.hint,
     }
     try:
-        return _record(connection.execute(insert(agents).values(values).returning(*_columns)).one())
+        [made] = agent_rows.all(connection, insert(agents).values(values).returning(*_columns))
+        return made
     except IntegrityError as conflict:
         if conflict.orig.diag.constraint_name == NAME_KEY:  # type: ignore[union-attr]
             raise UsernameTaken(username) from conflict
@@ -102,11 +100,7 @@ def insert_agent(
 
 
 def of_key(connection: Connection, key: str) -> Agent | None:
-    """The agent that has this key, unless the key was revoked.
-
-    A wrong key and a revoked one take the same path. The lookup is by hash, and nobody can choose how a hash begins, so
-    its timing reveals nothing; the row found is compared once more in constant time.
-    """
+    """The agent that has this key, unless the key was revoked. The lookup is by hash, so its timing reveals nothing."""
     wanted = hash_of(key)
     row = connection.execute(_OF_KEY, {"key_hash": wanted}).one_or_none()
     if row is None or not hmac.compare_digest(row.key_hash, wanted):
@@ -122,14 +116,8 @@ def revoke(connection: Connection, agent_id: UUID) -> AgentRecord | None:
 
 def replace_key(connection: Connection, agent_id: UUID, key: NewKey) -> AgentRecord | None:
     """Replaces the key, also where the old one was revoked. The old key is no longer valid."""
-    return _changed(
-        connection,
-        agent_id,
-        key_hash=key.hash,
-        key_hint=key.hint,
-        key_created_at=func.clock_timestamp(),
-        revoked_at=null(),
-    )
+    values = {"key_hash": key.hash, "key_hint": key.hint, "revoked_at": null()}
+    return _changed(connection, agent_id, **values, key_created_at=func.clock_timestamp())
 
 
 def page(connection: Connection, after: str | None, limit: int) -> list[AgentRecord]:
@@ -138,17 +126,12 @@ def page(connection: Connection, after: str | None, limit: int) -> list[AgentRec
     query = select(*_columns).order_by(name).limit(limit + 1)
     if after is not None:
         query = query.where(name > after.lower())
-    return [_record(row) for row in connection.execute(query)]
+    return agent_rows.all(connection, query)
 
 
 def _changed(connection: Connection, agent_id: UUID, **values: Any) -> AgentRecord | None:
-    statement = update(agents).where(agents.c.id == agent_id).values(values).returning(*_columns)
-    row = connection.execute(statement).one_or_none()
-    return _record(row) if row else None
-
-
-def _record(row: Row[*tuple[Any, ...]]) -> AgentRecord:
-    return AgentRecord(**{**row._asdict(), "scopes": frozenset(map(Scope, row.scopes))})
+    changed = update(agents).where(agents.c.id == agent_id).values(values)
+    return agent_rows.one_or_none(connection, changed.returning(*_columns))
 
 
 _OF_KEY = select(agents.c.id, agents.c.username, agents.c.scopes, agents.c.display_name, agents.c.key_hash).where(

@@ -1,8 +1,7 @@
 """Calls of models that have begun and whose outcome is not stored yet.
 
-A call is recorded before it begins, under its claim and its worker's lease. The statement that stores what came of the
-claim removes it (`app.store.commit`, `app.store.judgments`); a call without a turn is removed when it is charged. So
-what a lease leaves behind when it ends was called, and nobody knows what came of it: it is charged with what was sent.
+A call is recorded before it begins, under its claim and its worker's lease. The statement that stores its outcome
+removes it (`app.store.commit`, `app.store.judgments`). What remains when the lease ends is charged with what was sent.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
 """Rows that workers claim: debates for their next turn, judgments, the guardrail's evaluations, deliveries of webhooks.
 
-The tables have the same columns for it: `due_at` is when a worker may claim the row, NULL once it is settled or while
-it is held back; `claim_token` and `claimed_by` are the claim, which lives as long as its worker's lease; `attempts`
-counts failures. While a row is claimed its `due_at` is `infinity`: the index of due rows finds it for a release, and no
-claim reads it.
+`due_at` is when a worker may claim the row; NULL when it is finished or does not wait for a worker. `claim_token` and
+`claimed_by` are the claim, which lives as long as its worker's lease. `attempts` counts failures. While a row is
+claimed its `due_at` is `infinity`: the index of due rows finds it for a release, and no claim reads it.
 """
 
 from collections.abc import Sequence
@@ -46,7 +45,7 @@ JUDGMENTS = Claimable(
     " AND experiments.status = 'stopped') THEN clock_timestamp() END",
 )
 DELIVERIES = Claimable(webhook_deliveries)
-SETTLED_ONCE = (EVALUATIONS, JUDGMENTS, DELIVERIES)
+WITH_RESULTS = (EVALUATIONS, JUDGMENTS, DELIVERIES)
 """The other kinds: a claim of one ends with its result."""
 _UNCLAIMED: dict[str, Any] = {"claim_token": null(), "claimed_by": null()}
 
@@ -57,12 +56,8 @@ def readable_columns(table: Table) -> list[Column[Any]]:
 
 
 def claim_statement(rows: Claimable, chosen: str, returned: str | None = None, changed: str = "") -> Prepared:
-    """Claims rows, at most one per token, and returns them. `chosen` is the last of the CTEs that find them: `(id,
-    number)`, of rows that it has locked and that nobody has claimed.
-
-    Nothing is claimed without a live lease, which is locked until the claims are committed: whoever ends it
-    (app/store/leases.py) sees all of them, or they are not made.
-    """
+    """Claims rows, at most one per token. `chosen` is the last of the CTEs that find them: `(id, number)` of unclaimed
+    rows that it has locked. The lease is locked until the commit: a sweeper sees all claims, or none is made."""
     table = rows.table.name
     returned = returned or ", ".join(f'{table}."{column.name}"' for column in readable_columns(rows.table))
     return Prepared(f"""
@@ -95,11 +90,11 @@ def claim(
     return statement.run(connection, {"worker_id": worker_id, "tokens": tokens, **given}, dict_row).fetchall()
 
 
-def settle(
+def finish(
     connection: Connection, rows: Claimable, row_id: UUID, token: UUID, values: dict[str, Any], *wanted: Column[Any]
 ) -> "Row[Any] | None":
     """Writes the values and ends the claim; None when the claim is lost. Returns the wanted columns."""
-    return _change_held(connection, rows, row_id, token, {**values, **_UNCLAIMED, "due_at": null()}, *wanted)
+    return _change_claimed(connection, rows, row_id, token, {**values, **_UNCLAIMED, "due_at": null()}, *wanted)
 
 
 def postpone(
@@ -113,7 +108,7 @@ def postpone(
     """Ends the claim; the row is due again after the delay."""
     due_at = _now + timedelta(seconds=stored_delay(delay_seconds))
     changed = {**values, **_UNCLAIMED, "due_at": due_at}
-    return _change_held(connection, rows, row_id, token, changed, rows.table.c.id) is not None
+    return _change_claimed(connection, rows, row_id, token, changed, rows.table.c.id) is not None
 
 
 def still_held(engine: Engine, rows: Claimable, claims: Sequence[tuple[UUID, UUID]]) -> set[UUID]:
@@ -129,11 +124,11 @@ def release(connection: Connection, rows: Claimable, worker_ids: Sequence[str], 
     worker)`."""
     table = rows.table.name
     statement = f"""
-WITH held AS MATERIALIZED (
+WITH claimed AS MATERIALIZED (
     SELECT id, claimed_by FROM {table} WHERE due_at = 'infinity' AND claimed_by = ANY(%s) FOR UPDATE
 ), released AS (
-    UPDATE {table} SET {_released(rows)} FROM held WHERE {table}.id = held.id
-    RETURNING {table}.id, held.claimed_by AS worker
+    UPDATE {table} SET {_released(rows)} FROM claimed WHERE {table}.id = claimed.id
+    RETURNING {table}.id, claimed.claimed_by AS worker
 ){noted}
 SELECT id FROM released
 """  # noqa: S608 (only constants are put in)
@@ -143,8 +138,7 @@ SELECT id FROM released
 def release_unknown(
     engine: Engine, rows: Claimable, worker_id: str, known: Sequence[UUID], older_than: UUID
 ) -> list[UUID]:
-    """Makes what this worker has claimed due, except for the tokens that it knows and for younger ones; returns the
-    rows."""
+    """Makes due what this worker has claimed, except for these tokens and younger ones; returns the rows."""
     statement = f"""
 UPDATE {rows.table.name} SET {_released(rows)}
 WHERE due_at = 'infinity' AND claimed_by = %s AND claim_token < %s
@@ -159,9 +153,9 @@ def _released(rows: Claimable) -> str:
     return f"claim_token = NULL, claimed_by = NULL, due_at = {rows.due_when_released}"
 
 
-def _change_held(
+def _change_claimed(
     connection: Connection, rows: Claimable, row_id: UUID, token: UUID, values: dict[str, Any], *wanted: Column[Any]
 ) -> "Row[Any] | None":
     table = rows.table
-    held = update(table).where(table.c.id == row_id, table.c.claim_token == token).values(values)
-    return connection.execute(held.returning(*wanted)).one_or_none()
+    claimed = update(table).where(table.c.id == row_id, table.c.claim_token == token).values(values)
+    return connection.execute(claimed.returning(*wanted)).one_or_none()

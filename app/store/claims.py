@@ -1,8 +1,5 @@
-"""Claims: a worker's right to take a debate's next turn.
-
-One statement claims everything that a worker has room for: the debates that it was asked to look at, and those that
-have been due longest. A claim lives as long as its worker's lease (`app.store.leases`).
-"""
+"""Claims of debates. One statement claims all that a worker has room for: the debates that it was asked for, and
+those that have been due longest."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,7 +16,7 @@ from app.core.debate import Debate, Turn
 from app.store import claimed_rows
 from app.store.engine import Engine
 from app.store.rows import READ_AS_TEXT, debate_columns, debate_of, turn_of
-from app.store.statements import Prepared
+from app.store.statements import Prepared, count
 from app.store.tables import debates
 
 _COLUMNS = ", ".join(
@@ -27,12 +24,11 @@ _COLUMNS = ", ".join(
     for column in debate_columns
     if not column.name.startswith("past_")
 )
-# Three ways to find a debate that is due and unclaimed: it was asked for; or its share is one that this worker knows,
-# and has free room; or its share is none that this worker knows. Each share is looked through by itself, so that what
-# somebody started by hand is found however many debates of experiments are due before it: `shares` steps through the
-# index from one share to the next. Rows that another transaction holds are skipped.
+# Finds due, unclaimed debates in three ways: by id; of the shares that this worker knows and has room for; of other
+# shares. `shares` steps through the index from one share to the next, so that a debate started by hand is found
+# however many debates of experiments are due before it.
 # `chosen` has two limits for the same reason as `given` in app/store/commit.py. `coalesce` in `wanted` leaves Postgres
-# only the id to look a debate up by: while few debates are due it would rather read all of those.
+# only the id to look a debate up by.
 _CHOSEN = """shares AS (
     (SELECT share FROM debates WHERE due_at IS NOT NULL ORDER BY share LIMIT 1)
     UNION ALL
@@ -136,10 +132,7 @@ class DamagedDebate:
 def claim(
     engine: Engine, worker_id: str, wanted: Sequence[UUID], room: Room, tokens: Sequence[UUID], turn_count: int
 ) -> list[ClaimedDebate | DamagedDebate]:
-    """Claims at most as many debates as there are tokens; nothing without a live lease of this worker.
-
-    Two statements, each a transaction: a claimed debate gets no turn from anybody else while the claim holds.
-    """
+    """Claims at most as many debates as there are tokens; nothing without a live lease of this worker."""
     # Any of the wanted may turn out to be of any share: what is left for the others is less by so many.
     free = {share: max(0, free - len(wanted)) for share, free in room.free.items()}
     parameters = {
@@ -181,7 +174,7 @@ def fail_damaged(engine: Engine, damaged: DamagedDebate, words: str) -> bool:
 
 
 def shares_with_waiting(engine: Engine, shares: Sequence[str]) -> set[str]:
-    """Of these shares, those that have a debate that nobody has claimed."""
+    """Of these shares, those that have a debate without a claim."""
     with engine.autocommit() as connection:
         return {row[0] for row in connection.execute(_SHARES_WITH_WAITING, [list(shares)])}
 
@@ -189,4 +182,4 @@ def shares_with_waiting(engine: Engine, shares: Sequence[str]) -> set[str]:
 def count_due(connection: Connection, at_most: int) -> int:
     """How many turns a worker could take now."""
     due = select(debates.c.id).where(debates.c.due_at <= func.now(), debates.c.claim_token.is_(None))
-    return connection.execute(select(func.count()).select_from(due.limit(at_most).subquery())).scalar() or 0
+    return count(connection, due, at_most)

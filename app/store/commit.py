@@ -1,28 +1,23 @@
 """The one statement that changes a debate: it stores turns, with what models were sent for them, moves the cursor and
-says who looks at the debate next.
+schedules the debate.
 
-A worker's changes are fenced: nothing is written unless its claim's token is still there, its lease is live and the
-deadline is as the decision assumed. The statement takes any number of changes of different debates, in one trip and
-one commit (`worker.batcher`); a row that another transaction holds is skipped and reported, so no change waits for
-another's row. A change by somebody outside comes alone, in a transaction that has locked the row already.
+A worker's change is fenced: nothing is written without its claim's token, its live lease and the deadline that the
+decision assumed. The statement takes changes of different debates in one round trip (`worker.batcher`), and reports a
+row that another transaction has locked instead of waiting. A change from outside comes alone, its row locked already.
 
 | schedule | means | columns |
 |---|---|---|
 | `SETTLED` | what the debate itself says: due now if a worker's seat has the floor, else nothing to do | `due_at` |
-| `ClaimToken` | a worker thinks about the next turn | `claim_token`, `claimed_by`, `due_at` |
+| `ClaimToken` | a worker generates the next turn | `claim_token`, `claimed_by`, `due_at` |
 | `Later` | the player failed, or has to wait; not before a delay | `next_attempt_at`, `due_at` |
-| `KEEP_CLAIM` | a worker that is thinking goes on; without one as `SETTLED` | none |
-
-psycopg is used directly: SQLAlchemy's share of a statement this size costs more than the statement, and so would
-planning it each time (`app.store.statements`).
+| `KEEP_CLAIM` | the worker that generates a turn continues; without one as `SETTLED` | none |
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import psycopg
+from psycopg.rows import namedtuple_row
 from pydantic_core import to_json
 from sqlalchemy.exc import IntegrityError
 
@@ -33,8 +28,10 @@ from app.store import exchanges
 from app.store.engine import Connection, Engine
 from app.store.rows import CHANGING, SPOKEN, debate_row, declared, listed, turn_row
 from app.store.statements import Prepared
+from app.store.tables import exchanges as exchange_table
 from app.store.turns import KEYS_OF_ONE_TURN, TurnExists
 
+_SENT = [exchange_table.c[name] for name in ("number", *exchanges.exchange_rows.columns)]
 _CHANGED = ", ".join(f"{column.name} = held.{column.name}" for column in CHANGING if column.name != "status")
 _CHANGE = Prepared(f"""
 WITH given AS MATERIALIZED (
@@ -64,7 +61,7 @@ WITH given AS MATERIALIZED (
                     THEN coalesce(extract(epoch FROM deadline_at - clock_timestamp()), seconds_left)
                END AS left_seconds
         FROM debates CROSS JOIN LATERAL (
-            -- A debate that was paused while its worker was thinking stays paused when the turn is stored.
+            -- A debate that was paused while its worker generated the turn stays paused.
             SELECT CASE WHEN given.token IS NOT NULL AND status = 'paused' AND given.status = 'running' THEN 'paused'
                         ELSE given.status END AS new_status
         ) AS decided
@@ -92,14 +89,9 @@ WITH given AS MATERIALIZED (
     SELECT {listed(SPOKEN, "turn")}, held.worker_id, held.token, held.at
     FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.turns) AS turn ({declared(SPOKEN)})
 ), exchanged AS (
-    INSERT INTO exchanges (turn_id, number, judge_order, system, document_hash, messages, settings, model, answer,
-                           request_id, created_at)
-    SELECT held.first_turn_id, call.number, call.judge_order, call.system, call.document_hash, call.messages,
-           call.settings, call.model, call.answer, call.request_id, held.at
-    FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.exchanges) AS call (
-        number integer, judge_order text, system text, document_hash text, messages jsonb, settings jsonb, model text,
-        answer text, request_id text
-    )
+    INSERT INTO exchanges (turn_id, {listed(_SENT)}, created_at)
+    SELECT held.first_turn_id, {listed(_SENT, "call")}, held.at
+    FROM held CROSS JOIN LATERAL jsonb_to_recordset(held.exchanges) AS call ({declared(_SENT)})
 ), noted AS (
     INSERT INTO debate_events (debate_id, at, kind, by, about)
     SELECT held.debate_id, held.at, held.event ->> 'kind', held.event ->> 'by', held.event -> 'about'
@@ -128,7 +120,7 @@ WITH given AS MATERIALIZED (
               debates.status, debates.claim_token, debates.waiting_until, held.at,
               CASE WHEN held.action <> 'kept' THEN held.held_token END AS ended_claim
 )
-SELECT given.debate_id,
+SELECT given.debate_id AS id,
        CASE WHEN saved.id IS NOT NULL THEN 'stored'
             WHEN seen.claim_token IS DISTINCT FROM given.token THEN
                  CASE WHEN EXISTS (SELECT FROM turns WHERE turns.id = given.first_turn_id)
@@ -136,22 +128,22 @@ SELECT given.debate_id,
                       THEN 'already_stored' ELSE 'claim_lost' END
             WHEN given.worker_id NOT IN (SELECT worker_id FROM live) THEN 'lease_lapsed'
             WHEN coalesce(seen.deadline_at <= clock_timestamp(), false) <> given.past_deadline THEN 'deadline_differs'
-            ELSE 'row_locked' END,
-       coalesce(saved.updated_at, seen.updated_at), coalesce(saved.at, seen.updated_at),
-       coalesce(saved.input_tokens, seen.input_tokens), coalesce(saved.output_tokens, seen.output_tokens),
-       coalesce(saved.cost_usd, seen.cost_usd), saved.ended_claim, coalesce(saved.status, seen.status),
-       coalesce(coalesce(saved.claim_token, seen.claim_token) = given.next_token, false),
-       CASE WHEN saved.id IS NOT NULL THEN saved.waiting_until ELSE seen.waiting_until END
+            ELSE 'row_locked' END AS result,
+       coalesce(saved.updated_at, seen.updated_at) AS updated_at, coalesce(saved.at, seen.updated_at) AS at,
+       coalesce(saved.input_tokens, seen.input_tokens) AS input_tokens,
+       coalesce(saved.output_tokens, seen.output_tokens) AS output_tokens,
+       coalesce(saved.cost_usd, seen.cost_usd) AS cost_usd, saved.ended_claim,
+       coalesce(saved.status, seen.status) AS status,
+       coalesce(coalesce(saved.claim_token, seen.claim_token) = given.next_token, false) AS has_next_claim,
+       CASE WHEN saved.id IS NOT NULL THEN saved.waiting_until ELSE seen.waiting_until END AS waiting_until
 FROM given
 FULL JOIN saved ON saved.id = given.debate_id
 LEFT JOIN LATERAL (SELECT * FROM debates WHERE id = given.debate_id AND saved.id IS NULL OFFSET 0) AS seen ON true
 """)  # noqa: S608 (only names and types of columns are put in)
-# The limits of `given` take nothing away. Of a limit that it does not know Postgres expects a tenth of the rows, so
-# after two of them it expects one of its hundred changes, and looks debates up by their ids. Expecting a hundred, it
-# would rather read all debates while they are few, and a connection keeps that plan while they become many.
-# `FULL JOIN` is a left join here: everything saved was given. For so few rows as it expects, Postgres would make a
-# left join by comparing each with each.
-# `OFFSET 0` keeps Postgres from reading the debates that were saved a second time.
+# The limits of `given` remove no row. Postgres expects a tenth of the rows behind each, so one change of a hundred, and
+# looks debates up by their ids. Otherwise it would read all debates while they are few, and keep that plan.
+# `FULL JOIN` is a left join here, which Postgres would make by comparing each row with each.
+# `OFFSET 0` keeps Postgres from reading the saved debates a second time.
 
 
 def commit(engine: Engine, changes: Sequence[Change]) -> list[Outcome]:
@@ -161,16 +153,15 @@ def commit(engine: Engine, changes: Sequence[Change]) -> list[Outcome]:
         raise ValueError("two changes of one debate in one statement")
     with engine.autocommit() as connection:
         try:
-            rows = {
-                row[0]: row[1:] for row in _CHANGE.run(connection, {"changes": _json(changes), "count": len(changes)})
-            }
+            given = {"changes": _json(changes), "count": len(changes)}
+            rows = {row.id: row for row in _CHANGE.run(connection, given, namedtuple_row)}
         except psycopg.errors.UniqueViolation as conflict:
             raise _turn_exists(conflict) from conflict
-    return [_outcome(change, *rows[change.after.id]) for change in changes]
+    return [_outcome(change, rows[change.after.id]) for change in changes]
 
 
 def save(connection: Connection, change: Change) -> Outcome:
-    """A change by somebody outside, in a transaction that has locked the row."""
+    """A change from outside, in a transaction that has locked the row."""
     if change.claim is not None:
         raise ValueError("a worker's change is committed by itself")
     try:
@@ -179,40 +170,27 @@ def save(connection: Connection, change: Change) -> Outcome:
         if isinstance(conflict.orig, psycopg.errors.UniqueViolation):
             raise _turn_exists(conflict.orig) from conflict
         raise
-    return _outcome(change, *row[1:])
+    return _outcome(change, row)
 
 
 def _turn_exists(conflict: psycopg.errors.UniqueViolation) -> Exception:
-    return (
-        TurnExists("a turn of that place is stored") if conflict.diag.constraint_name in KEYS_OF_ONE_TURN else conflict
-    )
+    is_turn = conflict.diag.constraint_name in KEYS_OF_ONE_TURN
+    return TurnExists("a turn of that place is stored") if is_turn else conflict
 
 
-def _outcome(
-    change: Change,
-    result: str,
-    updated_at: datetime,
-    at: datetime,
-    input_tokens: int,
-    output_tokens: int,
-    cost_usd: float,
-    ended_claim: UUID | None,
-    status: str | None,
-    has_next_claim: bool,
-    waiting_until: datetime | None,
-) -> Outcome:
-    outcome = Result(result)
-    if outcome not in (Result.STORED, Result.ALREADY_STORED):
-        return Outcome(outcome, change.after, status=Status(status) if status else None)
-    usage = Usage(input_tokens, output_tokens, cost_usd)
-    now = Status(status) if outcome is Result.STORED and status else change.after.status
-    after = change.after.evolve(updated_at=updated_at, usage=usage, waiting_until=waiting_until, status=now)
+def _outcome(change: Change, row: Any) -> Outcome:
+    result, status = Result(row.result), Status(row.status) if row.status else None
+    if result not in (Result.STORED, Result.ALREADY_STORED):
+        return Outcome(result, change.after, status=status)
+    usage = Usage(row.input_tokens, row.output_tokens, row.cost_usd)
+    now = status if result is Result.STORED and status else change.after.status
+    after = change.after.evolve(updated_at=row.updated_at, usage=usage, waiting_until=row.waiting_until, status=now)
     return Outcome(
-        outcome,
+        result,
         after,
-        tuple(turn.evolve(created_at=at) for turn in change.turns),
-        has_next_claim=isinstance(change.schedule, ClaimToken) and has_next_claim,
-        ended_claim=ended_claim,
+        tuple(turn.evolve(created_at=row.at) for turn in change.turns),
+        has_next_claim=isinstance(change.schedule, ClaimToken) and row.has_next_claim,
+        ended_claim=row.ended_claim,
     )
 
 

@@ -1,19 +1,7 @@
 """Creates a debate with its motion in one statement: one transaction, one round trip to Postgres.
 
-The statement checks what must be true at the commit (the caller's key, the agents bound to seats, the request's id, the
-debate's id) and returns the outcome:
-
-| outcome | means |
-|---|---|
-| `Created` | stored, with the database's times |
-| `UnknownAgents` | seats are bound to agents that do not exist |
-| `RequestUsed` | this caller has used this client_request_id before, for that debate |
-| `Refusal` | one of its members says why |
-
-A fork is created by the same statement: instead of a motion it stores copies of the source's turns. They have new ids,
-and no usage: what they have cost was spent in the source.
-
-Runs on psycopg directly, as `app.store.commit` does.
+The statement checks what must be true at the commit: the caller's key, the agents bound to seats, the ids of the
+request and of the debate. For a fork it stores copies of the source's turns, which have new ids and no usage.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +25,7 @@ from app.store.statements import Prepared
 OPERATOR = "operator"
 """`created_by` of a debate that no agent created. Agents are named by their id."""
 MOST_RACES = 5
-"""How often a creation that lost a race is tried. Twice is enough, unless a client creates and deletes in a loop."""
+"""Attempts of a creation that loses a race. Two are enough, unless a client creates and deletes in a loop."""
 
 _CREATE = """
 WITH found AS MATERIALIZED (
@@ -109,8 +97,7 @@ _JSON = [column.name for column in _DEBATE if isinstance(column.type, JSONB)]
 
 @cache
 def _statement(key: bool, session: bool, bound: bool, prompts: bool, document: bool, fork: bool) -> Prepared:
-    """With what this request needs checked and stored, and nothing else: Postgres prepares every part of a statement at
-    each run, and planned the whole anew each time rather than keep a plan with parts that most requests do not need."""
+    """With what this request needs and nothing else: Postgres prepares every part of a statement at each run."""
     refusals = [text for wanted, text in ((key, _NO_SUCH_KEY), (session, _NO_SUCH_SESSION)) if wanted]
     return Prepared(
         _CREATE.format(
@@ -130,17 +117,23 @@ def _statement(key: bool, session: bool, bound: bool, prompts: bool, document: b
 
 @dataclass(frozen=True, slots=True)
 class Created:
+    """Has the database's times."""
+
     debate: Debate
     motion: Turn
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownAgents:
+    """Agents that do not exist are bound to seats."""
+
     ids: frozenset[UUID]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestUsed:
+    """This caller has used this client_request_id before, for that debate."""
+
     debate_id: UUID
 
 

@@ -10,22 +10,20 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.core.debate import ENDED_STATUSES, Debate, Usage
 from app.core.seats import Seat
-from app.store.rows import debate_columns, debate_of
+from app.store.rows import debate_columns, debate_rows
 from app.store.tables import debates
 
 
 def get(connection: Connection, debate_id: UUID) -> Debate | None:
-    row = connection.execute(_GET, {"debate_id": debate_id}).mappings().one_or_none()
-    return debate_of(row) if row else None
+    return debate_rows.one_or_none(connection, _GET, {"debate_id": debate_id})
 
 
 def get_many(connection: Connection, debate_ids: Sequence[UUID]) -> list[Debate]:
-    return [debate_of(row) for row in connection.execute(_GET_MANY, {"ids": list(debate_ids)}).mappings()]
+    return debate_rows.all(connection, _GET_MANY, {"ids": list(debate_ids)})
 
 
 def lock(connection: Connection, debate_id: UUID) -> Debate | None:
-    row = connection.execute(_LOCK, {"debate_id": debate_id}).mappings().one_or_none()
-    return debate_of(row) if row else None
+    return debate_rows.one_or_none(connection, _LOCK, {"debate_id": debate_id})
 
 
 def charge(connection: Connection, debate_id: UUID, usage: Usage) -> bool:
@@ -89,8 +87,8 @@ def count_ended(connection: Connection, before: datetime) -> EndedCount:
 
 
 def delete_ended(connection: Connection, since: datetime | None, before: datetime, at_most: int) -> list[Pruned]:
-    """The oldest of them, except for locked rows. `since` is where the batch before it ended: without it every batch
-    would read past what the ones before it have deleted, for that stays in the index until the next vacuum."""
+    """The oldest of them, except for locked rows. `since` is where the batch before it ended: the index still has its
+    rows until the next vacuum."""
     old = _ended(before) if since is None else _ended(before).where(debates.c.updated_at >= since)
     chosen = old.order_by(debates.c.updated_at).limit(at_most).with_for_update(skip_locked=True).cte()
     gone = delete(debates).where(debates.c.id == chosen.c.id)

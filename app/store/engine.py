@@ -1,8 +1,5 @@
-"""The connections to Postgres of one process.
-
-One psycopg_pool holds them, and serves waiters in FIFO order. SQLAlchemy's engine takes its connections from it
-(`begin`, `connect`); statements that are too frequent for SQLAlchemy's overhead take one themselves (`autocommit`).
-"""
+"""The connections to Postgres of one process: one psycopg_pool. SQLAlchemy's engine takes its connections from it
+(`begin`, `connect`), as do statements that are too frequent for SQLAlchemy's overhead (`autocommit`)."""
 
 import logging
 import time
@@ -25,48 +22,45 @@ from app.observe import metrics
 from app.store.clock import set_clock
 from app.store.error_texts import without_statement, without_values
 
-# A lock is held for one short transaction, so waiting this long for one means that something is broken.
+# Transactions are short: waiting this long for a lock means that something is broken.
 LOCK_TIMEOUT_MS = 5_000
 STATEMENT_TIMEOUT_MS = 30_000
-# A process that freezes in the middle of a transaction must not keep others from its rows, nor from sweeping.
+# A process that freezes in a transaction must not block others.
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
 PLAN_ONCE = " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off"
-"""Postgres would plan the first five runs of a prepared statement by their parameters, which takes longer than to run
-the statement of a turn. And while a table is small it would rather read all of it, or all rows that match and sort
-them, than follow an index in its order; the plan is kept while the table grows, until Postgres has analyzed it."""
+"""Otherwise Postgres plans the first five runs of a prepared statement, which takes longer than to run it. And a plan
+for a small table, which reads all of it, is kept while the table grows."""
 RECONNECT_SECONDS = 0.5
-"""The pool gives up a failed attempt to connect after this; the next caller that wants a connection starts another.
-Its default backs off for minutes, and would find a server that is back minutes late."""
+"""The pool's default backs off for minutes, and would find a recovered server minutes late."""
 CONNECT_SECONDS = 5
 MOST_CONNECTING = 3
-"""Connections that a pool makes at once."""
-LOOK_FOR_FAILURE_SECONDS = 0.1
-"""How often a caller that waits while nothing is connected looks whether the attempt to connect has failed."""
+"""Connections that a pool makes concurrently."""
+FAILURE_POLL_SECONDS = 0.1
+"""How often a caller that waits for a first connection checks whether the attempt to connect has failed."""
 
 ServerOnlyReads = psycopg.errors.ReadOnlySqlTransaction
 _TurnedAway = (ServerOnlyReads, psycopg.errors.IdleInTransactionSessionTimeout)
 
-DatabaseAway = (OperationalError, InterfaceError, psycopg.OperationalError, ServerOnlyReads)
+DatabaseUnavailable = (OperationalError, InterfaceError, psycopg.OperationalError, ServerOnlyReads)
 """The exceptions raised when Postgres is unreachable, refuses, or has no free connection."""
 
 ConnectionLost = psycopg.OperationalError
 """The exception raised when a connection is lost during a statement."""
 
 RefusedRows = (DataError, IntegrityError)
-"""The exceptions raised when Postgres stores no such row, whatever is tried again."""
+"""The exceptions raised when Postgres refuses a row, so that a retry does not help."""
 
 SchemaMissing = ProgrammingError
-"""The exception raised when tables are missing: `debate db upgrade` was not run."""
+"""The exception raised when tables are missing: run `debate db upgrade`."""
 
-# The pool logs every failed attempt to connect, with Postgres' own words; callers log that the database is away.
+# The pool logs every failed attempt to connect, with Postgres' own message; callers log the outage.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 OnError = Callable[[BaseException], None]
 
 
 class NumberLoader(Loader):
-    """Reads Postgres' `numeric` as an int or a float. The type of `sum(bigint)`, `avg(bigint)` and `extract` is
-    numeric, and psycopg's own loader gives a Decimal, which becomes a text in JSON."""
+    """Reads `numeric`, the type of sums and means, as an int or a float: a Decimal would become a text in JSON."""
 
     def load(self, data: Buffer) -> int | float:
         digits = bytes(data)
@@ -131,8 +125,7 @@ class Engine:
         event.listen(self.sqlalchemy, "handle_error", self._handle_error)
 
     def reserve_connection(self) -> "Engine":
-        """An engine with one more connection of the same kind: other statements, which may hold every connection of the
-        pool for long, never keep its caller waiting."""
+        """An engine with one more connection, for a caller that must not wait for the pool."""
         database_url, application_name, plan_once = self._made_of
         reserved = Engine(database_url, 1, CONNECT_SECONDS, application_name, plan_once, is_counted=False)
         reserved._on_lost = self._replace_connections
@@ -146,8 +139,7 @@ class Engine:
         return self.sqlalchemy.connect()
 
     def statements(self) -> Connection:
-        """For reads: each statement is a transaction, one trip to Postgres where a block around it makes three. One
-        statement sees one snapshot; several may not see the same."""
+        """For reads: each statement is a transaction with its own snapshot, in one round trip instead of three."""
         return self.connect().execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
@@ -181,12 +173,11 @@ class Engine:
     def _take(self) -> "psycopg.Connection[Any]":
         if self._is_connected:
             return self._pool.getconn(self._timeout_seconds)
-        # The pool connects in the background and lets its callers wait for their whole timeout. A server that refuses
-        # is told at once instead, with its reason.
+        # The pool would let its callers wait for their whole timeout, also while the server refuses connections.
         failures, until = self._failures, time.monotonic() + CONNECT_SECONDS + 1
         while True:
             try:
-                return self._pool.getconn(LOOK_FOR_FAILURE_SECONDS)
+                return self._pool.getconn(FAILURE_POLL_SECONDS)
             except PoolTimeout:
                 if self._failures > failures:
                     raise psycopg.OperationalError(self._failure) from None
@@ -217,8 +208,7 @@ class Engine:
                 return connection
 
             def close(self) -> None:
-                # Not the pool's `close_returns`: a connection that was lost would never be returned, and its place in
-                # the pool never be free again.
+                # Not the pool's `close_returns`: a lost connection would keep its place in the pool.
                 if self in engine._lent:
                     engine._lent.discard(self)
                     engine._pool.putconn(self)
@@ -228,8 +218,7 @@ class Engine:
         return TrackedConnection
 
     def _failed(self, problem: BaseException, is_lost: bool) -> None:
-        """Replaces the connections where this one is lost: the other idle ones led to the same server. And after a
-        failover a connection may still lead to the server that was the primary, and would for ever."""
+        """Replaces all connections if this one is lost or leads to a former primary."""
         without_values(problem)
         for listener in self._on_error:
             listener(problem)
@@ -238,7 +227,7 @@ class Engine:
             self._on_lost()
 
     def _replace_connections(self) -> None:
-        # The next caller that wants a connection fails at once if the server refuses a new one.
+        # The next caller fails immediately if the server refuses a new connection.
         self._is_connected = False
         self._pool.drain()
 
@@ -262,7 +251,7 @@ def driver_of(connection: Connection) -> Iterator["psycopg.Connection[Any]"]:
 
 
 def _as_disconnect(context: ExceptionContext) -> BaseException | None:
-    """To SQLAlchemy these are internal errors; to the caller, the database is away."""
+    """SQLAlchemy takes these for internal errors; to the caller the database is unavailable."""
     if not isinstance(context.original_exception, _TurnedAway):
         return None
     context.is_disconnect = True

@@ -1,8 +1,5 @@
-"""The texts of database errors, as tracebacks, logs and `last_error` show them: the kind and SQLSTATE.
-
-Postgres quotes rows and values in its messages, and SQLAlchemy adds the SQL with its parameters: texts of users, hashes
-of keys. They are removed from the exception itself, so that whoever shows it need not know.
-"""
+"""Removes users' texts and hashes of keys from database errors: Postgres quotes rows and values in its messages, and
+SQLAlchemy adds the SQL with its parameters."""
 
 import psycopg
 from sqlalchemy.exc import DBAPIError, StatementError

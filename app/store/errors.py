@@ -1,7 +1,4 @@
-"""Messages for database errors, for clients and for the log.
-
-Postgres' own messages may contain SQL, addresses and users' texts; these do not.
-"""
+"""Messages for database errors, without the SQL, addresses and users' texts that Postgres' own may contain."""
 
 import time
 from dataclasses import dataclass
@@ -26,7 +23,7 @@ _Busy = (
 
 
 def words_for(problem: BaseException) -> str:
-    """For any of `DatabaseAway`."""
+    """For any of `DatabaseUnavailable`."""
     cause = _cause(problem)
     if isinstance(cause, ServerOnlyReads):
         return ONLY_READS
@@ -53,18 +50,17 @@ def _cause(problem: BaseException) -> BaseException:
 
 @dataclass
 class FullDisk:
-    """When a write of this process last failed with a full disk. No query can test for it: only failing writes show it,
-    and a small write may still succeed."""
+    """When a write of this process last failed with a full disk: no query can test for it."""
 
-    _heard_at: float = float("-inf")
+    _seen_at: float = float("-inf")
 
     def listen(self, engine: Engine) -> None:
-        engine.on_error(self._hear)
+        engine.on_error(self._note)
 
-    def _hear(self, problem: BaseException) -> None:
+    def _note(self, problem: BaseException) -> None:
         if isinstance(problem, psycopg.errors.DiskFull):
-            self._heard_at = time.monotonic()
+            self._seen_at = time.monotonic()
 
     @property
     def is_recent(self) -> bool:
-        return time.monotonic() - self._heard_at < REMEMBERED_SECONDS
+        return time.monotonic() - self._seen_at < REMEMBERED_SECONDS

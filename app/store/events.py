@@ -1,5 +1,4 @@
-"""What happened to a debate, in order. Most of it is read from where it is stored anyway: a debate's row, its turns and
-the claims under which they were stored; only what nothing else tells has rows of its own (`debate_events`)."""
+"""The event history of a debate: from its row, its turns and their claims, and from `debate_events` for the rest."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,8 +15,8 @@ from app.store.ids import TIME_OF
 from app.store.page_cursors import pack, unpack
 from app.store.tables import debate_events
 
-# `number` and `rank` order what has the same time: a turn comes after the claim that led to it, and after the turn
-# before it. The claim of the next turn is taken before the turn is committed, so it is shown as taken with it.
+# `number` and `rank` order what has the same time: a turn follows its claim and the turn before it. The next claim is
+# taken before the turn is committed, so it is shown as taken with it.
 _HAPPENED = f"""
 WITH debate AS MATERIALIZED (
     SELECT * FROM debates WHERE id = %(debate_id)s

@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Table, delete, func, insert, select
+from sqlalchemy import Connection, Table, delete, insert, select
 
 from app.core.brief import Exchange
 from app.store.experiments.tables import judgment_exchanges
 from app.store.mapping import Mapped
+from app.store.statements import count
 from app.store.tables import exchanges
 
 _TABLES = {exchanges: exchanges.c.turn_id, judgment_exchanges: judgment_exchanges.c.judgment_id}
@@ -40,15 +41,11 @@ def of_judgment(connection: Connection, judgment_id: UUID) -> list[Exchange]:
 def _of(connection: Connection, table: Table, owner: UUID) -> list[Exchange]:
     columns = [table.c[name] for name in exchange_rows.columns]
     statement = select(*columns).where(_TABLES[table] == owner).order_by(table.c.number)
-    rows = connection.execute(statement).mappings()
-    return [exchange_rows.value(row) for row in rows]
+    return exchange_rows.all(connection, statement)
 
 
 def count_before(connection: Connection, before: datetime) -> int:
-    return sum(
-        connection.execute(select(func.count()).select_from(table).where(table.c.created_at < before)).scalar_one()
-        for table in _TABLES
-    )
+    return sum(count(connection, select(table.c.number).where(table.c.created_at < before)) for table in _TABLES)
 
 
 def delete_before(connection: Connection, before: datetime, at_most: int) -> int:

@@ -1,17 +1,15 @@
-"""Invitations and the sessions of guests. Tokens and secrets are 256 random bits: one SHA-256 protects them, as in
-`app.store.agents`."""
+"""Invitations to debates, and the sessions of guests."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import Connection, LargeBinary, bindparam, func, select, union_all, update
 
-from app.core.access import Caller, Guest
+from app.core.access import Guest
 from app.core.seats import Seat
 from app.store import sessions
 from app.store.agents import hash_of
-from app.store.sessions import IssuedInvitation
 from app.store.tables import debates, guest_sessions, invitations
 
 SEAT_KEY_PREFIX = "dbs_"
@@ -37,24 +35,7 @@ class Invitation:
         return seat_of(self.role)
 
 
-def add(
-    connection: Connection, debate_id: UUID, role: str, token_hash: bytes, issuer: Caller, lasts: timedelta
-) -> IssuedInvitation:
-    return sessions.invite(connection, invitations, token_hash, issuer, lasts, debate_id=debate_id, role=role)
-
-
-def of_debate(connection: Connection, debate_id: UUID) -> list[IssuedInvitation]:
-    return sessions.issued(connection, invitations, guest_sessions, invitations.c.debate_id == debate_id)
-
-
-def of_id(connection: Connection, debate_id: UUID, invitation_id: UUID) -> IssuedInvitation | None:
-    return sessions.of_id(
-        connection, invitations, invitations.c.debate_id == debate_id, invitations.c.id == invitation_id
-    )
-
-
-def revoke(connection: Connection, invitation_id: UUID) -> None:
-    sessions.revoke(connection, invitations, invitation_id)
+LINKS = sessions.Invitations(invitations, guest_sessions)
 
 
 def let_only_watch(connection: Connection, invitation_id: UUID) -> None:
@@ -71,10 +52,6 @@ def role_now(connection: Connection, invitation_id: UUID) -> str | None:
 def of_token(connection: Connection, token_hash: bytes) -> Invitation | None:
     row = connection.execute(_OF_TOKEN, {"token_hash": token_hash}).one_or_none()
     return Invitation(*row) if row else None
-
-
-def begin_session(connection: Connection, invitation_id: UUID, session_hash: bytes, lasts: timedelta) -> None:
-    sessions.begin(connection, session_hash, lasts, guest_sessions, invitation_id=invitation_id)
 
 
 def of_session(connection: Connection, session_hash: bytes) -> Guest | None:
@@ -109,18 +86,16 @@ _OF_TOKEN = (
         invitations.c.expires_at <= func.clock_timestamp(),
     )
     .join(debates, debates.c.id == invitations.c.debate_id)
-    .where(invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary), sessions.in_force(invitations))
+    .where(invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary), LINKS.in_force)
 )
-_ROLE = select(invitations.c.role).where(invitations.c.id == bindparam("id"), sessions.in_force(invitations))
-_OF_SESSION = sessions.of_hash(
-    guest_sessions, invitations, *(invitations.c[name] for name in ("id", "debate_id", "role", "issuer_id"))
-)
+_ROLE = select(invitations.c.role).where(invitations.c.id == bindparam("id"), LINKS.in_force)
+_OF_SESSION = LINKS.of_session("id", "debate_id", "role", "issuer_id")
 VALID = union_all(
-    sessions.unexpired_of(guest_sessions, invitations),
+    LINKS.valid_sessions,
     select(invitations.c.token_hash).where(
         invitations.c.token_hash == sessions.AMONG,
         invitations.c.expires_at > func.now(),
-        sessions.in_force(invitations),
+        LINKS.in_force,
     ),
 )
 """The sessions and tokens that have neither ended nor expired."""

@@ -1,4 +1,4 @@
-"""Judgments: planned, claimed and settled once by workers, or given by somebody outside."""
+"""Judgments: planned, completed by workers, or given from outside."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -20,14 +20,15 @@ from app.store.experiments.tables import judgments
 from app.store.ids import new_id
 from app.store.mapping import Mapped
 from app.store.rows import verdict_row
+from app.store.statements import count
 
 _now = func.clock_timestamp()
 judgment_rows = Mapped(
     Judgment, key=("judge", "order", "repeat", "id"), usage=("input_tokens", "output_tokens", "cost_usd", "latency_ms")
 )
 _row = judgment_rows.writer([name for name in judgment_rows.columns if name not in ("created_at", "judged_at")])
-# A stop takes the due time of what waits; what is postponed or released afterwards is kept from workers here. Not a
-# join, so that Postgres reads what is due in its order, and no further than it claims.
+# A stop takes the due time of what waits; later postponements and releases are kept from workers here. Not a join, so
+# that Postgres reads no further than it claims.
 _NOT_OF_A_STOPPED = (
     "(SELECT experiments.status FROM experiments WHERE experiments.id = judgments.experiment_id)"
     " IS DISTINCT FROM 'stopped'"
@@ -50,7 +51,7 @@ def plan(
     setup: SeatSetup,
     experiment_id: UUID | None,
 ) -> int:
-    """Plans the judgments that are not there yet, due at once; returns how many are new. `experiment_id` is the
+    """Plans the judgments that are not there yet, due immediately; returns how many are new. `experiment_id` is the
     experiment that they count in."""
     scheduled = {"share": share_of(setup, experiment_id is not None), "due_at": _now}
     new = [_new(debate_id, key, setup, JudgmentStatus.PLANNED, experiment_id) for key in keys]
@@ -90,29 +91,27 @@ def _new(
 def count_by_hand(connection: Connection, debate_id: UUID) -> int:
     """Those that count in no experiment."""
     by_hand = (judgments.c.debate_id == debate_id, judgments.c.experiment_id.is_(None))
-    return connection.execute(select(func.count()).select_from(judgments).where(*by_hand)).scalar_one()
+    return count(connection, select(judgments.c.id).where(*by_hand))
 
 
 def of_debate(connection: Connection, debate_id: UUID) -> list[Judgment]:
     """Oldest first."""
     query = select(*_COLUMNS).where(judgments.c.debate_id == debate_id).order_by(judgments.c.id)
-    return [judgment_rows.value(row) for row in connection.execute(query).mappings()]
+    return judgment_rows.all(connection, query)
 
 
 def get(connection: Connection, judgment_id: UUID) -> Judgment | None:
-    row = connection.execute(select(*_COLUMNS).where(judgments.c.id == judgment_id)).mappings().one_or_none()
-    return judgment_rows.value(row) if row else None
+    return judgment_rows.one_or_none(connection, select(*_COLUMNS).where(judgments.c.id == judgment_id))
 
 
 def claim(engine: Engine, worker_id: str, room: Room) -> list[JudgmentClaim]:
-    """Claims the judgments that have been due longest, those of no experiment first; none of a stopped experiment, and
-    none without a live lease."""
+    """Claims the judgments that have been due longest, those of no experiment first; none without a live lease."""
     with engine.autocommit() as connection:
         rows = claimed_rows.claim(connection, _CLAIM, worker_id, room.of_any, full_shares=room.full)
     return [JudgmentClaim(judgment_rows.value(row), row["claim_token"], row["attempts"], row["share"]) for row in rows]
 
 
-def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, thought: Thought, used: Usage) -> bool:
+def complete(connection: Connection, claimed: JudgmentClaim, verdict: Verdict, thought: Thought, used: Usage) -> bool:
     """Records the opinion once, with what its model was sent and answered; false when the claim is lost."""
     values = {
         "status": JudgmentStatus.COMPLETED.value,
@@ -123,36 +122,39 @@ def settle(connection: Connection, held: JudgmentClaim, verdict: Verdict, though
         "judged_at": _now,
         **_added(used),
     }
-    is_stored = _settle(connection, held, values)
+    is_stored = _finish(connection, claimed, values)
     if is_stored:
-        exchanges.add_to_judgment(connection, held.id, thought.exchanges)
+        exchanges.add_to_judgment(connection, claimed.id, thought.exchanges)
     return is_stored
 
 
-def fail(connection: Connection, held: JudgmentClaim, error: str, used: Usage) -> bool:
-    values = {"status": JudgmentStatus.FAILED.value, "error": error, "attempts": held.attempts + 1, **_added(used)}
-    return _settle(connection, held, values)
+def fail(connection: Connection, claimed: JudgmentClaim, error: str, used: Usage) -> bool:
+    values = {"status": JudgmentStatus.FAILED.value, "error": error, "attempts": claimed.attempts + 1, **_added(used)}
+    return _finish(connection, claimed, values)
 
 
-def _settle(connection: Connection, held: JudgmentClaim, values: dict[str, Any]) -> bool:
+def _finish(connection: Connection, claimed: JudgmentClaim, values: dict[str, Any]) -> bool:
     is_stored = (
-        claimed_rows.settle(connection, claimed_rows.JUDGMENTS, held.id, held.token, values, judgments.c.id) is not None
+        claimed_rows.finish(connection, claimed_rows.JUDGMENTS, claimed.id, claimed.token, values, judgments.c.id)
+        is not None
     )
-    return is_stored and _without_calls(connection, held)
+    return is_stored and _without_calls(connection, claimed)
 
 
 def postpone(
-    connection: Connection, held: JudgmentClaim, attempts: int, delay_seconds: float, error: str, used: Usage
+    connection: Connection, claimed: JudgmentClaim, attempts: int, delay_seconds: float, error: str, used: Usage
 ) -> bool:
     values = {"attempts": attempts, "error": error, **_added(used)}
-    is_stored = claimed_rows.postpone(connection, claimed_rows.JUDGMENTS, held.id, held.token, delay_seconds, values)
-    return is_stored and _without_calls(connection, held)
+    is_stored = claimed_rows.postpone(
+        connection, claimed_rows.JUDGMENTS, claimed.id, claimed.token, delay_seconds, values
+    )
+    return is_stored and _without_calls(connection, claimed)
 
 
-def _without_calls(connection: Connection, held: JudgmentClaim) -> bool:
+def _without_calls(connection: Connection, claimed: JudgmentClaim) -> bool:
     """What they have cost is stored with the judgment."""
-    if held.recorded_claim:
-        calls_under_way.remove(connection, claim=held.recorded_claim)
+    if claimed.recorded_claim:
+        calls_under_way.remove(connection, claim=claimed.recorded_claim)
     return True
 
 

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, text
 from app.core.events import EventKind
 from app.store.ids import TIME_OF, first_id_at
 
-# Ids of turns begin with their time, so the primary key finds those of a day. The limit keeps a very busy server from
-# reading millions of them for a chart: then its first hours are missing, and the page says so.
+# Ids of turns begin with their time, so the primary key finds those of a day. On a very busy server the limit leaves
+# out the first hours, and the page says so.
 _BY_HOUR = text("""
 SELECT date_trunc('hour', created_at) AS hour, player, count(*) AS turns,
        coalesce(sum((usage ->> 'input_tokens')::bigint + (usage ->> 'output_tokens')::bigint), 0) AS tokens,
@@ -24,8 +24,8 @@ SELECT date_trunc('hour', at) AS hour, count(*) AS failures
 FROM (SELECT at, kind FROM debate_events ORDER BY id DESC LIMIT :most) AS recent
 WHERE at >= :since AND kind = '{EventKind.ATTEMPT_FAILED}' GROUP BY 1
 """)  # noqa: S608 (only constants are put in)
-# A turn waits where no worker goes on by itself: after the motion, and after a turn from outside. From then until the
-# claim under which it was stored; not where something else happened meanwhile (a pause, a failed attempt …).
+# A turn waits for a worker after the motion and after a turn from outside: until its claim, unless another event
+# happened in between.
 _DELAYS = text(f"""
 WITH recent AS (
     SELECT debate_id, seq, created_at, {TIME_OF.format("claim")} AS claimed_at

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, false, func, select
 
 from app.core.events import EventKind
 from app.store import calls_under_way, claimed_rows
-from app.store.claimed_rows import DEBATES, SETTLED_ONCE
+from app.store.claimed_rows import DEBATES, WITH_RESULTS
 from app.store.engine import Engine
 from app.store.experiments import costs
 from app.store.statements import Prepared
@@ -60,8 +60,7 @@ def renew(engine: Engine, worker_id: str, seconds: float) -> bool:
 
 
 def is_any_lapsed(engine: Engine) -> bool:
-    """Whether there is anything to release. One short statement, where releasing takes a transaction: workers look
-    every second, and there is hardly ever anything."""
+    """Whether there is anything to release: workers ask every second, so one short statement."""
     with engine.autocommit() as connection:
         [(is_any,)] = _IS_ANY_LAPSED.run(connection, {})
         return bool(is_any)
@@ -79,16 +78,14 @@ def lapsed(connection: Connection) -> list[str]:
 
 
 def end(connection: Connection, worker_ids: Sequence[str]) -> list[UUID]:
-    """Ends leases, releases what was claimed under them and charges the calls whose outcome was never stored; returns
-    the debates that are due by it."""
-    # First of all the leases are locked: a claim under way is waited for and released with the others, and no other
-    # begins.
+    """Ends leases, releases their claims and charges calls without a stored outcome; returns the debates now due."""
+    # Locked first: this waits for claims in flight and releases them with the others, and no other begins.
     connection.execute(
         select(worker_leases.c.worker_id).where(worker_leases.c.worker_id.in_(worker_ids)).with_for_update()
     )
     released = claimed_rows.release(connection, DEBATES, worker_ids, _NOTED)
     costs.lose(connection, worker_ids)
-    for rows in SETTLED_ONCE:
+    for rows in WITH_RESULTS:
         claimed_rows.release(connection, rows, worker_ids)
     connection.execute(delete(worker_leases).where(worker_leases.c.worker_id.in_(worker_ids)))
     calls_under_way.lose(connection)

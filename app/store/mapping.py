@@ -1,5 +1,4 @@
-"""Rows and values. The fields of a value and their types say how it is read from a row and written to one; what differs
-between a field and its columns is said once, in its `Mapped`."""
+"""Rows and values: a value's fields and their types determine how it is read from a row and written to one."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from operator import attrgetter, itemgetter
 from types import NoneType, UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sqlalchemy import Connection, Executable
 from sqlalchemy.engine import RowMapping
 
 from app.core.debate import Evolving
@@ -40,9 +40,8 @@ class Several:
 
 
 class Mapped(Generic[Value]):
-    """The rows of a value. A field is the column of its name. `parts` has the fields with another column; those with
-    several, which hold the fields of a value (None where the first is NULL); and those that are stored otherwise.
-    `derived` has columns that are only written, each with what makes it from the whole value."""
+    """The rows of a value. A field is the column of its name, unless `parts` names another column or several, which
+    have the fields of a value (None where the first is NULL). `derived` columns are only written."""
 
     def __init__(
         self,
@@ -89,6 +88,15 @@ class Mapped(Generic[Value]):
         value = object.__new__(self._kind)
         value.__dict__.update(made)
         return value
+
+    def one_or_none(
+        self, connection: Connection, query: Executable, given: Mapping[str, Any] | None = None
+    ) -> Value | None:
+        row = connection.execute(query, given).mappings().one_or_none()
+        return self.value(row) if row else None
+
+    def all(self, connection: Connection, query: Executable, given: Mapping[str, Any] | None = None) -> list[Value]:
+        return [self.value(row) for row in connection.execute(query, given).mappings()]
 
     def writer(self, columns: Collection[str]) -> Callable[[Value], dict[str, Any]]:
         """What makes the values of these columns."""

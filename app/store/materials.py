@@ -21,8 +21,7 @@ def hash_of(document: str) -> str:
 
 
 def note(connection: Connection, documents: Sequence[str]) -> None:
-    """Stores those that are not stored yet. The update locks the row, so that a transaction that deletes
-    unused documents sees the debates that this one makes."""
+    """Stores the missing ones, and locks all, so that who deletes unused documents sees the debates of this one."""
     rows = [{"hash": bytes.fromhex(hash_of(document)), "document": document} for document in sorted(set(documents))]
     if rows:
         used = {"used_at": func.clock_timestamp()}
@@ -38,16 +37,14 @@ def document(engine: Engine, document_hash: str) -> str | None:
 
 
 def delete_if_unused(connection: Connection, document_hash: str) -> None:
-    """After the deletion of a debate that had it. The row is locked first: a debate that is created with the same
-    document meanwhile is then seen, or stores the document again."""
+    """The row is locked first: a debate that is created with the same document is then seen, or stores it again."""
     is_this = materials.c.hash == bytes.fromhex(document_hash)
     connection.execute(select(materials.c.hash).where(is_this).with_for_update())
     connection.execute(delete(materials).where(is_this, ~_is_used))
 
 
 def delete_unused(connection: Connection, after: bytes, at_most: int) -> bytes | None:
-    """Looks at so many documents in the order of their hashes, and deletes those that no debate has. Returns the last
-    hash that was looked at, None when there was none."""
+    """Deletes unused ones among the next documents by hash. Returns the last hash; None if there were none."""
     page = select(materials.c.hash).where(materials.c.hash > after).order_by(materials.c.hash).limit(at_most)
     looked_at: list[bytes] = list(connection.execute(page).scalars())
     if not looked_at:

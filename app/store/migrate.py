@@ -43,14 +43,10 @@ def is_newer(revision: str | None) -> bool:
 
 
 def upgrade(database_url: str) -> tuple[str | None, str | None]:
-    """Runs the missing migrations; returns the revision before and after.
+    """Runs the missing migrations; returns the revision before and after. The schema of a newer version stays as it is:
+    migrations only add. Raises SchemaTooOld for one from before the oldest revision.
 
-    An advisory lock of the session serialises processes that start together: the second one finds the work done. They
-    poll for the lock instead of waiting in a statement: CREATE INDEX CONCURRENTLY waits for all running statements, and
-    would deadlock with one that waits for the lock.
-
-    A schema that a newer version has left behind stays as it is: migrations only add, so this version can use it.
-    Raises SchemaTooOld for one from before the oldest revision.
+    Processes that start together poll for a lock: CREATE INDEX CONCURRENTLY would deadlock with a waiting statement.
     """
     engine = make_migration_engine(database_url)
     with engine.connect() as connection:

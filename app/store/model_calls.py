@@ -110,7 +110,7 @@ class DayRefused:
 
 
 def reserve_cost(connection: Connection, amount: float, limit: float) -> date | DayRefused:
-    """Reserves the amount; returns the day on which to settle it."""
+    """Reserves the amount; returns the day on which to record the cost."""
     costs = daily_costs
     connection.execute(insert(costs).from_select(["day"], select(_today)).on_conflict_do_nothing())
     fits = costs.c.reserved_usd + costs.c.spent_usd + amount <= limit
@@ -126,7 +126,7 @@ def reserve_cost(connection: Connection, amount: float, limit: float) -> date | 
     return DayRefused(spent + amount > limit, float(seconds))
 
 
-def settle_cost(connection: Connection, day: date, reserved: float, spent: float) -> None:
+def record_cost(connection: Connection, day: date, reserved: float, spent: float) -> None:
     costs = daily_costs
     left = func.greatest(0, costs.c.reserved_usd - reserved)
     statement = update(costs).where(costs.c.day == day)

@@ -1,5 +1,4 @@
-"""Queries for operators and the relay: live claims, what is due, what changed. Each reads an index or stops at a limit,
-so that its cost does not grow with the number of debates."""
+"""Queries for operators and the relay. Each reads an index or stops at a limit, however many debates there are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.core.changes import ChangedDebate
 from app.store.ids import first_id_at, time_of
-from app.store.statements import count_up_to
+from app.store.statements import count
 from app.store.tables import debates, turns
 
 # A dead worker's claims are released soon after its lease has lapsed; until then they count as live.
@@ -90,7 +89,7 @@ def live_claims(connection: Connection, at_most: int) -> list[LiveClaim]:
 
 
 def oldest_due(connection: Connection) -> datetime | None:
-    """When the turn that has waited longest became due; None when none waits."""
+    """The time at which the oldest waiting turn became due; None if none waits."""
     is_waiting = debates.c.due_at <= func.now(), debates.c.claim_token.is_(None)
     query = select(debates.c.due_at).where(*is_waiting).order_by(debates.c.due_at).limit(1)
     return connection.execute(query).scalar()
@@ -98,16 +97,15 @@ def oldest_due(connection: Connection) -> datetime | None:
 
 def count_retrying(connection: Connection, at_most: int) -> int:
     waiting = debates.c.due_at > func.now(), debates.c.next_attempt_at > func.now(), debates.c.attempts > 0
-    return count_up_to(connection, select(debates.c.id).where(*waiting), at_most)
+    return count(connection, select(debates.c.id).where(*waiting), at_most)
 
 
 def count_turns_since(connection: Connection, moment: datetime, at_most: int) -> int:
     """Turn ids begin with the time of the claim, so their index answers."""
-    return count_up_to(connection, select(turns.c.id).where(turns.c.id >= first_id_at(moment)), at_most)
+    return count(connection, select(turns.c.id).where(turns.c.id >= first_id_at(moment)), at_most)
 
 
-# Which debates changed, for the relay. Only the columns that distinguish changes: the relay compares thousands of
-# debates every few seconds, and few have changed.
+# For the relay, which compares thousands of debates every few seconds: only the columns that distinguish changes.
 
 
 def changed_since(connection: Connection, since: datetime, at_most: int) -> list[ChangedDebate]:

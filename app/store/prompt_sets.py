@@ -1,5 +1,4 @@
-"""Prompt sets of one's own. A name means what was added under it last; what it meant before is kept for the debates
-that were created then."""
+"""Custom prompt sets. A name means its last version; debates keep the version of their creation."""
 
 from datetime import datetime
 from typing import Any

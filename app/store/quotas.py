@@ -2,27 +2,18 @@
 
 from uuid import UUID
 
-from sqlalchemy import Connection, text
+from sqlalchemy import BigInteger, Connection, Double, bindparam, text
 
-_TAKE = text("""
-INSERT INTO agent_quotas (agent_id, day, bytes)
-SELECT :agent_id, (clock_timestamp() AT TIME ZONE 'UTC')::date, :bytes WHERE :bytes <= :most
-ON CONFLICT (agent_id, day) DO UPDATE SET bytes = agent_quotas.bytes + :bytes
-WHERE agent_quotas.bytes + :bytes <= :most
+_ADD = text("""
+INSERT INTO agent_quotas AS known (agent_id, day, bytes, usd)
+SELECT :agent_id, (clock_timestamp() AT TIME ZONE 'UTC')::date, greatest(0, :bytes), :usd WHERE :bytes <= :most
+ON CONFLICT (agent_id, day) DO UPDATE SET bytes = greatest(0, known.bytes + :bytes), usd = known.usd + :usd
+WHERE known.bytes + :bytes <= :most
 RETURNING day
-""")
-_GIVE_BACK = text("""
-UPDATE agent_quotas SET bytes = greatest(0, bytes - :bytes)
-WHERE agent_id = :agent_id AND day = (clock_timestamp() AT TIME ZONE 'UTC')::date
-""")
+""").bindparams(bindparam("bytes", 0, BigInteger), bindparam("usd", 0.0, Double), bindparam("most", 2**62, BigInteger))
 _SPENT = text("""
 SELECT usd FROM agent_quotas
 WHERE agent_id = :agent_id AND day = (clock_timestamp() AT TIME ZONE 'UTC')::date
-""")
-_SPEND = text("""
-INSERT INTO agent_quotas (agent_id, day, usd)
-VALUES (:agent_id, (clock_timestamp() AT TIME ZONE 'UTC')::date, :usd)
-ON CONFLICT (agent_id, day) DO UPDATE SET usd = agent_quotas.usd + :usd
 """)
 _SECONDS_LEFT = text("""
 SELECT extract(epoch FROM date_trunc('day', now) + interval '1 day' - now)::double precision
@@ -46,12 +37,11 @@ WHERE debate_id = :debate_id AND judge = :judge AND status = 'planned' AND asked
 
 def take_bytes(connection: Connection, agent_id: UUID, count: int, most: int) -> bool:
     """Counts them. False, and nothing counted, beyond `most` on this day."""
-    given = {"agent_id": agent_id, "bytes": count, "most": most}
-    return connection.execute(_TAKE, given).first() is not None
+    return connection.execute(_ADD, {"agent_id": agent_id, "bytes": count, "most": most}).first() is not None
 
 
 def give_back_bytes(connection: Connection, agent_id: UUID, count: int) -> None:
-    connection.execute(_GIVE_BACK, {"agent_id": agent_id, "bytes": count})
+    connection.execute(_ADD, {"agent_id": agent_id, "bytes": -count})
 
 
 def spent_usd(connection: Connection, agent_id: UUID) -> float:
@@ -59,7 +49,7 @@ def spent_usd(connection: Connection, agent_id: UUID) -> float:
 
 
 def spend(connection: Connection, agent_id: UUID, usd: float) -> None:
-    connection.execute(_SPEND, {"agent_id": agent_id, "usd": usd})
+    connection.execute(_ADD, {"agent_id": agent_id, "usd": usd})
 
 
 def seconds_left(connection: Connection) -> float:

@@ -51,8 +51,7 @@ def repair_cursors(connection: Connection, after: UUID, at_most: int) -> tuple[l
 
 
 def _compared(row: RowMapping, turns: list[Row[Any]]) -> tuple[Debate, Debate] | tuple[None, None]:
-    """The debate as it is stored, and with the cursor that its turns imply. Nothing for one that is damaged beyond its
-    cursor: the worker that claims it fails it, with the reason."""
+    """The debate as stored, and with the cursor that its turns imply. None if it is unreadable: its worker fails it."""
     try:
         debate = debate_of(row)
         return debate, reconciled(debate, [_planned(turn) for turn in turns])

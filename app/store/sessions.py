@@ -48,49 +48,69 @@ class IssuedInvitation:
     expires_at: datetime
 
 
-def invite(
-    connection: Connection, table: Table, token_hash: bytes, issuer: Caller, lasts: timedelta, **about: Any
-) -> IssuedInvitation:
-    """Stores an invitation in its table."""
-    values = {"id": new_id(), "token_hash": token_hash, "invited_by": issuer.name, **about}
-    if isinstance(issuer, Agent):
-        values |= {"issuer_id": issuer.id, "issuer_key": issuer.credential}
-    statement = insert(table).values(**values, expires_at=func.clock_timestamp() + lasts)
-    return IssuedInvitation(*connection.execute(statement.returning(*_issued(table))).one())
+@dataclass(frozen=True, slots=True)
+class Invitations:
+    """Those of one table, with the sessions that they began. Their attributes are named by their columns."""
 
+    table: Table
+    sessions: Table
 
-def _issued(table: Table) -> list[ColumnElement[Any]]:
-    to = table.c.role if "role" in table.c else table.c.judge
-    return [table.c.id, to, *(table.c[name] for name in ("invited_by", "issuer_id", "created_at", "expires_at"))]
+    def add(
+        self, connection: Connection, token_hash: bytes, issuer: Caller, lasts: timedelta, **about: Any
+    ) -> IssuedInvitation:
+        values = {"id": new_id(), "token_hash": token_hash, "invited_by": issuer.name, **about}
+        if isinstance(issuer, Agent):
+            values |= {"issuer_id": issuer.id, "issuer_key": issuer.credential}
+        statement = insert(self.table).values(**values, expires_at=func.clock_timestamp() + lasts)
+        return IssuedInvitation(*connection.execute(statement.returning(*self._issued)).one())
 
+    @property
+    def _issued(self) -> list[ColumnElement[Any]]:
+        made = self.table.c
+        to = made.role if "role" in made else made.judge
+        return [made.id, to, *(made[name] for name in ("invited_by", "issuer_id", "created_at", "expires_at"))]
 
-def issued(
-    connection: Connection, table: Table, sessions_: Table, *where: ColumnElement[bool]
-) -> list[IssuedInvitation]:
-    """The latest of those that still open something: with a link that can be used, or with a session."""
-    has_session = select(sessions_.c.hash).where(
-        sessions_.c.invitation_id == table.c.id, sessions_.c.expires_at > func.now()
-    )
-    opens = in_force(table), or_(table.c.expires_at > func.now(), has_session.exists())
-    latest = select(*_issued(table)).where(*where, *opens).order_by(table.c.created_at.desc()).limit(MOST_ISSUED)
-    return [IssuedInvitation(*row) for row in connection.execute(latest)]
+    def _with(self, about: dict[str, Any]) -> list[ColumnElement[bool]]:
+        return [self.table.c[name] == value for name, value in about.items()]
 
+    def issued(self, connection: Connection, **about: Any) -> list[IssuedInvitation]:
+        """The latest of those that still open something: with a link that can be used, or with a session."""
+        made, begun = self.table.c, self.sessions.c
+        has_session = select(begun.hash).where(begun.invitation_id == made.id, begun.expires_at > func.now())
+        opens = self.in_force, or_(made.expires_at > func.now(), has_session.exists())
+        latest = select(*self._issued).where(*self._with(about), *opens).order_by(made.created_at.desc())
+        return [IssuedInvitation(*row) for row in connection.execute(latest.limit(MOST_ISSUED))]
 
-def of_id(connection: Connection, table: Table, *where: ColumnElement[bool]) -> IssuedInvitation | None:
-    row = connection.execute(select(*_issued(table)).where(*where)).one_or_none()
-    return IssuedInvitation(*row) if row else None
+    def get(self, connection: Connection, **about: Any) -> IssuedInvitation | None:
+        row = connection.execute(select(*self._issued).where(*self._with(about))).one_or_none()
+        return IssuedInvitation(*row) if row else None
 
+    def revoke(self, connection: Connection, invitation_id: UUID) -> None:
+        """Idempotent. Ends its link, its key and its sessions."""
+        revoked_at = func.coalesce(self.table.c.revoked_at, func.clock_timestamp())
+        connection.execute(update(self.table).where(self.table.c.id == invitation_id).values(revoked_at=revoked_at))
 
-def revoke(connection: Connection, table: Table, invitation_id: UUID) -> None:
-    """Idempotent. Ends its link, its key and its sessions."""
-    revoked_at = func.coalesce(table.c.revoked_at, func.clock_timestamp())
-    connection.execute(update(table).where(table.c.id == invitation_id).values(revoked_at=revoked_at))
+    @property
+    def in_force(self) -> ColumnElement[bool]:
+        """Neither revoked nor ended with the key of the agent that issued it. It may have expired."""
+        made = self.table.c
+        has_key = select(agents.c.id).where(agents.c.key_hash == made.issuer_key, agents.c.revoked_at.is_(None))
+        return and_(made.revoked_at.is_(None), or_(made.issuer_key.is_(None), has_key.exists()))
 
+    def begin_session(self, connection: Connection, invitation_id: UUID, session_hash: bytes, lasts: timedelta) -> None:
+        begin(connection, session_hash, lasts, self.sessions, invitation_id=invitation_id)
 
-def in_force(table: Table) -> ColumnElement[bool]:
-    """Neither revoked nor ended with the key of the agent that issued it. It may have expired."""
-    has_key = select(agents.c.id).where(agents.c.key_hash == table.c.issuer_key, agents.c.revoked_at.is_(None))
-    return and_(table.c.revoked_at.is_(None), or_(table.c.issuer_key.is_(None), has_key.exists()))
+    def of_session(self, *columns: str) -> Select[Any]:
+        """These columns of the invitation that the session with `:hash` began with, if neither has ended."""
+        begun = self.sessions.c
+        is_it = begun.hash == bindparam("hash", type_=LargeBinary), begun.expires_at > func.clock_timestamp()
+        joined = self.sessions, begun.invitation_id == self.table.c.id
+        return select(*(self.table.c[name] for name in columns)).join(*joined).where(*is_it, self.in_force)
+
+    @property
+    def valid_sessions(self) -> Select[tuple[bytes]]:
+        of_invitation = self.sessions.c.invitation_id == self.table.c.id
+        return unexpired(self.sessions).join(self.table, of_invitation).where(self.in_force)
 
 
 def begin(
@@ -106,20 +126,8 @@ def end(connection: Connection, session_hash: bytes) -> None:
     connection.execute(delete(sessions).where(sessions.c.hash == session_hash))
 
 
-def of_hash(table: Table, invited: Table, *columns: ColumnElement[Any]) -> Select[Any]:
-    """These columns of the invitation that a session of the table began with, if neither has ended."""
-    has_hash = table.c.hash == bindparam("hash", type_=LargeBinary)
-    is_it = has_hash, table.c.expires_at > func.clock_timestamp(), in_force(invited)
-    return select(*columns).join(table, table.c.invitation_id == invited.c.id).where(*is_it)
-
-
 def unexpired(table: Table) -> Select[tuple[bytes]]:
     return select(table.c.hash).where(table.c.hash == AMONG, table.c.expires_at > func.now())
-
-
-def unexpired_of(table: Table, invited: Table) -> Select[tuple[bytes]]:
-    """Those of the table that has the sessions of an invitation, which has not ended either."""
-    return unexpired(table).join(invited, table.c.invitation_id == invited.c.id).where(in_force(invited))
 
 
 def valid_among(connection: Connection, statement: Executable, hashes: Collection[bytes]) -> set[bytes]:

@@ -1,31 +1,27 @@
-"""Frequent statements, run by psycopg: SQLAlchemy's overhead costs more than the statement itself. And how many rows
-the planner expects of a query."""
+"""Frequent statements, run by psycopg: SQLAlchemy's overhead costs more than the statement itself."""
 
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import psycopg
 from psycopg.rows import RowFactory, tuple_row
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import CompoundSelect, Connection, Select, func, select
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from app.store.engine import Engine
 
 
-def count_up_to(connection: Connection, query: Select[Any], at_most: int) -> int:
-    """How many rows there are. Stops counting at the limit."""
+def count(connection: Connection, query: Select[Any], at_most: int | None = None) -> int:
+    """How many rows there are. Stops at the limit."""
     return connection.execute(select(func.count()).select_from(query.limit(at_most).subquery())).scalar_one()
 
 
 class Prepared:
-    """A long statement in SQL, which each connection plans once.
+    """A statement in SQL, which each connection plans once.
 
-    psycopg looks for the parameters of a statement of more than 4,096 characters, or of more than 50 parameters, each
-    time it is run: for the one that creates a debate that was a quarter of the CPU of the API. So here they are looked
-    for once, and psycopg gets the statement with Postgres' own numbers. And by itself psycopg has each connection plan
-    a statement several times before it is prepared.
+    psycopg parses the parameters of a long statement at each run, which took a quarter of the API's CPU. So they are
+    parsed once, and psycopg gets Postgres' own numbers.
     """
 
     def __init__(self, sql: str) -> None:
@@ -51,7 +47,9 @@ DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 class Statement:
     """A query of SQLAlchemy's, compiled once."""
 
-    def __init__(self, query: Select[Any], prefix: str = "", planned_each_time: bool = False) -> None:
+    def __init__(
+        self, query: Select[Any] | CompoundSelect[Any], prefix: str = "", planned_each_time: bool = False
+    ) -> None:
         compiled = query.compile(dialect=DIALECT)
         self._sql = prefix + str(compiled)
         self._constants = compiled.params
@@ -65,25 +63,3 @@ class Statement:
 
     def rows_on(self, connection: "psycopg.Connection[Any]", **parameters: Any) -> list[tuple[Any, ...]]:
         return connection.execute(self._sql, {**self._constants, **parameters}, prepare=self._prepare).fetchall()
-
-
-class RowEstimate:
-    """How many rows the planner expects of a query. Cached: the statistics behind it change once a minute at most."""
-
-    CACHE_SECONDS = 10
-
-    def __init__(self, query: Select[Any]) -> None:
-        self._plan = Statement(query, "EXPLAIN (FORMAT JSON) ")
-        self._rows = 0
-        self._expires_at = 0.0
-
-    @property
-    def is_cached(self) -> bool:
-        return time.monotonic() < self._expires_at
-
-    def rows_on(self, connection: "psycopg.Connection[Any]") -> int:
-        if not self.is_cached:
-            [(plan,)] = self._plan.rows_on(connection)
-            self._rows = int(plan[0]["Plan"]["Plan Rows"])
-            self._expires_at = time.monotonic() + self.CACHE_SECONDS
-        return self._rows

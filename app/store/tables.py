@@ -1,10 +1,14 @@
 """The tables. Migrations create them; a test fails when the two differ."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Date,
     DateTime,
     Double,
@@ -16,9 +20,11 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
     Uuid,
     cast,
+    column,
     false,
     func,
     text,
@@ -27,13 +33,58 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlalchemy.schema import SchemaItem
 
+from app.core.debate import Status, TurnType
+from app.core.formats import Format
+from app.core.seats import Seat
+
 metadata = MetaData()
 # When a column of a debate or turn is written. Without one of these: once, from the value, when the row is created.
 WITH_CHANGES = {"written": "then, and with every change"}
 BY_SQL = {"written": "by statements, not from the value"}
+ACTORS = [seat.actor for seat in Seat]
 # A missing value is SQL's NULL, never the JSON text "null".
 Json = JSONB(none_as_null=True)
 Timestamp = DateTime(timezone=True)
+
+
+def one_of(name: str, column: str, values: Iterable[str]) -> CheckConstraint:
+    known = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({known})", name=name)
+
+
+def newest_first(name: str, *columns: str | TextClause, where: str | None = None, **options: Any) -> Index:
+    """For a list by last activity: of the rows that have `where`, with these columns first."""
+    condition = None if where is None else text(where)
+    return Index(name, *columns, text("updated_at DESC"), "id", postgresql_where=condition, **options)
+
+
+def partial(name: str, *columns: str | TextClause, where: str, unique: bool = False) -> Index:
+    return Index(name, *columns, unique=unique, postgresql_where=text(where))
+
+
+def gin(name: str, column: str | ColumnElement[Any], pending_kilobytes: int) -> Index:
+    """GIN collects new entries in a pending list, which every search reads: so it is kept short."""
+    options = {"gin_pending_list_limit": pending_kilobytes}
+    return Index(name, column, postgresql_using="gin", postgresql_with=options)
+
+
+def claim_columns(info: dict[str, str] | None = None, **due_at: Any) -> list[Column[Any]]:
+    """Of rows that workers claim (app/store/claimed_rows.py). `info` is that of the failed attempts."""
+    return [
+        Column("claim_token", Uuid),
+        Column("claimed_by", Text),
+        Column("attempts", Integer, nullable=False, server_default=text("0"), info=info),
+        Column("due_at", Timestamp, **due_at),
+    ]
+
+
+def usage_columns(info: dict[str, str] | None = None) -> list[Column[Any]]:
+    return [
+        Column("input_tokens", BigInteger, nullable=False, server_default=text("0"), info=info),
+        Column("output_tokens", BigInteger, nullable=False, server_default=text("0"), info=info),
+        Column("cost_usd", Double, nullable=False, server_default=text("0"), info=info),
+    ]
+
 
 debates = Table(
     "debates",
@@ -58,44 +109,36 @@ debates = Table(
     Column("seats", Json, nullable=False),
     Column("limits", Json, nullable=False),
     Column("turn_count", Integer, nullable=False, info=WITH_CHANGES),
-    Column("input_tokens", BigInteger, nullable=False, server_default=text("0"), info=BY_SQL),
-    Column("output_tokens", BigInteger, nullable=False, server_default=text("0"), info=BY_SQL),
-    Column("cost_usd", Double, nullable=False, server_default=text("0"), info=BY_SQL),
-    # Of the whole debate, and the mean of the rounds judged so far: a list of debates needs no look at their turns.
+    *usage_columns(BY_SQL),
+    # Of the whole debate, and the mean of the rounds judged so far.
     Column("verdict", Json, info=WITH_CHANGES),
     Column("standing", Json, info=WITH_CHANGES),
-    # The language in which it is held; NULL for the motion's. The prompt set that its models are instructed with, by
-    # name, and the hash of what that name meant when the debate was created.
+    # NULL for the motion's language. The prompt set's name, and the hash of what it meant at the creation.
     Column("language", Text),
     Column("prompts", Text),
     Column("prompts_hash", Text),
-    Column("claim_token", Uuid),
-    Column("claimed_by", Text),
-    # The claim of a worker's last change: a commit whose connection was lost learns from it that it was stored.
+    *claim_columns(WITH_CHANGES),
+    # The claim of a worker's last change: a commit whose connection was lost finds out that it was stored.
     Column("settled_token", Uuid),
-    Column("attempts", Integer, nullable=False, server_default=text("0"), info=WITH_CHANGES),
     # Backoff: no claim before this.
     Column("next_attempt_at", Timestamp, info=BY_SQL),
-    # When a worker may claim it; NULL while no worker has anything to do, `infinity` while it is claimed: the index of
-    # due debates finds it for a release, and no claim reads it.
-    Column("due_at", Timestamp),
     # The share of a worker's capacity that the next turn uses (app/core/claims.py); empty in an imported debate.
     Column("share", Text, nullable=False, server_default="", info=WITH_CHANGES),
-    # When max_seconds is used up, while the debate runs; how many seconds are left, while it is paused or failed.
+    # When max_seconds is used up, while the debate runs; what is left of it, while it is paused or failed.
     Column("deadline_at", Timestamp),
     Column("seconds_left", Double),
-    # Created with `start: false`: while its status is `created`, nobody takes a turn.
+    # Created with `start: false`.
     Column("waits_for_start", Boolean, nullable=False, server_default=false()),
-    # It took place elsewhere.
+    # Run elsewhere.
     Column("imported", Boolean, nullable=False, server_default=false()),
-    # The debate whose turns it began with, and up to which of them. No foreign key: it outlives that debate.
+    # No foreign key: it outlives the debate that it is a fork of.
     Column("forked_from", Uuid),
     Column("forked_after_seq", Integer),
     # Who sees the document, the answers to defend, the correct one; and the document, which is stored once.
     Column("material", Json),
     Column("document_hash", LargeBinary, ForeignKey("materials.hash", name="debates_document_hash_fkey")),
     Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
-    # When the external seat that has the floor has to have made its move; NULL where it has no deadline.
+    # The deadline of the external seat that has the floor.
     Column("waiting_until", Timestamp, info=BY_SQL),
     # Whose request created it ("operator" or an agent's id) and under which id.
     Column("created_by", Text),
@@ -104,48 +147,43 @@ debates = Table(
     Column("experiment_id", Uuid),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
     Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
-    CheckConstraint(
-        "format IN ('rounds', 'dialogue', 'final_ruling', 'simultaneous', 'interactive', 'consultancy', 'direct')",
-        name="debates_format_known",
-    ),
-    CheckConstraint(
-        "status IN ('created', 'running', 'paused', 'completed', 'stopped', 'failed')", name="debates_status_known"
-    ),
-    CheckConstraint("next_actor IN ('debater_a', 'debater_b', 'judge')", name="debates_next_actor_known"),
+    one_of("debates_format_known", "format", Format),
+    one_of("debates_status_known", "status", Status),
+    one_of("debates_next_actor_known", "next_actor", ACTORS),
     CheckConstraint("next_round >= 1", name="debates_next_round_positive"),
     CheckConstraint(
         "(status IN ('completed', 'stopped')) = (stop_reason IS NOT NULL)", name="debates_closed_has_reason"
     ),
     # Python cannot read later times.
     CheckConstraint("next_attempt_at < '9999-01-01 00:00:00+00'", name="debates_next_attempt_readable"),
+    newest_first("debates_by_update"),
+    newest_first("debates_by_status_and_update", "status"),
+    newest_first(
+        "debates_open_by_actor",
+        "next_actor",
+        where="status NOT IN ('completed', 'stopped')",
+        postgresql_include=["next_round", "intervention_open"],
+    ),
+    # For totals. Few distinct values, so that Postgres stores the rows of each as one compressed list in table order:
+    # counting takes half the time of an index ordered by time. A filter on a later column uses a skip scan (Postgres
+    # 18; older versions count with the indexes above).
+    Index("debates_by_standing", "debate_type", "format", "status", "next_actor", "next_round", "intervention_open"),
+    # A caller's request never creates two debates.
+    partial("debates_one_per_request", "created_by", "client_request_id", where="created_by IS NOT NULL", unique=True),
+    newest_first("debates_of_experiment", "experiment_id", where="experiment_id IS NOT NULL"),
+    partial("debates_due_by_share", "share", "due_at", where="due_at IS NOT NULL"),
+    # For deleting a document that no debate has any more.
+    partial("debates_by_document", "document_hash", where="document_hash IS NOT NULL"),
+    # For filters of the list. Few running debates are in them, so that a turn does not have to update them.
+    newest_first("debates_by_winner", text("(verdict ->> 'winner')"), where="verdict IS NOT NULL"),
+    newest_first("debates_with_error", where="last_error IS NOT NULL"),
 )
-Index("debates_by_update", debates.c.updated_at.desc(), debates.c.id)
-Index("debates_by_status_and_update", debates.c.status, debates.c.updated_at.desc(), debates.c.id)
 # Literals, not parameters: otherwise the planner cannot see that a partial index covers the query. And positive lists,
 # because an index scan starts from the values that are wanted.
 is_open = text("debates.status IN ('created', 'running', 'paused', 'failed')")
 is_closed = text("debates.status IN ('completed', 'stopped')")
-Index(
-    "debates_open_by_actor",
-    debates.c.next_actor,
-    debates.c.updated_at.desc(),
-    debates.c.id,
-    postgresql_include=["next_round", "intervention_open"],
-    postgresql_where=text("status NOT IN ('completed', 'stopped')"),
-)
-# For totals. Few distinct values, so that Postgres stores the rows of each as one compressed list in table order:
-# counting takes half the time of an index ordered by time. A filter on a later column uses a skip scan (Postgres 18;
-# older versions count with the indexes above).
-Index(
-    "debates_by_standing",
-    debates.c.debate_type,
-    debates.c.format,
-    debates.c.status,
-    debates.c.next_actor,
-    debates.c.next_round,
-    debates.c.intervention_open,
-)
-# For `pending_first_opponent`. The query repeats these conditions literally, or Postgres would not use the index.
+is_judged = text("debates.verdict IS NOT NULL")
+# For `pending_first_opponent`: all conditions, so that counting reads the index alone.
 wants_opponent = text(
     "debates.status IN ('created', 'running') AND debates.next_actor = 'debater_b' AND debates.next_round = 1"
     " AND debates.seats -> 'opponent' ->> 'player' = 'external'"
@@ -154,50 +192,8 @@ is_unheld = text(
     "debates.seats -> 'opponent' ->> 'agent_id' IS NULL AND debates.seats -> 'opponent' ->> 'held_by' IS NULL"
 )
 is_started = text("NOT (debates.status = 'created' AND debates.waits_for_start)")
-# All that the list asks for: a debate that the index names does not have to be looked at to be counted.
-Index(
-    "debates_to_join",
-    debates.c.updated_at.desc(),
-    debates.c.id,
-    postgresql_where=text(
-        "status IN ('created', 'running') AND next_actor = 'debater_b' AND next_round = 1"
-        " AND seats -> 'opponent' ->> 'player' = 'external' AND seats -> 'opponent' ->> 'agent_id' IS NULL"
-        " AND seats -> 'opponent' ->> 'held_by' IS NULL AND NOT (status = 'created' AND waits_for_start)"
-    ),
-)
-# A caller's request never creates two debates.
-Index(
-    "debates_one_per_request",
-    debates.c.created_by,
-    debates.c.client_request_id,
-    unique=True,
-    postgresql_where=debates.c.created_by.is_not(None),
-)
-Index(
-    "debates_of_experiment",
-    debates.c.experiment_id,
-    debates.c.updated_at.desc(),
-    debates.c.id,
-    postgresql_where=debates.c.experiment_id.is_not(None),
-)
-Index("debates_due_by_share", debates.c.share, debates.c.due_at, postgresql_where=debates.c.due_at.is_not(None))
-
-# For deleting a document that no debate has any more.
-Index("debates_by_document", debates.c.document_hash, postgresql_where=text("document_hash IS NOT NULL"))
-# For filters of the list. Few running debates are in them, so that a turn does not have to update them.
-is_judged = text("debates.verdict IS NOT NULL")
-Index(
-    "debates_by_winner",
-    text("(verdict ->> 'winner')"),
-    debates.c.updated_at.desc(),
-    debates.c.id,
-    postgresql_where=text("verdict IS NOT NULL"),
-)
-Index(
-    "debates_with_error",
-    debates.c.updated_at.desc(),
-    debates.c.id,
-    postgresql_where=text("last_error IS NOT NULL"),
+debates.append_constraint(
+    newest_first("debates_to_join", where=f"{wants_opponent} AND {is_unheld} AND {is_started}".replace("debates.", ""))
 )
 
 # Documents that debates are about, each stored once.
@@ -222,31 +218,19 @@ debate_events = Table(
     # A worker's id, an agent's username or "operator".
     Column("by", Text),
     Column("about", Json),
+    Index("debate_events_of_debate", "debate_id", "at", "id"),
 )
-Index("debate_events_of_debate", debate_events.c.debate_id, debate_events.c.at, debate_events.c.id)
 
-# The titles in lower case and the labels (`player:…`, `tag:…`), for app/store/listing.py. Triggers of `debates` write
-# them. In a table of their own, so that a turn does not have to update their indexes.
+# The titles in lower case and the labels (`player:…`, `tag:…`), which triggers of `debates` write. In a table of their
+# own, so that a turn does not have to update their indexes.
 debate_titles = Table(
     "debate_titles",
     metadata,
     Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), primary_key=True),
     Column("title", Text, nullable=False),
     Column("labels", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
-)
-# GIN collects new entries in a pending list, so that an insert need not update the index for every gram. Every search
-# reads that list, so it is kept short (256 KB, some 300 titles).
-Index(
-    "debate_titles_by_gram",
-    func.title_grams(debate_titles.c.title),
-    postgresql_using="gin",
-    postgresql_with={"gin_pending_list_limit": 256},
-)
-Index(
-    "debate_titles_by_label",
-    debate_titles.c.labels,
-    postgresql_using="gin",
-    postgresql_with={"gin_pending_list_limit": 256},
+    gin("debate_titles_by_gram", func.title_grams(column("title")), 256),
+    gin("debate_titles_by_label", "labels", 256),
 )
 
 turns = Table(
@@ -272,17 +256,14 @@ turns = Table(
     Column("claim", Uuid),
     # Of a model's turn: the hash of the prompts that it was instructed with.
     Column("prompts_hash", Text),
-    # The agent whose key was sent. With its name, which never changes, so that reading a transcript needs no join.
+    # With the agent's name, which never changes, so that reading a transcript needs no join.
     Column("agent_id", Uuid, ForeignKey("agents.id")),
     Column("agent_username", Text),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
     UniqueConstraint("debate_id", "round", "actor", name="turns_one_per_slot"),
     UniqueConstraint("debate_id", "seq", name="turns_one_per_seq"),
-    CheckConstraint("actor IN ('debater_a', 'debater_b', 'judge')", name="turns_actor_known"),
-    CheckConstraint(
-        "type IN ('MOTION', 'CLAIM', 'APPEAL', 'RULING', 'INTERVENTION', 'RESOLUTION', 'QUESTION')",
-        name="turns_type_known",
-    ),
+    one_of("turns_actor_known", "actor", ACTORS),
+    one_of("turns_type_known", "type", TurnType),
     # Outside the order of speaking: an intervention always, the ruling on it in most formats.
     CheckConstraint(
         "CASE type WHEN 'INTERVENTION' THEN round IS NULL WHEN 'RULING' THEN true ELSE round IS NOT NULL END",
@@ -292,22 +273,16 @@ turns = Table(
     CheckConstraint("(agent_id IS NULL) = (agent_username IS NULL)", name="turns_agent_has_a_name"),
 )
 
-# The words of turns, for the search in texts (app/store/search.py). Workers add them a few seconds after a turn is
-# stored (app/store/text_index.py). GIN collects new entries in a pending list, which every search reads: a megabyte.
+# The words of turns, which workers add a few seconds after a turn is stored (app/store/text_index.py).
 indexed_turns = Table(
     "indexed_turns",
     metadata,
     Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("words", TSVECTOR, nullable=False),
+    gin("indexed_turns_by_word", "words", 1024),
 )
-Index(
-    "indexed_turns_by_word",
-    indexed_turns.c.words,
-    postgresql_using="gin",
-    postgresql_with={"gin_pending_list_limit": 1024},
-)
-# One row, from the first pass on. All turns of debates that have not changed since `indexed_until` are indexed.
+# All turns of debates that have not changed since `indexed_until` are indexed.
 text_index = Table(
     "text_index",
     metadata,
@@ -317,8 +292,7 @@ text_index = Table(
     CheckConstraint("is_only_row", name="text_index_has_one_row"),
 )
 
-# The owner of a client_request_id within a debate: the agent whose key was sent, else the seat, because the operator
-# may submit for both sides.
+# The owner of a client_request_id within a debate: the agent, else the seat, for the operator submits for both sides.
 request_owner = func.coalesce(cast(turns.c.agent_id, Text), turns.c.actor)
 Index(
     "turns_one_per_request_of_caller",
@@ -332,7 +306,7 @@ Index(
 
 def exchange_table(name: str, *of: SchemaItem) -> Table:
     """What a model was sent and answered, for each call. Pruned on its own (`debate prune --exchanges`)."""
-    table = Table(
+    return Table(
         name,
         metadata,
         *of,
@@ -349,16 +323,15 @@ def exchange_table(name: str, *of: SchemaItem) -> Table:
         # The provider's id of the request.
         Column("request_id", Text),
         Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+        Index(f"{name}_by_time", "created_at"),
     )
-    Index(f"{name}_by_time", table.c.created_at)
-    return table
 
 
 exchanges = exchange_table(
     "exchanges", Column("turn_id", Uuid, ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True)
 )
 
-# Sets of prompts of one's own. A name means what was added under it last; debates keep the hash.
+# Custom prompt sets. A name means its last version; debates keep the hash.
 prompt_sets = Table(
     "prompt_sets",
     metadata,
@@ -368,8 +341,8 @@ prompt_sets = Table(
     Column("base", Text, nullable=False),
     Column("files", Json, nullable=False),
     Column("added_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    Index("prompt_sets_by_hash", "hash"),
 )
-Index("prompt_sets_by_hash", prompt_sets.c.hash)
 
 agents = Table(
     "agents",
@@ -387,9 +360,9 @@ agents = Table(
     Column("revoked_at", Timestamp),
     UniqueConstraint("key_hash", name="agents_one_per_key"),
     CheckConstraint("scopes <@ ARRAY['read', 'debate', 'arbitrate']", name="agents_scopes_known"),
+    # Names that differ only in case would be confused.
+    Index("agents_one_per_username", func.lower(column("username")), unique=True),
 )
-# Names that differ only in case would be confused.
-Index("agents_one_per_username", func.lower(agents.c.username), unique=True)
 
 # Browsers signed in to the dashboard. The hash is of the cookie's secret, keyed with the operator's token.
 sessions = Table(
@@ -409,8 +382,7 @@ def invitation_table(name: str, *about: SchemaItem) -> Table:
         *about,
         Column("token_hash", LargeBinary, nullable=False),
         Column("invited_by", Text, nullable=False),
-        # The agent that issued it, and the hash of its key at that time: a key that is revoked or rotated ends its
-        # invitations. NULL for the operator's.
+        # NULL for the operator's. A key that is revoked or rotated ends its invitations.
         Column("issuer_id", Uuid, ForeignKey("agents.id")),
         Column("issuer_key", LargeBinary),
         Column("revoked_at", Timestamp),
@@ -422,27 +394,26 @@ def invitation_table(name: str, *about: SchemaItem) -> Table:
 
 def invited_session_table(name: str, accepted: Table) -> Table:
     """Browsers that accepted an invitation. The hash is of the cookie's secret."""
-    made = Table(
+    return Table(
         name,
         metadata,
         Column("hash", LargeBinary, primary_key=True),
         Column("invitation_id", Uuid, ForeignKey(accepted.c.id, ondelete="CASCADE"), nullable=False),
         Column("expires_at", Timestamp, nullable=False),
+        Index(f"{name}_by_invitation", "invitation_id"),
     )
-    Index(f"{name}_by_invitation", made.c.invitation_id)
-    return made
 
 
 invitations = invitation_table(
     "invitations",
     Column("debate_id", Uuid, ForeignKey("debates.id", ondelete="CASCADE"), nullable=False),
     Column("role", Text, nullable=False),
-    CheckConstraint("role IN ('proposer', 'opponent', 'arbitrator', 'watcher')", name="invitations_role_known"),
+    one_of("invitations_role_known", "role", ("proposer", "opponent", "arbitrator", "watcher")),
+    Index("invitations_by_debate", "debate_id"),
 )
-Index("invitations_by_debate", invitations.c.debate_id)
 guest_sessions = invited_session_table("guest_sessions", invitations)
 
-# Endpoints that are told of events. The secret signs what they are sent, so it is stored itself.
+# The secret signs what an endpoint is sent, so it is stored itself.
 webhooks = Table(
     "webhooks",
     metadata,
@@ -462,53 +433,33 @@ webhook_deliveries = Table(
     Column("id", Uuid, primary_key=True),
     Column("number", BigInteger, Identity(always=True), nullable=False),
     Column("webhook_id", Uuid, ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
-    # No foreign key: the end of a debate is told of also when it was deleted since.
+    # No foreign key: the end of a debate is delivered also after its deletion.
     Column("debate_id", Uuid),
     Column("event", Text, nullable=False),
     Column("data", Json, nullable=False),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    # When to try next; NULL when it was delivered or given up. The rest of a claim as in app/store/claimed_rows.py.
-    Column("due_at", Timestamp),
-    Column("claim_token", Uuid),
-    Column("claimed_by", Text),
-    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    # Due at the next attempt; NULL when it was delivered or given up.
+    *claim_columns(),
     Column("delivered_at", Timestamp),
     Column("last_status", Integer),
     Column("last_error", Text),
+    partial("webhook_deliveries_due", "webhook_id", "debate_id", "number", where="due_at IS NOT NULL"),
+    partial("webhook_deliveries_due_by_number", "webhook_id", "number", where="due_at IS NOT NULL"),
+    partial("webhook_deliveries_claimed", "claimed_by", where="claimed_by IS NOT NULL"),
+    Index("webhook_deliveries_by_number", "webhook_id", "number"),
 )
-Index(
-    "webhook_deliveries_due",
-    webhook_deliveries.c.webhook_id,
-    webhook_deliveries.c.debate_id,
-    webhook_deliveries.c.number,
-    postgresql_where=text("due_at IS NOT NULL"),
-)
-Index(
-    "webhook_deliveries_due_by_number",
-    webhook_deliveries.c.webhook_id,
-    webhook_deliveries.c.number,
-    postgresql_where=text("due_at IS NOT NULL"),
-)
-Index(
-    "webhook_deliveries_claimed",
-    webhook_deliveries.c.claimed_by,
-    postgresql_where=webhook_deliveries.c.claimed_by.is_not(None),
-)
-Index("webhook_deliveries_by_number", webhook_deliveries.c.webhook_id, webhook_deliveries.c.number)
 
-# A claim lives as long as its worker's lease.
 worker_leases = Table(
     "worker_leases",
     metadata,
     Column("worker_id", Text, primary_key=True),
     Column("renewed_at", Timestamp, nullable=False),
     Column("expires_at", Timestamp, nullable=False),
-    # Whose models this worker could call, and what it lacks for the others. NULL where the worker did not say.
+    # Whose models this worker can call, and what it lacks for the others.
     Column("players", Json),
 )
 
-# Concurrency limits of the model providers. `lowered_to` and `lowered_at` are set after HTTP 429. The row is also the
-# lock under which slots are assigned.
+# Concurrency limits, lowered after HTTP 429. The row is also the lock under which slots are assigned.
 providers = Table(
     "providers",
     metadata,
@@ -517,7 +468,7 @@ providers = Table(
     Column("lowered_at", Timestamp),
 )
 
-# The slots of a provider that each worker holds and wants. A dead worker's row expires, which frees its slots.
+# A dead worker's row expires, which frees its slots.
 provider_slots = Table(
     "provider_slots",
     metadata,
@@ -528,36 +479,34 @@ provider_slots = Table(
     Column("expires_at", Timestamp, nullable=False),
 )
 
-# Calls of models that have begun, and whose outcome is neither stored nor charged yet. A worker that dies leaves its
-# rows: they are charged when its lease ends.
+# Calls in flight (app/store/calls_under_way.py).
 model_calls = Table(
     "model_calls",
     metadata,
     Column("id", Uuid, primary_key=True),
-    # Under which it was made, and the worker's lease.
     Column("claim", Uuid, nullable=False),
     Column("worker_id", Text, nullable=False),
-    # Who pays for it: one of the two. No foreign keys: a row outlives what was deleted meanwhile, for a day at most.
+    # Which of the two pays. No foreign keys: a row outlives both for a day at most.
     Column("debate_id", Uuid),
     Column("judgment_id", Uuid),
-    # What was sent, guessed from its length.
+    # Estimated from the length of what was sent.
     Column("input_tokens", BigInteger, nullable=False),
     Column("cost_usd", Double, nullable=False),
     Column("begun_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    # When its worker's lease ended. If the worker lives and learns what the call has cost, only the rest is charged.
+    # When its worker's lease ended. If the worker reports the cost later, only the rest is charged.
     Column("charged_at", Timestamp),
     CheckConstraint("(debate_id IS NULL) <> (judgment_id IS NULL)", name="model_calls_one_pays"),
+    Index("model_calls_by_claim", "claim"),
 )
-Index("model_calls_by_claim", model_calls.c.claim)
 
-# What all workers spend on models in a day. A worker that dies in a call leaves its reservation: it may be billed.
+# A worker that dies in a call leaves its reservation: it may be billed.
 daily_costs = Table(
     "daily_costs",
     metadata,
     Column("day", Date, primary_key=True),
     Column("reserved_usd", Double, nullable=False, server_default=text("0")),
     Column("spent_usd", Double, nullable=False, server_default=text("0")),
-    # Calls whose price is not known: their cost is not in spent_usd.
+    # Calls whose price is unknown: they are not in spent_usd.
     Column("unpriced_calls", Integer, nullable=False, server_default=text("0")),
 )
 

@@ -1,8 +1,7 @@
 """Fills the index of the words of turns (docs/decisions/0010-search-in-texts.md).
 
-Not in the statement that stores a turn: taking its text apart costs Postgres more than the rest of that statement. A
-pass takes the debates that have changed since the last one and have been quiet for a moment, and adds the turns that
-are not indexed yet. Until then a search reads their texts instead (`app.store.search`), so it misses none.
+A pass takes the debates that have changed since the last one and have been quiet for a moment, and adds the turns that
+are not indexed yet. Until then a search reads their texts (`app.store.search`).
 """
 
 from datetime import datetime, timedelta
@@ -15,8 +14,7 @@ PASS_EVERY_SECONDS = 5.0
 QUIET_SECONDS = 5.0
 """A debate that has just changed is not indexed: the foreign key would lock its row while its next turn is stored."""
 LATE_SECONDS = 60.0
-"""`updated_at` is set before the commit. What commits within this time is found all the same; a statement may take half
-of it."""
+"""`updated_at` is set before the commit: a change that commits within this time is still found."""
 DEBATES_AT_ONCE = 1_000
 TURNS_AT_ONCE = 500
 """In one statement, so that it is short."""

@@ -1,10 +1,11 @@
 """Turns: read in order of seq. `app.store.commit` stores them; they never change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Integer, Uuid, and_, bindparam, case, column, func, or_, select, true
@@ -21,6 +22,7 @@ from app.store.rows import (
     situation_of,
     turn_columns,
     turn_of,
+    turn_rows,
     verdict_of,
 )
 from app.store.statements import Statement
@@ -34,6 +36,7 @@ class TurnExists(Exception):
 
 
 _SPLIT = len(debate_columns)
+_Row = Sequence[Any]
 _DEBATE_NAMES = [column.name for column in debate_columns]
 _ID = _DEBATE_NAMES.index("id")
 _TURN_NAMES = [column.name for column in turn_columns]
@@ -57,13 +60,11 @@ def motion(connection: Connection, debate_id: UUID) -> Turn:
 
 def tail(connection: Connection, debate_id: UUID, count: int) -> tuple[Turn, ...]:
     """The last turns, oldest first."""
-    rows = connection.execute(_TAIL, {"debate_id": debate_id, "count": count}).mappings().all()
-    return tuple(turn_of(row) for row in reversed(rows))
+    return tuple(reversed(turn_rows.all(connection, _TAIL, {"debate_id": debate_id, "count": count})))
 
 
 def after(connection: Connection, debate_id: UUID, seq: int, at_most: int | None = None) -> tuple[Turn, ...]:
-    rows = connection.execute(_AFTER.limit(at_most), {"debate_id": debate_id, "seq": seq}).mappings()
-    return tuple(turn_of(row) for row in rows)
+    return tuple(turn_rows.all(connection, _AFTER.limit(at_most), {"debate_id": debate_id, "seq": seq}))
 
 
 def after_each(engine: Engine, known: Mapping[UUID, int], at_most: int) -> list[tuple[Debate, list[Turn]]]:
@@ -72,9 +73,9 @@ def after_each(engine: Engine, known: Mapping[UUID, int], at_most: int) -> list[
     found = []
     for _, group in groupby(rows, key=itemgetter(_ID)):
         of_debate = list(group)
-        debate = debate_of(dict(zip(_DEBATE_NAMES, of_debate[0][:_SPLIT], strict=True)))
-        given = (dict(zip(_TURN_NAMES, row[_SPLIT:], strict=True)) for row in of_debate)
-        found.append((debate, [turn_of(row) for row in given if row["id"] is not None]))
+        # Without a new turn, the columns of one are NULL.
+        new = [_turn(row[_SPLIT:]) for row in of_debate if row[_SPLIT] is not None]
+        found.append((_debate(of_debate[0][:_SPLIT]), new))
     return found
 
 
@@ -86,20 +87,18 @@ def verdicts(connection: Connection, debate_id: UUID, at_most: int) -> list[tupl
 
 
 def rounds(connection: Connection, debate_id: UUID) -> list[tuple[int, int]]:
-    """Each round with the seq of its first turn; not the motion's, where it stands before the first round."""
+    """Each round with the seq of its first turn; not the motion's before the first round."""
     return [(row.round, row.seq) for row in connection.execute(_ROUNDS, {"debate_id": debate_id})]
 
 
 def latest(engine: Engine, debate_id: UUID, seen_id: UUID | None) -> Latest | None:
-    """The situation of a debate, its last turn and the seq of another turn, from one snapshot. Agents poll this, so it
-    reads nothing else."""
+    """A debate's situation, its last turn and the seq of a seen turn, from one snapshot. Frequent: agents poll."""
     found = _LATEST.rows(engine, debate_id=debate_id, seen_id=seen_id)
     if not found:
         return None
     created_at, seen_seq, *row = found[0]
     situation = situation_of(dict(zip(_SITUATION_NAMES, row[:_TURN_AT], strict=True)))
-    latest_turn = turn_of(dict(zip(_TURN_NAMES, row[_TURN_AT:], strict=True)))
-    return Latest(created_at, situation, latest_turn, seen_seq)
+    return Latest(created_at, situation, _turn(row[_TURN_AT:]), seen_seq)
 
 
 def with_debate(engine: Engine, debate_id: UUID, last: int | None) -> tuple[Debate, list[Turn]] | None:
@@ -107,14 +106,21 @@ def with_debate(engine: Engine, debate_id: UUID, last: int | None) -> tuple[Deba
     rows = _WITH_DEBATE.rows(engine, debate_id=debate_id, last=last)
     if not rows:
         return None
-    debate = debate_of(dict(zip(_DEBATE_NAMES, rows[0][:_SPLIT], strict=True)))
-    return debate, [turn_of(dict(zip(_TURN_NAMES, row[_SPLIT:], strict=True))) for row in rows]
+    return _debate(rows[0][:_SPLIT]), [_turn(row[_SPLIT:]) for row in rows]
 
 
 def outline(engine: Engine, debate_id: UUID, last_seq: int) -> tuple[Turn, ...]:
     """The turns up to this one, without what was said after the motion."""
     rows = _OUTLINE.rows(engine, debate_id=debate_id, last_seq=last_seq)
-    return tuple(turn_of(dict(zip(_TURN_NAMES, row, strict=True))) for row in rows)
+    return tuple(map(_turn, rows))
+
+
+def _debate(row: _Row) -> Debate:
+    return debate_of(dict(zip(_DEBATE_NAMES, row, strict=True)))
+
+
+def _turn(row: _Row) -> Turn:
+    return turn_of(dict(zip(_TURN_NAMES, row, strict=True)))
 
 
 def bytes_until(connection: Connection, debate_id: UUID, last_seq: int) -> int:
@@ -125,8 +131,7 @@ def bytes_until(connection: Connection, debate_id: UUID, last_seq: int) -> int:
 
 
 def get(connection: Connection, turn_id: UUID) -> Turn | None:
-    row = connection.execute(_GET, {"turn_id": turn_id}).mappings().one_or_none()
-    return turn_of(row) if row else None
+    return turn_rows.one_or_none(connection, _GET, {"turn_id": turn_id})
 
 
 def of_request(
@@ -135,8 +140,7 @@ def of_request(
     """The turn that this caller stored under this id: an agent in any seat, the operator in this one."""
     owner = str(agent.id) if agent else seat.actor
     parameters = {"debate_id": debate_id, "client_request_id": client_request_id, "owner": owner}
-    row = connection.execute(_OF_REQUEST, parameters).mappings().one_or_none()
-    return turn_of(row) if row else None
+    return turn_rows.one_or_none(connection, _OF_REQUEST, parameters)
 
 
 def seats_of(connection: Connection, debate_id: UUID, agent_id: UUID) -> frozenset[Seat]:

@@ -14,6 +14,7 @@ from app.store import claimed_rows
 from app.store.claimed_rows import DELIVERIES
 from app.store.engine import Engine
 from app.store.mapping import Mapped
+from app.store.statements import count
 from app.store.tables import webhook_deliveries, webhooks
 
 
@@ -88,17 +89,19 @@ def claim(engine: Engine, worker_id: str, room: Room) -> list[DueDelivery]:
     return [DueDelivery(**row) for row in claimed]
 
 
-def settle(engine: Engine, held: DueDelivery, *, status: int | None, error: str | None, delay: float | None) -> bool:
+def record_attempt(
+    engine: Engine, claimed: DueDelivery, *, status: int | None, error: str | None, delay: float | None
+) -> bool:
     """Records an attempt: delivered without an `error`. `delay`: until the next attempt; None when there is none. False
     when the claim is lost."""
-    values: dict[str, Any] = {"attempts": held.attempts + 1, "last_status": status, "last_error": error}
+    values: dict[str, Any] = {"attempts": claimed.attempts + 1, "last_status": status, "last_error": error}
     if error is None:
         values["delivered_at"] = func.clock_timestamp()
     with engine.begin() as connection:
-        if delay is not None and _lock_enabled(connection, held.webhook_id):
-            return claimed_rows.postpone(connection, DELIVERIES, held.id, held.token, delay, values)
+        if delay is not None and _lock_enabled(connection, claimed.webhook_id):
+            return claimed_rows.postpone(connection, DELIVERIES, claimed.id, claimed.token, delay, values)
         row_id = webhook_deliveries.c.id
-        return claimed_rows.settle(connection, DELIVERIES, held.id, held.token, values, row_id) is not None
+        return claimed_rows.finish(connection, DELIVERIES, claimed.id, claimed.token, values, row_id) is not None
 
 
 def _lock_enabled(connection: Connection, webhook_id: UUID) -> bool:
@@ -129,13 +132,11 @@ def add(
 
 
 def get(connection: Connection, webhook_id: UUID) -> Webhook | None:
-    row = connection.execute(select(*_WEBHOOK).where(webhooks.c.id == webhook_id)).mappings().one_or_none()
-    return webhook_rows.value(row) if row else None
+    return webhook_rows.one_or_none(connection, select(*_WEBHOOK).where(webhooks.c.id == webhook_id))
 
 
 def list_all(connection: Connection) -> list[Webhook]:
-    rows = connection.execute(select(*_WEBHOOK).order_by(webhooks.c.created_at)).mappings()
-    return [webhook_rows.value(row) for row in rows]
+    return webhook_rows.all(connection, select(*_WEBHOOK).order_by(webhooks.c.created_at))
 
 
 def remove(connection: Connection, webhook_id: UUID) -> bool:
@@ -155,21 +156,20 @@ def deliveries(connection: Connection, webhook_id: UUID, at_most: int) -> list[D
     return [delivery_rows.value(row) for row in rows.mappings()]
 
 
-def count_settled(connection: Connection, before: datetime) -> int:
-    statement = select(func.count()).select_from(webhook_deliveries).where(*_settled(before))
-    return connection.execute(statement).scalar_one()
+def count_finished(connection: Connection, before: datetime) -> int:
+    return count(connection, select(webhook_deliveries.c.id).where(*_finished(before)))
 
 
-def delete_settled(connection: Connection, before: datetime, at_most: int) -> int:
+def delete_finished(connection: Connection, before: datetime, at_most: int) -> int:
     """Returns how many were deleted. One that is replayed meanwhile stays."""
-    some = select(webhook_deliveries.c.id).where(*_settled(before)).limit(at_most).with_for_update(skip_locked=True)
+    some = select(webhook_deliveries.c.id).where(*_finished(before)).limit(at_most).with_for_update(skip_locked=True)
     return connection.execute(delete(webhook_deliveries).where(webhook_deliveries.c.id.in_(some))).rowcount
 
 
-def _settled(before: datetime) -> tuple[ColumnElement[bool], ...]:
-    """Delivered before this, or made before it and given up. Nobody waits for these."""
-    settled_at = func.coalesce(webhook_deliveries.c.delivered_at, webhook_deliveries.c.created_at)
-    return webhook_deliveries.c.due_at.is_(None), settled_at < before
+def _finished(before: datetime) -> tuple[ColumnElement[bool], ...]:
+    """Delivered before this, or made before it and given up."""
+    finished_at = func.coalesce(webhook_deliveries.c.delivered_at, webhook_deliveries.c.created_at)
+    return webhook_deliveries.c.due_at.is_(None), finished_at < before
 
 
 def replay(connection: Connection, webhook_id: UUID, delivery_id: UUID) -> Delivery | None:
@@ -181,5 +181,4 @@ def replay(connection: Connection, webhook_id: UUID, delivery_id: UUID) -> Deliv
         .values(due_at=now, created_at=now, attempts=0, delivered_at=None, claim_token=None, claimed_by=None)
         .returning(*_DELIVERY)
     )
-    row = connection.execute(statement).mappings().one_or_none()
-    return delivery_rows.value(row) if row else None
+    return delivery_rows.one_or_none(connection, statement)

@@ -9,7 +9,7 @@ from app.core.activity import Activity, activity_of
 from app.core.debate import Debate, Turn
 from app.core.verdicts import Verdict
 from app.store import events, listing, overview, turns
-from app.store.engine import Connection
+from app.store.engine import Connection, driver_of
 from app.store.listing import Filters
 from app.store.overview import NextWork
 from app.usecases.read import existing, snapshot
@@ -71,11 +71,13 @@ def list_page(
     sort: str | None = None,
 ) -> ListPage:
     with snapshot(services) as connection:
+        with driver_of(connection) as driver:
+            filters = listing.planned(driver, filters)
         if sort is None:
             found, later, earlier = _by_activity(connection, filters, limit, cursor, oldest_first, backwards)
         else:
             found, later, earlier = _sorted(connection, filters, limit, cursor, sort)
-        most = EXACT_COUNT if not filters.texts or listing.reads_index(connection, filters) else FEW_COUNTED
+        most = FEW_COUNTED if filters.reads_texts else EXACT_COUNT
         counts = listing.count_by_status(connection, filters, most + 1)
         now = overview.clock(connection)
         rows = _rows(connection, found, now)

@@ -73,7 +73,9 @@ def invite(services: Services, caller: Caller, debate_id: UUID, role: str, lasts
                     allowed_roles=[],
                     suggestion="Invite a watcher, or to an external seat",
                 )
-        made = invitations.add(connection, debate_id, role, hash_of(token), caller, lasts or LINK_LIFETIME)
+        made = invitations.LINKS.add(
+            connection, hash_of(token), caller, lasts or LINK_LIFETIME, debate_id=debate_id, role=role
+        )
     log.info("invitation.made", debate_id=str(debate_id), role=role, by=caller.name)
     return NewInvitation(made.id, token, made.expires_at)
 
@@ -82,7 +84,9 @@ def list_issued(services: Services, caller: Caller, debate_id: UUID) -> list[Iss
     require(caller, Action.CONTROL)
     with services.engine.statements() as connection:
         existing(connection, debate_id)
-        return [one for one in invitations.of_debate(connection, debate_id) if is_issuer(caller, one.issuer_id)]
+        return [
+            one for one in invitations.LINKS.issued(connection, debate_id=debate_id) if is_issuer(caller, one.issuer_id)
+        ]
 
 
 @repeated_on_conflict
@@ -91,9 +95,11 @@ def revoke(services: Services, caller: Caller, debate_id: UUID, invitation_id: U
     require(caller, Action.CONTROL)
     with transaction(services, caller, "control") as connection:
         locked = lock_existing(connection, debate_id)
-        invitation = or_raise(invitations.of_id(connection, debate_id, invitation_id), unknown(invitation_id))
+        invitation = or_raise(
+            invitations.LINKS.get(connection, id=invitation_id, debate_id=debate_id), unknown(invitation_id)
+        )
         require_issuer(caller, invitation.issuer_id)
-        invitations.revoke(connection, invitation_id)
+        invitations.LINKS.revoke(connection, invitation_id)
         after = locked
         for seat in Seat:
             if invitation_held_by(locked.seats[seat]) == invitation_id and not locked.is_closed:
@@ -129,7 +135,7 @@ def accept(services: Services, token: str) -> tuple[Guest, str]:
                 after = debates.save_holder(connection, after, invitation.seat)
                 taken = NewEvent(EventKind.SEAT_TAKEN, guest.name, {"role": invitation.role})
                 events.add(connection, invitation.debate_id, taken)
-        invitations.begin_session(connection, invitation.id, hash_of(secret), GUEST_LIFETIME)
+        invitations.LINKS.begin_session(connection, invitation.id, hash_of(secret), GUEST_LIFETIME)
     log.info("invitation.accepted", debate_id=str(invitation.debate_id), role=invitation.role)
     if after is not locked:
         services.publisher.publish(state_changed(after))

@@ -219,7 +219,7 @@ def record(services: Services, held: JudgmentClaim, thought: Thought) -> None:
     used = storable_usage(thought.usage)
     failpoints.reach("judgment.before_commit", ConnectionLost)
     with services.engine.begin() as connection:
-        kept = store.settle(connection, held, verdict, thought, used)
+        kept = store.complete(connection, held, verdict, thought, used)
     failpoints.reach("judgment.after_commit", ConnectionLost)
     player = held.judgment.setup.player
     if kept:

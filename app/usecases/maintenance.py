@@ -61,7 +61,7 @@ class Records:
 
 RECORDS = {
     "exchanges": Records(exchanges.count_before, exchanges.delete_before, BATCH),
-    "deliveries": Records(webhooks.count_settled, webhooks.delete_settled, 10_000),
+    "deliveries": Records(webhooks.count_finished, webhooks.delete_finished, 10_000),
 }
 
 

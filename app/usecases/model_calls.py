@@ -18,7 +18,7 @@ from app.observe import metrics
 from app.store import calls_under_way, debates, quotas
 from app.store import model_calls as store
 from app.store.calls_under_way import Call
-from app.store.engine import Connection, DatabaseAway
+from app.store.engine import Connection, DatabaseUnavailable
 from app.store.errors import log_words
 from app.store.experiments import costs
 from app.store.experiments.costs import BudgetRefused
@@ -172,7 +172,7 @@ def begin(services: Services, lease_id: str, new: NewCall) -> Reservation:
             begun = record(services, lease_id, recorded)
         else:
             begun = Reservation(0.0, None)
-    except (*DatabaseAway, LeaseLapsed) as problem:
+    except (*DatabaseUnavailable, LeaseLapsed) as problem:
         log.warning("model_call.record_failed", problem=log_words(problem))
         raise NotNow("The call could not be recorded before it began.", _BEGIN_AGAIN_SECONDS) from problem
     except QuotaSpent as spent:
@@ -243,7 +243,7 @@ def reserve(
         if too_much is None and limit is not None:
             reserved = store.reserve_cost(connection, amount_usd, limit)
             if isinstance(reserved, DayRefused) and budget_id:
-                costs.settle(connection, budget_id, 0.0)
+                costs.record(connection, budget_id, 0.0)
         if too_much is None and not isinstance(reserved, DayRefused):
             payer = _record(services, connection, call, worker_id)
     if too_much is not None:
@@ -282,14 +282,14 @@ def settle(
     """Replaces the reservation by the actual cost. A call that was not made is no longer in flight either."""
     with services.engine.begin() as connection:
         if reservation.of_experiment is not None:
-            costs.settle(connection, reservation.of_experiment, spent_usd)
+            costs.record(connection, reservation.of_experiment, spent_usd)
         if reservation.payer is not None and spent_usd:
             quotas.spend(connection, reservation.payer, spent_usd)
         if reservation.call_id is not None and not was_made:
             calls_under_way.remove(connection, call_id=reservation.call_id)
         # The last, as in `reserve`: all calls of a day share this row.
         if reservation.day is not None:
-            store.settle_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
+            store.record_cost(connection, reservation.day, reservation.amount_usd, spent_usd)
         elif spent_usd or not is_priced:
             store.add_cost(connection, spent_usd, int(not is_priced))
     if reservation.of_experiment is not None and spent_usd:

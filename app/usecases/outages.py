@@ -8,7 +8,7 @@ from typing import TypeVar
 import structlog
 
 from app.core.retry import NotNow
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words
 
 log = structlog.get_logger(__name__)
@@ -20,7 +20,7 @@ LONGEST_SECONDS = 3_600.0
 
 
 def is_outage(problem: BaseException) -> bool:
-    return isinstance(problem, DatabaseAway)
+    return isinstance(problem, DatabaseUnavailable)
 
 
 def _log_outage(problem: BaseException, during: str, **about: object) -> None:
@@ -32,7 +32,7 @@ def tolerate_outage(during: str, **about: object) -> Iterator[None]:
     """Logs an outage; execution continues after the block."""
     try:
         yield
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         _log_outage(problem, during, **about)
 
 
@@ -55,7 +55,7 @@ def postponed_during_outages() -> Iterator[None]:
     """For reads of what a player is shown: while the database is unavailable, its work is postponed."""
     try:
         yield
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         _log_outage(problem, "transcript")
         words = "The transcript could not be read: the database was unreachable."
         raise NotNow(words, READ_AGAIN_SECONDS) from problem
@@ -85,6 +85,6 @@ async def until_stored(action: Callable[[], Awaitable[Answer]], backoff: Backoff
     while True:
         try:
             return await action()
-        except DatabaseAway as problem:
+        except DatabaseUnavailable as problem:
             _log_outage(problem, during)
         await backoff.pause()

@@ -8,7 +8,7 @@ import structlog
 from app.messaging.queue import QueueUnavailable
 from app.observe import threads
 from app.store import claims, leases, overview
-from app.store.engine import DatabaseAway, SchemaMissing
+from app.store.engine import DatabaseUnavailable, SchemaMissing
 from app.store.errors import log_words, words_for
 from app.store.overview import LiveClaim
 from app.usecases.model_calls import MoneyToday, ProviderNow, money_today, providers_now
@@ -77,7 +77,7 @@ def _work(services: Services) -> Work | None:
                 providers_now(services, connection),
                 money_today(services, connection),
             )
-    except (*DatabaseAway, SchemaMissing) as problem:
+    except (*DatabaseUnavailable, SchemaMissing) as problem:
         log.warning("system.database_down", problem=log_words(problem))
         return None
 
@@ -112,7 +112,7 @@ def _database(services: Services) -> tuple[int, str | None]:
         with services.engine.begin() as connection:
             workers = leases.count_live(connection)
             leases.require_writes(connection)
-    except DatabaseAway as problem:
+    except DatabaseUnavailable as problem:
         log.warning("ready.database_down", problem=log_words(problem))
         return 0, words_for(problem)
     except SchemaMissing:

@@ -18,7 +18,7 @@ from app.core.errors import AuthFailed, DebateNotFound, or_raise
 from app.core.seats import Seat
 from app.observe import failpoints
 from app.store import agents, debates, invitations, sessions, turns
-from app.store.engine import Connection, ConnectionLost, DatabaseAway
+from app.store.engine import Connection, ConnectionLost, DatabaseUnavailable
 from app.store.errors import is_conflict, log_words
 from app.store.experiments import experiments, judging
 from app.usecases.services import Services
@@ -66,7 +66,7 @@ def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, A
         for pause_seconds in CONFLICT_PAUSES_SECONDS:
             try:
                 return use_case(*args, **options)
-            except DatabaseAway as problem:
+            except DatabaseUnavailable as problem:
                 if not is_conflict(problem):
                     raise
                 log.warning("transaction.retried", use_case=use_case.__name__, problem=log_words(problem))

@@ -159,7 +159,7 @@ def _record(services: Services, held: DueDelivery, status: int | None, error: st
     if error is not None and status != GONE:
         first = services.settings.webhook_retry_seconds
         delay = delay_after(held.attempts + 1, held.age_seconds, first, jitter)
-    if not webhooks.settle(services.engine, held, status=status, error=error, delay=delay):
+    if not webhooks.record_attempt(services.engine, held, status=status, error=error, delay=delay):
         log.info("webhook.dropped", webhook_id=str(held.webhook_id))
     if status == GONE:
         reason = "the endpoint answered 410: it is gone"

@@ -24,7 +24,7 @@ from app.core.errors import (
 from app.http.application import make_api
 from app.http.sessions import DASHBOARD, DASHBOARD_FILES
 from app.realtime.relay import Relay
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words, words_for
 from app.usecases.services import Services
 from app.web import query, words
@@ -158,7 +158,7 @@ def _add_errors(web: Blueprint) -> None:
 
     @web.errorhandler(Exception)
     def unexpected(problem: Exception) -> Response:
-        if isinstance(problem, DatabaseAway):
+        if isinstance(problem, DatabaseUnavailable):
             log.error("page.database_unavailable", problem=log_words(problem))
             return _error_page(503, f"{words_for(problem)}. {NOTHING_IS_LOST}")
         log.error("page.failed", exc_info=problem)

@@ -70,7 +70,7 @@ def unpaired_differences(rng: np.random.Generator) -> Iterator[Interval]:
         debates = np.where(rng.random(EACH_MOTION) < 0.5, rng.integers(1, 7, EACH_MOTION), 0)
         motion = np.repeat(np.arange(EACH_MOTION), debates)
         eta = level + hard + rng.normal(0, SUITS_ARM_SD, EACH_MOTION)
-        held.append(arms.Arm((rng.random(len(motion)) < _chance(eta)[motion]).astype(np.float64), motion))
+        held.append(arms.ArmValues((rng.random(len(motion)) < _chance(eta)[motion]).astype(np.float64), motion))
     for first, second in combinations(range(len(LEVELS)), 2):
         truth = _levels()[first] - _levels()[second]
         pair = held[first], held[second]
@@ -84,7 +84,7 @@ def _levels() -> list[float]:
     return [float(_chance(level + spread).mean()) for level in LEVELS]
 
 
-def _without_motions(first: arms.Arm, second: arms.Arm) -> tuple[arms.Arm, arms.Arm]:
+def _without_motions(first: arms.ArmValues, second: arms.ArmValues) -> tuple[arms.ArmValues, arms.ArmValues]:
     alone = np.arange(len(first.y) + len(second.y))
     return replace(first, motion=alone[: len(first.y)]), replace(second, motion=alone[len(first.y) :])
 

@@ -50,7 +50,7 @@ from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seats import Seat
 from app.store.commit import commit, save
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.ids import new_turn_id
 from app.store.turns import TurnExists
 from app.usecases import advance, control
@@ -578,7 +578,7 @@ def test_a_connection_lost_in_the_middle_of_a_commit_stores_nothing_and_is_repla
         waiting = f"SELECT pid {BACKENDS} AND wait_event = 'PgSleep'"
         wait_until(lambda: len(place.sql(waiting)) == 1, 60, "the commit is in the middle")
         lose_connections(place)
-        with pytest.raises(DatabaseAway):
+        with pytest.raises(DatabaseUnavailable):
             commit.result(20)
     assert len(assert_sound(services, debate)[1]) == 1
     [outcome] = advance.commit(services, [step])
@@ -591,7 +591,7 @@ def test_a_connection_lost_after_the_commit_is_found_out_and_the_next_claim_goes
 ) -> None:
     step = turn(claimed(services, debate), CLAIM)
     armed("turn.after_commit=lost@1")
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(DatabaseUnavailable):
         advance.commit(services, [step])
     [outcome] = advance.commit(services, [step])
     assert outcome.result is Result.ALREADY_STORED
@@ -609,7 +609,7 @@ def test_the_answer_that_was_lost_says_when_the_debate_went_on_without_us(
 ) -> None:
     step = turn(claimed(services, debate), CLAIM)
     armed("turn.after_commit=lost@1")
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(DatabaseUnavailable):
         advance.commit(services, [step])
     control.stop_debate(services, OPERATOR, debate.id, None)
     [outcome] = advance.commit(services, [step])

@@ -22,7 +22,7 @@ from app.bootstrap import build_relay
 from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
 from app.core.debate import Debate
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.store.errors import words_for
 from app.usecases import advance, control
 from app.usecases.create import NewDebate, create_debate
@@ -119,7 +119,7 @@ def test_a_creation_whose_answer_was_lost_is_found_when_it_is_repeated(between: 
     new = NewDebate("Cars", "general_debate", "Ban cars", "the same request")
     # Only what runs the statement has the request in it: it is prepared before.
     proxy.lose_answer_to = b"the same request"
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(DatabaseUnavailable):
         create_debate(services, OPERATOR, new)
     again = create_debate(services, OPERATOR, new)
     assert (again.replayed, again.turn.seq) == (True, 1)
@@ -223,7 +223,7 @@ def test_a_full_disk_is_noticed_by_whoever_writes(services: Services, place: Pla
     step = turn(claimed(services, a_debate(services)), CLAIM)
     assert readiness(services).problems == ()
     fill_disk(place)
-    with pytest.raises(DatabaseAway) as refused:
+    with pytest.raises(DatabaseUnavailable) as refused:
         a_debate(services) if write == "create" else advance.commit(services, [step])
     assert words_for(refused.value) == DISK_IS_FULL
     assert services.full_disk.is_recent
@@ -241,7 +241,7 @@ def test_a_process_that_froze_in_a_transaction_finds_the_database_away_and_goes_
             wait_until(lambda: place.sql(there, backend) == [], 60, "Postgres has ended its session")
             frozen.exec_driver_sql("SELECT 1 FROM debates")
 
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(DatabaseUnavailable):
         freeze()
     with services.engine.begin() as connection:
         assert connection.exec_driver_sql("SELECT 1").scalar() == 1

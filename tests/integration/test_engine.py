@@ -15,7 +15,7 @@ from situations.failing import fill_disk, refusing_connections
 from sqlalchemy import text
 
 from app.cli.stack import free_port
-from app.store.engine import DatabaseAway, Engine
+from app.store.engine import DatabaseUnavailable, Engine
 from app.store.errors import words_for
 from app.usecases.services import Services
 from app.words.errors import BUSY, CANNOT_BE_REACHED
@@ -101,7 +101,7 @@ def test_whoever_waits_too_long_is_told_that_the_database_is_busy_and_the_connec
     make: MakeEngine, way: str
 ) -> None:
     engine = make(1, timeout=0.1)
-    with engine.connect(), pytest.raises(DatabaseAway) as told:
+    with engine.connect(), pytest.raises(DatabaseUnavailable) as told:
         ask(engine, way)
     assert words_for(told.value) == BUSY
     assert waiting(engine) == 0
@@ -124,7 +124,7 @@ PATIENCE_SECONDS = 100.0
 
 def assert_refused_at_once(engine: Engine, way: str, reason: str) -> None:
     began = time.monotonic()
-    with pytest.raises(DatabaseAway) as told:
+    with pytest.raises(DatabaseUnavailable) as told:
         ask(engine, way)
     assert reason in str(told.value)
     assert words_for(told.value) == CANNOT_BE_REACHED
@@ -146,7 +146,7 @@ def test_a_server_that_refuses_after_it_was_there_is_told_at_once_and_found_when
     engine = make(5, timeout=PATIENCE_SECONDS)
     ask(engine, way)
     with refusing_connections(place):
-        with pytest.raises(DatabaseAway):
+        with pytest.raises(DatabaseUnavailable):
             ask(engine, way)
         for _ in range(3):
             assert_refused_at_once(engine, way, "not currently accepting connections")
@@ -154,7 +154,7 @@ def test_a_server_that_refuses_after_it_was_there_is_told_at_once_and_found_when
     def is_back() -> bool:
         try:
             return ask(engine, way) > 0
-        except DatabaseAway:
+        except DatabaseUnavailable:
             return False
 
     wait_until(is_back, 60, "the server is found again")
@@ -164,7 +164,7 @@ def test_everybody_who_waits_for_a_server_that_refuses_is_told_at_once(make: Mak
     engine = make(3, timeout=PATIENCE_SECONDS)
     ask(engine, "begin")
     with refusing_connections(place):
-        with pytest.raises(DatabaseAway):
+        with pytest.raises(DatabaseUnavailable):
             ask(engine, "begin")
         with ThreadPoolExecutor(10) as pool:
             for told in [
@@ -186,7 +186,7 @@ def test_after_connections_are_lost_there_is_one_failure_and_not_one_for_each(
         for _ in range(5):
             all_at_once.enter_context(engine.connect())
     assert len(place.sql(f"SELECT pg_terminate_backend(pid, 5000) {BACKENDS}")) == 5
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(DatabaseUnavailable):
         ask(engine, way)
     with ExitStack() as all_at_once:
         for _ in range(5):
@@ -265,6 +265,6 @@ def test_every_way_to_write_tells_whoever_listens_what_went_wrong(
         "INSERT INTO turns (id, debate_id, seq, round, actor, type, content, player)"
         " SELECT gen_random_uuid(), id, 2, 1, 'debater_a', 'CLAIM', 'words', 'scripted' FROM debates"
     )
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(DatabaseUnavailable):
         run(engine, way, insert)
     assert [type(problem) for problem in heard] == [psycopg.errors.DiskFull]

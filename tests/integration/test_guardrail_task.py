@@ -23,7 +23,7 @@ from app.core.guardrail.opinion import Finding, GuardrailVerdict, Opinion, Sever
 from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
 from app.core.solutions import Stance
 from app.messaging.queue import GUARDRAIL_QUEUE
-from app.store.engine import DatabaseAway
+from app.store.engine import DatabaseUnavailable
 from app.usecases.agents import revoke_key
 from app.usecases.solutions import evaluate, review, solutions
 from app.usecases.solutions.solutions import ContributionRequest
@@ -371,7 +371,7 @@ def test_claims_whose_answer_was_lost_are_released_and_taken_again(services, pla
         claimed = claim(*args)
         if not lost:
             lost.extend(claimed)
-            raise DatabaseAway[0]("SELECT", {}, ConnectionError("lost after the commit"))
+            raise DatabaseUnavailable[0]("SELECT", {}, ConnectionError("lost after the commit"))
         return claimed
 
     monkeypatch.setattr(Evaluations, "claim", staticmethod(lose_the_first))

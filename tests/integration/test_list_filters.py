@@ -132,8 +132,8 @@ def many(module_place: Place) -> Place:
 @pytest.mark.long
 @pytest.mark.parametrize(("filters", "index"), SEEN_BY_AN_INDEX, ids=[index for _, index in SEEN_BY_AN_INDEX])
 def test_what_is_rare_is_found_by_an_index(many: Place, filters: Filters, index: str) -> None:
-    statement = listing._page_statement(filters, False, by_index=bool(filters.labels))
     with listing.Engine(str(many.settings.database_url), 1, 5, "test").autocommit() as connection:
+        statement = listing._page_statement(listing.planned(connection, filters), False)
         parameters = {**statement._constants, "limit": 50, "offset": 0}
         plan = "\n".join(row[0] for row in connection.execute("EXPLAIN " + statement._sql, parameters))
     assert index in plan, plan

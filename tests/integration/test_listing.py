@@ -1,6 +1,7 @@
 """GET /debates: order, filters and pages. Many debates are put in by SQL, each test's with a word of its own."""
 
 import itertools
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -13,7 +14,6 @@ from watchers import EXTERNAL
 from app.store import listing
 from app.store.engine import Engine
 from app.store.listing import Filters, count_by_status, page, rows
-from app.store.statements import RowEstimate
 
 words = itertools.count(1)
 
@@ -228,11 +228,11 @@ def test_q_finds_its_very_letters_in_the_title(api, module_place, q, found, not_
     assert other not in listed_ids
 
 
-@pytest.mark.parametrize("by_index", [True, False])
+@pytest.mark.parametrize("finds_few", [True, False])
 @pytest.mark.parametrize("has_others", [True, False])
-def test_both_ways_to_search_find_the_same(api, module_place, word, by_index, has_others, monkeypatch):
-    """The index of grams, and reading titles one after another: which is taken depends on how many seem to match."""
-    monkeypatch.setattr(listing, "few_titles_match", lambda *_: by_index)
+def test_both_ways_to_search_find_the_same(api, module_place, word, finds_few, has_others, monkeypatch):
+    """The index of grams, and reading titles one after another: which is taken depends on how many match."""
+    monkeypatch.setattr(listing, "planned", lambda _, filters: replace(filters, finds_few=finds_few))
     parts = [
         "%",
         "_",
@@ -268,6 +268,7 @@ def test_both_ways_to_search_find_the_same(api, module_place, word, by_index, ha
             assert (part, found.total) == (part, len(real))
         assert {title for title in real if word in title} <= {debate.title.lower() for debate in found.debates}
         assert all(part in debate.title.lower() for debate in found.debates)
+        filters = replace(filters, finds_few=finds_few)
         with engine.connect() as connection:
             counts = count_by_status(connection, filters, 1_000)
             assert counts["running"] == len(real)
@@ -400,7 +401,7 @@ def test_a_total_is_exact_to_ten_thousand_and_an_estimate_beyond(api, put, word)
 def test_too_many_are_counted_every_few_seconds_and_where_the_end_is_in_sight(
     module_place, put, word, is_search, monkeypatch
 ):
-    monkeypatch.setattr(RowEstimate, "CACHE_SECONDS", 1000)
+    monkeypatch.setattr(listing, "_estimates", {})
     engine = Engine(module_place.settings.database_url, 1, 5, "test")
     later = datetime(2100, 1, 1, tzinfo=UTC)
     filters = Filters(q=word) if is_search else Filters(since=later)
@@ -419,10 +420,10 @@ def test_too_many_are_counted_every_few_seconds_and_where_the_end_is_in_sight(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("by_index", [True, False])
+@pytest.mark.parametrize("finds_few", [True, False])
 @pytest.mark.parametrize("others", [{}, {"status": ("paused",)}])
-def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, by_index, others, monkeypatch):
-    monkeypatch.setattr(listing, "few_titles_match", lambda *_: by_index)
+def test_both_ways_to_search_know_when_to_stop_counting(module_place, bulk, finds_few, others, monkeypatch):
+    monkeypatch.setattr(listing, "planned", lambda _, filters: replace(filters, finds_few=finds_few))
     engine = Engine(module_place.settings.database_url, 1, 5, "test")
     found = page(engine, Filters(q="DROP table", **others), 7, 0, None)
     engine.dispose()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -12,9 +13,9 @@ from situations import debates, listings, turns
 from test_api_envelope import data_of
 from watchers import a_dialogue, argue
 
-from app.store import listing, search
+from app.store import listing
 from app.store.engine import Engine
-from app.store.listing import Filters, count_by_status, page
+from app.store.listing import Filters, count_by_status, page, rows_sorted
 from app.store.text_index import TURNS_AT_ONCE, index_new_turns
 
 MOTIONS = {
@@ -98,12 +99,17 @@ def test_a_search_in_texts_finds_beginnings_of_words_or_a_part_of_the_title(
     listings.forget_text_index(module_place)
     assert titles(said, q) == found, "before any turn is indexed"
     with monkeypatch.context() as patched:
-        patched.setattr(search, "few_turns_match", lambda *_: False)
+        read_in_order(patched)
         in_order(engine, q, found)
     assert index_all(module_place, engine) == len(MOTIONS)
     assert titles(said, q) == found, "by the index"
-    monkeypatch.setattr(search, "few_turns_match", lambda *_: False)
+    read_in_order(monkeypatch)
     in_order(engine, q, found)
+
+
+def read_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every search found many debates."""
+    monkeypatch.setattr(listing, "planned", lambda _, filters: filters)
 
 
 def in_order(engine: Engine, q: str, found: set[str]) -> None:
@@ -116,13 +122,50 @@ def in_order(engine: Engine, q: str, found: set[str]) -> None:
     assert sum(counts.values()) == len(found)
 
 
+def test_a_search_in_texts_that_finds_many_sorts_only_its_newest_debates(
+    said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MOST_SORTED", 2)
+    filters = Filters(q="zeppelin", texts=True)
+    newest = {debate.id for debate in page(engine, filters, 2, 0, None).debates}
+    with engine.connect() as connection:
+        found, has_more = rows_sorted(connection, filters, "eldest", 10, 0)
+        few, _ = rows_sorted(connection, replace(filters, finds_few=True), "eldest", 10, 0)
+    assert ({debate.id for debate in found}, has_more) == (newest, False)
+    assert found == sorted(found, key=lambda debate: (debate.created_at, debate.id))
+    assert len(few) == 3
+
+
+def test_a_search_finds_few_up_to_a_number_of_titles_or_of_turns(
+    said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch, module_place: Place
+) -> None:
+    index_all(module_place, engine)
+    monkeypatch.setattr(listing, "FEW", 2)
+    listing._beyond_few.cache_clear()
+    with engine.autocommit() as connection:
+        few = {
+            filters: listing.planned(connection, filters).finds_few
+            for filters in (
+                Filters(q="zeppelin"),
+                Filters(q="i"),
+                Filters(q="zeppelin", texts=True),
+                Filters(q="harbour", texts=True),
+                Filters(player="external"),
+                Filters(player="external", q="Airship"),
+                Filters(status=("running",)),
+            )
+        }
+    listing._beyond_few.cache_clear()
+    assert list(few.values()) == [True, False, False, True, False, True, False]
+
+
 def test_in_the_order_of_the_list_no_text_is_taken_apart_whose_words_are_indexed(
     said: Api, monkeypatch: pytest.MonkeyPatch, module_place: Place, engine: Engine
 ) -> None:
     index_all(module_place, engine)
     listings.believe_all_indexed(module_place)
     listings.index_as(module_place, id_of(said, "First"), "marmalade")
-    monkeypatch.setattr(search, "few_turns_match", lambda *_: False)
+    read_in_order(monkeypatch)
     try:
         in_order(engine, "marmalade", {"First"})
         in_order(engine, "listing", set())
@@ -161,25 +204,22 @@ def many_texts(count: int) -> list[str]:
 
 
 def plan_of_search(engine: Engine, q: str) -> str:
-    statement = listing._page_statement(Filters(q=q, texts=True), False, by_index=True)
+    statement = listing._page_statement(Filters(q=q, texts=True, finds_few=True), False)
     with engine.autocommit() as connection:
         parameters = {**statement._constants, "limit": 50, "offset": 0}
         return "\n".join(row[0] for row in connection.execute("EXPLAIN " + statement._sql, parameters))
 
 
 @pytest.mark.long
-def test_rare_words_are_found_by_the_index(
-    module_place: Place, said: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rare_words_are_found_by_the_index(module_place: Place, said: Api, engine: Engine) -> None:
     turns.append(module_place, id_of(said, "Third"), many_texts(5000))
     assert index_all(module_place, engine) >= 5000, "in many statements"
     assert titles(said, "5000") == titles(said, "frequent 17") == {"Third"}
     module_place.sql("ANALYZE indexed_turns")
     plan = plan_of_search(engine, "harbour")
     with engine.autocommit() as connection:
-        assert search.few_turns_match(connection, "harbour")
-        monkeypatch.setattr(search, "FEW_TURNS", 100)
-        assert not search.few_turns_match(connection, "frequent")
+        assert listing.planned(connection, Filters(q="harbour", texts=True)).finds_few
+        assert not listing.planned(connection, Filters(q="frequent", texts=True)).finds_few
     assert "indexed_turns_by_word" in plan, plan
 
 

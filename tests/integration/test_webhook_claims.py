@@ -54,7 +54,7 @@ def claimed(ours, place, hook):
 
 
 def fail(services, held, delay=0.0):
-    return store.settle(services.engine, held, status=None, error="the connection was closed", delay=delay)
+    return store.record_attempt(services.engine, held, status=None, error="the connection was closed", delay=delay)
 
 
 def end_frozen(services, place):
@@ -99,7 +99,7 @@ def test_a_late_failure_does_not_rearm_a_delivered_message(ours, place, hook, cl
     """Its worker froze for longer than its lease, and the next worker delivered it."""
     end_frozen(ours, place)
     [current] = claim(ours)
-    assert store.settle(ours.engine, current, status=200, error=None, delay=None)
+    assert store.record_attempt(ours.engine, current, status=200, error=None, delay=None)
     assert not fail(ours, claimed)
     [sent] = webhooks.list_deliveries(ours, OPERATOR, hook)
     assert (sent.status, sent.attempts, sent.last_status, sent.last_error) == ("delivered", 1, 200, None)

@@ -14,7 +14,7 @@ from app.usecases.claims import ROWS_OF
 from worker.claim_loop import Kind
 from worker.process import WorkerProcess
 
-CLAIMS = (claimed_rows.DEBATES, *claimed_rows.SETTLED_ONCE)
+CLAIMS = (claimed_rows.DEBATES, *claimed_rows.WITH_RESULTS)
 SOURCES = [*(REPOSITORY / "app").rglob("*.py"), *(REPOSITORY / "worker").rglob("*.py")]
 
 
@@ -81,13 +81,13 @@ REPEATS = {
 
 
 def repeats_while_the_database_is_unavailable(tree: ast.AST) -> bool:
-    """A handler of DatabaseAway in a loop, after which the loop goes on."""
+    """A handler of DatabaseUnavailable in a loop, after which the loop goes on."""
     for loop in ast.walk(tree):
         for node in ast.walk(loop) if isinstance(loop, LOOPS) else ():
             if not isinstance(node, ast.ExceptHandler) or node.type is None:
                 continue
             names = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)}
-            if "DatabaseAway" in names and not isinstance(node.body[-1], ENDS):
+            if "DatabaseUnavailable" in names and not isinstance(node.body[-1], ENDS):
                 return True
     return False
 
@@ -104,10 +104,10 @@ def test_only_the_helpers_repeat_what_waits_for_the_database() -> None:
 @pytest.mark.parametrize(
     ("body", "is_found"),
     [
-        ("while True:\n try:\n  go()\n except DatabaseAway as problem:\n  log(problem)", True),
-        ("for _ in range(3):\n try:\n  go()\n except (*DatabaseAway, OSError):\n  pass", True),
-        ("while True:\n try:\n  go()\n except DatabaseAway:\n  return", False),
-        ("try:\n go()\nexcept DatabaseAway:\n log()", False),
+        ("while True:\n try:\n  go()\n except DatabaseUnavailable as problem:\n  log(problem)", True),
+        ("for _ in range(3):\n try:\n  go()\n except (*DatabaseUnavailable, OSError):\n  pass", True),
+        ("while True:\n try:\n  go()\n except DatabaseUnavailable:\n  return", False),
+        ("try:\n go()\nexcept DatabaseUnavailable:\n log()", False),
     ],
 )
 def test_a_hand_written_loop_is_found(body: str, is_found: bool) -> None:

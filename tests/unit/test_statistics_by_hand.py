@@ -19,19 +19,19 @@ def alike(expected: clusters.Estimate) -> Any:
     return clusters.Estimate(**{name: pytest.approx(value) for name, value in asdict(expected).items()})
 
 
-def two_arms(seed: int) -> tuple[arms.Arm, arms.Arm]:
+def two_arms(seed: int) -> tuple[arms.ArmValues, arms.ArmValues]:
     """On motions of which some are in both."""
     rng = np.random.default_rng(seed)
     hard = rng.normal(0, 0.2, 40)
     motions = rng.integers(0, 25, 150), rng.integers(15, 40, 60)
     first, second = (
-        arms.Arm((rng.random(len(motion)) < 0.6 + hard[motion]).astype(float), motion) for motion in motions
+        arms.ArmValues((rng.random(len(motion)) < 0.6 + hard[motion]).astype(float), motion) for motion in motions
     )
     return first, second
 
 
 def test_with_a_motion_for_each_debate_an_unpaired_difference_is_nearly_welchs_test() -> None:
-    first, second = (arms.Arm(arm.y, np.arange(len(arm.y)) + 1000 * k) for k, arm in enumerate(two_arms(4)))
+    first, second = (arms.ArmValues(arm.y, np.arange(len(arm.y)) + 1000 * k) for k, arm in enumerate(two_arms(4)))
     welch = scipy.stats.ttest_ind(first.y, second.y, equal_var=False)
     assert arms.unpaired(first, second).estimate.t == pytest.approx(welch.statistic, rel=0.01)
 

@@ -173,7 +173,7 @@ def test_paired_differences_are_the_paired_t_test_over_shared_motions() -> None:
     rng = np.random.default_rng(6)
     hard = rng.normal(0, 1, 30)
     first, second = hard + rng.normal(0.5, 0.3, 30), hard + rng.normal(0, 0.3, 30)
-    found = arms.paired(arms.Arm(np.append(first, 99.0), np.append(np.arange(30), 31)), arms.Arm(second, np.arange(30)))
+    found = arms.paired(arms.ArmValues(np.append(first, 99.0), np.append(np.arange(30), 31)), arms.ArmValues(second, np.arange(30)))
     expected = scipy.stats.ttest_rel(first, second)
     assert found.estimate.motions == 30, "a motion that one arm alone has does not count"
     assert found.estimate.t == pytest.approx(expected.statistic)
@@ -183,7 +183,7 @@ def test_paired_differences_are_the_paired_t_test_over_shared_motions() -> None:
 def test_the_motions_needed_show_half_of_a_difference_four_times_of_five() -> None:
     rng = np.random.default_rng(7)
     motion = np.arange(200)
-    found = arms.paired(arms.Arm(rng.normal(0.2, 1, 200), motion), arms.Arm(np.zeros(200), motion))
+    found = arms.paired(arms.ArmValues(rng.normal(0.2, 1, 200), motion), arms.ArmValues(np.zeros(200), motion))
     half = found.estimate.value / 2
     deviation = found.estimate.error * np.sqrt(200)  # type: ignore[operator]
     seen = [scipy.stats.ttest_1samp(rng.normal(half, deviation, found.needed), 0).pvalue < 0.05 for _ in range(400)]
@@ -191,7 +191,7 @@ def test_the_motions_needed_show_half_of_a_difference_four_times_of_five() -> No
 
 
 def test_arms_without_a_shared_motion_are_not_compared() -> None:
-    found = arms.paired(arms.Arm(np.ones(2), np.array([0, 1])), arms.Arm(np.ones(2), np.array([2, 3])))
+    found = arms.paired(arms.ArmValues(np.ones(2), np.array([0, 1])), arms.ArmValues(np.ones(2), np.array([2, 3])))
     assert found.estimate.value is None
     assert found.estimate.why == "These two have no motion in common."
 

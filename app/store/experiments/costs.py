@@ -1,4 +1,4 @@
-"""The budget of an experiment, kept by reservations: no call begins that could pass it."""
+"""The budget of an experiment: each call reserves its maximum cost first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ WITH fits AS (
 INSERT INTO reservations (id, experiment_id, worker_id, amount_usd)
 SELECT :id, id, :worker_id, :amount FROM fits RETURNING id
 """)
-_SETTLE = text("""
+_RECORD = text("""
 WITH gone AS (
     DELETE FROM reservations WHERE id = :id RETURNING experiment_id, amount_usd
 )
 UPDATE experiments SET reserved_usd = greatest(0, reserved_usd - gone.amount_usd), spent_usd = spent_usd + :spent
 FROM gone WHERE experiments.id = gone.experiment_id
 """)
-# Nobody knows whether a dead worker's call was billed: it counts as if it was, so that the budget is never passed.
+# A dead worker's call may have been billed: it counts, so that the budget is never exceeded.
 _LOSE = text("""
 WITH gone AS (
     DELETE FROM reservations WHERE worker_id = ANY(:worker_ids) RETURNING experiment_id, amount_usd
@@ -39,7 +39,7 @@ class BudgetRefused:
     """The experiment's budget does not allow this call."""
 
     is_spent: bool
-    """Otherwise it is only reserved by calls under way, and most of it will be given back."""
+    """Otherwise it is only reserved by calls in flight, and most of it will be released."""
     budget_usd: float
 
 
@@ -55,9 +55,9 @@ def reserve(
     return None if row is None else BudgetRefused(row[0] + amount > row[1], row[1])
 
 
-def settle(connection: Connection, reservation_id: UUID, spent: float) -> None:
+def record(connection: Connection, reservation_id: UUID, spent: float) -> None:
     """Nothing where the reservation was lost with its worker's lease: it counts as spent already."""
-    connection.execute(_SETTLE, {"id": reservation_id, "spent": spent})
+    connection.execute(_RECORD, {"id": reservation_id, "spent": spent})
 
 
 def lose(connection: Connection, worker_ids: Sequence[str]) -> None:

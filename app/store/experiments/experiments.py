@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from pydantic_core import to_json
-from sqlalchemy import Connection, Select, Text, case, cast, delete, func, select, text, update
+from sqlalchemy import Connection, Text, case, cast, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.experiments.motions import Motion
@@ -43,11 +43,11 @@ class ExperimentStopReason(StrEnum):
 
 
 class ExperimentStatus(StrEnum):
-    DRAFT = "draft"  # its motions are still being sent, or nobody has started it
+    DRAFT = "draft"  # its motions are still being sent, or it was not started
     RUNNING = "running"
-    PAUSED = "paused"  # no new debates; those under way go on
-    COMPLETED = "completed"  # everything that is planned was held and judged, or has failed
-    STOPPED = "stopped"  # by a person or its budget; start goes on
+    PAUSED = "paused"  # no new debates; running ones continue
+    COMPLETED = "completed"  # everything that is planned was run and judged, or has failed
+    STOPPED = "stopped"  # by a person or its budget; start resumes it
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,11 @@ def add(
 
 
 def mark_imported(connection: Connection, experiment_id: UUID) -> None:
-    values = {"imported": True, "status": ExperimentStatus.COMPLETED.value, "updated_at": _now}
-    connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
+    touch(connection, experiment_id, imported=True, status=ExperimentStatus.COMPLETED.value)
 
 
 def replace_spec(connection: Connection, experiment_id: UUID, stated: Mapping[str, Any], spec: Spec) -> None:
-    statement = update(experiments).where(experiments.c.id == experiment_id)
-    connection.execute(statement.values(**_of_spec(stated, spec), updated_at=_now))
+    touch(connection, experiment_id, **_of_spec(stated, spec))
 
 
 def _of_spec(stated: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
@@ -138,7 +136,7 @@ def _of_spec(stated: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
 
 def get(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment | None:
     query = select(experiments).where(experiments.c.id == experiment_id)
-    return _one(connection, query.with_for_update() if lock else query)
+    return experiment_rows.one_or_none(connection, query.with_for_update() if lock else query)
 
 
 def lock_to_feed(connection: Connection, experiment_id: UUID) -> Experiment | None:
@@ -150,8 +148,7 @@ def lock_to_feed(connection: Connection, experiment_id: UUID) -> Experiment | No
 
 
 def keep_status(connection: Connection, experiment_id: UUID) -> ExperimentStatus | None:
-    """Its status, which nobody changes before this transaction ends; None where it was deleted. Reservations of its
-    budget do not wait for this."""
+    """Its status, locked until this transaction ends; None if it was deleted. Reservations do not wait for this."""
     query = select(experiments.c.status).where(experiments.c.id == experiment_id)
     status = connection.execute(query.with_for_update(read=True, key_share=True)).scalar_one_or_none()
     return None if status is None else ExperimentStatus(status)
@@ -165,12 +162,7 @@ def owner_of(connection: Connection, experiment_id: UUID) -> str | None:
 
 def get_named(connection: Connection, created_by: str, name: str, lock: bool = False) -> Experiment | None:
     query = select(experiments).where(experiments.c.created_by == created_by, experiments.c.name == name)
-    return _one(connection, query.with_for_update() if lock else query)
-
-
-def _one(connection: Connection, query: Select[Any]) -> Experiment | None:
-    row = connection.execute(query).mappings().one_or_none()
-    return experiment_rows.value(row) if row else None
+    return experiment_rows.one_or_none(connection, query.with_for_update() if lock else query)
 
 
 def at_work(engine: Engine) -> dict[UUID, bool]:
@@ -190,8 +182,8 @@ def page(connection: Connection, after: tuple[datetime, UUID] | None, limit: int
     sizes = connection.execute(query.order_by(*order).limit(limit + 1)).all()
     before = accumulate((size for _, size in sizes), initial=0)
     ids = [one for (one, _), bytes_before in zip(sizes[:limit], before, strict=False) if bytes_before < PAGE_BYTES]
-    rows = connection.execute(select(experiments).where(experiments.c.id.in_(ids)).order_by(*order)).mappings()
-    return [experiment_rows.value(row) for row in rows], len(ids) < len(sizes)
+    listed = select(experiments).where(experiments.c.id.in_(ids)).order_by(*order)
+    return experiment_rows.all(connection, listed), len(ids) < len(sizes)
 
 
 def set_status(
@@ -200,14 +192,15 @@ def set_status(
     status: ExperimentStatus,
     stop_reason: ExperimentStopReason | None = None,
 ) -> None:
-    values: dict[str, Any] = {"status": status.value, "stop_reason": stop_reason, "updated_at": _now}
-    if status is ExperimentStatus.RUNNING:
-        values["started_at"] = func.coalesce(experiments.c.started_at, _now)
-    connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
+    started = {"started_at": func.coalesce(experiments.c.started_at, _now)}
+    is_running = status is ExperimentStatus.RUNNING
+    touch(connection, experiment_id, status=status.value, stop_reason=stop_reason, **(started if is_running else {}))
 
 
-def touch(connection: Connection, experiment_id: UUID) -> None:
-    connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(updated_at=_now))
+def touch(connection: Connection, experiment_id: UUID, **values: Any) -> None:
+    """Changes it, or only when it was last active."""
+    statement = update(experiments).where(experiments.c.id == experiment_id)
+    connection.execute(statement.values(**values, updated_at=_now))
 
 
 def remove(connection: Connection, experiment_id: UUID) -> None:
@@ -237,16 +230,12 @@ def add_motions(connection: Connection, experiment_id: UUID, new: Sequence[Motio
     last = connection.execute(
         select(func.coalesce(func.max(motions.c.position), 0)).where(motions.c.experiment_id == experiment_id)
     ).scalar_one()
-    rows = [
-        {
-            "experiment_id": experiment_id,
-            "position": last + place,
-            **_motion_row(motion),
-        }
-        for place, motion in enumerate(new, 1)
-    ]
-    if not rows:
+    if not new:
         return 0
+    rows = [
+        {"experiment_id": experiment_id, "position": position, **_motion_row(motion)}
+        for position, motion in enumerate(new, last + 1)
+    ]
     return len(connection.execute(_ADD_MOTIONS, {"rows": to_json(rows).decode()}).all())
 
 
@@ -255,7 +244,7 @@ def motions_of(connection: Connection, experiment_id: UUID, ids: Sequence[str] |
     query = select(motions).where(motions.c.experiment_id == experiment_id).order_by(motions.c.position)
     if ids is not None:
         query = query.where(motions.c.id.in_(ids))
-    return [motion_rows.value(row) for row in connection.execute(query).mappings()]
+    return motion_rows.all(connection, query)
 
 
 def progress(connection: Connection, experiment_ids: Sequence[UUID]) -> dict[UUID, Progress]:
@@ -275,11 +264,6 @@ def _counted(connection: Connection, table: Any, ids: Sequence[UUID], status: An
         .group_by(table.c.experiment_id, status)
     )
     found: dict[UUID, dict[str, int]] = {}
-    for experiment_id, name, count in connection.execute(query):
-        found.setdefault(experiment_id, {})[name] = count
+    for experiment_id, name, number in connection.execute(query):
+        found.setdefault(experiment_id, {})[name] = number
     return found
-
-
-def count_motions(connection: Connection, experiment_id: UUID) -> int:
-    query = select(func.count()).select_from(motions).where(motions.c.experiment_id == experiment_id)
-    return connection.execute(query).scalar_one()

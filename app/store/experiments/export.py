@@ -1,4 +1,4 @@
-"""Rows of an experiment for results and exports. Exports are read page by page, with no connection held in between."""
+"""Rows of an experiment for results and exports. Exports are read page by page, without a connection in between."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ PAGE_MATCHES = 200
 # Which side is right follows from the answer that the proposer defends. Nobody is told before a debate is closed.
 _CORRECT = """CASE WHEN motions.correct IS NULL THEN NULL
      WHEN motions.correct = matches.answer THEN 'proposer' ELSE 'opponent' END"""
-# Of an imported debate nobody knows the format or the times.
+# The format and the times of an imported debate are unknown.
 _HERE = "NOT debates.imported"
 _JUDGMENTS = f"""
 SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matches.repeat AS repeat, matches.proposer,
@@ -140,16 +140,13 @@ def count_by_others(connection: Connection, experiment_id: UUID) -> int:
 
 
 def state(connection: Connection, experiment_id: UUID) -> str:
-    """Another text whenever anything has changed that results are computed from. A judgment or a turn, once stored,
-    never changes."""
+    """Another text whenever anything has changed that results are computed from."""
     found: str = connection.execute(_STATE, {"experiment_id": experiment_id}).scalar_one()
     return found
 
 
 def judgment_rows(connection: Connection, experiment_id: UUID) -> Sequence[tuple[Any, ...]]:
-    """All of them, for results: debate, motion, proposer, opponent, judge, winner, player, order, repeat, the scores of
-    proposer and opponent, confidence, correct, arm, and how long the proposer and the opponent spoke."""
-    # There may be a hundred thousand, and the transaction is open: they are taken from the driver as they come.
+    """All of them, with the columns of `_RESULTS`, straight from the driver: there may be a hundred thousand."""
     found = connection.execute(_RESULTS, {"experiment_id": experiment_id})
     rows: Sequence[tuple[Any, ...]] = found.cursor.fetchall() if found.cursor else []
     found.close()

@@ -1,13 +1,11 @@
-"""Feeding an experiment: which of its debates have ended, and which are made next. Each function is part of one
-transaction that has locked the experiment."""
+"""Feeding an experiment: its ended debates, and the next ones. The caller's transaction has locked the experiment."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from pydantic_core import to_json
-from sqlalchemy import Connection, func, select, text, update
+from sqlalchemy import Connection, select, text, update
 
 from app.core.debate import Debate, Turn
 from app.core.experiments.plan import Match
@@ -18,12 +16,13 @@ from app.store.experiments.orders import JOIN_ASKED, asked_keys
 from app.store.experiments.tables import judgments, matches
 from app.store.mapping import Mapped
 from app.store.rows import debate_row, setup_row, turn_row
+from app.store.statements import count
 
 match_rows = Mapped(Match)
 CREATED_BY = "experiment"
 """`debates.created_by` of a debate that a feeder made."""
-# A debate that was cut short is not compared with one that was held to its end.
-_SETTLE = text(f"""
+# A stopped debate is not compared with a completed one.
+_END = text(f"""
 WITH ended AS (
     SELECT matches.key, debates.id, debates.status, debates.stop_reason, debates.last_error
     FROM matches LEFT JOIN debates ON debates.id = matches.debate_id
@@ -41,7 +40,7 @@ RETURNING matches.debate_id, matches.status
 """)  # noqa: S608 (only constants are put in)
 # A debate may be deleted meanwhile. Locked, it stays until its judgments are committed, or is not there.
 _PLAN_JUDGMENTS = text(f"""
-WITH held AS MATERIALIZED (
+WITH ended AS MATERIALIZED (
     SELECT matches.experiment_id, matches.motion_id, matches.opponent, matches.debate_id, matches.position
     FROM matches JOIN debates ON debates.id = matches.debate_id
     WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND matches.position > :after
@@ -51,32 +50,32 @@ WITH held AS MATERIALIZED (
     INSERT INTO judgments (id, debate_id, judge, "order", repeat, setup, share, status, experiment_id, due_at)
     SELECT gen_random_uuid(), matches.debate_id, asked.judge, asked."order", asked.repeat, asked.setup, asked.share,
            'planned', matches.experiment_id, clock_timestamp()
-    FROM held AS matches {JOIN_ASKED}
+    FROM ended AS matches {JOIN_ASKED}
     ON CONFLICT ON CONSTRAINT judgments_one_per_key DO NOTHING RETURNING 1
 )
-SELECT (SELECT count(*) FROM added), (SELECT max(position) FROM held)
+SELECT (SELECT count(*) FROM added), (SELECT max(position) FROM ended)
 """)  # noqa: S608 (only constants are put in)
 
 
 @dataclass(frozen=True, slots=True)
-class SettledMatches:
+class EndedMatches:
     completed: list[UUID]
     """Debates."""
     failed: int
 
 
-def settle(connection: Connection, experiment_id: UUID) -> SettledMatches:
+def end_matches(connection: Connection, experiment_id: UUID) -> EndedMatches:
     """Marks the matches whose debate has ended."""
-    rows = connection.execute(_SETTLE, {"experiment_id": experiment_id}).all()
+    rows = connection.execute(_END, {"experiment_id": experiment_id}).all()
     completed = [debate_id for debate_id, status in rows if status == "completed"]
-    return SettledMatches(completed, len(rows) - len(completed))
+    return EndedMatches(completed, len(rows) - len(completed))
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedJudgments:
     new: int
     last: int | None
-    """The position of the last match that was looked at; None where there was none."""
+    """The position of the last match on this page; None where there was none."""
 
 
 def plan_judgments(
@@ -87,8 +86,7 @@ def plan_judgments(
     after: int = 0,
     at_most: int | None = None,
 ) -> PlannedJudgments:
-    """Of these debates, or of all that were held, those that are not there yet; of `at_most` debates, the first whose
-    matches follow the position `after`."""
+    """The missing ones of these debates, or of all; of `at_most` debates whose matches follow the position `after`."""
     if not judges:
         return PlannedJudgments(0, None)
     given = {
@@ -103,7 +101,7 @@ def plan_judgments(
 
 def count_running(connection: Connection, experiment_id: UUID) -> int:
     running = (matches.c.experiment_id == experiment_id, matches.c.status == "running")
-    return connection.execute(select(func.count()).select_from(matches).where(*running)).scalar_one()
+    return count(connection, select(matches.c.key).where(*running))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +138,15 @@ def make_debates(
 ) -> None:
     """Writes the debates, due at once, with their motions and documents, and marks their matches."""
     materials.note(connection, [each for each in documents if each is not None])
-    rows = [_debate_row(debate) for _, debate, _ in made]
+    rows = [
+        {
+            **debate_row(debate),
+            **setup_row(debate),
+            "created_by": CREATED_BY,
+            "client_request_id": str(debate.id),
+        }
+        for _, debate, _ in made
+    ]
     spoken = [turn_row(motion) for _, _, motion in made]
     for table, of_table in (("debates", rows), ("turns", spoken)):
         columns = ", ".join(f'"{name}"' for name in of_table[0])
@@ -159,15 +165,6 @@ UPDATE matches SET status = 'running', debate_id = made.debate_id, reason = NULL
 FROM jsonb_to_recordset(CAST(:made AS jsonb)) AS made (key text, debate_id uuid)
 WHERE matches.experiment_id = :experiment_id AND matches.key = made.key
 """)
-
-
-def _debate_row(debate: Debate) -> dict[str, Any]:
-    return {
-        **debate_row(debate),
-        **setup_row(debate),
-        "created_by": CREATED_BY,
-        "client_request_id": str(debate.id),
-    }
 
 
 _PROMPTS = text("""
@@ -197,14 +194,13 @@ def named_prompts(connection: Connection, experiment_id: UUID, names: Sequence[s
 
 
 def prompts_hashes(connection: Connection, experiment_id: UUID, names: Sequence[str]) -> dict[str, str]:
-    """What each name means in this experiment: what it meant when its first debate was made, whatever was added under
-    that name since."""
+    """What each name meant when the first debate of the experiment was made."""
     found = named_prompts(connection, experiment_id, names)
     return {name: known for name, each in found.items() if (known := each.held or each.now) is not None}
 
 
 def is_over(connection: Connection, experiment_id: UUID) -> bool:
-    """Whether nothing is planned or under way."""
+    """Whether nothing is planned or running."""
     held = (matches.c.experiment_id == experiment_id, matches.c.status.in_(("planned", "running")))
     judged = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     query = select(~select(matches.c.key).where(*held).exists(), ~select(judgments.c.id).where(*judged).exists())

@@ -17,13 +17,13 @@ DELETED = "The debate was deleted."
 """The reason of a match whose debate is gone."""
 
 
-def hold_judgments(connection: Connection, experiment_id: UUID) -> None:
+def pause_judgments(connection: Connection, experiment_id: UUID) -> None:
     """Keeps workers from reading past them. Judgments in flight are finished."""
     waiting = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     connection.execute(update(judgments).where(*waiting, judgments.c.claim_token.is_(None)).values(due_at=None))
 
 
-def release_judgments(connection: Connection, experiment_id: UUID) -> None:
+def resume_judgments(connection: Connection, experiment_id: UUID) -> None:
     """Also those that were postponed."""
     waiting = (judgments.c.experiment_id == experiment_id, judgments.c.status == "planned")
     now = func.clock_timestamp()
@@ -34,13 +34,13 @@ def release_judgments(connection: Connection, experiment_id: UUID) -> None:
 
 STOPPED = "The experiment was stopped."
 """The reason of an interrupted match."""
-UNDER_WAY = ("created", "running")
-_HOLD = text("""
+IN_FLIGHT = ("created", "running")
+_INTERRUPT = text("""
 UPDATE matches SET interrupted = true, reason = :stopped FROM debates
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'running' AND debates.id = matches.debate_id
   AND debates.status IN ('created', 'running')
 """)
-_UNSETTLED = Prepared("""
+_UNFINISHED = Prepared("""
 SELECT DISTINCT experiments.id FROM experiments
 JOIN matches ON matches.experiment_id = experiments.id AND matches.status = 'running' AND matches.interrupted
 JOIN debates ON debates.id = matches.debate_id
@@ -49,13 +49,12 @@ WHERE experiments.status IN ('running', 'paused')
 """)
 
 
-def hold_matches(connection: Connection, experiment_id: UUID) -> None:
-    """Marks those whose debates are in progress as interrupted. In the transaction of the stop, so that another process
-    can finish the stop where one died."""
-    connection.execute(_HOLD, {"experiment_id": experiment_id, "stopped": STOPPED})
+def interrupt_matches(connection: Connection, experiment_id: UUID) -> None:
+    """Marks those in progress as interrupted, so that another process can finish the stop if this one dies."""
+    connection.execute(_INTERRUPT, {"experiment_id": experiment_id, "stopped": STOPPED})
 
 
-def held(connection: Connection, experiment_id: UUID, statuses: Sequence[str] | None = None) -> list[UUID]:
+def interrupted(connection: Connection, experiment_id: UUID, statuses: Sequence[str] | None = None) -> list[UUID]:
     """The debates of the matches that a stop has marked; those with these statuses."""
     query = (
         select(debates.c.id)
@@ -67,21 +66,21 @@ def held(connection: Connection, experiment_id: UUID, statuses: Sequence[str] | 
     return list(connection.execute(query).scalars())
 
 
-def lock_held(connection: Connection, debate_id: UUID) -> bool:
-    """Whether a stop has marked the match of this debate; locks the match. Before the debate, as everybody does."""
+def lock_interrupted(connection: Connection, debate_id: UUID) -> bool:
+    """Whether a stop has marked the match of this debate; locks the match. Call it before the debate is locked."""
     query = select(matches.c.interrupted).where(matches.c.debate_id == debate_id, matches.c.status == "running")
     return bool(connection.execute(query.with_for_update()).scalar_one_or_none())
 
 
-def forget_held(connection: Connection, debate_id: UUID) -> None:
+def continue_match(connection: Connection, debate_id: UUID) -> None:
     """Its debate continues."""
     connection.execute(update(matches).where(matches.c.debate_id == debate_id).values(interrupted=False, reason=None))
 
 
-def unsettled(engine: Engine) -> list[UUID]:
+def unfinished(engine: Engine) -> list[UUID]:
     """Experiments that were stopped with debates not paused yet, or restarted with debates not resumed yet."""
     with engine.autocommit() as connection:
-        return [row[0] for row in _UNSETTLED.run(connection, {})]
+        return [row[0] for row in _UNFINISHED.run(connection, {})]
 
 
 _LOCK_OF = text("""
@@ -100,8 +99,8 @@ FROM reopened WHERE experiments.id = reopened.experiment_id AND experiments.stat
 
 
 def reopen_match(connection: Connection, debate_id: UUID) -> None:
-    """A person resumes its debate: a failed match is in progress again, and one that a stop has marked no longer waits
-    for the start. An experiment that was completed is running again. Call it before the debate is locked."""
+    """A person resumes its debate: its match, and a completed experiment, are running again. Call it before the debate
+    is locked."""
     if connection.execute(_LOCK_OF, {"debate_id": debate_id}).one_or_none() is not None:
         connection.execute(_REOPEN, {"debate_id": debate_id})
 

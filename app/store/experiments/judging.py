@@ -1,18 +1,15 @@
 """Blind judging by people: their invitations and sessions, and which debate is shown next."""
 
-import secrets
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID
 
 from sqlalchemy import Connection, LargeBinary, bindparam, func, select, text
 
-from app.core.access import Caller, GuestJudge
+from app.core.access import GuestJudge
 from app.core.judgments import PERSON
 from app.core.players import JudgeOrder
-from app.store import sessions
 from app.store.experiments.tables import experiments, judge_invitations, judge_sessions
-from app.store.sessions import IssuedInvitation
+from app.store.sessions import Invitations
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +37,12 @@ class JudgedCount:
     left: int
 
 
-def invite(
-    connection: Connection, experiment_id: UUID, judge: str, token_hash: bytes, issuer: Caller, lasts: timedelta
-) -> IssuedInvitation:
-    about = {"experiment_id": experiment_id, "judge": judge, "salt": secrets.token_bytes(32)}
-    return sessions.invite(connection, judge_invitations, token_hash, issuer, lasts, **about)
-
-
-def of_experiment(connection: Connection, experiment_id: UUID) -> list[IssuedInvitation]:
-    is_its = judge_invitations.c.experiment_id == experiment_id
-    return sessions.issued(connection, judge_invitations, judge_sessions, is_its)
-
-
-def of_id(connection: Connection, experiment_id: UUID, invitation_id: UUID) -> IssuedInvitation | None:
-    is_its = judge_invitations.c.experiment_id == experiment_id
-    return sessions.of_id(connection, judge_invitations, is_its, judge_invitations.c.id == invitation_id)
-
-
-def revoke(connection: Connection, invitation_id: UUID) -> None:
-    sessions.revoke(connection, judge_invitations, invitation_id)
+LINKS = Invitations(judge_invitations, judge_sessions)
 
 
 def of_token(connection: Connection, token_hash: bytes) -> JudgeInvitation | None:
     row = connection.execute(_OF_TOKEN, {"token_hash": token_hash}).one_or_none()
     return JudgeInvitation(*row) if row else None
-
-
-def begin_session(connection: Connection, invitation_id: UUID, session_hash: bytes, lasts: timedelta) -> None:
-    sessions.begin(connection, session_hash, lasts, judge_sessions, invitation_id=invitation_id)
 
 
 def of_session(connection: Connection, session_hash: bytes) -> GuestJudge | None:
@@ -105,17 +80,12 @@ _OF_TOKEN = (
         judge_invitations.c.expires_at <= func.clock_timestamp(),
     )
     .join(experiments, experiments.c.id == judge_invitations.c.experiment_id)
-    .where(
-        judge_invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary),
-        sessions.in_force(judge_invitations),
-    )
+    .where(judge_invitations.c.token_hash == bindparam("token_hash", type_=LargeBinary), LINKS.in_force)
 )
-_OF_SESSION = sessions.of_hash(
-    judge_sessions, judge_invitations, *(judge_invitations.c[name] for name in ("experiment_id", "judge", "salt"))
-)
-VALID = sessions.unexpired_of(judge_sessions, judge_invitations)
+_OF_SESSION = LINKS.of_session("experiment_id", "judge", "salt")
+VALID = LINKS.valid_sessions
 """The sessions that have neither ended nor expired."""
-# A debate in which nobody argued, or of which no transcript is here, shows nothing to judge.
+# A debate without an argument or a transcript shows nothing to judge.
 _OPEN = """
 FROM matches LEFT JOIN (
     SELECT debate_id, count(DISTINCT judge) AS judges, bool_or(judge = :judge) AS is_judged

@@ -1,7 +1,7 @@
-"""The plan of an experiment: counted by its motions, and written in parts. One process at a time writes it; another
-one continues where a process died."""
+"""The plan of an experiment, written in parts by one process at a time. Another one continues if it dies."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, func, select, text, update
@@ -9,10 +9,10 @@ from sqlalchemy import Connection, func, select, text, update
 from app.core.experiments.plan import Match, MotionCount, PlannedMotion
 from app.store.engine import Engine, driver_of
 from app.store.experiments.tables import experiments, matches, motions
-from app.store.statements import Prepared
+from app.store.statements import Prepared, count
 
 CLAIM_SECONDS = 10
-"""A process that has written no part of a plan for this long has died, or is slow: another one may write it."""
+"""After so long without a part from the process that writes a plan, another one may write it."""
 _UNTIL = f"clock_timestamp() + interval '{CLAIM_SECONDS} seconds'"
 _CLAIM = Prepared(f"""
 UPDATE experiments SET planner_until = {_UNTIL}
@@ -52,8 +52,7 @@ def count_motions(connection: Connection, experiment_id: UUID, new: Sequence[Pla
 
 
 def count_matches(connection: Connection, experiment_id: UUID) -> int:
-    query = select(func.count()).select_from(matches).where(matches.c.experiment_id == experiment_id)
-    return connection.execute(query).scalar_one()
+    return count(connection, select(matches.c.key).where(matches.c.experiment_id == experiment_id))
 
 
 def motions_of(connection: Connection, experiment_id: UUID) -> list[PlannedMotion]:
@@ -68,9 +67,7 @@ def motions_of(connection: Connection, experiment_id: UUID) -> list[PlannedMotio
 
 def begin(connection: Connection, experiment_id: UUID, token: UUID, is_claimed: bool) -> None:
     """Asks for the plan. `is_claimed`: this process writes it."""
-    until = text(_UNTIL) if is_claimed else None
-    values = {"planning": token, "planner_until": until}
-    connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
+    _change(connection, experiment_id, planning=token, planner_until=text(_UNTIL) if is_claimed else None)
 
 
 def claim(engine: Engine, experiment_id: UUID) -> UUID | None:
@@ -81,18 +78,19 @@ def claim(engine: Engine, experiment_id: UUID) -> UUID | None:
 
 
 def renew(connection: Connection, experiment_id: UUID) -> None:
-    values = {"planner_until": text(_UNTIL)}
-    connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
+    _change(connection, experiment_id, planner_until=text(_UNTIL))
 
 
 def end(connection: Connection, experiment_id: UUID) -> None:
-    values = {"planning": None, "planner_until": None}
+    _change(connection, experiment_id, planning=None, planner_until=None)
+
+
+def _change(connection: Connection, experiment_id: UUID, **values: Any) -> None:
     connection.execute(update(experiments).where(experiments.c.id == experiment_id).values(values))
 
 
 def copy_rows(experiment_id: UUID, part: Iterable[Match]) -> list[tuple[str, str, str]]:
-    """Of each match: its key, and its row for COPY before and after the position. Pure: it takes longer than the COPY,
-    and runs in a thread."""
+    """Of each match: its key, and its row for COPY before and after the position. Runs in a thread."""
     return [
         (
             match.key,

@@ -56,7 +56,7 @@ def by_pairing(connection: Connection, experiment_id: UUID, statuses: Sequence[s
     found: Counter[Pairing] = Counter()
     for part in connection.execute(query).partitions(PARTITION):
         found.update({Pairing(*row[:4]): row[4] for row in part})
-        # Lets other requests of an API process run: there may be a hundred thousand.
+        # Lets other requests of an API process run.
         time.sleep(0)
     return found
 
@@ -105,7 +105,7 @@ GROUP BY asked.judge
 
 
 def unplanned_judgments(connection: Connection, experiment_id: UUID, judges: Sequence[Judge]) -> Counter[str]:
-    """By judge, those of debates that were held which a start would add."""
+    """By judge, those that a start would add to completed debates."""
     rows = connection.execute(_UNPLANNED, {"experiment_id": experiment_id, "keys": asked_keys(judges)})
     return Counter({row[0]: row[1] for row in rows})
 
@@ -142,8 +142,7 @@ _CONDITIONS = {
 def matches_page(
     connection: Connection, experiment_id: UUID, filters: MatchFilters, cursor: str | None, limit: int
 ) -> tuple[list[Mapping[str, Any]], str | None]:
-    """In the order in which they are held, each with the beginning of its motion's title or text, and the page cursor
-    of the next page."""
+    """By position, each with the beginning of its motion's title or text; and the page cursor of the next page."""
     after = unpack_position(cursor) if cursor else 0
     asked = {name: getattr(filters, name) for name in _CONDITIONS if getattr(filters, name) is not None}
     conditions = [_CONDITIONS[name] for name in asked] + (["judged.opinions > 1"] if filters.disagree else [])

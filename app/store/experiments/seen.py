@@ -1,4 +1,4 @@
-"""What this server has seen of models' calls, and how large motions are: what an estimate is computed from."""
+"""Past calls of models on this server, and the sizes of motions: the basis of an estimate."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -134,6 +134,6 @@ WHERE matches.experiment_id = :experiment_id AND matches.status = 'running'
 
 
 def cost_of_running(connection: Connection, experiment_id: UUID) -> float:
-    """What the matches that are being held have cost so far."""
+    """The cost of the running matches so far."""
     cost: float = connection.execute(_COSTS_OF_RUNNING, {"experiment_id": experiment_id}).scalar_one()
     return cost

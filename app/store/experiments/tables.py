@@ -1,7 +1,6 @@
 """The tables of judgments and experiments. Migrations create them; a test fails when the two differ."""
 
 from sqlalchemy import (
-    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
@@ -19,7 +18,21 @@ from sqlalchemy import (
     text,
 )
 
-from app.store.tables import Json, Timestamp, exchange_table, invitation_table, invited_session_table, metadata
+from app.core.judgments import JudgeKind, JudgmentStatus
+from app.core.players import JudgeOrder
+from app.store.tables import (
+    Json,
+    Timestamp,
+    claim_columns,
+    exchange_table,
+    invitation_table,
+    invited_session_table,
+    metadata,
+    newest_first,
+    one_of,
+    partial,
+    usage_columns,
+)
 
 judgments = Table(
     "judgments",
@@ -30,26 +43,20 @@ judgments = Table(
     Column("judge_kind", Text, nullable=False, server_default="worker"),
     Column("order", Text, nullable=False),
     Column("repeat", Integer, nullable=False, server_default=text("1")),
-    # The judge as a seat's setup: its player and options. The player is `external` where somebody gave the judgment.
+    # The judge as a seat's setup: its player and options. The player is `external` for a judgment from outside.
     Column("setup", Json, nullable=False),
     Column("status", Text, nullable=False),
     Column("verdict", Json),
     Column("error", Text),
     # Of the prompts that a model was instructed with.
     Column("prompts_hash", Text),
-    Column("input_tokens", BigInteger, nullable=False, server_default=text("0")),
-    Column("output_tokens", BigInteger, nullable=False, server_default=text("0")),
-    Column("cost_usd", Double, nullable=False, server_default=text("0")),
+    *usage_columns(),
     Column("latency_ms", Integer),
     # The experiment that it counts in, so that its judgments are counted without their debates. None of a judgment
     # that somebody else asked for or gave.
     Column("experiment_id", Uuid),
-    # As in debates and the guardrail's evaluations: app/store/claimed_rows.py.
     Column("share", Text, nullable=False, server_default=""),
-    Column("claim_token", Uuid),
-    Column("claimed_by", Text),
-    Column("attempts", Integer, nullable=False, server_default=text("0")),
-    Column("due_at", Timestamp),
+    *claim_columns(),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     Column("judged_at", Timestamp),
     # The agent that asked for it by hand, and whose quota pays for it.
@@ -59,27 +66,19 @@ judgments = Table(
         name="judgments_one_per_key",
         postgresql_nulls_not_distinct=True,
     ),
-    CheckConstraint("\"order\" IN ('as_spoken', 'swapped')", name="judgments_order_known"),
-    CheckConstraint("judge_kind IN ('worker', 'person', 'agent')", name="judgments_judge_kind_known"),
+    one_of("judgments_order_known", '"order"', (JudgeOrder.AS_SPOKEN, JudgeOrder.SWAPPED)),
+    one_of("judgments_judge_kind_known", "judge_kind", JudgeKind),
     CheckConstraint("repeat >= 1", name="judgments_repeat_positive"),
-    CheckConstraint("status IN ('planned', 'completed', 'failed')", name="judgments_status_known"),
+    one_of("judgments_status_known", "status", JudgmentStatus),
     CheckConstraint(
         "(status = 'completed') = (verdict IS NOT NULL) AND (status = 'planned' OR due_at IS NULL)",
         name="judgments_verdict_is_whole",
     ),
+    # What belongs to no experiment comes first.
+    partial("judgments_due", text("(experiment_id IS NOT NULL)"), "due_at", where="due_at IS NOT NULL"),
+    partial("judgments_of_experiment", "experiment_id", "status", "id", where="experiment_id IS NOT NULL"),
+    partial("judgments_by_hand", "debate_id", where="experiment_id IS NULL"),
 )
-# What belongs to no experiment comes first.
-is_of_experiment = judgments.c.experiment_id.is_not(None)
-Index("judgments_due", is_of_experiment, judgments.c.due_at, postgresql_where=judgments.c.due_at.is_not(None))
-Index(
-    "judgments_of_experiment",
-    judgments.c.experiment_id,
-    judgments.c.status,
-    judgments.c.id,
-    postgresql_where=judgments.c.experiment_id.is_not(None),
-)
-
-Index("judgments_by_hand", judgments.c.debate_id, postgresql_where=judgments.c.experiment_id.is_(None))
 
 # What a model was sent and answered for a judgment. Pruned with the turns' exchanges.
 judgment_exchanges = exchange_table(
@@ -102,7 +101,7 @@ experiments = Table(
     Column("arbitrator", Json, nullable=False),
     Column("budget_usd", Double),
     Column("concurrency", Integer, nullable=False),
-    # What calls under way may cost, and what calls have cost. A dead worker's reservation counts as spent.
+    # The maximum cost of calls in flight, and the cost of past ones. A dead worker's reservation counts as spent.
     Column("reserved_usd", Double, nullable=False, server_default=text("0")),
     Column("spent_usd", Double, nullable=False, server_default=text("0")),
     # The start whose plan is not written yet, and until when one process alone writes it.
@@ -113,15 +112,13 @@ experiments = Table(
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     UniqueConstraint("created_by", "name", name="experiments_one_per_name"),
-    CheckConstraint(
-        "status IN ('draft', 'running', 'paused', 'completed', 'stopped')", name="experiments_status_known"
-    ),
-    CheckConstraint("stop_reason IN ('budget', 'manual_stop')", name="experiments_stop_reason_known"),
+    one_of("experiments_status_known", "status", ("draft", "running", "paused", "completed", "stopped")),
+    one_of("experiments_stop_reason_known", "stop_reason", ("budget", "manual_stop")),
     CheckConstraint("(status = 'stopped') = (stop_reason IS NOT NULL)", name="experiments_stopped_has_reason"),
     CheckConstraint("concurrency >= 1", name="experiments_concurrency_positive"),
+    newest_first("experiments_by_update"),
+    partial("experiments_at_work", "id", where="status IN ('running', 'paused')"),
 )
-Index("experiments_by_update", experiments.c.updated_at.desc(), experiments.c.id)
-Index("experiments_at_work", experiments.c.id, postgresql_where=text("status IN ('running', 'paused')"))
 
 motions = Table(
     "motions",
@@ -136,7 +133,7 @@ motions = Table(
     Column("answer_b", Text),
     Column("correct", Text),
     Column("tags", Json, nullable=False, server_default=text("'[]'")),
-    CheckConstraint("correct IN ('a', 'b')", name="motions_correct_known"),
+    one_of("motions_correct_known", "correct", ("a", "b")),
 )
 
 matches = Table(
@@ -144,7 +141,7 @@ matches = Table(
     metadata,
     Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
     Column("key", Text, primary_key=True),
-    # The order in which they are held.
+    # The order in which they run.
     Column("position", Integer, nullable=False),
     Column("arm", Text, nullable=False),
     Column("motion_id", Text, nullable=False),
@@ -158,15 +155,15 @@ matches = Table(
     # Its experiment was stopped while it was running: its debate is paused, or will be.
     Column("interrupted", Boolean, nullable=False, server_default=false()),
     Column("debate_id", Uuid),
-    CheckConstraint("status IN ('planned', 'running', 'completed', 'failed')", name="matches_status_known"),
+    one_of("matches_status_known", "status", ("planned", "running", "completed", "failed")),
     CheckConstraint("status = 'running' OR NOT interrupted", name="matches_interrupted_are_running"),
     # A match has failed without one where none could be made.
     CheckConstraint("status IN ('planned', 'failed') OR debate_id IS NOT NULL", name="matches_held_have_a_debate"),
+    Index("matches_by_position", "experiment_id", "status", "position"),
+    partial("matches_by_debate", "debate_id", where="debate_id IS NOT NULL", unique=True),
 )
-Index("matches_by_position", matches.c.experiment_id, matches.c.status, matches.c.position)
-Index("matches_by_debate", matches.c.debate_id, unique=True, postgresql_where=matches.c.debate_id.is_not(None))
 
-# What a call under way may cost its experiment. With the worker's lease, so that a dead worker's are found.
+# The maximum cost of a call in flight.
 reservations = Table(
     "reservations",
     metadata,
@@ -174,8 +171,8 @@ reservations = Table(
     Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
     Column("worker_id", Text, nullable=False),
     Column("amount_usd", Double, nullable=False),
+    Index("reservations_by_worker", "worker_id"),
 )
-Index("reservations_by_worker", reservations.c.worker_id)
 
 # Links that open the blind judging of one experiment's debates.
 judge_invitations = invitation_table(
@@ -183,8 +180,8 @@ judge_invitations = invitation_table(
     Column("experiment_id", Uuid, ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
     # The person's name; judgments have it after `person:`.
     Column("judge", Text, nullable=False),
-    # Known to nobody outside: what stands for a debate on the judge's page is hashed with it.
+    # Secret: the tickets of debates on the judge's page are hashed with it.
     Column("salt", LargeBinary, nullable=False),
+    Index("judge_invitations_by_experiment", "experiment_id"),
 )
-Index("judge_invitations_by_experiment", judge_invitations.c.experiment_id)
 judge_sessions = invited_session_table("judge_sessions", judge_invitations)

@@ -1,8 +1,4 @@
-"""The guardrail's evaluations: claimed and settled once by a worker, then perhaps decided by a person.
-
-`due_at` is when a worker may claim it: at once when it is new, after a delay when the evaluator failed, NULL once there
-is a verdict.
-"""
+"""The guardrail's evaluations: a worker makes one, then a person may decide."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +14,7 @@ from app.store.engine import Engine
 from app.store.mapping import Mapped
 from app.store.solutions.solutions import CONTRIBUTIONS, contribution_rows, verdict_values
 from app.store.solutions.tables import contributions, evaluations, solutions
-from app.store.statements import Prepared, count_up_to
+from app.store.statements import Prepared, count
 
 _now = func.clock_timestamp()
 _CLAIM = claimed_rows.claim_statement(
@@ -57,10 +53,7 @@ class Review:
 
 
 def claim(engine: Engine, worker_id: str, at_most: int) -> list[EvaluationClaim]:
-    """Claims the evaluations that have been due longest; none without a live lease.
-
-    Each statement is a transaction: the text of a contribution or a solution never changes.
-    """
+    """Claims the evaluations that have been due longest; none without a live lease."""
     with engine.autocommit() as connection:
         claimed = claimed_rows.claim(connection, _CLAIM, worker_id, at_most)
         if not claimed:
@@ -86,30 +79,25 @@ def text_of_solution(title: str, description: str) -> Text:
     return Text(f"{title}\n\n{description}", may_be_short=True)
 
 
-def settle(
-    connection: Connection,
-    held: EvaluationClaim,
-    opinion: Opinion,
-    evaluator: str,
-) -> bool:
+def complete(connection: Connection, claimed: EvaluationClaim, opinion: Opinion, evaluator: str) -> bool:
     """Records the verdict once; false when the claim is lost."""
     values = verdict_values(opinion, evaluator)
     wanted = (evaluations.c.contribution_id, evaluations.c.solution_id)
-    settled = claimed_rows.settle(connection, claimed_rows.EVALUATIONS, held.id, held.token, values, *wanted)
-    if settled is None:
+    finished = claimed_rows.finish(connection, claimed_rows.EVALUATIONS, claimed.id, claimed.token, values, *wanted)
+    if finished is None:
         return False
-    if settled.solution_id is None:
-        _set_status(connection, settled.contribution_id, opinion.verdict)
+    if finished.solution_id is None:
+        _set_status(connection, finished.contribution_id, opinion.verdict)
     else:
         # Not where a person has decided meanwhile.
-        undecided = (solutions.c.id == settled.solution_id, solutions.c.guardrail_status == GuardrailStatus.PENDING)
+        undecided = (solutions.c.id == finished.solution_id, solutions.c.guardrail_status == GuardrailStatus.PENDING)
         connection.execute(update(solutions).where(*undecided).values(guardrail_status=opinion.verdict.value))
     return True
 
 
-def postpone(connection: Connection, held: EvaluationClaim, attempts: int, delay_seconds: float) -> bool:
+def postpone(connection: Connection, claimed: EvaluationClaim, attempts: int, delay_seconds: float) -> bool:
     return claimed_rows.postpone(
-        connection, claimed_rows.EVALUATIONS, held.id, held.token, delay_seconds, {"attempts": attempts}
+        connection, claimed_rows.EVALUATIONS, claimed.id, claimed.token, delay_seconds, {"attempts": attempts}
     )
 
 
@@ -149,7 +137,7 @@ def flagged(connection: Connection, after: tuple[datetime, UUID] | None, limit: 
 
 
 def count_flagged(connection: Connection, at_most: int) -> int:
-    return count_up_to(connection, select(evaluations.c.id).where(*_is_flagged), at_most)
+    return count(connection, select(evaluations.c.id).where(*_is_flagged), at_most)
 
 
 def thread(connection: Connection, solution_id: UUID, after_position: int, limit: int) -> list[Review]:

@@ -13,7 +13,7 @@ from app.store.mapping import Mapped
 from app.store.solutions.evaluations import OF_EVALUATION, Evaluation, evaluation_rows
 from app.store.solutions.solutions import SOLUTIONS, solution_rows
 from app.store.solutions.tables import solution_decisions, solutions
-from app.store.statements import count_up_to
+from app.store.statements import count
 
 _MODERATED = SOLUTIONS.add_columns(*OF_EVALUATION)
 _is_flagged = solutions.c.guardrail_status == GuardrailStatus.FLAGGED
@@ -55,11 +55,11 @@ def flagged(connection: Connection, after: tuple[datetime, UUID] | None, limit: 
     if after is not None:
         query = query.where(tuple_(solutions.c.created_at, solutions.c.id) > tuple_(*after))
     query = query.order_by(solutions.c.created_at, solutions.c.id).limit(limit + 1)
-    return [solution_rows.value(row) for row in connection.execute(query).mappings()]
+    return solution_rows.all(connection, query)
 
 
 def count_flagged(connection: Connection, at_most: int) -> int:
-    return count_up_to(connection, select(solutions.c.id).where(_is_flagged), at_most)
+    return count(connection, select(solutions.c.id).where(_is_flagged), at_most)
 
 
 def decide(connection: Connection, solution_id: UUID, decision: GuardrailVerdict, decided_by: str, reason: str) -> None:

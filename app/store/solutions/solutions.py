@@ -42,13 +42,13 @@ CONTRIBUTIONS = (
 def insert_solution(
     connection: Connection, agent_id: UUID, title: str, description: str, opinion: Opinion | None, evaluator: str
 ) -> Solution:
-    """With its evaluation: the final opinion, or due at once where there is none yet."""
+    """With its evaluation: the final opinion, or due immediately if there is none."""
     solution_id = new_id()
     status = opinion.verdict.value if opinion else GuardrailStatus.PENDING.value
     values = {"id": solution_id, "agent_id": agent_id, "title": title, "description": description}
     connection.execute(insert(solutions).values(**values, guardrail_status=status))
-    settled = {**verdict_values(opinion, evaluator), "due_at": None} if opinion else {}
-    connection.execute(insert(evaluations).values(id=new_id(), solution_id=solution_id, **settled))
+    evaluated = {**verdict_values(opinion, evaluator), "due_at": None} if opinion else {}
+    connection.execute(insert(evaluations).values(id=new_id(), solution_id=solution_id, **evaluated))
     found = get_solution(connection, solution_id)
     assert found is not None  # noqa: S101 (stored above)
     return found
@@ -62,8 +62,7 @@ def verdict_values(opinion: Opinion, evaluator: str) -> dict[str, Any]:
 
 
 def get_solution(connection: Connection, solution_id: UUID) -> Solution | None:
-    row = connection.execute(SOLUTIONS.where(solutions.c.id == solution_id)).mappings().one_or_none()
-    return solution_rows.value(row) if row else None
+    return solution_rows.one_or_none(connection, SOLUTIONS.where(solutions.c.id == solution_id))
 
 
 def list_solutions(
@@ -87,15 +86,12 @@ def _newest(
     query = query.order_by(solutions.c.created_at.desc(), solutions.c.id.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(tuple_(solutions.c.created_at, solutions.c.id) < tuple_(*before))
-    return [solution_rows.value(row) for row in connection.execute(query).mappings()]
+    return solution_rows.all(connection, query)
 
 
 def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
-    """Counts a new contribution; returns its position, or None if there is no such solution.
-
-    The row stays locked until the commit, so positions follow the order of the commits and have no gaps: a reader who
-    has read up to a position has seen everything before it.
-    """
+    """Counts a new contribution; returns its position, or None if there is no such solution. The row stays locked until
+    the commit, so positions follow the order of the commits without gaps."""
     debating = case((solutions.c.status == SolutionStatus.PROPOSED, SolutionStatus.DEBATING), else_=solutions.c.status)
     statement = (
         update(solutions)
@@ -109,7 +105,7 @@ def count_contribution(connection: Connection, solution_id: UUID) -> int | None:
 def insert_contribution(
     connection: Connection, solution_id: UUID, agent_id: UUID, position: int, depth: int, new: ContributionRequest
 ) -> Contribution:
-    """With its evaluation, which is due at once."""
+    """With its evaluation, which is due immediately."""
     contribution_id = new_id()
     place = {"id": contribution_id, "solution_id": solution_id, "position": position, "depth": depth}
     said = {"stance": new.stance.value, "content": new.content, "evidence_links": list(new.evidence_links)}
@@ -122,8 +118,7 @@ def insert_contribution(
 
 def get_contribution(connection: Connection, solution_id: UUID, contribution_id: UUID) -> Contribution | None:
     query = CONTRIBUTIONS.where(contributions.c.id == contribution_id, contributions.c.solution_id == solution_id)
-    row = connection.execute(query).mappings().one_or_none()
-    return contribution_rows.value(row) if row else None
+    return contribution_rows.one_or_none(connection, query)
 
 
 def list_contributions(
@@ -142,11 +137,11 @@ def list_contributions(
     if stance is not None:
         wanted.append(contributions.c.stance == stance.value)
     query = CONTRIBUTIONS.where(*wanted).order_by(contributions.c.position).limit(limit + 1)
-    return [contribution_rows.value(row) for row in connection.execute(query).mappings()]
+    return contribution_rows.all(connection, query)
 
 
 def last_contributed(connection: Connection, solution_ids: Collection[UUID]) -> dict[UUID, datetime]:
-    """When somebody last contributed to each; solutions without contributions are left out."""
+    """The time of the last contribution to each; solutions without one are left out."""
     # Positions have no gaps, so the last position is the count: one index lookup per solution.
     query = (
         select(contributions.c.solution_id, contributions.c.created_at)

@@ -15,8 +15,12 @@ from sqlalchemy import (
     text,
 )
 
-from app.store.tables import Json, Timestamp
+from app.core.guardrail.opinion import GuardrailVerdict
+from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
+from app.store.tables import Json, Timestamp, claim_columns, one_of, partial
 from app.store.tables import metadata as metadata
+
+_DECISIONS = (GuardrailVerdict.APPROVED, GuardrailVerdict.REJECTED)
 
 solutions = Table(
     "solutions",
@@ -29,18 +33,11 @@ solutions = Table(
     Column("agent_debate_count", Integer, nullable=False, server_default=text("0")),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     Column("guardrail_status", Text, nullable=False, server_default=text("'pending'")),
-    CheckConstraint("status IN ('proposed', 'debating')", name="solutions_status_known"),
+    one_of("solutions_status_known", "status", SolutionStatus),
     CheckConstraint("(status = 'proposed') = (agent_debate_count = 0)", name="solutions_debating_when_debated"),
-    CheckConstraint(
-        "guardrail_status IN ('pending', 'approved', 'rejected', 'flagged')", name="solutions_guardrail_status_known"
-    ),
-)
-Index("solutions_by_age", solutions.c.created_at.desc(), solutions.c.id.desc())
-Index(
-    "solutions_flagged",
-    solutions.c.created_at,
-    solutions.c.id,
-    postgresql_where=text("guardrail_status = 'flagged'"),
+    one_of("solutions_guardrail_status_known", "guardrail_status", GuardrailStatus),
+    Index("solutions_by_age", text("created_at DESC"), text("id DESC")),
+    partial("solutions_flagged", "created_at", "id", where="guardrail_status = 'flagged'"),
 )
 
 contributions = Table(
@@ -62,10 +59,8 @@ contributions = Table(
     UniqueConstraint("solution_id", "position", name="contributions_one_per_position"),
     CheckConstraint("depth BETWEEN 1 AND 5", name="contributions_depth_bounded"),
     CheckConstraint("(depth = 1) = (parent_id IS NULL)", name="contributions_only_roots_lack_a_parent"),
-    CheckConstraint("stance IN ('support', 'oppose', 'modify', 'question')", name="contributions_stance_known"),
-    CheckConstraint(
-        "guardrail_status IN ('pending', 'approved', 'rejected', 'flagged')", name="contributions_status_known"
-    ),
+    one_of("contributions_stance_known", "stance", Stance),
+    one_of("contributions_status_known", "guardrail_status", GuardrailStatus),
 )
 
 upvotes = Table(
@@ -91,18 +86,14 @@ evaluations = Table(
     Column("decided_by", Text),
     Column("decision_reason", Text),
     Column("decided_at", Timestamp),
-    # The claim of the worker that evaluates it, and when it is due: as in debates.
-    Column("claim_token", Uuid),
-    Column("claimed_by", Text),
-    Column("attempts", Integer, nullable=False, server_default=text("0")),
-    Column("due_at", Timestamp, server_default=func.clock_timestamp()),
+    *claim_columns(server_default=func.clock_timestamp()),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     Column("solution_id", Uuid, ForeignKey("solutions.id")),
     UniqueConstraint("contribution_id", name="guardrail_evaluations_one_per_contribution"),
     UniqueConstraint("solution_id", name="guardrail_evaluations_one_per_solution"),
     CheckConstraint("num_nonnulls(contribution_id, solution_id) = 1", name="guardrail_evaluations_of_one_text"),
-    CheckConstraint("verdict IN ('approved', 'rejected', 'flagged')", name="guardrail_evaluations_verdict_known"),
-    CheckConstraint("decision IN ('approved', 'rejected')", name="guardrail_evaluations_decision_known"),
+    one_of("guardrail_evaluations_verdict_known", "verdict", GuardrailVerdict),
+    one_of("guardrail_evaluations_decision_known", "decision", _DECISIONS),
     CheckConstraint(
         "verdict IS NULL OR (evaluator IS NOT NULL AND evaluated_at IS NOT NULL AND due_at IS NULL)",
         name="guardrail_evaluations_verdict_is_whole",
@@ -111,13 +102,8 @@ evaluations = Table(
         "(decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL) = (decision_reason IS NULL)",
         name="guardrail_evaluations_decision_is_whole",
     ),
-)
-Index("guardrail_evaluations_due", evaluations.c.due_at, postgresql_where=evaluations.c.due_at.is_not(None))
-Index(
-    "guardrail_evaluations_flagged",
-    evaluations.c.created_at,
-    evaluations.c.id,
-    postgresql_where=text("verdict = 'flagged' AND decision IS NULL"),
+    partial("guardrail_evaluations_due", "due_at", where="due_at IS NOT NULL"),
+    partial("guardrail_evaluations_flagged", "created_at", "id", where="verdict = 'flagged' AND decision IS NULL"),
 )
 
 # What people decided about a solution; the last one counts.
@@ -130,6 +116,6 @@ solution_decisions = Table(
     Column("decided_by", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("decided_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
-    CheckConstraint("decision IN ('approved', 'rejected')", name="solution_decisions_decision_known"),
+    one_of("solution_decisions_decision_known", "decision", _DECISIONS),
+    Index("solution_decisions_of_solution", "solution_id", "decided_at"),
 )
-Index("solution_decisions_of_solution", solution_decisions.c.solution_id, solution_decisions.c.decided_at)

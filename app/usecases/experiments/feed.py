@@ -69,7 +69,7 @@ def feed_experiment(services: Services, experiment_id: UUID) -> Fed:
         experiment = experiments.lock_to_feed(connection, experiment_id)
         if experiment is None or experiment.status not in (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED):
             return NOTHING
-        settled = feed.settle(connection, experiment_id)
+        settled = feed.end_matches(connection, experiment_id)
         new_judgments = 0
         if settled.completed:
             judges = judges_of(experiment.spec)
@@ -162,7 +162,7 @@ def _fail(connection: Connection, experiment: Experiment, planned: NextMatch, re
 
 
 def _publish(
-    services: Services, experiment: Experiment, begun: _Begun, settled: feed.SettledMatches, is_over: bool
+    services: Services, experiment: Experiment, begun: _Begun, settled: feed.EndedMatches, is_over: bool
 ) -> None:
     metrics.matches.labels("running").inc(begun.count - begun.failed)
     metrics.matches.labels("completed").inc(len(settled.completed))

@@ -67,7 +67,15 @@ def invite(
     token = secrets.token_urlsafe(32)
     with transaction(services, caller) as connection:
         require_owner(caller, existing(connection, experiment_id).created_by)
-        made = judging.invite(connection, experiment_id, judge, hash_of(token), caller, lasts or LINK_LIFETIME)
+        made = judging.LINKS.add(
+            connection,
+            hash_of(token),
+            caller,
+            lasts or LINK_LIFETIME,
+            experiment_id=experiment_id,
+            judge=judge,
+            salt=secrets.token_bytes(32),
+        )
     log.info("invitation.made", experiment_id=str(experiment_id), role="judge", by=caller.name)
     return NewJudgeInvitation(made.id, token, judge, made.expires_at)
 
@@ -76,7 +84,7 @@ def list_issued(services: Services, caller: Caller, experiment_id: UUID) -> list
     require(caller, Action.EXPERIMENT)
     with services.engine.statements() as connection:
         require_owner(caller, existing(connection, experiment_id).created_by)
-        return judging.of_experiment(connection, experiment_id)
+        return judging.LINKS.issued(connection, experiment_id=experiment_id)
 
 
 @repeated_on_conflict
@@ -85,8 +93,8 @@ def revoke(services: Services, caller: Caller, experiment_id: UUID, invitation_i
     require(caller, Action.EXPERIMENT)
     with transaction(services, caller) as connection:
         require_owner(caller, existing(connection, experiment_id).created_by)
-        or_raise(judging.of_id(connection, experiment_id, invitation_id), unknown(invitation_id))
-        judging.revoke(connection, invitation_id)
+        or_raise(judging.LINKS.get(connection, id=invitation_id, experiment_id=experiment_id), unknown(invitation_id))
+        judging.LINKS.revoke(connection, invitation_id)
     log.info("invitation.revoked", experiment_id=str(experiment_id), invitation_id=str(invitation_id), by=caller.name)
 
 
@@ -109,7 +117,7 @@ def accept(services: Services, token: str) -> tuple[GuestJudge, str] | None:
         invitation = _found(connection, token)
         if invitation is None:
             return None
-        judging.begin_session(connection, invitation.id, hash_of(secret), GUEST_LIFETIME)
+        judging.LINKS.begin_session(connection, invitation.id, hash_of(secret), GUEST_LIFETIME)
     log.info("invitation.accepted", experiment_id=str(invitation.experiment_id), role="judge")
     return GuestJudge(invitation.experiment_id, invitation.judge, invitation.salt, hash_of(secret)), secret
 

@@ -210,7 +210,7 @@ def add_motions(services: Services, caller: Caller, experiment_id: UUID, given: 
     with transaction(services, caller) as connection:
         own(connection, caller, experiment_id)
         new = store_motions(connection, experiment_id, motions)
-        return new, experiments.count_motions(connection, experiment_id)
+        return new, plan_store.count_motions(connection, experiment_id).motions
 
 
 def _refuse_imported(experiment: Experiment) -> None:
@@ -247,7 +247,7 @@ def _ask_for_plan(services: Services, caller: Caller, experiment_id: UUID) -> tu
         quotas.take_bytes(services, connection, caller, new * MATCH_BYTES)
         experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
         plan_store.begin(connection, experiment_id, token, is_claimed=is_small)
-        interruptions.release_judgments(connection, experiment_id)
+        interruptions.resume_judgments(connection, experiment_id)
     return token, is_small
 
 
@@ -307,8 +307,8 @@ def _change(
             raise Conflict(f"This experiment is {experiment.status.value}, so it cannot become {status.value}")
         experiments.set_status(connection, experiment_id, status, reason)
         if status is ExperimentStatus.STOPPED:
-            interruptions.hold_judgments(connection, experiment_id)
-            interruptions.hold_matches(connection, experiment_id)
+            interruptions.pause_judgments(connection, experiment_id)
+            interruptions.interrupt_matches(connection, experiment_id)
         after = existing(connection, experiment_id)
     log.info("experiment.changed", experiment_id=str(experiment_id), status=status.value, by=caller.name)
     _publish(services, experiment_id)
@@ -324,7 +324,7 @@ def retry_failed(services: Services, caller: Caller, experiment_id: UUID) -> tup
         count = interruptions.retry_failed(connection, experiment_id)
         if count:
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
-            interruptions.release_judgments(connection, experiment_id)
+            interruptions.resume_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
     pause_or_resume_debates(services, experiment_id)
     _publish(services, experiment_id)
@@ -348,7 +348,7 @@ def add_judges(services: Services, caller: Caller, experiment_id: UUID, given: S
         if count and experiment.status is ExperimentStatus.COMPLETED:
             experiments.set_status(connection, experiment_id, ExperimentStatus.RUNNING)
         if experiment.status is ExperimentStatus.STOPPED:
-            interruptions.hold_judgments(connection, experiment_id)
+            interruptions.pause_judgments(connection, experiment_id)
         after = existing(connection, experiment_id)
     _publish(services, experiment_id)
     return after, count

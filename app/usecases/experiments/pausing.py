@@ -24,7 +24,7 @@ _CONTINUES = (ExperimentStatus.RUNNING, ExperimentStatus.PAUSED)
 
 
 def pause_or_resume_all(services: Services) -> None:
-    for experiment_id in interruptions.unsettled(services.engine):
+    for experiment_id in interruptions.unfinished(services.engine):
         pause_or_resume_debates(services, experiment_id)
 
 
@@ -34,7 +34,7 @@ def pause_or_resume_debates(services: Services, experiment_id: UUID) -> None:
         if experiment is None or experiment.status not in (ExperimentStatus.STOPPED, *_CONTINUES):
             return
         is_stopped = experiment.status is ExperimentStatus.STOPPED
-        marked = interruptions.held(connection, experiment_id, interruptions.UNDER_WAY if is_stopped else None)
+        marked = interruptions.interrupted(connection, experiment_id, interruptions.IN_FLIGHT if is_stopped else None)
     for debate_id in marked:
         try:
             made = _pause_or_resume(services, experiment_id, debate_id)
@@ -51,13 +51,13 @@ def _pause_or_resume(services: Services, experiment_id: UUID, debate_id: UUID) -
     with transaction(services, None, "control") as connection:
         status = experiments.keep_status(connection, experiment_id)
         is_stopped = status is ExperimentStatus.STOPPED
-        if not interruptions.lock_held(connection, debate_id) or not (is_stopped or status in _CONTINUES):
+        if not interruptions.lock_interrupted(connection, debate_id) or not (is_stopped or status in _CONTINUES):
             return None
         debate = lock_existing(connection, debate_id)
         if is_stopped:
             event = NewEvent(EventKind.PAUSED, OPERATOR.name, {"now": False})
             return control.changed(connection, debate, rules.pause, event)
-        interruptions.forget_held(connection, debate_id)
+        interruptions.continue_match(connection, debate_id)
         if debate.status in ENDED_STATUSES:
             # The feeder updates its match.
             return None

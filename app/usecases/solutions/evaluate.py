@@ -22,7 +22,7 @@ def claim(services: Services, worker_id: str, room: Room) -> list[EvaluationClai
 @repeated_on_conflict
 def record(services: Services, held: EvaluationClaim, opinion: Opinion, evaluator: str) -> None:
     with services.engine.begin() as connection:
-        kept = evaluations.settle(connection, held, opinion, evaluator)
+        kept = evaluations.complete(connection, held, opinion, evaluator)
     if kept:
         metrics.guardrail_verdicts.labels(held.about, opinion.verdict.value).inc()
         log.info("guardrail.settled", evaluation_id=str(held.id), verdict=opinion.verdict, evaluator=evaluator)

@@ -45,7 +45,9 @@ def _by_debate(found: Table, values: Floats, chosen: NDArray[np.bool_]) -> arms.
     return arms.ArmValues(of_debates, of.motion[rows])
 
 
-def _arm(name: str, part: arms.ArmValues, calibrated: Calibration, by_accuracy: bool, why: dict[str, str]) -> dict[str, Any]:
+def _arm(
+    name: str, part: arms.ArmValues, calibrated: Calibration, by_accuracy: bool, why: dict[str, str]
+) -> dict[str, Any]:
     level = clusters.share(part.y, part.motion)
     if level.why:
         why[f"arms.{name}"] = level.why

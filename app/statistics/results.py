@@ -5,7 +5,7 @@ from typing import Any
 
 from app.statistics import clusters, costs
 from app.statistics.arm_results import arm_results, belief_results
-from app.statistics.contestant_results import RatingOptions, Control, contestant_results
+from app.statistics.contestant_results import Control, RatingOptions, contestant_results
 from app.statistics.judge_results import agreement_results, judge_results
 from app.statistics.rows import Outcome, Table, beliefs_of, table, whole
 

@@ -173,7 +173,9 @@ def test_paired_differences_are_the_paired_t_test_over_shared_motions() -> None:
     rng = np.random.default_rng(6)
     hard = rng.normal(0, 1, 30)
     first, second = hard + rng.normal(0.5, 0.3, 30), hard + rng.normal(0, 0.3, 30)
-    found = arms.paired(arms.ArmValues(np.append(first, 99.0), np.append(np.arange(30), 31)), arms.ArmValues(second, np.arange(30)))
+    found = arms.paired(
+        arms.ArmValues(np.append(first, 99.0), np.append(np.arange(30), 31)), arms.ArmValues(second, np.arange(30))
+    )
     expected = scipy.stats.ttest_rel(first, second)
     assert found.estimate.motions == 30, "a motion that one arm alone has does not count"
     assert found.estimate.t == pytest.approx(expected.statistic)

@@ -11,23 +11,15 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from app.core.debate import Debate
-from app.core.errors import (
-    Conflict,
-    DebateError,
-    DebateNotFound,
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    RateLimitExceeded,
-    SeatTaken,
-)
+from app.core.errors import DebateError, RateLimitExceeded
 from app.http.application import make_api
+from app.http.errors import HTTP_STATUS_OF
 from app.http.sessions import DASHBOARD, DASHBOARD_FILES
 from app.realtime.relay import Relay
 from app.store.engine import DatabaseAway
 from app.store.errors import log_words, words_for
 from app.usecases.services import Services
-from app.web import query, words
+from app.web import query
 from app.web.experiments import add_experiment_pages
 from app.web.join import GUESTS_PAGES, JOIN, add_join, current_guest
 from app.web.judging import JUDGING, add_judging
@@ -37,6 +29,7 @@ from app.web.rulings import add_rulings
 from app.web.sign_in import add_sign_in
 from app.web.solutions import add_solution_pages, is_safe_link
 from app.web.webhooks import add_webhook_pages
+from app.web.words import words
 from app.wire.debates import debate_cost, time_json, turn_cost
 from app.wire.markdown import as_html
 from app.wire.texts import legible
@@ -53,7 +46,6 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_STATUS_OF = {InvalidInput: 400, Forbidden: 403, DebateNotFound: 404, NotFound: 404, SeatTaken: 409, Conflict: 409}
 
 
 def make_application(services: Services, relay: Relay) -> OpenAPI:
@@ -143,8 +135,7 @@ def _add_errors(web: Blueprint) -> None:
 
     @web.errorhandler(DebateError)
     def refused(problem: DebateError) -> Response:
-        status = next((status for kind, status in _STATUS_OF.items() if isinstance(problem, kind)), 400)
-        return _error_page(status, problem.message)
+        return _error_page(HTTP_STATUS_OF.get(problem.code, 400), problem.message)
 
     @web.errorhandler(HTTPException)
     def not_there(problem: HTTPException) -> Response:

@@ -1,6 +1,5 @@
 """The pages of experiments: the list, one with its figures, its debates, a pair side by side, and a comparison."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -9,9 +8,8 @@ from uuid import UUID
 from flask import Blueprint, render_template, request
 from markupsafe import Markup
 
-from app.core.errors import InvalidInput
+from app.http.experiments.shapes import MatchesQuery
 from app.store.experiments.experiments import Experiment, ExperimentStatus
-from app.store.experiments.reading import MatchFilters
 from app.usecases.experiments import read
 from app.usecases.experiments.results import compared, results_of_experiment
 from app.usecases.services import Services
@@ -27,8 +25,6 @@ MOST_TURNS = 200
 """Of each debate of a pair; its own page has the rest."""
 MOST_LISTED = 200
 """Experiments that are offered to compare with."""
-LONGEST_NAME = 400
-MATCH_STATUSES = ("planned", "running", "completed", "failed")
 CONTROL_NAMES = {"start": "Start", "pause": "Pause", "resume": "Resume", "retry-failed": "Try failed again"}
 Json = dict[str, Any]
 
@@ -36,7 +32,7 @@ Json = dict[str, Any]
 def add_experiment_pages(web: Blueprint, services: Services) -> None:
     @web.get("/experiments/view")
     def experiments() -> str:
-        cursor = request.args.get("cursor") or None
+        cursor = query.cursor()
         page = read.page(services, cursor, ROWS)
         rows = [
             (one, ProgressShape.of(progress), cost_of(one, progress), _leader(results_of_experiment(services, one.id)))
@@ -64,8 +60,8 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
 
     @web.get("/experiments/<experiment_id>/debates")
     def experiment_debates(experiment_id: str) -> str:
-        filters = _match_filters(request.args)
-        cursor = request.args.get("cursor") or None
+        filters = query.parsed(MatchesQuery, request.args).filters()
+        cursor = query.cursor()
         of = _id(experiment_id)
         matches, next_cursor = read.matches(services, of, filters, cursor, DEBATES)
         asked = {name: value for name, value in request.args.items() if value and name != "cursor"}
@@ -168,26 +164,3 @@ def controls(experiment: Experiment, failed: int) -> list[str]:
         ExperimentStatus.COMPLETED: [],
     }[experiment.status]
     return [*offered, *(["retry-failed"] if failed and not experiment.imported else [])]
-
-
-def _match_filters(given: Mapping[str, str]) -> MatchFilters:
-    def text(name: str) -> str | None:
-        value = given.get(name) or None
-        if value is not None and (len(value) > LONGEST_NAME or "\0" in value):
-            raise InvalidInput(name, f"must be at most {LONGEST_NAME} characters, and none of them NUL")
-        return value
-
-    status = text("status")
-    if status is not None and status not in MATCH_STATUSES:
-        raise InvalidInput("status", f"must be one of {', '.join(MATCH_STATUSES)}")
-    return MatchFilters(
-        text("contestant"),
-        text("against"),
-        text("motion"),
-        text("judge"),
-        given.get("disagree") == "true",
-        status,
-        text("proposer"),
-        text("opponent"),
-        text("arm"),
-    )

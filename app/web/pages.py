@@ -8,7 +8,7 @@ from uuid import UUID
 from flask import Blueprint, render_template, request
 
 from app.core.access import OPERATOR
-from app.core.debate import Debate, State, Status, Turn
+from app.core.debate import Debate, Status, Turn
 from app.core.errors import InvalidInput
 from app.core.formats import Format
 from app.core.seat_view import turn_view
@@ -66,12 +66,8 @@ def add_pages(web: Blueprint, services: Services) -> None:
             page=page,
             now=page.now,
             statuses=Status,
-            states=State,
-            formats=Format,
             sorts=query.SORTS,
             columns=query.COLUMNS,
-            kinds=query.KINDS,
-            winners=query.WINNERS,
         )
 
     @web.get("/debates/<debate_id>/view")
@@ -104,15 +100,9 @@ def add_pages(web: Blueprint, services: Services) -> None:
     def history(debate_id: str) -> str:
         the_id = query.uuid_of(debate_id, "debate")
         debate = read.get_transcript(services, the_id, 0).debate
-        cursor = request.args.get("cursor") or None
+        cursor = query.cursor()
         events, next_cursor = read.get_events(services, the_id, EVENTS, cursor)
-        return render_template(
-            "history.html",
-            debate=debate,
-            events=events,
-            cursor=cursor,
-            next_cursor=next_cursor,
-        )
+        return render_template("history.html", debate=debate, events=events, cursor=cursor, next_cursor=next_cursor)
 
     @web.get("/debates/<debate_id>/turns/<argument_id>/exchange")
     def exchange(debate_id: str, argument_id: str) -> str:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, render_template
 
 from app.core.solutions import why_bad_link
 from app.usecases.services import Services
@@ -29,13 +29,13 @@ def place_address(solution_id: UUID, position: int) -> str:
 def add_solution_pages(web: Blueprint, services: Services) -> None:
     @web.get("/solutions")
     def solutions() -> str:
-        cursor = _cursor()
+        cursor = query.cursor()
         page = dashboard.list_page(services, ROWS, cursor)
         return render_template("solutions.html", page=page, cursor=cursor, now=page.now, most=dashboard.EXACT_COUNT)
 
     @web.get("/solutions/<solution_id>")
     def solution(solution_id: str) -> str:
-        cursor = _cursor()
+        cursor = query.cursor()
         seen = dashboard.thread_page(services, query.uuid_of(solution_id, "solution"), MOST_CONTRIBUTIONS, cursor)
         return render_template(
             "solution.html",
@@ -48,7 +48,7 @@ def add_solution_pages(web: Blueprint, services: Services) -> None:
 
     @web.get("/review")
     def review() -> str:
-        cursor = _cursor()
+        cursor = query.cursor()
         queue = dashboard.review_page(services, MOST_REVIEWS, cursor)
         return render_template(
             "review.html",
@@ -58,7 +58,3 @@ def add_solution_pages(web: Blueprint, services: Services) -> None:
             most=dashboard.EXACT_COUNT,
             place_address=place_address,
         )
-
-
-def _cursor() -> str | None:
-    return request.args.get("cursor") or None

@@ -208,7 +208,7 @@ def test_two_experiments_are_compared_over_the_motions_they_share(api):
 def test_debates_of_an_experiment_are_marked_in_the_list_and_filtered(api, held):
     experiment_id = held.rpartition("/")[2]
     shown = page(api, f"/?experiment={experiment_id}")
-    assert shown.count('class="of-experiment"') == 4
+    assert shown.count(f'<a href="/experiments/{experiment_id}">experiment</a>') == 4
     assert f'name="experiment" value="{experiment_id}"' in shown
     assert api.http.get("/?experiment=nonsense", headers=BROWSER).status_code == 400
 

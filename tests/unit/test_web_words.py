@@ -17,9 +17,9 @@ from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.core.verdicts import Standing, Verdict, VerdictScope, standing_after
-from app.web import words
 from app.web.forms import controls
 from app.web.scores import chart_of
+from app.web.words import words
 from app.wire.debates import DebateShape, StandingShape, VerdictShape
 from app.wire.texts import legible
 from app.words import seats

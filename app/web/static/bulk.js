@@ -15,27 +15,19 @@ const ACTIONS = {
   delete: { verb: "Delete", did: "deleted", says: ["It and all its turns are deleted. This cannot be undone.", "They and all their turns are deleted. This cannot be undone."], isGrave: true },
 };
 
-const dialog = document.querySelector("#confirm");
+const dialog = document.querySelector("#confirm-dialog");
 const reason = document.querySelector("#reason");
-const yes = document.querySelector("#confirm-yes");
+const yes = dialog.querySelector(".primary");
 const debates = (count) => (count === 1 ? "1 debate" : `${count.toLocaleString("en")} debates`);
 
 const lowered = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 export const fits = (action, { status }) => ACTIONS[action]?.fits?.includes(status) ?? true;
 
-// Everything that matches the list's filters, as the API lists it, page by page.
-export async function everythingThatMatches(search) {
-  const asked = new URLSearchParams(search);
-  const given = new URLSearchParams({ limit: PAGE });
-  for (const name of ["status", "state", "format", "player", "winner", "tag", "experiment", "error"]) if (asked.get(name)) given.set(name, asked.get(name));
-  if (asked.get("kind")) given.set("debate_type", asked.get("kind"));
-  const q = asked.get("q")?.trim();
-  const isId = /^[0-9a-f]{8}(-?[0-9a-f]){0,24}$/i.test(q);
-  if (q) given.set(isId ? "id" : "q", q);
-  if (q && !isId) given.set("texts", "true");
-  if (asked.get("since")) given.set("since", `${asked.get("since")}T00:00:00Z`);
-  if (asked.get("until")) given.set("until", new Date(Date.parse(`${asked.get("until")}T00:00:00Z`) + 86400000).toISOString());
+// All debates that match a query of the API, page by page.
+export async function everythingThatMatches(query) {
+  const given = new URLSearchParams(query);
+  given.set("limit", PAGE);
   const found = [];
   for (;;) {
     const { debates: some, next_cursor: next } = await call("GET", `/debates?${given}`);
@@ -83,29 +75,31 @@ async function each(chosen, does) {
   return { ids, refused };
 }
 
+const outcome = ({ ids, refused }, did) => {
+  const words = `${debates(ids.length)} ${did}`;
+  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} failed: ${refused[0]}` : words };
+};
+
 export async function act(action, selected) {
   const chosen = selected.filter((one) => fits(action, one));
   if (!chosen.length || !(await confirmed(action, chosen, selected.length - chosen.length))) return null;
-  const { ids, refused } = await each(chosen, ({ id }) => request(action, id));
-  const words = `${debates(ids.length)} ${ACTIONS[action].did}`;
-  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} failed: ${refused[0]}` : words };
+  return outcome(await each(chosen, ({ id }) => request(action, id)), ACTIONS[action].did);
 }
 
 // One file with a line of JSON for each debate, as its own export has it.
 export async function exportAll(chosen) {
   const lines = [];
-  const { ids, refused } = await each(chosen, async ({ id }) => {
+  const done = await each(chosen, async ({ id }) => {
     const answer = await fetch(`/debates/${id}/export?format=json`);
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     lines.push(JSON.stringify(await answer.json()));
   });
-  if (ids.length) {
+  if (lines.length) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob(lines.map((line) => `${line}\n`), { type: "application/jsonl" }));
     link.download = "debates.jsonl";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
-  const words = `${debates(ids.length)} exported`;
-  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} failed: ${refused[0]}` : words };
+  return outcome(done, "exported");
 }

@@ -72,8 +72,8 @@ function hear({ event, data }) {
   return true;
 }
 
-const refreshSoon = live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, hear, gone, gap: GAP_MS });
-offer(refreshSoon);
+live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, hear, gone, gap: GAP_MS });
+offer();
 
 // A link to a turn that is not on this page loads it.
 function goToTurn() {

@@ -1,6 +1,7 @@
 // The forms of the seats, in place below the turns: arguing, and ruling as the judge.
-import { call, requestId, unknown } from "./api.js";
-import { toast } from "./shell.js";
+import { sender } from "./api.js";
+import { refreshSoon } from "./live.js";
+import { attempt, toast } from "./shell.js";
 
 const debate = document.querySelector("#debate");
 const composer = document.querySelector("#composer");
@@ -9,12 +10,7 @@ const judging = document.querySelector("#judging");
 const address = `/debates/${debate.dataset.id}`;
 const state = () => document.querySelector("#state").dataset;
 const byId = (id) => document.getElementById(id);
-let refreshSoon = () => {};
 let wantsToRule = false;
-
-export function tellForms(refresh) {
-  refreshSoon = refresh;
-}
 
 export function showForms(offered) {
   // A text being written stays visible when the turn passes on: its author may want to keep it.
@@ -74,28 +70,16 @@ for (const form of [composer, judging]) {
 // Arguing from an external seat
 
 const paths = { argue: "arguments", appeal: "appeal", resolve: "resolution" };
-// The current attempt: repeated with the same id until the server has answered.
-let attempt = null;
+const sendTurn = sender(() => ({ role: state().seat, target_id: state().lastTurn }));
 
 composer.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const button = event.submitter ?? composer.querySelector(".primary");
-  const kind = button.value;
-  const problem = byId("argument-problem");
-  attempt ??= { role: state().seat, target_id: state().lastTurn, client_request_id: requestId() };
-  const { role, ...rest } = attempt;
-  const body = { ...rest, content: argument.value, ...(kind === "argue" && { role }) };
-  problem.textContent = "";
-  button.disabled = true;
-  try {
-    await call("POST", `${address}/${paths[kind]}`, body);
+  const button = event.submitter;
+  await attempt(async () => {
+    const isArgument = button.value === "argue";
+    await sendTurn(`${address}/${paths[button.value]}`, { content: argument.value, ...(!isArgument && { role: undefined }) });
     clear(composer);
-    attempt = null;
-  } catch (refused) {
-    if (!unknown.has(refused.code)) attempt = null;
-    problem.textContent = refused.message;
-  }
-  button.disabled = false;
+  }, button, byId("argument-problem"));
   refreshSoon();
 });
 
@@ -148,33 +132,28 @@ function tellEffect() {
 }
 judging.addEventListener("input", tellEffect);
 
-let ruling = null;
+const sendRuling = sender();
 judging.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { winner, scores } = given();
   const problems = problemsOf(winner, scores);
   show(problems);
-  byId("rule-problem").textContent = "";
   if (Object.keys(problems).length) return;
   const content = byId("rule-content").value;
   const reasoning = byId("rule-reasoning").value.trim() || content;
-  const button = judging.querySelector("[type=submit]");
-  ruling ??= requestId();
-  button.disabled = true;
-  try {
-    const verdict = who[winner] ? { winner, scores, reasoning } : null;
-    await call("POST", `${address}/view/ruling`, { content, winner, verdict, close: byId("rule-close").checked, client_request_id: ruling });
+  const verdict = who[winner] ? { winner, scores, reasoning } : null;
+  await attempt(async () => {
+    try {
+      await sendRuling(`${address}/view/ruling`, { content, winner, verdict, close: byId("rule-close").checked });
+    } catch (refused) {
+      if (!["verdict", "winner"].includes(refused.field)) throw refused;
+      return show({ winner: refused.plain.replace(/^\w+: /, "") });
+    }
     clear(judging);
-    ruling = null;
     wantsToRule = false;
     judging.hidden = true;
     tellEffect();
-    toast("Your ruling is stored");
-  } catch (problem) {
-    if (!unknown.has(problem.code)) ruling = null;
-    if (["verdict", "winner"].includes(problem.field)) show({ winner: problem.plain.replace(/^\w+: /, "") });
-    else byId("rule-problem").textContent = problem.message;
-  }
-  button.disabled = false;
+    return toast("Your ruling is stored");
+  }, event.submitter, byId("rule-problem"));
   refreshSoon();
 });

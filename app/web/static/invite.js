@@ -1,6 +1,6 @@
 // Invitations to an open seat: a line for an agent with a key of its own, or a link for a person.
 import { call } from "./api.js";
-import { toast } from "./shell.js";
+import { attempt } from "./shell.js";
 
 const debate = document.querySelector("#debate").dataset.id;
 const dialog = document.querySelector("#invite-dialog");
@@ -13,27 +13,20 @@ const lineOf = {
   person: (made) => made.url,
 };
 
-async function invite(button) {
-  const { invite: kind, role } = button.dataset;
-  button.disabled = true;
-  try {
-    const made = await call("POST", `/debates/${debate}/invitations`, { role });
-    const line = dialog.querySelector("#invite-line");
-    line.value = lineOf[kind](made);
-    dialog.querySelector("#invite-about").textContent = about[kind];
-    dialog.querySelector("#invite-until").textContent = new Date(made.expires_at).toLocaleString();
-    dialog.showModal();
-    line.select();
-    // A page over plain HTTP may not write to the clipboard: the line is selected, to be copied by hand.
-    const copied = await navigator.clipboard?.writeText(line.value).then(() => true, () => false);
-    dialog.querySelector("#invite-title").textContent = copied ? "Copied" : "Copy this";
-  } catch (problem) {
-    toast(problem.message, true);
-  }
-  button.disabled = false;
+async function invite({ invite: kind, role }) {
+  const made = await call("POST", `/debates/${debate}/invitations`, { role });
+  const line = dialog.querySelector("#invite-line");
+  line.value = lineOf[kind](made);
+  dialog.querySelector("#invite-about").textContent = about[kind];
+  dialog.querySelector("#invite-until").textContent = new Date(made.expires_at).toLocaleString();
+  dialog.showModal();
+  line.select();
+  // A page over plain HTTP may not write to the clipboard: the line is selected, to be copied by hand.
+  const copied = await navigator.clipboard?.writeText(line.value).then(() => true, () => false);
+  dialog.querySelector("#invite-title").textContent = copied ? "Copied" : "Copy this";
 }
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-invite]");
-  if (button) invite(button);
+  if (button) attempt(() => invite(button.dataset), button);
 });

@@ -1,8 +1,8 @@
 // The list of debates: live, but rows never move while the pointer, the keyboard focus or a selection is on them.
 import { page } from "./api.js";
 import { act, everythingThatMatches, exportAll, fits } from "./bulk.js";
-import { live } from "./live.js";
-import { onKeys, tick, toast } from "./shell.js";
+import { live, refreshSoon } from "./live.js";
+import { attempt, onKeys, tick, toast } from "./shell.js";
 import { sayingOf, takeOver } from "./takeover.js";
 
 const GAP_MS = 1000;
@@ -59,7 +59,7 @@ async function refresh() {
   tick();
 }
 
-const refreshSoon = live({ address: () => "/ws", refresh, gap: GAP_MS });
+live({ refresh, gap: GAP_MS });
 
 const main = document.querySelector("#main");
 const table = document.querySelector("table.debates");
@@ -133,11 +133,7 @@ document.querySelector("#select-none").addEventListener("click", selectNone);
 document.querySelector("#select-matching").addEventListener("click", async () => {
   isGathering = true;
   countSelected();
-  try {
-    matching = await everythingThatMatches(location.search);
-  } catch (problem) {
-    toast(problem.message, true);
-  }
+  await attempt(async () => { matching = await everythingThatMatches(bulk.dataset.matching); });
   isGathering = false;
   countSelected();
 });
@@ -153,16 +149,12 @@ async function ask(action, those) {
 
 // Not only those on this page: all debates that failed with this error.
 async function retry(error) {
-  try {
-    const failed = await everythingThatMatches("?status=failed&error=true");
-    await ask("retry", failed.filter((one) => one.error === error));
-  } catch (problem) {
-    toast(problem.message, true);
-  }
+  const failed = await everythingThatMatches("status=failed&error=true");
+  await ask("retry", failed.filter((one) => one.error === error));
 }
 bulk.addEventListener("click", (event) => {
   const action = event.target.dataset.bulk;
-  if (action === "retry") retry(chosen()[0].error);
+  if (action === "retry") attempt(() => retry(chosen()[0].error));
   else if (action) ask(action, chosen());
 });
 

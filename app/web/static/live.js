@@ -10,7 +10,10 @@ const QUIET_REFRESH_MS = 15000;
 const SOON_REFRESH_MS = 2000;
 const LOST_REFRESH_MS = 4000;
 
-export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }) {
+// Set by live(), which a page calls once.
+export let refreshSoon = () => {};
+
+export function live({ address = () => "/ws", refresh, hear = () => {}, gone = () => {}, gap }) {
   const shown = document.querySelector("#live");
   let pause = 500;
   let isUp = false;
@@ -30,7 +33,7 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }
     shown.classList.toggle("lost", state !== "up");
   }
 
-  async function refreshSoon() {
+  refreshSoon = async () => {
     wanted = true;
     if (running || isOver) return;
     running = true;
@@ -48,7 +51,7 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }
       await new Promise((done) => setTimeout(done, gap));
     }
     running = false;
-  }
+  };
 
   function connect() {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${address()}`);
@@ -87,5 +90,4 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap }
     refreshSoon();
   }, 1000);
   connect();
-  return refreshSoon;
 }

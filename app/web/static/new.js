@@ -1,5 +1,6 @@
 // The form for a new debate: shows errors beside their field and the cost limit before the start.
-import { call, requestId, unknown } from "./api.js";
+import { sender } from "./api.js";
+import { attempt } from "./shell.js";
 
 const form = document.querySelector("#new");
 const motion = document.querySelector("#motion_content");
@@ -8,7 +9,7 @@ const problem = document.querySelector("#problem");
 const start = document.querySelector("#start");
 const players = [...form.querySelectorAll("[data-player]")];
 const MOST_TITLE = 200;
-let request = requestId();
+const send = sender();
 
 // Motion and title
 
@@ -93,7 +94,7 @@ function put(body, path, value) {
 }
 
 function bodyOf() {
-  const body = { client_request_id: request };
+  const body = {};
   for (const field of form.elements) {
     const value = field.value?.trim();
     if (!field.name || !value || field.closest("[hidden]")) continue;
@@ -144,25 +145,23 @@ function checkFields() {
   }
 }
 
+async function create() {
+  try {
+    const { debate } = await send("/debates", bodyOf());
+    location.assign(`/debates/${debate.id}/view`);
+  } catch (refused) {
+    const words = refused.plain?.replace(`${refused.field}: `, "");
+    if (!refused.field || !complain(refused.field, words)) {
+      problem.hidden = false;
+      throw refused;
+    }
+  }
+}
+
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   forget();
   checkFields();
-  if (!form.querySelector(".wrong")) {
-    start.disabled = true;
-    try {
-      const { debate } = await call("POST", "/debates", bodyOf());
-      return location.assign(`/debates/${debate.id}/view`);
-    } catch (refused) {
-      // The server has refused this request: the next attempt is a new one.
-      if (!unknown.has(refused.code)) request = requestId();
-      const words = refused.plain?.replace(`${refused.field}: `, "") ?? refused.message;
-      if (!refused.field || !complain(refused.field, words)) {
-        problem.textContent = refused.message;
-        problem.hidden = false;
-      }
-    }
-    start.disabled = false;
-  }
+  if (!form.querySelector(".wrong")) await attempt(create, start, problem);
   form.querySelector("[aria-invalid]")?.focus();
 });

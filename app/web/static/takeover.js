@@ -1,4 +1,6 @@
 // Replaces parts of the page by their current version from the server, and keeps the keyboard focus.
+import { page } from "./api.js";
+import { away, tick } from "./shell.js";
 
 // A part's content for comparison, without relative times, which change by themselves.
 export const sayingOf = (part) => part.innerHTML.replace(/(<time[^>]*>)[^<]*/g, "$1");
@@ -17,4 +19,20 @@ export function takeOver(fresh, id) {
   for (const node of before.slice(kept)) node.remove();
   old.append(...after.slice(kept));
   if (place) old.querySelector(`[href="${CSS.escape(place)}"]`)?.focus({ preventScroll: true });
+}
+
+// Fetches this page again and replaces these parts.
+export async function refreshParts(...ids) {
+  const fresh = await page(location.href);
+  for (const id of ids) takeOver(fresh, id);
+  tick();
+  return fresh;
+}
+
+const EVERY_MS = 3000;
+export function refreshForever(...ids) {
+  setTimeout(async () => {
+    if (!document.hidden) await refreshParts(...ids).then(() => away(false), () => away(true));
+    refreshForever(...ids);
+  }, EVERY_MS);
 }

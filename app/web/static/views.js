@@ -33,14 +33,12 @@ for (const { name, address } of saved()) {
   shown.hidden = false;
 }
 
-const dialog = document.querySelector("#name-view");
+const dialog = document.querySelector("#name-view-dialog");
 document.querySelector("#save-view").addEventListener("click", () => {
   document.querySelector("#view-name").value = here ?? "";
   dialog.returnValue = "";
   dialog.showModal();
 });
-// Not a button that submits: Enter in the field would choose the first of those.
-dialog.querySelector("[data-cancel]").addEventListener("click", () => dialog.close());
 dialog.addEventListener("close", () => {
   const name = document.querySelector("#view-name").value.trim();
   if (dialog.returnValue !== "yes" || !name) return;

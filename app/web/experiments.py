@@ -1,12 +1,12 @@
 """The pages of experiments: the list, one with its figures, its debates, a pair side by side, and a comparison."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from flask import Blueprint, render_template, request
-from markupsafe import Markup
 
 from app.http.experiments.shapes import MatchesQuery
 from app.store.experiments.experiments import Experiment, ExperimentStatus
@@ -25,7 +25,6 @@ MOST_TURNS = 200
 """Of each debate of a pair; its own page has the rest."""
 MOST_LISTED = 200
 """Experiments that are offered to compare with."""
-CONTROL_NAMES = {"start": "Start", "pause": "Pause", "resume": "Resume", "retry-failed": "Try failed again"}
 Json = dict[str, Any]
 
 
@@ -49,11 +48,10 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
             experiment=shown.experiment,
             progress=ProgressShape.of(shown.progress),
             state=_state(shown.experiment),
-            control_names=CONTROL_NAMES,
             spent_usd=cost_of(shown.experiment, shown.progress),
             estimate=estimate_json(shown.experiment, shown.estimate),
             found=found,
-            drawn=_drawn(shown.experiment.id, found),
+            cell_address=partial(_cell_address, shown.experiment.id),
             spec=figures.pretty(shown.experiment.stated),
             controls=controls(shown.experiment, shown.progress.matches.failed + shown.progress.judgments.failed),
         )
@@ -124,34 +122,9 @@ def _percent(part: float, whole: float | None) -> int:
     return 0 if not whole else min(100, round(100 * part / whole))
 
 
-def _drawn(experiment_id: UUID, found: Json) -> dict[str, list[Json]]:
-    """The figures of each arm. Their texts are escaped where they are drawn."""
-
-    def address(cell: Json) -> str:
-        asked: dict[str, str] = {name: cell[name] for name in ("arm", "proposer", "opponent") if name in cell}
-        return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
-
-    ratings = figures.by_arm(found["ratings"])
-    order = {arm: [row["contestant"] for row in rows] for arm, rows in ratings}
-    return {
-        "ratings": [
-            {
-                "arm": arm,
-                "svg": _safe(figures.ratings_svg(rows)),
-                "narrow": _safe(figures.ratings_svg(rows, narrow=True)),
-                "table": figures.rating_rows(rows),
-            }
-            for arm, rows in ratings
-        ],
-        "matrix": [
-            {"arm": arm, "svg": _safe(figures.matrix_svg(cells, order.get(arm, ()), address))}
-            for arm, cells in figures.by_arm(found["matrix"])
-        ],
-    }
-
-
-def _safe(svg: str) -> Markup:
-    return Markup(svg)  # noqa: S704 (escaped)
+def _cell_address(experiment_id: UUID, cell: Json) -> str:
+    asked: dict[str, str] = {name: cell[name] for name in ("arm", "proposer", "opponent") if name in cell}
+    return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
 
 
 def controls(experiment: Experiment, failed: int) -> list[str]:

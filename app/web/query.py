@@ -31,7 +31,7 @@ COLUMNS = {"now": "Now", "progress": "Progress", "tags": "Tags", "cost": "Cost",
 SHOWN = ("now", "progress", "cost", "when")
 LONGEST_NAME = 60
 READER_CHOICES = {"theme": ("light", "dark"), "layout": ("one",), "texts": ("plain",), "density": ("compact",)}
-"""What a reader has switched, as a cookie of that name; anything else is the default. shell.js sets them."""
+"""A reader's choices, each in a cookie that shell.js sets. Other values mean the default."""
 DAY = timedelta(days=1)
 
 
@@ -44,7 +44,7 @@ def choice_of_reader(cookies: Mapping[str, str], name: str) -> str:
 class DashboardQuery:
     filters: Filters
     asked: dict[str, str]
-    """The filters by their names in the list's address."""
+    """The filters by their names in the list's URL."""
     matching: str
     """The same filters as a query of the API."""
     sort: str
@@ -52,7 +52,7 @@ class DashboardQuery:
     backwards: bool
     columns: tuple[str, ...]
     view: str
-    """The name under which somebody saved this list."""
+    """The name of a saved view."""
 
     @property
     def oldest_first(self) -> bool:
@@ -67,7 +67,7 @@ class DashboardQuery:
         return self.filters.id or self.filters.q or ""
 
     def chosen(self) -> dict[str, str]:
-        """What was chosen besides the search, by the names of the address."""
+        """The choices other than the search, by their names in the URL."""
         columns = ",".join(self.columns) if self.columns != SHOWN else ""
         said = {**self.asked, "sort": self.sort if self.sort != "latest" else "", "columns": columns}
         return {name: value for name, value in said.items() if value}
@@ -81,12 +81,12 @@ class DashboardQuery:
         ]
 
     def address(self, **changes: str | None) -> str:
-        """The list's URL with these changes. Without the page cursor, unless given: it belongs to this list only."""
+        """The list's URL with these changes, without the page cursor unless given."""
         said = {"q": self.search, **self.chosen(), "view": self.view, **changes}
         return with_query("/", said)
 
     def with_status(self, status: str) -> str:
-        """The list's URL with this status as well, or without it."""
+        """The list's URL with this status added or removed."""
         now = [each.value for each in Status if (each in self.filters.status) != (each.value == status)]
         return self.address(status=",".join(now))
 
@@ -99,7 +99,7 @@ def list_query(given: Mapping[str, str]) -> DashboardQuery:
     sort = given.get("sort") or "latest"
     if sort not in SORTS:
         raise InvalidInput("sort", f"must be one of {', '.join(SORTS)}")
-    asked = {name: given.get(name, "").strip() for name in _FILTERS}
+    asked = {name: given.get(name, "").strip() for name in FILTERS}
     q = given.get("q", "").strip()
     search = {"id": q} if _is_id(q) else {"q": q, "texts": "true" if q else ""}
     # The last day is part of what was asked for.
@@ -118,7 +118,7 @@ def list_query(given: Mapping[str, str]) -> DashboardQuery:
     )
 
 
-_FILTERS = ("status", "state", "format", "kind", "player", "winner", "tag", "experiment", "error", "since", "until")
+FILTERS = ("status", "state", "format", "kind", "player", "winner", "tag", "experiment", "error", "since", "until")
 AsQuery = TypeVar("AsQuery", bound=Query)
 
 
@@ -136,7 +136,7 @@ def cursor() -> str | None:
 
 
 def _is_id(text: str) -> bool:
-    """Whether a search is for an id: eight of its characters or more, as tables show them."""
+    """Whether the search is the first eight or more characters of an id."""
     return re.fullmatch(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]){0,24}", text) is not None
 
 

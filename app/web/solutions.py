@@ -4,7 +4,6 @@ from uuid import UUID
 
 from flask import Blueprint, render_template
 
-from app.core.solutions import why_bad_link
 from app.usecases.services import Services
 from app.usecases.solutions import dashboard
 from app.web import query
@@ -12,12 +11,7 @@ from app.web import query
 ROWS = 50
 MOST_CONTRIBUTIONS = 100
 MOST_REVIEWS = 20
-"""Few per page: each is a text to read and a decision to make."""
-
-
-def is_safe_link(link: str) -> bool:
-    """Links are validated when they are submitted. Should an invalid one be stored anyway, it is shown as text."""
-    return why_bad_link(link) is None
+"""Few per page, because each needs a decision."""
 
 
 def place_address(solution_id: UUID, position: int) -> str:

@@ -136,7 +136,7 @@ def test_a_failed_debate_is_missing_and_leads_to_its_reason(api, module_place, h
     try:
         shown = page(api, held)
         assert "1 debate failed: missing, never a loss or a tie." in shown
-        assert "Try failed again" in re.search(r'data-control="retry-failed"[^>]*>([^<]+)', shown)[1]
+        assert "Retry failed" in re.search(r'data-control="retry-failed"[^>]*>([^<]+)', shown)[1]
         assert "No &lt;b&gt;money&lt;/b&gt;" in page(api, f"{held}/debates?status=failed")
     finally:
         experiments.complete_first_match(module_place, experiment_id)

@@ -1,7 +1,7 @@
 // Calls the public API. The browser adds the session cookie.
 
 const ownWords = {
-  REQUEST_ID_REUSED: "An earlier attempt was already stored, with a different text. Check it, and send again if you want to add this too.",
+  REQUEST_ID_REUSED: "The server already stored an earlier version of this text. Check it, then send again to add this one.",
 };
 // After these errors it is unknown whether the request was stored.
 const unknown = new Set(["NO_SERVER", "SERVICE_UNAVAILABLE"]);
@@ -25,7 +25,7 @@ export async function call(method, path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
-    throw new Refused({ code: "NO_SERVER", message: "The server does not answer. Try again" });
+    throw new Refused({ code: "NO_SERVER", message: "The server does not respond. Try again" });
   }
   const said = await answer.json().catch(() => null);
   if (answer.status === 401 || new URL(answer.url).pathname === "/sign-in") location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);

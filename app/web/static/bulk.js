@@ -1,26 +1,23 @@
 // Bulk actions on several debates, after one confirmation. Each debate is one request to the public API.
 import { call } from "./api.js";
-import { isAnsweredYes } from "./shell.js";
+import { isConfirmed } from "./shell.js";
 
 const AT_ONCE = 6;
 const PAGE = 200;
 const ACTIVE = ["not started", "created", "running", "paused", "failed"];
-// What is said of one debate, and of several.
 const ACTIONS = {
-  start: { verb: "Start", did: "started", says: ["Its first turn is taken now.", "Their first turns are taken now."], fits: ["not started"] },
-  stop: { verb: "Stop", did: "stopped", says: ["It ends now and cannot be resumed.", "They end now and cannot be resumed."], hasReason: true, fits: ACTIVE },
-  pause: { verb: "Pause", did: "paused", says: ["No turns are taken until it is resumed.", "No turns are taken until they are resumed."], fits: ["created", "running"] },
-  resume: { verb: "Resume", did: "resumed", says: ["It continues where it stopped.", "They continue where they stopped."], fits: ["paused", "failed"] },
-  retry: { verb: "Retry", did: "resumed", says: ["It tries again where it failed.", "They failed for the same reason, and try again where they failed."], fits: ["failed"], path: "resume" },
-  delete: { verb: "Delete", did: "deleted", says: ["It and all its turns are deleted. This cannot be undone.", "They and all their turns are deleted. This cannot be undone."], isGrave: true },
+  start: { verb: "Start", did: "started", says: "The first turn starts now.", fits: ["not started"] },
+  stop: { verb: "Stop", did: "stopped", says: "This discards turns in progress. You cannot resume a stopped debate.", hasReason: true, fits: ACTIVE },
+  pause: { verb: "Pause", did: "paused", says: "No turn starts until you resume.", fits: ["created", "running"] },
+  resume: { verb: "Resume", did: "resumed", says: "This continues after the last turn.", fits: ["paused", "failed"] },
+  retry: { verb: "Retry", did: "resumed", says: "This retries the turn that failed.", fits: ["failed"], path: "resume" },
+  delete: { verb: "Delete", did: "deleted", says: "This deletes all turns too. You cannot undo it.", isGrave: true },
 };
 
 const dialog = document.querySelector("#confirm-dialog");
 const reason = document.querySelector("#reason");
 const yes = dialog.querySelector(".primary");
 const debates = (count) => (count === 1 ? "1 debate" : `${count.toLocaleString("en")} debates`);
-
-const lowered = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 export const fits = (action, { status }) => ACTIONS[action]?.fits?.includes(status) ?? true;
 
@@ -41,12 +38,12 @@ function confirmed(action, chosen, left) {
   const { verb, says, hasReason, isGrave } = ACTIONS[action];
   document.querySelector("#confirm-title").textContent = `${verb} ${debates(chosen.length)}?`;
   const others = left ? ` ${left === 1 ? "One" : left} of the selected cannot be ${ACTIONS[action].did} and ${left === 1 ? "stays as it is" : "stay as they are"}.` : "";
-  document.querySelector("#confirm-text").textContent = (chosen.length === 1 ? `“${chosen[0].title}”: ${lowered(says[0])}` : says[1]) + others;
+  document.querySelector("#confirm-text").textContent = (chosen.length === 1 ? `“${chosen[0].title}”. ` : "") + says + others;
   document.querySelector("#confirm-reason").hidden = !hasReason;
   reason.value = "";
   yes.textContent = `${verb} ${debates(chosen.length)}`;
   yes.classList.toggle("danger", Boolean(isGrave));
-  const answer = isAnsweredYes(dialog);
+  const answer = isConfirmed(dialog);
   (hasReason ? reason : yes).focus();
   return answer;
 }
@@ -86,7 +83,7 @@ export async function act(action, selected) {
   return outcome(await each(chosen, ({ id }) => request(action, id)), ACTIONS[action].did);
 }
 
-// One file with a line of JSON for each debate, as its own export has it.
+// One file with a line of JSON for each debate.
 export async function exportAll(chosen) {
   const lines = [];
   const done = await each(chosen, async ({ id }) => {

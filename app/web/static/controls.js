@@ -1,12 +1,8 @@
 // The controls of a debate. The server lists the available ones in #state; each is one request to the public API.
 import { call, sender } from "./api.js";
-import { openJudging, showForms } from "./forms.js";
+import { address, debate, openJudging, showForms, state } from "./forms.js";
 import { refreshSoon } from "./live.js";
 import { attempt, openDialog, toast } from "./shell.js";
-
-const debate = document.querySelector("#debate");
-const address = `/debates/${debate.dataset.id}`;
-const state = () => document.querySelector("#state").dataset;
 
 export function offer() {
   const offered = new Set(state().controls.split(" "));

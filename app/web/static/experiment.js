@@ -1,7 +1,7 @@
 // One experiment: live while it runs, its controls, and invitations to judge.
 import { call } from "./api.js";
 import { live, refreshSoon } from "./live.js";
-import { attempt, isAnsweredYes, onKeys, openDialog, toast } from "./shell.js";
+import { attempt, isConfirmed, onKeys, openDialog, toast } from "./shell.js";
 import { refreshParts } from "./takeover.js";
 
 const id = document.querySelector("#experiment").dataset.id;
@@ -11,7 +11,7 @@ const controls = [...document.querySelectorAll("[data-control]")];
 
 live({
   gap: 2000,
-  hear: ({ event, data }) => (event === "experiment_changed" ? data?.experiment?.id : data?.debate?.experiment_id) === id,
+  onMessage: ({ event, data }) => (event === "experiment_changed" ? data?.experiment?.id : data?.debate?.experiment_id) === id,
   refresh: async () => {
     await refreshParts("state", "progress", "figures");
     const offered = document.querySelector("#state").dataset.controls.split(" ");
@@ -22,7 +22,7 @@ live({
 // Controls
 
 async function act(name) {
-  if (name === "stop" && !(await isAnsweredYes(stopDialog))) return;
+  if (name === "stop" && !(await isConfirmed(stopDialog))) return;
   await attempt(async () => {
     const said = await call("POST", `/experiments/${id}/${name}`);
     if (name === "retry-failed") toast(`${said.count} retried`);

@@ -4,6 +4,6 @@ import { refreshParts } from "./takeover.js";
 
 live({
   gap: 3000,
-  hear: ({ event, data }) => event === "experiment_changed" || Boolean(data?.debate?.experiment_id),
+  onMessage: ({ event, data }) => event === "experiment_changed" || Boolean(data?.debate?.experiment_id),
   refresh: () => refreshParts("experiments"),
 });

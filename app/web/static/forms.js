@@ -1,30 +1,30 @@
 // The forms of the seats, in place below the turns: arguing, and ruling as the judge.
 import { sender } from "./api.js";
 import { refreshSoon } from "./live.js";
-import { attempt, toast } from "./shell.js";
+import { attempt, store, stored, toast } from "./shell.js";
 
-const debate = document.querySelector("#debate");
+export const debate = document.querySelector("#debate");
 const composer = document.querySelector("#composer");
 const argument = document.querySelector("#argument");
 const judging = document.querySelector("#judging");
-const address = `/debates/${debate.dataset.id}`;
-const state = () => document.querySelector("#state").dataset;
+export const address = `/debates/${debate.dataset.id}`;
+export const state = () => document.querySelector("#state").dataset;
 const byId = (id) => document.getElementById(id);
 let wantsToRule = false;
 
 export function showForms(offered) {
-  // A text being written stays visible when the turn passes on: its author may want to keep it.
+  // A draft stays visible after the turn has passed: its author may want to keep it.
   composer.hidden = !offered.has("argue") && !argument.value;
   composer.querySelector("[value=argue]").disabled = !offered.has("argue");
   if (offered.has("argue")) {
-    byId("composer-label").textContent = `Argue as the ${state().seat}`;
+    composer.querySelector("label").textContent = `Argue as the ${state().seat}`;
     composer.className = `composer card needs-script ${state().seat}`;
   }
   const isTyped = byId("rule-content").value !== "";
   judging.hidden = !(offered.has("rule") && (wantsToRule || isTyped || state().rules === "person")) && !isTyped;
   judging.querySelector("[type=submit]").disabled = !offered.has("rule");
   byId("rule-closing").hidden = state().ruling === "closes";
-  tellEffect();
+  showEffect();
 }
 
 export function openJudging() {
@@ -38,19 +38,10 @@ export function openJudging() {
 
 const keyOf = (field) => `draft:${debate.dataset.id}:${field.dataset.draft}`;
 const drafts = [...document.querySelectorAll("[data-draft]")];
+const keep = (field) => store(keyOf(field), field.value);
 for (const field of drafts) {
-  try {
-    const kept = localStorage.getItem(keyOf(field));
-    if (kept !== null && !field.value) field.value = kept;
-  } catch { /* storage is switched off */ }
+  field.value ||= stored(keyOf(field)) ?? "";
   field.addEventListener("input", () => keep(field));
-}
-
-function keep(field) {
-  try {
-    if (field.value) localStorage.setItem(keyOf(field), field.value);
-    else localStorage.removeItem(keyOf(field));
-  } catch { /* storage is full or switched off */ }
 }
 
 function clear(form) {
@@ -90,10 +81,10 @@ const number = (side) => (byId(`rule-${side}`).value.trim() === "" ? null : Numb
 
 const who = { proposer: "the proposer better", opponent: "the opponent better", tie: "both sides equal" };
 
-// What is wrong, by field: nothing that was typed is dropped, and no verdict contradicts itself.
+// Problems by field: no typed value is dropped, and no verdict contradicts itself.
 function problemsOf(winner, scores) {
   const found = {};
-  if (!byId("rule-content").value.trim()) found.content = "A ruling needs words";
+  if (!byId("rule-content").value.trim()) found.content = "Write the ruling";
   for (const side of SCORES) {
     if (byId(`rule-${side}`).validity.badInput || scores[side] < 0 || scores[side] > 10) found[side] = "A score is a number from 0 to 10";
     else if (who[winner] && scores[side] === null) found[side] = "A verdict needs both scores";
@@ -120,17 +111,17 @@ function show(problems) {
 
 const given = () => ({ winner: byId("rule-winner").value, scores: { proposer: number("proposer"), opponent: number("opponent") } });
 
-// One sentence about what this ruling does, whether it is the last one or was chosen to be.
-function tellEffect() {
+// A sentence that says what this ruling does.
+function showEffect() {
   const { winner, scores } = given();
   const closes = state().ruling === "closes" || byId("rule-close").checked;
-  const does = closes ? "Your ruling ends the debate" : "Your ruling is stored, and the debate goes on";
+  const does = closes ? "Your ruling ends the debate" : "Your ruling is stored, and the debate continues";
   const both = SCORES.every((side) => scores[side] !== null) ? ` (proposer ${scores.proposer}, opponent ${scores.opponent})` : "";
   const about = closes ? "the whole debate" : state().judges;
   const judges = who[winner] ? `: in ${about} it finds ${who[winner]}${both}` : winner ? ", without a verdict" : "";
   byId("rule-does").textContent = `${does}${judges}.`;
 }
-judging.addEventListener("input", tellEffect);
+judging.addEventListener("input", showEffect);
 
 const sendRuling = sender();
 judging.addEventListener("submit", async (event) => {
@@ -152,7 +143,7 @@ judging.addEventListener("submit", async (event) => {
     clear(judging);
     wantsToRule = false;
     judging.hidden = true;
-    tellEffect();
+    showEffect();
     return toast("Your ruling is stored");
   }, event.submitter, byId("rule-problem"));
   refreshSoon();

@@ -5,8 +5,8 @@ import { attempt } from "./shell.js";
 const debate = document.querySelector("#debate").dataset.id;
 const dialog = document.querySelector("#invite-dialog");
 const about = {
-  agent: "Run this line where your coding agent is (Claude Code; other clients take the same address and header), then tell it: “Take your seat.”",
-  person: "Send this link to the person who should take the seat.",
+  agent: "Run this line where your coding agent is (Claude Code; other clients take the same URL and header). Then tell the agent: “Take your seat.”",
+  person: "Send this link to the person who takes the seat.",
 };
 const lineOf = {
   agent: (made) => `claude mcp add --transport http debate ${location.origin}/mcp --header "Authorization: Bearer ${made.key}"`,

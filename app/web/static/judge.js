@@ -1,4 +1,4 @@
-// Blind judging by keys: 1, 2 or 0 chooses, arrows say how sure, Enter goes on. Without this the form works as it is.
+// Keys for blind judging: 1, 2 or 0 chooses, arrows set the confidence, Enter submits. The form works without them.
 
 const form = document.querySelector("#judgment");
 const CHOICES = ["1", "2", "0"];
@@ -9,7 +9,7 @@ function choose(key) {
 }
 
 if (form) {
-  // On the radio buttons too, where the shell leaves keys alone.
+  // Also on radio buttons, where shell.js ignores keys.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (CHOICES.includes(event.key)) {

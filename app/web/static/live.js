@@ -1,5 +1,5 @@
-// One WebSocket that reconnects, and one refresh at a time. A message is only a hint that something is new: `refresh`
-// then asks the server for what the page does not have yet, so that nothing is missing or shown twice.
+// One WebSocket that reconnects, and one refresh at a time. A message is only a hint: `refresh` requests what the page
+// does not have yet, so that nothing is missing or shown twice.
 
 import { away } from "./shell.js";
 
@@ -13,7 +13,7 @@ const LOST_REFRESH_MS = 4000;
 // Set by live(), which a page calls once.
 export let refreshSoon = () => {};
 
-export function live({ address = () => "/ws", refresh, hear = () => {}, gone = () => {}, gap }) {
+export function live({ address = () => "/ws", refresh, onMessage = () => {}, gone = () => {}, gap }) {
   const shown = document.querySelector("#live");
   let pause = 500;
   let isUp = false;
@@ -23,11 +23,11 @@ export function live({ address = () => "/ws", refresh, hear = () => {}, gone = (
 
   function end() {
     isOver = true;
-    tell("lost", "Not live");
+    showState("lost", "Not live");
     gone();
   }
 
-  function tell(state, words) {
+  function showState(state, words) {
     shown.hidden = false;
     if (shown.textContent !== words) shown.textContent = words;
     shown.classList.toggle("lost", state !== "up");
@@ -42,10 +42,10 @@ export function live({ address = () => "/ws", refresh, hear = () => {}, gone = (
       try {
         await refresh();
         away(false);
-        if (isUp) tell("up", "Live");
+        if (isUp) showState("up", "Live");
       } catch (problem) {
         if (problem.status === 404) return end();
-        tell("lost", "Reconnecting …");
+        showState("lost", "Reconnecting …");
         away(true);
       }
       await new Promise((done) => setTimeout(done, gap));
@@ -58,27 +58,27 @@ export function live({ address = () => "/ws", refresh, hear = () => {}, gone = (
     socket.onopen = () => {
       isUp = true;
       pause = 500;
-      tell("up", "Live");
+      showState("up", "Live");
       refreshSoon();
     };
     socket.onmessage = ({ data }) => {
       const message = JSON.parse(data);
-      if (hear(message) !== false) refreshSoon();
+      if (onMessage(message) !== false) refreshSoon();
     };
     socket.onclose = ({ code }) => {
       isUp = false;
       if (code === NO_SUCH_DEBATE) return end();
       if (TERMINAL.has(code)) {
-        tell("lost", code === 4401 ? "Sign in again" : "Not live");
+        showState("lost", code === 4401 ? "Sign in again" : "Not live");
         return refreshSoon();
       }
-      tell("lost", "Reconnecting …");
+      showState("lost", "Reconnecting …");
       setTimeout(connect, pause * (0.75 + Math.random() / 2));
       pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
     };
   }
 
-  // Some changes have no event (a worker claims a turn, a turn stalls), and the socket may be down while pages are served.
+  // Some changes have no event (a worker claims a turn, a turn stalls), and the socket may be down while the API is up.
   function patience() {
     if (!isUp) return LOST_REFRESH_MS;
     return document.querySelector(".doing.queued, .doing.retrying") ? SOON_REFRESH_MS : QUIET_REFRESH_MS;

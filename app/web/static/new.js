@@ -25,7 +25,7 @@ if (title.value) title.dataset.own = "yes";
 const modelOf = (select) => form.querySelector(`[data-model="${select.dataset.player}"]`);
 const playerOf = (select) => select.value || modelOf(select).value.trim();
 
-// Whoever does not debate in a format has no seat to fill, and without debaters there are no rounds.
+// Hides the seats that a format does not use. A format without debaters has no rounds.
 function fitFormat() {
   const debaters = document.querySelector("#format").selectedOptions[0].dataset.debaters.split(" ").filter(Boolean);
   for (const seat of form.querySelectorAll("[data-seat]")) {
@@ -49,7 +49,7 @@ function fitSeats() {
 
 // Cost
 
-// The price of all calls, where the server knows that of every model; null where it does not.
+// The price of all calls, or null if a price is unknown.
 function estimate() {
   const format = document.querySelector("#format").selectedOptions[0];
   const rounds = format.dataset.debaters ? Number(document.getElementById("limits.max_rounds").value) : 1;
@@ -66,22 +66,22 @@ function estimate() {
   return sum;
 }
 
-function sayCost() {
+function showCost() {
   const shown = document.querySelector("#cost");
   const limit = Number(document.getElementById("limits.max_cost_usd").value);
   // Only models of providers (provider:model) cost money; the local one runs on the workers.
   const chosen = players.filter((select) => !select.closest("[hidden]")).map(playerOf);
   const isFree = chosen.every((player) => player && !player.includes(":"));
-  let words = "The cost is not known in advance. Set a cost limit to cap it.";
-  if (isFree) words = chosen.includes("local") ? "It is free: the local model costs nothing." : "It is free: no paid model takes part.";
-  else if (estimate() !== null) words = `About $${estimate().toPrecision(2)}, if its turns are of usual length.${limit > 0 ? ` It ends when it has cost $${limit.toFixed(2)}.` : " Set a cost limit to cap it."}`;
-  else if (limit > 0) words = `It ends when it has cost $${limit.toFixed(2)}. The turn that reaches the limit may cost a little more.`;
+  let words = "The cost is unknown. Set a cost limit to cap it.";
+  if (isFree) words = chosen.includes("local") ? "Free: the local model costs nothing." : "Free: no paid model is used.";
+  else if (estimate() !== null) words = `About $${estimate().toPrecision(2)} for turns of typical length.${limit > 0 ? ` It ends when it has cost $${limit.toFixed(2)}.` : " Set a cost limit to cap it."}`;
+  else if (limit > 0) words = `It ends when it has cost $${limit.toFixed(2)}. The last turn may exceed the limit slightly.`;
   if (shown.textContent !== words) shown.textContent = words;
 }
-form.addEventListener("input", () => { fitFormat(); fitSeats(); sayCost(); });
+form.addEventListener("input", () => { fitFormat(); fitSeats(); showCost(); });
 fitFormat();
 fitSeats();
-sayCost();
+showCost();
 
 // The request's body
 

@@ -5,8 +5,7 @@ import { takeOver } from "./takeover.js";
 
 const DID = { approve: "Approved", reject: "Rejected" };
 
-// Shows the result: in a thread the changed contribution, in the queue the remaining ones. Reasons that were begun for
-// those are kept.
+// Shows the result: in a thread the changed contribution, in the queue the remaining ones with their draft reasons.
 async function show(card) {
   const fresh = await page(location.href);
   takeOver(fresh, "waiting");
@@ -32,7 +31,7 @@ async function decide(form, decision) {
     // Another person decided first: show that decision.
     toast(refused.message, true);
   }
-  await show(form.closest("article, #moderation")).catch(() => toast("The server does not answer: this page may be out of date", true));
+  await show(form.closest("article, #moderation")).catch(() => toast("The server does not respond: this page may be out of date", true));
 }
 
 document.addEventListener("submit", async (event) => {

@@ -19,10 +19,10 @@ function duration(milliseconds, parts = 1) {
   return counts.filter(([count], at) => count || !at).flat().join(" ");
 }
 
-// While the server is away nothing on the page is known to be true: times stop, and nothing stays green.
+// While the server does not respond, the page may be out of date: times stop, and nothing stays green.
 export function away(isAway) {
   document.documentElement.classList.toggle("away", isAway);
-  banner("server", isAway ? "The server does not answer. This page shows what it said last." : "");
+  banner("server", isAway ? "The server does not respond. This page shows the last known state." : "");
 }
 
 export function tick(root = document) {
@@ -57,6 +57,24 @@ function switchTheme() {
   document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; SameSite=Strict`;
 }
 document.querySelector("#switch-theme").addEventListener("click", switchTheme);
+
+// What this browser keeps. Storage may be blocked or full: then nothing is kept.
+export function stored(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+export function store(key, text) {
+  try {
+    if (text) localStorage.setItem(key, text);
+    else localStorage.removeItem(key);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 // Layout, texts and density, remembered in a cookie, so that the server renders the next page so.
 for (const button of document.querySelectorAll("[data-choice]")) {
@@ -93,9 +111,9 @@ document.addEventListener("click", (event) => {
 const keysDialog = document.querySelector("#keys");
 document.querySelector("#show-keys").addEventListener("click", () => keysDialog.showModal());
 
-// Opens a dialog that asks; whether its answer is yes.
-export function isAnsweredYes(dialog) {
-  // The browser tells of a closing a moment later. An earlier question is settled now, so that this cannot answer the new one.
+// Opens a dialog and resolves to whether the user confirmed.
+export function isConfirmed(dialog) {
+  // Browsers send `close` asynchronously. Resolve an earlier dialog now, so that its event cannot answer this one.
   dialog.dispatchEvent(new Event("close"));
   dialog.returnValue = "no";
   dialog.showModal();
@@ -146,7 +164,7 @@ export function banner(id, words) {
 }
 
 async function checkReady() {
-  // The system page shows this by itself.
+  // The system page has its own banners.
   if (document.hidden || document.querySelector("#system")) return;
   const answer = await fetch("/ready").catch(() => null);
   const found = (await answer?.json().catch(() => null))?.data;

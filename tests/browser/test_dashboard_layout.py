@@ -142,6 +142,8 @@ def test_compact_rows_are_one_line_and_on_a_phone_filters_do_not_hide_what_they_
     page.get_by_role("search").get_by_text("View", exact=True).click()
     page.get_by_role("button", name="Compact rows").click()
     expect(page.locator("table.compact")).to_be_visible()
+    # Modules run after the style sheets have come.
+    expect(page.locator("html")).to_have_class("scripted")
     assert page.locator("#rows > tr").bounding_box()["height"] < 40
     page.set_viewport_size(PHONE)
     page.reload()
